@@ -2,7 +2,7 @@
 
 Promise: it needs no network, no JavaScript and no exception to the page's content security policy,
 and cannot differ from ``/openapi.json``. Swagger UI, which FastAPI would load from another site, is
-1.5 MB of script to show eight read-only endpoints; here each of them is a link to try.
+1.5 MB of script to show a few endpoints; here each that reads is a link to try.
 """
 
 from dataclasses import dataclass

@@ -49,7 +49,9 @@ def collect() -> dict[str, set[str]]:
         code = pytest.main(["--collect-only", "-qq", *ROOMS], [collected])
     if code:
         print(output.getvalue(), file=sys.stderr)
-        sys.exit(f"conformance: the tests cannot be collected (pytest says {code}); run make test")
+        sys.exit(
+            f"conformance: the tests cannot be collected (pytest reports {code}); run make test"
+        )
     return collected.tests
 
 
@@ -71,7 +73,7 @@ def write(tests: dict[str, set[str]]) -> None:
 
 
 def main() -> int:
-    """Compare, print, and return 1 for a gap that nobody explains."""
+    """Compare, print, and return 1 for a gap that no entry explains."""
     tests = collect()
     if "--write" in sys.argv[1:]:
         write(tests)

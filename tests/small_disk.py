@@ -14,7 +14,7 @@ BALLAST_NAME = "ballast"
 
 
 class SmallDisk:
-    """A file system of some MiB and a file on it that is nobody's business but the test's."""
+    """A file system of some MiB and a file on it that is used by nothing but the test."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -53,7 +53,7 @@ class SmallDisk:
 
 
 class CannotMount(Exception):
-    """Nobody but root mounts a file system; the message says what was answered."""
+    """Only root mounts a file system; the message states what was answered."""
 
 
 @contextmanager

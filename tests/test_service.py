@@ -106,7 +106,7 @@ def test_without_systemd_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> Non
     service.stopping()
 
 
-def test_without_its_library_it_says_once_that_systemd_waits_in_vain(
+def test_without_its_library_it_states_once_that_systemd_waits_in_vain(
     manager: socket.socket, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("gateway.service.daemon", None)
@@ -119,7 +119,7 @@ def test_without_its_library_it_says_once_that_systemd_waits_in_vain(
     assert sent(manager) == []
 
 
-def test_without_its_library_and_without_systemd_it_says_nothing(
+def test_without_its_library_and_without_systemd_it_logs_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from firmware_bridge.control_socket import ControlSocket
+from firmware_bridge.describing import announcer_of
 from firmware_bridge.mqtt.availability import Availability
 from firmware_bridge.mqtt.commander import Commander
 from firmware_bridge.mqtt.publisher import Publisher
@@ -80,8 +81,10 @@ async def _serve(settings: BridgeSettings, outbox: Outbox, supervision: Supervis
     next_sequence = _sequence_numbers()
     hot_plug = HotPlug(open_udev_events())
     commands = Commands() if settings.takes_commands else None
+    announcer = announcer_of(settings)
+    seen = announcer.seen if settings.home_assistant_prefix is not None else None
     ports = [
-        Port(each, outbox, control, next_sequence, hot_plug, commands=commands)
+        Port(each, outbox, control, next_sequence, hot_plug, commands=commands, seen=seen)
         for each in settings.ports
     ]
     publisher = Publisher(settings.broker, outbox, _availability_of(settings, ports))
@@ -99,6 +102,7 @@ async def _serve(settings: BridgeSettings, outbox: Outbox, supervision: Supervis
         reporting = tasks.create_task(control.run(status, settings.report_seconds))
         reading = [tasks.create_task(port.run()) for port in ports]
         reading += [tasks.create_task(each.run()) for each in _commanders(settings, commands)]
+        reading.append(tasks.create_task(announcer.run()))
         logger.info("bridge started: %d serial ports, outbox %s", len(ports), settings.data_dir)
         supervision.ready()
         await supervision.watch(outbox.commits)

@@ -27,6 +27,7 @@ class BridgeSettings:
     `outbox_age_max_seconds` how old it becomes; None: no bound.
     `commit_delay_seconds` is how long frames of boards may wait for others before their commit.
     `availability_topic` is None where nothing is said of bridge and ports.
+    `home_assistant_prefix` is where devices are described, as those of `gateway_id`; None: nowhere.
     `takes_commands`: clients of the broker may send commands to boards.
     """
 
@@ -41,6 +42,8 @@ class BridgeSettings:
     report_seconds: float = 1.0
     availability_topic: str | None = None
     takes_commands: bool = False
+    gateway_id: str = ""
+    home_assistant_prefix: str | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.window <= WINDOW_MAX:

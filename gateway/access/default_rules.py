@@ -21,12 +21,19 @@ HEALTH: Final = "oncegate-health/+"
 """Where the card's health check sends itself a message, as the bridge's user."""
 
 
-def default_rules(*, open_listeners: Sequence[str], bridge_user: str | None) -> RulesFile:
+def default_rules(
+    *,
+    open_listeners: Sequence[str],
+    bridge_user: str | None,
+    home_assistant_prefix: str | None = None,
+) -> RulesFile:
     """Return the default rules.
 
     Args:
         open_listeners: the listeners at which everything is allowed.
         bridge_user: the user whose client writes `sensors/#`; None: a client at an open listener.
+        home_assistant_prefix: below it the bridge describes devices, and users read that; None:
+            there is no such thing.
     """
     lines = ["# what holds without [access] rules_file: oncegate acl show"]
     lines += [f"allow listener {quoted(name)} all" for name in open_listeners]
@@ -37,5 +44,15 @@ def default_rules(*, open_listeners: Sequence[str], bridge_user: str | None) -> 
         lines.append(f"allow user {user} subscribe {COMMANDS}")
         lines.append(f"allow user {user} publish {ANSWERS}")
     lines.append(f"allow user * subscribe {SENSORS}")
+    if home_assistant_prefix is not None:
+        lines += _for_home_assistant(home_assistant_prefix, bridge_user)
     lines.append("allow user * publish,subscribe users/%u/#")
     return parse("".join(f"{line}\n" for line in lines).encode(), NAME)
+
+
+def _for_home_assistant(prefix: str, bridge_user: str | None) -> list[str]:
+    """Return what discovery needs; Home Assistant, a user like others, publishes its status."""
+    lines = [f"allow user * subscribe {prefix}/#", f"allow user * publish {prefix}/status"]
+    if bridge_user is not None:
+        lines.insert(0, f"allow user {quoted(bridge_user)} publish {prefix}/#")
+    return lines

@@ -1,6 +1,7 @@
 """`oncegate bridge`: the serial ports' way into the broker."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,20 @@ def bridge(
         bridge
     """
     configuration = configuration_of(config, gateway__data_dir=data_dir)
-    return PreparedBridge(settings=bridge_settings_of(configuration), verbose=verbose, quiet=quiet)
+    settings = bridge_settings_of(configuration)
+    if settings.home_assistant_prefix is not None:
+        settings = replace(settings, gateway_id=_gateway_id_of(configuration))
+    return PreparedBridge(settings=settings, verbose=verbose, quiet=quiet)
+
+
+def _gateway_id_of(configuration: "Configuration") -> str:
+    """Return the id under which devices are described; the first start makes it."""
+    from gateway.configuration.identity import gateway_id
+
+    try:
+        return gateway_id(configuration)
+    except OSError as error:
+        raise CommandFailed(line_of(error), exit_code=EXIT_CONFIGURATION) from None
 
 
 def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
@@ -73,6 +87,7 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
             commit_delay_seconds=section.commit_delay,
             availability_topic=section.availability_topic,
             takes_commands=section.commands,
+            home_assistant_prefix=section.home_assistant_prefix,
         )
     except ValueError as error:
         raise CommandFailed(line_of(error), exit_code=EXIT_CONFIGURATION) from None

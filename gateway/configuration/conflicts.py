@@ -169,8 +169,9 @@ def _limits_for_the_bridge(configuration: Configuration) -> Iterator[str]:
     # RETAIN would end the bridge's connection, again and again.
     if any(each.readings and each.readings.retain for each in configuration.serial):
         yield "[mqtt] retain_available = true for [serial.readings] retain, or [bridge] broker"
-    if configuration.bridge.availability_topic is not None:
-        yield "[mqtt] retain_available = true for [bridge] availability_topic, or [bridge] broker"
+    for key in ("availability_topic", "home_assistant_prefix"):
+        if getattr(configuration.bridge, key) is not None:
+            yield f"[mqtt] retain_available = true for [bridge] {key}, or [bridge] broker"
 
 
 def _broker_for_the_uplink(configuration: Configuration) -> Iterator[str]:

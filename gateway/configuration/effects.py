@@ -110,6 +110,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "window",
         "commit_delay",
         "availability_topic",
+        "home_assistant_prefix",
         "commands",
     ),
     "serial": _all(

@@ -138,6 +138,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "window": "Publications in flight. Default: 100, or max_awaiting_rel where that is less.",
         "commit_delay": "Time that frames of boards may wait for others before a commit.",
         "availability_topic": 'Topic of a retained "online" or "offline"; ports are below it.',
+        "home_assistant_prefix": 'Where Home Assistant finds descriptions: "homeassistant".',
         "commands": "Whether clients that may publish to commands/# send commands to boards.",
     },
     "serial": {

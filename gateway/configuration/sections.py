@@ -196,6 +196,16 @@ class Bridge(Section):
         ]
         | None
     ) = None
+    home_assistant_prefix: (
+        Annotated[
+            str,
+            Text(
+                r"[A-Za-z0-9_-]{1,64}(/[A-Za-z0-9_-]{1,64}){0,3}",
+                'letters, digits, "_", "-" and "/", like "homeassistant"',
+            ),
+        ]
+        | None
+    ) = None
     commands: bool = False
 
     def check(self) -> None:

@@ -38,6 +38,7 @@ def rules_file_of(configuration: Configuration) -> RulesFile | None:
     return default_rules(
         open_listeners=[each.called for each in configuration.listeners if _is_open(each)],
         bridge_user=bridge_user_of(configuration),
+        home_assistant_prefix=configuration.bridge.home_assistant_prefix,
     )
 
 

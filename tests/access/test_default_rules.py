@@ -53,3 +53,18 @@ def test_names_of_the_configuration_are_quoted() -> None:
     rules = FileRules(default_rules(open_listeners=['/run/a "b"\\c'], bridge_user='b "x"'))
     assert rules.may_publish(Client("c", 'b "x"', NETWORK), "sensors/a/b", 0, False)
     assert rules.may_publish(Client("c", None, '/run/a "b"\\c'), "x", 0, False)
+
+
+def test_home_assistant_reads_descriptions_that_the_bridge_writes() -> None:
+    bridge, home = Client("b", "bridge", NETWORK), Client("h", "home", NETWORK)
+    topic = "homeassistant/device/cellar-gps/config"
+    file = default_rules(open_listeners=[], bridge_user="bridge", home_assistant_prefix=topic[:13])
+    rules = FileRules(file)
+    assert rules.may_publish(bridge, topic, 1, True)
+    assert rules.may_subscribe(bridge, "homeassistant/status", 0)
+    assert rules.may_subscribe(home, "homeassistant/+/+/config", 0)
+    assert rules.may_publish(home, "homeassistant/status", 0, False)
+    assert not rules.may_publish(home, topic, 0, True)
+    for user in (bridge, home):
+        assert not rules_of().may_publish(user, "homeassistant/status", 0, False)
+        assert not rules_of().may_publish(user, topic, 1, True)

@@ -131,7 +131,7 @@ class Tab:
               look();
             }})"""
         )
-        assert held, f"{condition} did not become true; the page says: " + await self.evaluate(
+        assert held, f"{condition} did not become true; the page shows: " + await self.evaluate(
             "document.body.innerText"
         )
 

@@ -8,7 +8,7 @@ HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{7*7}}
 
 
 class Reader(HTMLParser):
-    """What a page says, and which elements and attributes it has."""
+    """What a page reports, and which elements and attributes it has."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -127,7 +127,7 @@ async def test_a_login_holds_while_the_broker_knows_the_same_password(
     broker.users.clear()
     assert not await accounts.still_holds(login_of("1", old), now)
     await broker.stop()
-    assert await accounts.still_holds(login_of("1", old), now), "the page says that it is down"
+    assert await accounts.still_holds(login_of("1", old), now), "the page reports that it is down"
 
 
 async def test_where_users_cannot_be_asked_about_no_one_comes_in_and_who_is_in_stays(

@@ -1,4 +1,4 @@
-"""Every route declares who may have it, and nobody else gets it."""
+"""Every route declares who may have it, and no one without them gets it."""
 
 import asyncio
 import logging

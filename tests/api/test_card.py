@@ -1,4 +1,4 @@
-"""The SD card on the page and in REST: as its own file tells, and never more than that."""
+"""The SD card on the page and in REST: as its own file reports, and never more than that."""
 
 import json
 import os
@@ -45,11 +45,11 @@ async def words_of(client: httpx.AsyncClient, *, status_code: int = 200) -> str:
     return page.words.replace("\N{NO-BREAK SPACE}", " ")
 
 
-async def test_the_page_tells_slots_versions_update_and_provisioning(
+async def test_the_page_shows_slots_versions_update_and_provisioning(
     client: httpx.AsyncClient, broker: ContractBroker, files: CardFiles
 ) -> None:
     words = await words_of(client)
-    for told in (
+    for shown in (
         "All is well",
         "SD card",
         "Runs fromslot B, version 0.2.0",
@@ -59,7 +59,7 @@ async def test_the_page_tells_slots_versions_update_and_provisioning(
         "The gateway is called cabinet-7",
         "Written to the card1.0 MiB since the start,",
     ):
-        assert told in words, told
+        assert shown in words, shown
 
 
 @pytest.mark.parametrize("state", sorted(STATES))
@@ -86,7 +86,7 @@ async def test_a_clock_that_was_not_synchronised_is_said_beside_the_time(
     assert "09:14:03 UTC, by a clock that was not synchronised" in await words_of(client)
 
 
-async def test_a_card_that_was_never_updated_says_how_that_is_done(
+async def test_a_card_that_was_never_updated_states_how_that_is_done(
     client: httpx.AsyncClient, broker: ContractBroker, files: CardFiles
 ) -> None:
     files.put(update=None, other={"slot": "A", "version": None, "store_format": None})
@@ -126,7 +126,7 @@ async def test_where_there_is_no_card_nothing_is_said_of_one(
     assert "does not run from the SD card's image" in response.json()["detail"]
 
 
-async def test_the_card_is_told_while_the_broker_is_down(
+async def test_the_card_is_shown_while_the_broker_is_down(
     client: httpx.AsyncClient, files: CardFiles
 ) -> None:
     put_update(files, "trial")

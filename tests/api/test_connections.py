@@ -61,7 +61,7 @@ async def test_a_visitor_who_never_reads_the_answers_is_sent_away(
         _, writer = await asyncio.open_connection(address.host, address.port)
         writer.transport.pause_reading()  # type: ignore[attr-defined]
         with pytest.raises(ConnectionError):
-            await asyncio.wait_for(_ask_for_ever(writer), DEADLINE_SECONDS)
+            await asyncio.wait_for(_ask_without_end(writer), DEADLINE_SECONDS)
         writer.transport.abort()
 
 
@@ -131,7 +131,7 @@ async def test_an_address_longer_than_a_parser_takes_is_refused_before_the_broke
     assert broker.requests == []
 
 
-async def _ask_for_ever(writer: asyncio.StreamWriter) -> None:
+async def _ask_without_end(writer: asyncio.StreamWriter) -> None:
     while True:
         writer.write(b"GET /docs HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1000)
         await writer.drain()

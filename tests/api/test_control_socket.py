@@ -56,14 +56,14 @@ async def test_an_absent_socket_is_named_together_with_the_mend(
     assert problem.status_code == 503
 
 
-async def test_a_dead_brokers_socket_is_told_from_an_absent_one(
+async def test_a_dead_brokers_socket_is_distinguished_from_an_absent_one(
     asker: ControlSocket, broker: ContractBroker
 ) -> None:
     await broker.stop()
     assert "no process answers" in (await problem_of(asker)).reason
 
 
-async def test_a_socket_path_that_is_too_long_says_so(tmp_path: Path) -> None:
+async def test_a_socket_path_that_is_too_long_reports_it(tmp_path: Path) -> None:
     problem = await problem_of(ControlSocket(tmp_path / ("x" * 200)))
     assert "107 bytes" in problem.mend
 

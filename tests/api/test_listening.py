@@ -42,7 +42,7 @@ async def test_a_taken_port_is_named_with_its_holder_and_the_option_to_change(
     with pytest.raises(PortTaken) as caught:
         await serve(settings, asyncio.Event())
     message = str(caught.value)
-    for told in (
+    for shown in (
         f"port {port}",
         f"process {pid} (",
         "import socket",
@@ -50,11 +50,11 @@ async def test_a_taken_port_is_named_with_its_holder_and_the_option_to_change(
         "--port",
         "ONCEGATE_API_PORT",
     ):
-        assert told in message
+        assert shown in message
     assert "\n" not in message
 
 
-def test_a_port_that_nobody_holds_has_no_holder() -> None:
+def test_a_port_that_no_process_holds_has_no_holder() -> None:
     port = free_port()
     with socket.create_server(("127.0.0.1", port)):
         assert holder_of(port) is not None
@@ -72,13 +72,13 @@ def test_a_holder_whose_process_is_hidden_is_named_by_its_user(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("bind", "told"),
+    ("bind", "shown"),
     [("192.0.2.1", "no such address"), ("no such host", "no address"), ("x" * 300, "no address")],
 )
 def test_an_address_that_is_not_this_machines_is_said_to_be_so(
-    tmp_path: Path, bind: str, told: str
+    tmp_path: Path, bind: str, shown: str
 ) -> None:
-    with pytest.raises(CannotListen, match=told) as caught:
+    with pytest.raises(CannotListen, match=shown) as caught:
         listen(ApiSettings(bind=bind, port=0, status_socket=tmp_path / "s"))
     assert "[api] bind" in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""Logging in by what a token or a row of a database says of a user."""
+"""Logging in by what a token or a row of a database states of a user."""
 
 from pathlib import Path
 

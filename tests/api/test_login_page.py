@@ -167,8 +167,8 @@ async def test_only_a_form_of_the_page_logs_out(
         assert await is_in(browser)
         assert (await browser.get("/logout")).status_code == 405
         browser.cookies.clear()
-        nobody = await browser.post("/logout", data={}, headers={"Origin": ours})
-        assert (nobody.status_code, nobody.headers["location"]) == (303, "/login")
+        logged_out = await browser.post("/logout", data={}, headers={"Origin": ours})
+        assert (logged_out.status_code, logged_out.headers["location"]) == (303, "/login")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ async def test_only_a_form_of_the_page_logs_out(
         "",
     ],
 )
-async def test_nobody_is_sent_elsewhere_after_a_login(
+async def test_no_visitor_is_sent_elsewhere_after_a_login(
     broker: ContractBroker, status_socket: Path, onward: str
 ) -> None:
     async with page_with_users(broker, status_socket) as browser:
@@ -236,7 +236,7 @@ async def test_a_form_that_does_not_end_is_given_up(
         writer.close()
 
 
-async def test_while_the_broker_is_down_the_form_says_so(
+async def test_while_the_broker_is_down_the_form_reports_it(
     broker: ContractBroker, status_socket: Path
 ) -> None:
     async with page_with_users(broker, status_socket) as browser:

@@ -28,7 +28,7 @@ async def test_a_hundred_visitors_cost_the_broker_one_question(
     assert broker.count_of("reports") == 1
 
 
-async def test_an_answer_is_asked_for_anew_when_it_is_too_old(
+async def test_an_answer_is_asked_for_again_when_it_is_too_old(
     observer: Observer, broker: ContractBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "ANSWER_REUSE_SECONDS", 0.0)
@@ -37,7 +37,7 @@ async def test_an_answer_is_asked_for_anew_when_it_is_too_old(
     assert (await observer.overview()).broker.subscriptions == 99
 
 
-async def test_a_visitor_who_leaves_takes_the_answer_from_nobody(
+async def test_a_visitor_who_leaves_takes_the_answer_from_no_other_visitor(
     observer: Observer, broker: ContractBroker
 ) -> None:
     first = asyncio.create_task(observer.overview())

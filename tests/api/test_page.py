@@ -12,11 +12,11 @@ from tests.api.page_reader import HOSTILE, Reader, read
 from tests.peers.control_server import refusal, result
 
 
-async def test_the_page_tells_everything_at_a_glance(
+async def test_the_page_shows_everything_at_a_glance(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     words = (await read(client)).words
-    for told in (
+    for shown in (
         "All is well",
         "Up for 3 h 12 min",
         "Readings published18,423",
@@ -30,10 +30,10 @@ async def test_the_page_tells_everything_at_a_glance(
         "up to event 92,850, 30 to go",
         "12 segments, 117.2 KiB, the last 42 s ago",
     ):
-        assert told in words, told
+        assert shown in words, shown
 
 
-async def test_the_page_says_how_old_its_numbers_are(
+async def test_the_page_shows_how_old_its_numbers_are(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     words = (await read(client)).words
@@ -43,14 +43,14 @@ async def test_the_page_says_how_old_its_numbers_are(
     assert re.search(r"The uploader reported (0\.9|1) s ago", words)
 
 
-async def test_a_full_disk_is_the_first_thing_that_the_page_says(
+async def test_a_full_disk_is_the_first_thing_that_the_page_shows(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     broker.status["disk"] = recorded.full_disk()
     broker.status["warnings"] = ["The disk is full: nothing new is taken."]
     page = await read(client)
     words = page.words.replace("\N{NO-BREAK SPACE}", " ")
-    for told in (
+    for shown in (
         "The disk is full Up for",
         "Nothing new has been accepted for 5 min: 85.8 MiB of 14.9 GiB are free, and 128.0 MiB",
         "What is there is delivered and uploaded",
@@ -58,7 +58,7 @@ async def test_a_full_disk_is_the_first_thing_that_the_page_says(
         "Disk85.8 MiB of 14.9 GiB free",
         "Files removed for roomsent: 12",
     ):
-        assert told in words, told
+        assert shown in words, shown
     assert "nothing new is taken" not in words
     assert any("bad" in (found.get("class") or "") for tag, found in page.elements if tag == "li")
 
@@ -123,20 +123,20 @@ async def test_a_bridge_that_fell_silent_is_said_first(
     assert "The bridge has been silent for 95 s" in words
 
 
-async def test_a_gateway_that_is_down_says_so_and_how_to_mend_it(
+async def test_a_gateway_that_is_down_reports_it_and_how_to_mend_it(
     client: httpx.AsyncClient, status_socket: Path
 ) -> None:
     response = await client.get("/")
     assert response.status_code == 503
     assert response.headers["retry-after"] == "2"
     words = Reader(response.text).words
-    for told in (
+    for shown in (
         "The gateway is down",
         f"there is no status socket {status_socket}",
         "oncegate broker",
         "No answer since this page started",
     ):
-        assert told in words
+        assert shown in words
 
 
 async def test_a_gateway_that_went_down_is_still_named_with_the_time_of_its_last_word(
@@ -214,11 +214,11 @@ async def test_a_session_has_a_page_with_its_subscriptions_and_messages(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     words = (await read(client, "/session?client_id=phone")).words
-    for told in ("phone", "sensors/#2", "commands/+1", "174,0212awaiting pubrec"):
-        assert told in words
+    for shown in ("phone", "sensors/#2", "commands/+1", "174,0212awaiting pubrec"):
+        assert shown in words
 
 
-async def test_an_unknown_session_has_a_page_that_says_so(
+async def test_an_unknown_session_has_a_page_that_reports_it(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     words = (await read(client, "/session?client_id=no%3Cbody", status_code=404)).words
@@ -238,7 +238,7 @@ async def test_sessions_that_cannot_be_had_leave_the_rest_of_the_page(
     assert "21.5 °C" in words
 
 
-async def test_an_empty_gateway_says_what_to_do_next(
+async def test_an_empty_gateway_states_what_to_do_next(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     broker.sessions = []

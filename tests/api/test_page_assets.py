@@ -33,7 +33,7 @@ async def test_the_page_needs_nothing_from_elsewhere_and_is_spoken_well(
         assert referred <= set(ids)
 
 
-async def test_assets_are_kept_for_ever_under_an_address_that_changes_with_them(
+async def test_assets_are_kept_permanently_under_an_address_that_changes_with_them(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     page = await read(client)

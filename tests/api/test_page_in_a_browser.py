@@ -30,7 +30,7 @@ async def tab(tmp_path: Path) -> AsyncIterator[Tab]:
 
 
 def break_everything(broker: ContractBroker) -> None:
-    """A gateway with every kind of trouble and the names of an attacker."""
+    """A gateway with every kind of fault and the names of an attacker."""
     broker.status["warnings"] = ["The disk is 95 % full: free some space."]
     broker.status["messages"]["dropped"] = {"queue_full": 3, "x" * 500: 1}
     ports = broker.reports["bridge"]["status"]["ports"]
@@ -140,7 +140,7 @@ async def test_numbers_change_in_place_without_a_reload(
     assert await tab.evaluate("window.tile === document.querySelector('.tiles dd')")
 
 
-async def test_the_page_says_by_itself_that_the_gateway_went_down_and_came_back(
+async def test_the_page_shows_by_itself_that_the_gateway_went_down_and_came_back(
     url: str, broker: ContractBroker, status_socket: Path, tab: Tab
 ) -> None:
     await tab.look(width=1200)
@@ -152,7 +152,7 @@ async def test_the_page_says_by_itself_that_the_gateway_went_down_and_came_back(
         await tab.wait_until("document.title.startsWith('All is well')")
 
 
-async def test_the_page_says_that_its_own_server_is_gone(
+async def test_the_page_shows_that_its_own_server_is_gone(
     status_socket: Path, broker: ContractBroker, tab: Tab
 ) -> None:
     await tab.look(width=1200)

@@ -71,7 +71,7 @@ async def test_what_can_be_tried_leads_to_an_answer(client: httpx.AsyncClient) -
         assert (await client.get(address)).status_code in wanted, address
 
 
-async def test_where_users_log_in_it_says_how_programs_do(
+async def test_where_users_log_in_it_states_how_programs_do(
     client: httpx.AsyncClient, broker: ContractBroker, status_socket: Path
 ) -> None:
     assert "Bearer" not in (await client.get("/docs")).text

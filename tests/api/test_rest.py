@@ -32,16 +32,16 @@ async def test_the_status_is_the_brokers_own_words(
 ) -> None:
     response = await client.get("/api/v1/status")
     assert response.status_code == 200
-    told = response.json()
-    assert told["listeners"][0].pop("path") is None
-    assert told["listeners"][0].pop("certificate") is None
-    assert told == recorded.status()
+    reported = response.json()
+    assert reported["listeners"][0].pop("path") is None
+    assert reported["listeners"][0].pop("certificate") is None
+    assert reported == recorded.status()
 
 
 async def test_the_serial_report_has_every_port_device_and_quantity_unrounded(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
-    told = (await client.get("/api/v1/serial")).json()
+    reported = (await client.get("/api/v1/serial")).json()
     expected = recorded.bridge_status()
     for port in expected["ports"]:
         port["unreadable"] = []
@@ -49,7 +49,7 @@ async def test_the_serial_report_has_every_port_device_and_quantity_unrounded(
             device["unreadable"] = []
             for quantity in device["quantities"]:
                 quantity["unreadable"] = []
-    assert told == {
+    assert reported == {
         "time_ms": recorded.NOW_MS - 600,
         "age_seconds": 0.6,
         "problem": None,
@@ -60,8 +60,8 @@ async def test_the_serial_report_has_every_port_device_and_quantity_unrounded(
 async def test_the_upload_report_is_the_uploaders_own_words(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
-    told = (await client.get("/api/v1/upload")).json()
-    assert told["status"] == recorded.uploader_status()
+    reported = (await client.get("/api/v1/upload")).json()
+    assert reported["status"] == recorded.uploader_status()
 
 
 async def test_the_uplinks_report_is_its_own_words_where_there_is_one(
@@ -72,8 +72,8 @@ async def test_the_uplinks_report_is_its_own_words_where_there_is_one(
         "age_seconds": 0.6,
         "status": recorded.uplink_status(),
     }
-    told = (await client.get("/api/v1/uplink")).json()
-    assert told["status"] == recorded.uplink_status()
+    reported = (await client.get("/api/v1/uplink")).json()
+    assert reported["status"] == recorded.uplink_status()
 
 
 async def test_without_an_uplink_its_report_is_null(

@@ -47,7 +47,7 @@ async def test_every_answer_is_shielded(client: httpx.AsyncClient, broker: Contr
             assert headers["cache-control"] == "no-store"
 
 
-async def test_a_page_on_loopback_is_not_told_to_a_stranger_under_another_name(
+async def test_a_page_on_loopback_is_not_shown_to_a_stranger_under_another_name(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     for host in ("attacker.example", "127.0.0.1.attacker.example:80", "", "["):

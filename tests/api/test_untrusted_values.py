@@ -38,8 +38,8 @@ async def test_half_a_surrogate_pair_from_a_sensor_is_shown_as_a_replacement_cha
     html = await page_of(client)
     assert "wind\ufffdspeed" in html
     assert "21.5" in html
-    told = (await client.get("/api/v1/serial")).json()
-    assert told["status"]["ports"][0]["devices"][0]["quantities"][3][place] == "wind\ufffdspeed"
+    reported = (await client.get("/api/v1/serial")).json()
+    assert reported["status"]["ports"][0]["devices"][0]["quantities"][3][place] == "wind\ufffdspeed"
 
 
 async def test_whole_characters_beside_half_a_pair_stay_as_they_are(

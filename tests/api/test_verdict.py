@@ -67,7 +67,7 @@ def test_a_healthy_gateway_is_well_without_a_notice(gateway: Gateway) -> None:
     assert (verdict.level, verdict.headline, verdict.notices) == (Level.GOOD, "All is well", ())
 
 
-def test_a_gateway_without_bridge_and_uploader_is_well_and_says_so(gateway: Gateway) -> None:
+def test_a_gateway_without_bridge_and_uploader_is_well_and_reports_it(gateway: Gateway) -> None:
     gateway.bridge = gateway.uploader = gateway.bridge_age_seconds = None
     assert verdict_of(gateway.overview()).level is Level.GOOD
     assert [level for level, _ in gateway.sentences()] == [Level.INFORMATION] * 2
@@ -134,7 +134,7 @@ def test_a_port_that_loses_readings_is_named_with_the_reason(gateway: Gateway) -
     ]
 
 
-def test_a_bridge_without_its_broker_says_how_much_waits(gateway: Gateway) -> None:
+def test_a_bridge_without_its_broker_states_how_much_waits(gateway: Gateway) -> None:
     assert gateway.bridge is not None
     gateway.bridge["mqtt"]["connected"] = False
     gateway.bridge["outbox"]["waiting"] = 1_234
@@ -149,7 +149,7 @@ def test_a_silent_bridge_is_said_once_and_its_old_words_are_not_judged(gateway: 
     assert "silent for 40 s" in gateway.sentences()[0][1]
 
 
-def test_a_failing_upload_says_since_when_why_and_that_nothing_is_lost(gateway: Gateway) -> None:
+def test_a_failing_upload_states_since_when_why_and_that_nothing_is_lost(gateway: Gateway) -> None:
     assert gateway.uploader is not None
     gateway.uploader.update(
         error="503 Slow Down.",
@@ -181,7 +181,7 @@ def test_an_uplink_that_works_needs_no_look(gateway: Gateway) -> None:
     assert gateway.sentences() == []
 
 
-def test_an_uplink_without_its_broker_says_what_waits_and_why(gateway: Gateway) -> None:
+def test_an_uplink_without_its_broker_states_what_waits_and_why(gateway: Gateway) -> None:
     gateway.uplink = recorded.uplink_status()
     gateway.uplink["remote"] |= {"connected": False, "fault": "no answer within 15 s"}
     gateway.uplink["in"]["too_large"] = 2

@@ -82,7 +82,7 @@ def test_who_is_being_answered_keeps_the_place_and_a_newcomer_is_refused() -> No
     for one in held:
         visitors.request_came(one, 1.0)
     assert not visitors.admit(Held(), "127.0.0.1", 2.0)
-    # Whoever does not read an answer for so long holds a place as well.
+    # A visitor who does not read an answer for so long holds a place as well.
     assert visitors.admit(Held(), "127.0.0.1", 1.5 + limits.ANSWERING_SECONDS_PROTECTED)
     assert sum(one.is_away for one in held) == 1
 

@@ -11,7 +11,7 @@ def test_no_figure_for_a_day_is_made_before_an_hour_is_over() -> None:
     assert early.written_bytes == 20_000 * 512
 
 
-def test_a_life_is_estimated_from_what_its_assumption_says() -> None:
+def test_a_life_is_estimated_from_what_its_assumption_states() -> None:
     # 10 kB/s for ten days, on a card of 16 GB.
     up_seconds = 864_000.0
     sectors = int(10_000 * up_seconds / 512)

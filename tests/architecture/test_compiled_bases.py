@@ -1,5 +1,5 @@
-"""A class of plain Python can have a compiled base only where the base says so: else mypyc's build,
-which no test of the server runs with, raises TypeError when the first object is made."""
+"""A class of plain Python can have a compiled base only where the base declares that: else
+mypyc's build, which no test of the server runs with, raises TypeError for the first object."""
 
 import ast
 from pathlib import Path

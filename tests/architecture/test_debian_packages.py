@@ -216,7 +216,7 @@ def test_without_root_a_policy_that_was_left_is_named(machine: Machine) -> None:
     assert f"sudo rm {machine.policy}" in outcome.stderr
 
 
-def test_ctrl_c_lets_the_installation_finish_and_says_so(machine: Machine) -> None:
+def test_ctrl_c_lets_the_installation_finish_and_reports_it(machine: Machine) -> None:
     with installing(machine) as (process, master):
         read_until(master, b"Installing Debian packages")
         for _ in range(2):
@@ -232,7 +232,7 @@ def test_ctrl_c_lets_the_installation_finish_and_says_so(machine: Machine) -> No
 
 
 def test_a_terminal_that_is_closed_lets_the_installation_finish(machine: Machine) -> None:
-    # The shell ends with its terminal, and the kernel sends SIGHUP to what it has called.
+    # Bash ends with its terminal, and the kernel sends SIGHUP to what it has called.
     with installing(machine, "sh", "-c", '"$@"; exit 0', "sh") as (shell, master):
         os.close(master)
         assert shell.wait(DEADLINE_SECONDS) == -signal.SIGHUP

@@ -205,8 +205,8 @@ def test_the_example_on_the_journal_page_is_a_blob() -> None:
     batch = decode(bytes.fromhex("".join(lines)))
     assert (batch.store, batch.boot) == ("77ab0011223344ff", "0f3a5566778899aa")
     assert (batch.number, batch.first_sequence, batch.clock) == (9, 42, "synchronised")
-    told = [(event["event"], event["client_id"]) for event in batch.events]
-    assert told == [
+    reported = [(event["event"], event["client_id"]) for event in batch.events]
+    assert reported == [
         (name, "gps") for name in ("session_opened", "message_held", "message_released")
     ]
     assert (batch.events[1]["topic"], batch.events[1]["payload"]) == ("sensors/t", b"21.5")

@@ -56,7 +56,7 @@ def test_every_row_of_the_page_is_read() -> None:
     assert len(of_bounds) == len(rows()) > 60
 
 
-def test_what_enforces_a_bound_is_where_the_page_says() -> None:
+def test_what_enforces_a_bound_is_where_the_page_shows() -> None:
     missing = [row[0] for row in rows() if row[3] not in names_in(row[4])]
     assert missing == []
 

@@ -97,6 +97,6 @@ def test_the_search_for_inner_parts_finds_them() -> None:
 
 
 @pytest.mark.parametrize("room", PURE_ROOMS)
-def test_a_pure_room_says_why_it_exists(room: str) -> None:
+def test_a_pure_room_states_why_it_exists(room: str) -> None:
     tree = ast.parse((ROOT / "gateway" / room / "__init__.py").read_text())
     assert ast.get_docstring(tree)

@@ -1,4 +1,4 @@
-"""What README.md tells people to type exists."""
+"""What README.md asks people to type exists."""
 
 import re
 from pathlib import Path

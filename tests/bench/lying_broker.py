@@ -1,4 +1,4 @@
-"""A small broker that forwards messages, and lies where a test tells it to."""
+"""A small broker that forwards messages, and lies where a test requires it."""
 
 import asyncio
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""The clients of a run: as many as the scenario says, connected, and led away."""
+"""The clients of a run: as many as the scenario states, connected, and led away."""
 
 import subprocess
 import sys

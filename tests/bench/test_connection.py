@@ -30,7 +30,7 @@ async def test_a_broker_that_wants_a_keep_alive_is_pinged() -> None:
     assert result.is_clean
 
 
-async def test_a_disconnect_of_the_broker_tells_its_reason() -> None:
+async def test_a_disconnect_of_the_broker_contains_its_reason() -> None:
     def shut(packet: Packet) -> list[Packet] | None:
         # Server shutting down
         return [Disconnect(0x8B)] if isinstance(packet, Publish) else None

@@ -111,7 +111,7 @@ def test_latencies_become_milliseconds_and_ratios_name_the_worst_series() -> Non
     assert worst_of(ratios, "p99") == ("QoS 2 received", 1.5)
 
 
-def test_counters_that_grew_are_told_and_others_are_not() -> None:
+def test_counters_that_grew_are_reported_and_others_are_not() -> None:
     assert growth_of({"a": 1, "b": 2}, {"a": 4, "b": 2, "c": 1}) == {"a": 3, "c": 1}
 
 
@@ -141,7 +141,7 @@ def test_a_row_fails_for_each_thing_that_is_required(changes: dict[str, Any], wo
     assert words in failure
 
 
-def test_a_ledger_tells_what_is_missing_and_what_came_twice() -> None:
+def test_a_ledger_reports_what_is_missing_and_what_came_twice() -> None:
     ledger = Ledger()
     for qos in (1, 2):
         for number in range(3):

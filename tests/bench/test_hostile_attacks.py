@@ -63,7 +63,7 @@ class DoomedBroker(BesiegedBroker):
         asyncio.get_running_loop().call_later(0.2, self.signal, signal.SIGKILL)
 
 
-async def test_a_broker_that_ends_is_told_with_its_exit_code(tmp_path: Path) -> None:
+async def test_a_broker_that_ends_is_reported_with_its_exit_code(tmp_path: Path) -> None:
     broker = DoomedBroker(ROOT, tmp_path / "data")
     try:
         broker.start()

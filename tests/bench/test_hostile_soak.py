@@ -104,7 +104,7 @@ def test_a_subscriber_that_goes_away_is_owed_what_is_stored_and_nothing_twice_at
 
 
 @pytest.mark.slow
-async def test_beside_all_attacks_at_once_nothing_honest_is_lost_and_each_limit_answers(
+async def test_beside_all_attacks_together_nothing_honest_is_lost_and_each_limit_answers(
     tmp_path: Path,
 ) -> None:
     found = await soak(ROOT, tmp_path, SHORT, lambda _: None)

@@ -45,7 +45,7 @@ def test_a_message_that_left_late_is_timed_from_its_planned_time() -> None:
     assert samples.percentiles_ms()["max"] == 2000.0
 
 
-def test_a_plan_says_how_many_are_due() -> None:
+def test_a_plan_states_how_many_are_due() -> None:
     plan = Plan(start_seconds=10.0, interval_seconds=0.5)
     assert [plan.due_count(seconds) for seconds in (10.0, 10.4, 10.5, 12.0)] == [1, 1, 2, 5]
     assert plan.due_count(9.0) <= 0

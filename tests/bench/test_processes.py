@@ -35,7 +35,7 @@ def test_a_name_with_spaces_and_brackets_moves_no_number() -> None:
         process.kill()
 
 
-def test_a_process_that_is_gone_is_an_error_that_says_so() -> None:
+def test_a_process_that_is_gone_is_an_error_that_reports_it() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
     with pytest.raises(ProcessLookupError, match="no such process"):

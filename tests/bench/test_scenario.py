@@ -38,7 +38,7 @@ from gateway.bench.scenario import (
         ),
     ],
 )
-def test_a_scenario_that_cannot_be_run_says_what_is_allowed(
+def test_a_scenario_that_cannot_be_run_states_what_is_allowed(
     options: dict[str, object], words: str
 ) -> None:
     with pytest.raises(ScenarioMistake, match=words):

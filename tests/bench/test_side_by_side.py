@@ -112,6 +112,6 @@ def test_the_load_of_a_user_among_a_thousand_is_let_in(tmp_path: Path) -> None:
         assert rate_of(Meter(pinned=False).measure(running, options, 0.3)) > 0
 
 
-def test_a_load_that_cannot_be_run_says_what_the_load_generator_said(tmp_path: Path) -> None:
+def test_a_load_that_cannot_be_run_states_what_the_load_generator_said(tmp_path: Path) -> None:
     with BROKERS["Oncegate"](tmp_path) as running, pytest.raises(BenchmarkFailed, match="QoS 7"):
         Meter(pinned=False).measure(running, ("--qos", "7"), 0.3)

@@ -135,7 +135,7 @@ def test_a_stream_cut_at_every_byte_is_counted_all_the_same(qos: int, version: i
 
 
 def test_properties_that_the_broker_adds_do_not_make_a_message_foreign() -> None:
-    # Subscription identifier 5, which nobody asked for, before the payload. [MQTT5-3.3.2.3.8]
+    # Subscription identifier 5, which no subscription has, before the payload. [MQTT5-3.3.2.3.8]
     plain = encode(Publish(TOPICS[0], payload_of(0, 0, PAYLOAD_BYTES), 0, False, False, 0), 5)
     at = plain.index(TOPICS[0].encode()) + len(TOPICS[0])
     adorned = bytes([plain[0], plain[1] + 2]) + plain[2:at] + b"\x02\x0b\x05" + plain[at + 1 :]

@@ -1,6 +1,7 @@
 """An independent broker and a durable subscriber: Debian's Mosquitto, Eclipse's paho."""
 
 import asyncio
+import getpass
 import json
 import subprocess
 import threading
@@ -18,16 +19,27 @@ DEADLINE_SECONDS = 20.0
 
 
 class Mosquitto:
-    def __init__(self, directory: Path) -> None:
+    """`in_flight`: unacknowledged messages to a client, without limit at 0; its default is 20.
+
+    `persists`: it writes its sessions where it is stopped, and reads them where it is started.
+    """
+
+    def __init__(self, directory: Path, *, in_flight: int = 0, persists: bool = False) -> None:
         self.port = free_port()
         self._directory = directory
+        self._in_flight = in_flight
+        self._persists = persists
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         configuration = self._directory / "mosquitto.conf"
         configuration.write_text(
-            f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence false\n"
-            "max_queued_messages 0\nmax_inflight_messages 0\n"
+            f"listener {self.port} 127.0.0.1\nallow_anonymous true\n"
+            f"persistence {str(self._persists).lower()}\n"
+            f"persistence_location {self._directory}/\n"
+            # As root it would become another user, who may not write there.
+            f"user {getpass.getuser()}\n"
+            f"max_queued_messages 0\nmax_inflight_messages {self._in_flight}\n"
         )
         self._process = subprocess.Popen(
             [MOSQUITTO, "-c", str(configuration)],

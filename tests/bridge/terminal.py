@@ -33,7 +33,7 @@ class Terminal:
             self._master = -1
 
     def attributes(self) -> list[Any]:
-        """What termios says of the bridge's end."""
+        """What termios reports of the bridge's end."""
         return termios.tcgetattr(self._slave)
 
     async def write(self, data: bytes) -> None:
@@ -46,12 +46,12 @@ class Terminal:
                 await _ready(loop, self._master, writing=True)
 
     def send(self, data: bytes) -> None:
-        """What the other end does not take now is lost, as on a line that nobody reads."""
+        """What the other end does not take now is lost, as on a line that is not read."""
         with contextlib.suppress(BlockingIOError):
             os.write(self._master, data)
 
     def discard(self) -> None:
-        """What the other end has written and nobody has read yet is lost."""
+        """What the other end has written and the bridge has not read yet is lost."""
         with contextlib.suppress(BlockingIOError):
             while os.read(self._master, 65536):
                 pass

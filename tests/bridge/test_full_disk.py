@@ -131,7 +131,7 @@ async def test_a_frame_sent_again_on_a_full_disk_is_acknowledged_no_sooner_than_
             await asyncio.gather(asyncio.shield(original), asyncio.shield(again))
 
 
-async def test_a_start_on_a_full_disk_says_so_and_damages_nothing(disk: SmallDisk) -> None:
+async def test_a_start_on_a_full_disk_reports_it_and_damages_nothing(disk: SmallDisk) -> None:
     bench = Bench(disk.folder / "outbox.db")
     async with running(bench):
         await asyncio.shield(bench.outbox.submit(readings("a")))

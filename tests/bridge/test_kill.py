@@ -61,7 +61,7 @@ LOST_SHARE = 0.1
 class Board:
     """A board of number 7 in its start 1; keeps each frame until its acknowledgement has come.
 
-    `number` tells it from another board of the same number, which no bridge can see.
+    `number` distinguishes it from another board of the same number, which no bridge can see.
     """
 
     def __init__(self, number: int = 0) -> None:
@@ -88,7 +88,7 @@ class Board:
         return frame_bytes_of(BoardIdentity(7, 1, sequence), [Measurement("n", value)])
 
     def take(self, sequence: int, *, lost: bool) -> None:
-        """An acknowledgement: what it says is so, whether or not the board ever hears it."""
+        """An acknowledgement: what it states is so, whether or not the board ever receives it."""
         value = self._value_of(sequence)
         if value in self.sent:
             self.accepted.add(value)
@@ -100,7 +100,7 @@ class Board:
 
 
 class Cable:
-    """Whatever board is plugged in sends until told to stop."""
+    """Whatever board is plugged in sends until it is stopped."""
 
     def __init__(self, terminal: Terminal, chance: random.Random) -> None:
         self.board = Board()

@@ -44,7 +44,7 @@ def rules(tmp_path: Path) -> Path:
         ("anna write topic", 2, ""),
     ],
 )
-def test_the_line_that_decides_is_printed_and_the_exit_code_says_whether_it_is_allowed(
+def test_the_line_that_decides_is_printed_and_the_exit_code_shows_whether_it_is_allowed(
     rules: Path,
     capsys: pytest.CaptureFixture[str],
     arguments: str,

@@ -68,7 +68,7 @@ def test_a_mistake_of_usage_is_one_line_and_exit_code_2(
     assert outcome.stdout == ""
 
 
-def test_the_version_says_which_build_of_the_core_runs(tmp_path: Path) -> None:
+def test_the_version_states_which_build_of_the_core_runs(tmp_path: Path) -> None:
     outcome = oncegate("--version", directory=tmp_path)
     assert outcome.stdout.startswith("oncegate 0.1.0 (core: ")
     assert ("compiled" in outcome.stdout) is COMPILED

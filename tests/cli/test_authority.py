@@ -104,7 +104,7 @@ def test_what_is_no_host_is_refused(authority: Authority, name: str) -> None:
         authority.issue_server([name], 10)
 
 
-def test_without_its_key_an_authority_issues_nothing_and_says_so(authority: Authority) -> None:
+def test_without_its_key_an_authority_issues_nothing_and_reports_it(authority: Authority) -> None:
     (authority.folder / "authority" / "ca.key").unlink()
     with pytest.raises(AuthorityError, match=r"ca\.key: is not there: bring the authority's"):
         authority.make("again")

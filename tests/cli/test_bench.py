@@ -111,7 +111,7 @@ def test_a_mistake_is_one_line_that_names_it(options: list[object], words: str) 
     assert_is_named(bench(*options), words)
 
 
-def test_that_nobody_is_there_is_one_line_that_says_so() -> None:
+def test_that_no_broker_is_there_is_one_line_that_reports_it() -> None:
     assert_is_named(bench("--port", free_port()), "Connection refused")
 
 

@@ -1,4 +1,4 @@
-"""What a run of the load generator says, for a terminal."""
+"""What a run of the load generator states, for a terminal."""
 
 import dataclasses
 import io

@@ -12,7 +12,7 @@ from gateway.configuration.schema import schema
 from tests.cli.command import oncegate
 
 
-def test_check_config_says_that_a_configuration_can_be_used(tmp_path: Path) -> None:
+def test_check_config_states_that_a_configuration_can_be_used(tmp_path: Path) -> None:
     (tmp_path / "g.toml").write_text("[mqtt]\nmax_inflight = 7\n")
     outcome = oncegate("check-config", "--config", "g.toml", "--show", directory=tmp_path)
     assert outcome.returncode == 0
@@ -22,7 +22,7 @@ def test_check_config_says_that_a_configuration_can_be_used(tmp_path: Path) -> N
     )
 
 
-def test_check_config_tells_every_mistake_in_a_line(tmp_path: Path) -> None:
+def test_check_config_reports_every_mistake_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "g.toml").write_text("[mqtt]\nmax_inflight = -7\nx = 1\n")
     outcome = oncegate("check-config", directory=tmp_path, ONCEGATE_CONFIG="g.toml")
     assert outcome.returncode == 2
@@ -38,7 +38,7 @@ def test_check_config_looks_into_the_password_file(tmp_path: Path) -> None:
     assert outcome.stderr.startswith("p: line 1: is not USER:HASH")
 
 
-def test_check_config_looks_into_the_rules_file_and_says_what_holds(tmp_path: Path) -> None:
+def test_check_config_looks_into_the_rules_file_and_states_what_holds(tmp_path: Path) -> None:
     def checked(**environment: str) -> tuple[int, str, str]:
         outcome = oncegate("check-config", directory=tmp_path, **environment)
         return outcome.returncode, outcome.stdout, outcome.stderr
@@ -66,7 +66,7 @@ def test_check_config_looks_into_the_rules_file_and_says_what_holds(tmp_path: Pa
     assert "no rules file: users have users/NAME/#" in checked(**network)[1]
 
 
-def test_check_config_says_where_the_page_is_and_for_whom(
+def test_check_config_states_where_the_page_is_and_for_whom(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -63,7 +63,7 @@ def test_kick_and_drop_name_the_client(
     assert "'probe'" in capsys.readouterr().out
 
 
-def test_reload_says_what_changed_and_what_needs_a_restart(
+def test_reload_states_what_changed_and_what_needs_a_restart(
     peer: Peer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     peer.answer = lambda question: result(

@@ -45,7 +45,7 @@ def test_an_error_is_one_line_and_names_its_file(error: object, line: str) -> No
     assert line_of(error) == line
 
 
-def test_a_failure_has_one_line_or_several_and_1_unless_it_says_otherwise() -> None:
+def test_a_failure_has_one_line_or_several_and_1_unless_it_states_otherwise() -> None:
     assert CommandFailed("a").lines == ("a",)
     failure = CommandFailed(["a", "b"], exit_code=4)
     assert (failure.lines, failure.exit_code, str(failure)) == (("a", "b"), 4, "a\nb")

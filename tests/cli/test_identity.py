@@ -66,7 +66,7 @@ def test_the_public_key_is_printed_as_a_line_of_the_keys_file(
     assert load_keys(tmp_path / "keys") == {"gw-1": [signer.public_key]}
 
 
-def test_without_a_key_it_says_who_makes_it(
+def test_without_a_key_it_reports_who_makes_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["id", "--public-key", "--data-dir", str(tmp_path)]) == 1

@@ -15,7 +15,7 @@ from gateway.cli.main import run
 from tests.cli.reports import REPORT
 
 
-def test_outside_of_a_source_tree_it_says_what_to_install(
+def test_outside_of_a_source_tree_it_states_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("cloud_jobs.spark.java.JAVA_VERSIONS", (99,))

@@ -19,7 +19,7 @@ def test_help_loads_no_room(tmp_path: Path) -> None:
     )
 
 
-def test_output_that_nobody_reads_any_more_brings_no_traceback(tmp_path: Path) -> None:
+def test_output_that_is_no_longer_read_brings_no_traceback(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "gateway.cli.main", "check-config", "--show"],
         stdout=subprocess.PIPE,

@@ -9,7 +9,7 @@ from gateway.cli import report
 from gateway.cli.main import run
 
 
-def test_without_gold_tables_it_says_what_to_run(
+def test_without_gold_tables_it_states_what_to_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["report", "--tables", str(tmp_path)]) == 1

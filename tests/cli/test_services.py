@@ -28,12 +28,12 @@ def test_a_service_is_prepared_without_what_reads_its_command_line(
     program = (
         "import sys\n"
         "from gateway.cli import main, services\n"
-        "def told(service):\n"
+        "def report(service):\n"
         "    heavy = {'typer', 'pydantic', 'rich'} & set(sys.modules)\n"
         "    print(sorted(heavy), type(service).__name__)\n"
         "    return 3\n"
         "for each in services.Prepared.__subclasses__():\n"
-        "    each.run = told\n"
+        "    each.run = report\n"
         f"sys.exit(main.run([{verb!r}, '--data-dir', {str(tmp_path)!r}, '--verbose']))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)

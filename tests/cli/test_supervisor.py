@@ -11,7 +11,7 @@ import pytest
 
 from gateway.cli.supervisor import Child, ChildEnded, Supervisor
 
-# Says its birth into a pipe, says ready, and writes its name into a log when SIGTERM ends it.
+# Writes its birth into a pipe, reports ready, and writes its name into a log when SIGTERM ends it.
 PROGRAM = """
 import os, signal, sys
 from gateway.cli.processes import _die_with_supervisor, say_ready
@@ -130,7 +130,7 @@ async def test_a_child_that_ends_before_it_is_ready_is_not_started_again(
     assert said == []
 
 
-async def test_kill_ends_all_at_once(
+async def test_kill_ends_all_together(
     supervisor: Supervisor, births: Births, tmp_path: Path
 ) -> None:
     await supervisor.start(child("a", tmp_path))

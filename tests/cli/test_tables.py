@@ -1,4 +1,4 @@
-"""Tables of what the broker says about itself: every name as text, nothing as markup."""
+"""Tables of what the broker reports about itself: every name as text, nothing as markup."""
 
 import io
 from typing import Any

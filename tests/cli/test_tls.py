@@ -64,7 +64,7 @@ async def test_the_load_generator_verifies_messages_over_tls(tmp_path: Path) -> 
         assert "oncegate bench: localhost port " in refused.stderr
 
 
-def test_without_clients_it_says_that_passwords_are_needed(tmp_path: Path) -> None:
+def test_without_clients_it_states_that_passwords_are_needed(tmp_path: Path) -> None:
     made = oncegate("tls", "init", "tls", directory=tmp_path)
     assert "# anonymous = false" in made.stdout
     assert "client_certificates" not in made.stdout
@@ -106,7 +106,7 @@ def test_a_broker_whose_certificate_cannot_be_used_does_not_start(tmp_path: Path
     assert "Traceback" not in outcome.stderr
 
 
-def test_check_config_says_what_is_wrong_with_a_certificate(tmp_path: Path) -> None:
+def test_check_config_states_what_is_wrong_with_a_certificate(tmp_path: Path) -> None:
     oncegate("tls", "init", "tls", directory=tmp_path)
     (tmp_path / "g.toml").write_text(
         "[[listeners]]\n[[listeners]]\n[listeners.tls]\n"

@@ -1,4 +1,4 @@
-"""`oncegate up`: what its children are told, and a whole run from the first line to the last."""
+"""`oncegate up`: what its children receive, and a whole run from the first line to the last."""
 
 import json
 import os
@@ -18,36 +18,38 @@ from gateway.configuration import load
 DEADLINE_SECONDS = 60
 
 
-def test_children_are_told_what_the_options_said() -> None:
+def test_children_receive_what_the_options_set() -> None:
     options = {"gateway.data_dir": "/srv/x", "listen": "127.0.0.1:1999", "api.port": 8090}
     environment = environment_of(load(None, {}, options, None), {"PATH": "/bin"})
-    told = load(None, environment, {}, PROTOCOLS)
-    assert told.gateway.data_dir == Path("/srv/x")
-    assert [(door.bind, door.port) for door in told.listeners] == [("127.0.0.1", 1999)]
-    assert told.api.port == 8090
+    loaded = load(None, environment, {}, PROTOCOLS)
+    assert loaded.gateway.data_dir == Path("/srv/x")
+    assert [(listener.bind, listener.port) for listener in loaded.listeners] == [
+        ("127.0.0.1", 1999)
+    ]
+    assert loaded.api.port == 8090
     assert environment["PATH"] == "/bin"
 
 
 def test_without_a_serial_port_a_board_is_simulated_and_segments_are_sealed_soon() -> None:
-    told = load(None, environment_of(load(None, {}, {}, None), {}), {}, PROTOCOLS)
-    (port,) = told.serial
+    loaded = load(None, environment_of(load(None, {}, {}, None), {}), {}, PROTOCOLS)
+    (port,) = loaded.serial
     assert (port.name, port.framing, port.path) == ("board", "board", Path("var/board"))
-    assert told.session_log.seal_after == 5.0
+    assert loaded.session_log.seal_after == 5.0
 
 
 def test_what_is_configured_is_left_as_it_is() -> None:
     serial = json.dumps([{"name": "gps", "path": "/dev/ttyS0", "framing": "nmea"}])
     given = {"ONCEGATE_SERIAL": serial, "ONCEGATE_SESSION_LOG_SEAL_AFTER": "60s"}
-    told = load(None, environment_of(load(None, given, {}, PROTOCOLS), given), {}, PROTOCOLS)
-    assert told.serial[0].name == "gps"
-    assert told.session_log.seal_after == 60.0
+    loaded = load(None, environment_of(load(None, given, {}, PROTOCOLS), given), {}, PROTOCOLS)
+    assert loaded.serial[0].name == "gps"
+    assert loaded.session_log.seal_after == 60.0
 
 
 def test_as_services_nothing_is_simulated_and_no_default_is_a_developer_s() -> None:
     configuration = load(None, {}, {}, None)
-    told = load(None, environment_of(configuration, {}, as_services=True), {}, None)
-    assert told.serial == ()
-    assert told.session_log.seal_after == configuration.session_log.seal_after == 60.0
+    loaded = load(None, environment_of(configuration, {}, as_services=True), {}, None)
+    assert loaded.serial == ()
+    assert loaded.session_log.seal_after == configuration.session_log.seal_after == 60.0
 
 
 PLAIN, ASKING = "{port = 1884}", "{port = 1885, anonymous = false}"
@@ -104,13 +106,13 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 def banner_of(process: subprocess.Popen[str]) -> dict[str, str]:
     """The lines that say where to look, by their first word; read until the last of them."""
     assert process.stdout is not None
-    told: dict[str, str] = {}
+    loaded: dict[str, str] = {}
     for line in process.stdout:
         word, _, rest = line.strip().partition(" ")
-        told[word] = rest.strip()
+        loaded[word] = rest.strip()
         if "simulated board" in line:
             break
-    return told
+    return loaded
 
 
 def children_of(process: subprocess.Popen[str]) -> set[int]:
@@ -119,13 +121,13 @@ def children_of(process: subprocess.Popen[str]) -> set[int]:
 
 
 @pytest.mark.slow
-def test_up_says_where_to_look_and_ctrl_c_leaves_nothing_behind(
+def test_up_reports_where_to_look_and_ctrl_c_leaves_nothing_behind(
     running: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    told = banner_of(running)
-    assert "Ctrl-C" in told["Oncegate"]
-    assert told["data"] == "var"
-    assert httpx.get(f"{told['page']}readyz", timeout=DEADLINE_SECONDS).is_success
+    loaded = banner_of(running)
+    assert "Ctrl-C" in loaded["Oncegate"]
+    assert loaded["data"] == "var"
+    assert httpx.get(f"{loaded['page']}readyz", timeout=DEADLINE_SECONDS).is_success
     children = children_of(running)
     assert len(children) == 5
     running.send_signal(signal.SIGINT)
@@ -140,7 +142,7 @@ def test_up_says_where_to_look_and_ctrl_c_leaves_nothing_behind(
 
 
 @pytest.mark.slow
-def test_as_services_every_line_is_on_stdout_and_says_who_reaches_what(tmp_path: Path) -> None:
+def test_as_services_every_line_is_on_stdout_and_states_who_reaches_what(tmp_path: Path) -> None:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("ONCEGATE_")}
     options = ("--as-services", "--listen", "127.0.0.1:0", "--port", "0")
     process = subprocess.Popen(
@@ -169,7 +171,7 @@ def test_as_services_every_line_is_on_stdout_and_says_who_reaches_what(tmp_path:
     assert said.endswith("oncegate: stopped; the next start goes on from here\n")
 
 
-def test_as_services_a_mistake_is_told_on_stdout_with_its_exit_code(tmp_path: Path) -> None:
+def test_as_services_a_mistake_is_reported_on_stdout_with_its_exit_code(tmp_path: Path) -> None:
     outcome = subprocess.run(
         [sys.executable, "-m", "gateway.cli.main", "up", "--as-services"],
         check=False,

@@ -1,4 +1,4 @@
-"""`oncegate update`: on the card it hands over, elsewhere it says how that is updated."""
+"""`oncegate update`: on the card it hands over, elsewhere it states how that is updated."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def test_on_the_card_its_own_command_takes_over_with_its_exit_code(
     assert outcome.stdout == "<update><--rollback-ends><https://example.org/x>"
 
 
-def test_elsewhere_it_says_in_one_line_how_this_installation_is_updated(tmp_path: Path) -> None:
+def test_elsewhere_it_states_in_one_line_how_this_installation_is_updated(tmp_path: Path) -> None:
     outcome = oncegate("update", "x.raucb", directory=tmp_path, PATH="/usr/bin:/bin")
     assert outcome.returncode == 1
     assert outcome.stdout == ""
@@ -42,8 +42,8 @@ def test_elsewhere_it_says_in_one_line_how_this_installation_is_updated(tmp_path
 def test_its_help_teaches_what_happens_and_shows_both_sources(tmp_path: Path) -> None:
     outcome = oncegate("update", "--help", directory=tmp_path)
     said = " ".join(outcome.stdout.split())
-    for told in (
+    for shown in (
         "oncegate update /media/stick/", "oncegate update https://", "--rollback-ends",
         "goes back to the slot of now by itself", "apt or pip", "systemctl reboot",
     ):  # fmt: skip
-        assert told in said, told
+        assert shown in said, shown

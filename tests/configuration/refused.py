@@ -1,4 +1,4 @@
-"""Configurations that are refused: the file, what its line names, and what it says is allowed."""
+"""Configurations that are refused: the file, what its line names, and what it states is allowed."""
 
 TLS = "tls = {certificate = 'c', key = 'k', "
 PORT = "[[serial]]\nname = 'a'\npath = 'x'\nframing = "

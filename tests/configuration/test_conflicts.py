@@ -58,6 +58,11 @@ def lines_of(content: str, file: Path) -> tuple[str, ...]:
             ["one listener at", "another [api] port", "another [api] port", "a [bridge] window"],
         ),
         (
+            "[mqtt]\nretain_available = false\n[bridge]\nhome_assistant_prefix = 'a'\n"
+            + SERIAL.format("a", "path = '/dev/x'"),
+            ["retain_available = true for [bridge] home_assistant_prefix"],
+        ),
+        (
             "[mqtt]\nretain_available = false\n[bridge]\navailability_topic = 'a'\n"
             + SERIAL.format("a", "path = '/dev/x'\nreadings = {retain = true}"),
             ["for [serial.readings] retain, or [bridge] broker", "for [bridge] availability_topic"],

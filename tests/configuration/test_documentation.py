@@ -36,7 +36,7 @@ TABLES_WITHIN = {
     "### Devices of a Modbus line": "serial_devices",
     "### Registers of a Modbus device": "serial_devices_registers",
 }
-# Where there is no value by default, the page says what happens in words.
+# Where there is no value by default, the page describes what happens.
 WORDS = re.compile(
     r"none|none, required|the port's name|the first listener|made on .*|`uploaded` .*"
     r"|`100`, or `19` with .*"

@@ -1,4 +1,4 @@
-"""The gateway's id: made once, kept for ever, and found again where the disk lost it."""
+"""The gateway's id: made once, never changed, and found again where the disk lost it."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def test_a_configured_id_is_taken_and_nothing_is_written(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("damage", [b"", bytes(9), b"gw-1\xff", b"a b\n", b"x" * 65])
-def test_a_damaged_id_is_replaced_and_kept_aside_and_the_log_says_so(
+def test_a_damaged_id_is_replaced_and_kept_aside_and_the_log_reports_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: bytes
 ) -> None:
     (tmp_path / "gateway-id").write_bytes(damage)
@@ -80,7 +80,7 @@ async def test_of_several_ids_in_the_session_log_the_newest_counts(tmp_path: Pat
     assert gateway_id(at(stage.settings.data_dir)) == "aa-second"
 
 
-def test_a_damaged_chain_names_nobody(tmp_path: Path) -> None:
+def test_a_damaged_chain_names_no_client(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "chain.json").write_bytes(b'{"heads":[{"gateway":"gw-x"}]}\nabc\n')
     assert gateway_id(at(tmp_path)) != "gw-x"

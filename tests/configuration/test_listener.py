@@ -103,7 +103,7 @@ def test_connections_end_where_clients_prove_in_another_way_who_they_are(
     assert ends_connections(first, second) is ends
 
 
-def test_listeners_with_port_0_are_told_apart_by_their_names() -> None:
+def test_listeners_with_port_0_are_distinguished_by_their_names() -> None:
     first, second = Listener(port=0, name="a"), Listener(port=0, name="b")
     pairs = paired([first, second], [Listener(port=0, name="b")])
     assert pairs[0][0] is second

@@ -194,7 +194,7 @@ def test_nothing_follows_from_what_could_not_be_read(file: Path) -> None:
     assert len(refusal.value.problems) == 2
 
 
-def test_a_mistake_on_the_command_line_says_so() -> None:
+def test_a_mistake_on_the_command_line_reports_it() -> None:
     with pytest.raises(ConfigurationError, match=r"^the command line: \[api\] port = 99999"):
         load(None, {}, {"api.port": 99999}, None)
     with pytest.raises(ConfigurationError, match="--listen: 'nowhere' is not HOST:PORT"):

@@ -24,7 +24,7 @@ def test_a_mistake_in_the_file_is_one_line(
     assert "\n" not in line
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_together(tmp_path: Path) -> None:
     file = tmp_path / "gateway.toml"
     file.write_text("[mqtt]\nmax_inflight = -1\nx = 1\n[api]\nport = 'y'\n")
     with pytest.raises(ConfigurationError) as refusal:

@@ -15,14 +15,14 @@ def test_nothing_at_all_is_a_whole_configuration() -> None:
     assert configuration.serial == ()
 
 
-def test_the_bridge_finds_the_first_listener_unless_it_is_told_otherwise() -> None:
+def test_the_bridge_finds_the_first_listener_unless_it_is_configured_otherwise() -> None:
     everywhere = '[{bind = "0.0.0.0", port = 1884, allow_anonymous_network = true}]'
     assert load(None, {"ONCEGATE_LISTENERS": everywhere}, {}, None).broker_address == (
         "127.0.0.1",
         1884,
     )
-    told = {"ONCEGATE_BRIDGE_BROKER": "broker.example:1885"}
-    assert load(None, told, {}, None).broker_address == ("broker.example", 1885)
+    environment = {"ONCEGATE_BRIDGE_BROKER": "broker.example:1885"}
+    assert load(None, environment, {}, None).broker_address == ("broker.example", 1885)
 
 
 def test_the_bridge_passes_by_listeners_that_do_not_speak_plain_mqtt(file: Path) -> None:

@@ -1,5 +1,4 @@
-"""Segments made from the contract's text alone (docs/formats/session-log.md), for whoever reads
-them.
+"""Segments made from the contract's text alone (docs/formats/session-log.md), to be read by tests.
 
 It shares no code with the gateway's writer nor with the Spark job's reader: both are held against
 it. Every part can be made wrong on purpose.

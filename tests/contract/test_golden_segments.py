@@ -1,8 +1,8 @@
 """The gateway's writer and reader against segments that were not made by them.
 
-golden/ holds files for ever; `tests.contract.segments` makes more from the contract's text alone.
-From the same events the gateway must write the same JSON, line for line, and each side's reader
-must take the other's files.
+golden/ holds files that never change; `tests.contract.segments` makes more from the contract's text
+alone. From the same events the gateway must write the same JSON, line for line, and each side's
+reader must take the other's files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The real core and the real store under a clock that stands still, without sockets or threads.
 
-What a client is told is what `Connection.outgoing` holds after a commit, decoded again. `cut`
-throws everything away that was not committed, as a power cut does, and starts anew from the files.
+What a client receives is what `Connection.outgoing` holds after a commit, decoded again. `cut`
+throws everything away that was not committed, as a power cut does, and starts again from the files.
 """
 
 from pathlib import Path
@@ -82,7 +82,7 @@ class Harness:
         self.time_ms = 1_700_000_000_000
         """What the wall clock shows."""
         self.clock = ClockQuality.SYNCHRONISED
-        """What the kernel says of it."""
+        """What the kernel reports of it."""
         self.clients: dict[Connection, Client] = {}
         self.blobs: list[bytes] = []
         self.recovery = StartKind.NEW
@@ -152,7 +152,7 @@ class Harness:
         """Return a session by its client id."""
         return self.broker.state.sessions[client_id]
 
-    # -- the shell's work
+    # -- the event loop's work
 
     def load_pages(self) -> None:
         """Read what the core asked for."""

@@ -9,7 +9,7 @@ ONE_STEP_UNITS = 1_100
 
 
 def slices_of(client: Client, *packets: Packet, seal: bool = False) -> list[int]:
-    """Let the broker receive packets as the shell does; return what each slice cost."""
+    """Let the broker receive packets as the event loop does; return what each slice cost."""
     harness, connection = client.harness, client.connection
     broker = harness.broker
     work = broker.work

@@ -19,7 +19,7 @@ def test_a_page_is_no_longer_than_what_is_stored_and_than_a_page() -> None:
     assert (long.first_position, long.count) == (7, QUEUE_PAGE_MESSAGES)
 
 
-def test_the_newest_request_of_a_session_can_be_told_from_those_before() -> None:
+def test_the_newest_request_of_a_session_can_be_distinguished_from_those_before() -> None:
     session = stored_session(3)
     numbers = [PageRequest(session).number for _ in range(3)]
     assert numbers == [1, 2, 3]

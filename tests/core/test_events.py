@@ -1,4 +1,4 @@
-"""What an observer is told, event by event."""
+"""What an observer receives, event by event."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from gateway.wire.packets import (
 )
 from tests.core.harness import Client, Harness
 
-Told = tuple[str, dict[str, object]]
+Report = tuple[str, dict[str, object]]
 
 
 def fields_of(event: Event) -> dict[str, object]:
@@ -29,14 +29,14 @@ def fields_of(event: Event) -> dict[str, object]:
 
 
 class Watched:
-    """A broker and what it told."""
+    """A broker and what it reported."""
 
     def __init__(self, harness: Harness) -> None:
         self.harness = harness
         self.events: list[Event] = []
         harness.broker.statistics.observe = self.events.append
 
-    def take(self) -> list[Told]:
+    def take(self) -> list[Report]:
         events, self.events[:] = list(self.events), []
         return [(type(event).__name__, fields_of(event)) for event in events]
 
@@ -117,7 +117,7 @@ def test_who_was_refused_neither_came_nor_went(watched: Watched) -> None:
     assert watched.take() == []
 
 
-def test_subscriptions_are_told_as_clients_make_and_give_them_up(watched: Watched) -> None:
+def test_subscriptions_are_reported_as_clients_make_and_give_them_up(watched: Watched) -> None:
     harness = watched.harness
     client = harness.connect("c")
     watched.take()
@@ -150,9 +150,9 @@ def test_a_message_is_published_once_and_delivered_when_it_arrived(
         "is_will": False,
     }
     delivered = ("Delivered", {"client_id": "reader", "topic": topic, "qos": qos})
-    told = watched.take()
-    assert told[0] == ("Published", published)
-    assert told[1:] == ([delivered] if qos == 0 else [])
+    reported = watched.take()
+    assert reported[0] == ("Published", published)
+    assert reported[1:] == ([delivered] if qos == 0 else [])
     if qos == 1:
         reader.send(Puback(1))
     elif qos == 2:
@@ -184,7 +184,7 @@ def test_a_delivery_of_an_earlier_life_has_no_topic_where_it_is_not_needed(
     assert again.take()[-1] == ("Delivered", {"client_id": "reader", "topic": None, "qos": 2})
 
 
-def test_what_is_dropped_is_told_with_its_reason(watched: Watched) -> None:
+def test_what_is_dropped_is_reported_with_its_reason(watched: Watched) -> None:
     harness = watched.harness
     harness.limits.max_mqueue_len = 1
     reader = harness.subscriber("reader", "#", 1)
@@ -211,7 +211,9 @@ def test_a_pubrec_with_an_error_is_a_drop(watched: Watched) -> None:
     ]
 
 
-def test_what_the_broker_says_itself_and_what_it_refuses_is_not_told(watched: Watched) -> None:
+def test_what_the_broker_states_itself_and_what_it_refuses_is_not_reported(
+    watched: Watched,
+) -> None:
     harness = watched.harness
     harness.subscriber("reader", "$SYS/#", 0)
     writer = harness.connect("writer")
@@ -221,7 +223,7 @@ def test_what_the_broker_says_itself_and_what_it_refuses_is_not_told(watched: Wa
     assert watched.take() == []
 
 
-def test_nobody_is_asked_to_observe_in_a_new_broker(tmp_path: Path) -> None:
+def test_no_observer_is_asked_in_a_new_broker(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
     try:
         assert harness.broker.statistics.observe is None

@@ -69,11 +69,11 @@ def test_what_overtakes_a_definition_that_waits_names_the_topic(
     client = receiver(harness, 1, expiry=expiry)
     publisher = connect(harness, "p")
     send(publisher, "a", b"waits", 1, 1)
-    send(publisher, "a", b"at once", 0)
+    send(publisher, "a", b"urgent!", 0)
     send(publisher, "a", b"behind it", 0)
     send(publisher, "a", b"waits too", 1, 2)
     harness.flush()
-    assert seen(client.take()) == [("a", 1, b"at once"), ("", 1, b"behind it")]
+    assert seen(client.take()) == [("a", 1, b"urgent!"), ("", 1, b"behind it")]
     harness.commit()
     assert seen(client.take()) == [("a", 1, b"waits"), ("", 1, b"waits too")]
     send(publisher, "a", b"later", 0)
@@ -88,9 +88,9 @@ def test_a_definition_at_qos_0_waits_with_the_message_that_it_belongs_to(
     publisher = connect(harness, "p")
     send(publisher, "a", b"waits", 1, 1)
     send(publisher, "a", b"waits too", 1, 2)
-    send(publisher, "a", b"at once", 0)
+    send(publisher, "a", b"urgent!", 0)
     harness.flush()
-    assert seen(client.take()) == [("a", 1, b"at once")]
+    assert seen(client.take()) == [("a", 1, b"urgent!")]
     harness.commit()
     assert seen(client.take()) == [("a", 1, b"waits"), ("", 1, b"waits too")]
 
@@ -103,15 +103,15 @@ def test_a_definition_that_is_being_committed_has_not_left(harness: Harness) -> 
     assert batch.blob is not None
     send(publisher, "b", b"next batch", 1, 2)
     send(publisher, "a", b"next batch", 1, 3)
-    send(publisher, "a", b"at once", 0)
+    send(publisher, "a", b"urgent!", 0)
     harness.flush()
-    assert seen(client.take()) == [("a", 1, b"at once")]
+    assert seen(client.take()) == [("a", 1, b"urgent!")]
     harness.broker.committed(batch)
     harness.flush()
     assert seen(client.take()) == [("a", 1, b"waits")]
-    send(publisher, "b", b"at once", 0)
+    send(publisher, "b", b"urgent!", 0)
     harness.flush()
-    assert seen(client.take()) == [("b", 2, b"at once")], "its definition waits for the next batch"
+    assert seen(client.take()) == [("b", 2, b"urgent!")], "its definition waits for the next batch"
 
 
 def test_qos_0_that_waits_for_a_message_of_its_queue_defines_for_what_is_behind(

@@ -216,7 +216,7 @@ def test_time_switched_off_twice_is_known_together_and_spent_by_the_oldest(
     keep(harness, "r/2", b"second", 7_200)
     harness.cut()
     keep(harness, "r/3", b"third", 7_200)
-    step_an_hour(harness)  # which of both times it was, nothing says
+    step_an_hour(harness)  # which of both times it was, is not stated
     harness.checkpoint()
     harness.cut()
     assert retained(harness) == {b"first": 3_600, b"second": 7_200, b"third": 7_200}

@@ -31,7 +31,7 @@ def sent(harness: Harness, marked: Marked, four_bytes: bytes) -> Client:
     "MQTT-1.5.3-1", "MQTT-1.5.3-2", "MQTT-4.8.0-1", "MQTT5-1.5.4-1", "MQTT5-1.5.4-2"
 )
 @pytest.mark.parametrize("mistake", WRONG)
-def test_a_mistake_in_any_string_ends_its_connection_and_nobody_elses(
+def test_a_mistake_in_any_string_ends_its_connection_and_no_other(
     harness: Harness, mistake: str
 ) -> None:
     watch = subscriber(harness, "watch", "#", 0)
@@ -40,13 +40,13 @@ def test_a_mistake_in_any_string_ends_its_connection_and_nobody_elses(
             continue
         client = sent(harness, marked, WRONG[mistake])
         assert client.closed, marked.name
-        told = client.take()
+        received = client.take()
         if marked.version == 5 and not is_connect(marked):
-            (end,) = told
+            (end,) = received
             assert isinstance(end, Disconnect)
             assert end.reason_code == 0x81, marked.name
         else:
-            assert told == [], marked.name
+            assert received == [], marked.name
         expected = [] if is_connect(marked) else [b"before"]
         assert payloads(watch.take()) == expected, marked.name
     assert not watch.closed

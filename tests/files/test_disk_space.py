@@ -59,7 +59,7 @@ def test_of_what_is_free_some_is_left_to_those_that_are_stored(
     store.close()
 
 
-def test_a_full_disk_is_told_from_a_broken_one() -> None:
+def test_a_full_disk_is_distinguished_from_a_broken_one() -> None:
     full = sqlite3.OperationalError("database or disk is full")
     full.sqlite_errorcode = sqlite3.SQLITE_FULL
     broken = sqlite3.OperationalError("disk I/O error")

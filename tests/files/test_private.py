@@ -171,7 +171,7 @@ def test_a_file_that_is_written_whole_is_not_written_through_a_link(
     assert victim.read_text() == "precious"
 
 
-async def test_a_fifo_in_place_of_our_file_holds_nobody_up(tmp_path: Path) -> None:
+async def test_a_fifo_in_place_of_our_file_blocks_no_process(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     async with asyncio.timeout(10):
         with pytest.raises(OSError, match="regular file"):

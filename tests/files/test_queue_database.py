@@ -49,7 +49,7 @@ def test_a_commit_is_fsynced_before_it_returns(path: Path) -> None:
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
-    # SQLite calls fdatasync itself: that it does in this mode, its pragma tells; the rest is shown
+    # SQLite calls fdatasync itself: its pragma reports that it does in this mode; the rest is shown
     # by the power cuts of tests/instruments/powercut.
     assert words._connection.execute("PRAGMA synchronous").fetchone() == (2,)
     words.close()

@@ -239,7 +239,7 @@ def test_contents_that_are_wrong_or_that_the_medium_does_not_give_are_damage(cod
         sqlite3.SQLITE_READONLY_DBMOVED,
     ],
 )
-def test_trouble_around_the_file_is_no_damage(code: int) -> None:
+def test_faults_around_the_file_are_no_damage(code: int) -> None:
     assert not is_damage(error_of(code))
 
 

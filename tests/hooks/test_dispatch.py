@@ -32,11 +32,11 @@ NAME = "hook_of_this_test"
 LISTENING = """
 from queue import SimpleQueue
 
-told = SimpleQueue()
+reported = SimpleQueue()
 
 class Watch:
     def __getattr__(self, method):
-        return lambda event: told.put((method, event))
+        return lambda event: reported.put((method, event))
 
 observer = Watch()
 """
@@ -45,7 +45,7 @@ FAILING = """
 from gateway.hooks import Observer
 from queue import SimpleQueue
 
-told = SimpleQueue()
+reported = SimpleQueue()
 
 class Watch(Observer):
     def connected(self, event):
@@ -55,7 +55,7 @@ class Watch(Observer):
         raise StopIteration
 
     def disconnected(self, event):
-        told.put("still here")
+        reported.put("still here")
 
 observer = Watch()
 """
@@ -118,7 +118,7 @@ def module() -> Any:
     return importlib.import_module(NAME)
 
 
-async def told(queue: Any) -> Any:
+async def reported(queue: Any) -> Any:
     return await asyncio.to_thread(queue.get, True, DEADLINE_SECONDS)
 
 
@@ -128,7 +128,7 @@ def hooks_of(broker: Broker) -> Hooks:
     return hooks
 
 
-async def test_a_module_is_told_in_order_what_happens(hooked: Load) -> None:
+async def test_a_module_receives_in_order_what_happens(hooked: Load) -> None:
     broker = await hooked(LISTENING)
     async with await client_of(broker, "c") as client:
         client.send(Subscribe(1, [Subscription("a/+", 1)]))
@@ -137,7 +137,7 @@ async def test_a_module_is_told_in_order_what_happens(hooked: Load) -> None:
         assert isinstance(await client.receive(), Publish)
         client.send(Disconnect())
         assert await client.receive() is None
-        heard = [await told(module().told) for _ in range(5)]
+        heard = [await reported(module().reported) for _ in range(5)]
     assert [method for method, _ in heard] == [
         "connected",
         "subscribed",
@@ -168,7 +168,7 @@ async def test_a_hook_that_raises_anything_is_counted_and_goes_on(
         assert isinstance(await client.receive(), Suback)
         client.send(Disconnect())
         assert await client.receive() is None
-        assert await told(module().told) == "still here"
+        assert await reported(module().reported) == "still here"
     assert hooks_of(broker).failed == 3
     lines = [record.getMessage() for record in caplog.records if "failed at" in record.message]
     assert len(lines) == 1  # the 2nd and 3rd only count
@@ -222,7 +222,7 @@ async def test_payloads_that_wait_for_a_hook_are_bounded_in_bytes(hooked: Load) 
         ("observer = 1", "none of the methods connected, "),
     ],
 )
-async def test_without_its_hook_the_broker_runs_and_says_why(
+async def test_without_its_hook_the_broker_runs_and_states_why(
     hooked: Load, program: str, problem: str
 ) -> None:
     broker = await hooked(program)
@@ -245,7 +245,7 @@ async def test_without_a_module_nothing_is_observed(tmp_path: Path) -> None:
         assert broker.status()["hooks"] is None
 
 
-async def test_only_what_is_durable_is_told(
+async def test_only_what_is_durable_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / f"{NAME}.py").write_text(LISTENING)
@@ -265,7 +265,7 @@ async def test_only_what_is_durable_is_told(
         writer.send(Publish("cut", b"", 1, False, False, 2))
         hooks.release()
         await hooks.stop()
-        queue = module().told
+        queue = module().reported
         heard = [queue.get_nowait() for _ in range(queue.qsize())]
         topics = [event.topic for method, event in heard if method == "published"]
         assert topics == ["before the cut"]

@@ -171,7 +171,7 @@ def test_everything_in_the_volume_is_its_users_and_closed_to_others(
         assert path.is_symlink() or not status.st_mode & 0o007, path
 
 
-def test_nobody_in_it_is_root_and_its_log_is_on_stdout(
+def test_no_process_in_it_is_root_and_its_log_is_on_stdout(
     engine: Engine, options: tuple[str, ...]
 ) -> None:
     engine.start(*options)
@@ -231,7 +231,7 @@ def test_a_broker_that_stands_still_is_unhealthy(engine: Engine, options: tuple[
     wait_until_healthy(engine)
 
 
-def test_its_description_says_what_it_is(engine: Engine) -> None:
+def test_its_description_states_what_it_is(engine: Engine) -> None:
     config = engine.inspected("image", engine.image)["Config"]
     assert config["User"] == f"{USER}:{USER}"
     assert list(config["Volumes"]) == ["/var/lib/oncegate"]

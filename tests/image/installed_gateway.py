@@ -59,12 +59,12 @@ class Gateway:
         folder = self.machine.root / "etc/systemd/system/oncegate-.service.d"
         folder.mkdir(parents=True)
         (folder / "99-test.conf").write_text(f"[Service]\nWatchdogSec={WATCHDOG_SECONDS}s\n")
-        self._start_anew()
+        self._start_again()
         yield
         shutil.rmtree(folder)
-        self._start_anew()
+        self._start_again()
 
-    def _start_anew(self) -> None:
+    def _start_again(self) -> None:
         self.machine.said("systemctl", "daemon-reload")
         self.stop()
         self.machine.said("systemctl", "start", "oncegate.target")

@@ -1,4 +1,4 @@
-"""`image/bundle` with the real rauc: what a slot says of itself stands in the signed manifest."""
+"""`image/bundle` with the real rauc: what a slot states of itself stands in the signed manifest."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def bundled(slot: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_version_and_format_of_a_slot_are_what_its_bundle_says(tmp_path: Path) -> None:
+def test_version_and_format_of_a_slot_are_what_its_bundle_states(tmp_path: Path) -> None:
     slot = slot_with("VERSION=0.1.0~deb13\nSTORE_FORMAT=5\n", tmp_path)
     done = bundled(slot, tmp_path)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""What the container's build says and brings, without buildah.
+"""What the container's build states and brings, without buildah.
 
 `make container-test` builds the image and runs it.
 """
@@ -71,7 +71,7 @@ def test_its_description_has_the_annotations_that_readers_look_for() -> None:
 def test_its_configuration_opens_nothing() -> None:
     environment = {"ONCEGATE_GATEWAY_DATA_DIR": "/var/lib/oncegate"}
     configuration = load(CONTAINER / "gateway.toml", environment, {}, None)
-    assert not any(door.is_reached_from_network for door in configuration.listeners)
+    assert not any(listener.is_reached_from_network for listener in configuration.listeners)
     assert not configuration.api.is_reached_from_network
     assert configuration.gateway.data_dir == Path("/var/lib/oncegate")
     assert configuration.serial == ()

@@ -1,4 +1,4 @@
-"""The Debian package as it is packed: contents, modes, what dpkg is told.
+"""The Debian package as it is packed: contents, modes, what dpkg is given.
 
 The Python packages, which take minutes to compile, are left out here: `make deb-test` has them.
 """
@@ -63,7 +63,7 @@ def package(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return Package(tmp_path_factory.mktemp(request.param), request.param)
 
 
-def test_everything_belongs_to_root_and_nobody_else_may_write(package: Package) -> None:
+def test_everything_belongs_to_root_and_no_other_user_may_write(package: Package) -> None:
     for path, (mode, owner, _) in package.members().items():
         assert owner == "root/root", path
         assert mode[0] == "l" or mode[5] == mode[8] == "-", f"{path}: {mode}"
@@ -97,7 +97,7 @@ def test_only_the_suite_whose_systemd_knows_it_gets_the_growing_pause(package: P
     assert has_it == (package.suite == "trixie")
 
 
-def test_dpkg_is_told_version_python_and_configuration(package: Package, tmp_path: Path) -> None:
+def test_dpkg_is_given_version_python_and_configuration(package: Package, tmp_path: Path) -> None:
     assert package.field("Package") == "oncegate"
     assert package.field("Architecture") == "arm64"
     assert package.field("Version") == package.version

@@ -1,4 +1,4 @@
-"""The image's files fit together: places, names, and what one of them says of another."""
+"""The image's files fit together: places, names, and what one of them states of another."""
 
 import configparser
 import re
@@ -91,13 +91,13 @@ def test_updates_and_the_boot_script_agree_on_the_numbers_of_tries() -> None:
     assert f"= {kept} ]" in (OVERLAY / "usr/lib/oncegate-device/mark-good").read_text()
 
 
-def test_the_bundle_is_for_the_system_that_the_card_says_it_is() -> None:
+def test_the_bundle_is_for_the_system_that_the_card_states_it_is() -> None:
     rauc = configparser.ConfigParser()
     rauc.read(OVERLAY / "etc/rauc/system.conf")
     assert f"compatible={rauc['system']['compatible']}\n" in (IMAGE / "bundle").read_text()
 
 
-def test_the_slot_says_its_version_where_bundle_and_card_look() -> None:
+def test_the_slot_states_its_version_where_bundle_and_card_look() -> None:
     install = (IMAGE / "hooks/install").read_text()
     assert 'STORE_FORMAT=%s\\n\' "$(dpkg-deb -f "$package" Version)" "$format"' in install
     assert f'>"$root/{RELEASE}"' in install
@@ -114,7 +114,7 @@ def test_a_bundle_can_be_streamed_from_the_network() -> None:
     assert "fs/squashfs" not in removed
 
 
-def test_a_slot_is_recorded_as_given_up_before_and_as_kept_after_rauc_is_told() -> None:
+def test_a_slot_is_recorded_as_given_up_before_and_as_kept_after_rauc_is_informed() -> None:
     text = (OVERLAY / "usr/lib/oncegate-device/mark-good").read_text()
     steps = ["record booted", "run healthy", "record unhealthy", "mark-$verdict", "record kept"]
     places = [text.index(step) for step in steps]

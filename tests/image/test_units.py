@@ -193,7 +193,7 @@ def test_users_and_the_data_directory_can_be_made(tmp_path: Path) -> None:
 
 def test_the_configuration_that_comes_along_opens_nothing_to_the_network() -> None:
     configuration = load(ROOT / "image/etc/gateway.toml", {}, {}, None)
-    assert [door.bind for door in configuration.listeners] == ["127.0.0.1"]
+    assert [listener.bind for listener in configuration.listeners] == ["127.0.0.1"]
     assert configuration.api.bind == "127.0.0.1"
     assert configuration.gateway.data_dir == Path("/var/lib/oncegate")
     assert configuration.gateway.control_dir == Path("/run/oncegate")

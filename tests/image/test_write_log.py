@@ -1,4 +1,4 @@
-"""A disk that is made anew from the log of its writes: what stands in it after a power cut."""
+"""A disk that is made again from the log of its writes: what stands in it after a power cut."""
 
 import random
 import struct

@@ -19,5 +19,5 @@ def test_the_keys_of_a_table_are_its_attributes_but_for_those_that_stand_for_non
     assert [each.default for each in fields_of(Pump)][1] == 3
 
 
-def test_two_tables_are_equal_whoever_gave_their_values() -> None:
+def test_two_tables_are_equal_wherever_they_got_their_values() -> None:
     assert Pump(name="a", given=frozenset({"name"})) == Pump(name="a", speed=3)

@@ -126,7 +126,7 @@ CASES = (
     ok("still held", begin(held(1))),
     ok("still queued and in flight", begin(held(1), released(1), started(1, 0), held(2),
                                            released(2), queued(2, 1))),
-    ok("resent as the standard says", begin(held(1), released(1), started(1, 0),
+    ok("resent as the standard requires", begin(held(1), released(1), started(1, 0),
        resent(1, "publish"), received(1), resent(1, "pubrel"), completed(1))),
     ok("dropped with a reason", begin(held(1), released(1), dropped(1))),
     ok("expired in the queue", begin(held(1), released(1), queued(1, 0), dropped(1, "expired"),

@@ -14,7 +14,7 @@ Clients of the broker:
 
 Servers:
 
-- `scripted_broker.ScriptedBroker` answers packets as its script says: for clients of ours (the
+- `scripted_broker.ScriptedBroker` answers packets as its script states: for clients of ours (the
   bridge, the load generator, the health check).
 - `control_server.ControlServer` is the broker's end of the control socket: for those who ask there
   (API, uploader, bridge).

@@ -148,7 +148,7 @@ class ByteClient(Connection):
         password: bytes | None = None,
         level: int = 4,
     ) -> Received:
-        """Send CONNECT; the CONNACK, whatever it says."""
+        """Send CONNECT; the CONNACK, whatever it states."""
         await self.send_all(
             mqtt_bytes.connect(
                 client_id,

@@ -1,4 +1,4 @@
-"""The broker's end of the control socket: keeps every request and answers as its script says.
+"""The broker's end of the control socket: keeps every request and answers as its script states.
 
 Requests and answers are JSON, one a line (`gateway.control.messages`), over a real Unix socket.
 """

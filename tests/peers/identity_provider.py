@@ -46,7 +46,7 @@ def signer(name: str = "first") -> Signer:
 
 
 class IdentityProvider:
-    """Serves discovery and keys; counts what was asked; can be told to answer badly."""
+    """Serves discovery and keys; counts what was asked; can be set to answer badly."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         """`tls`: speak HTTPS with this certificate, which is one of localhost."""

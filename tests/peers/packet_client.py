@@ -50,7 +50,7 @@ class PacketClient(Connection):
         self._received: list[Packet] = []
 
     def send(self, *packets: Packet) -> None:
-        """Send packets at once, in one segment."""
+        """Send packets together, in one segment."""
         self._writer.write(b"".join(encode(packet, self.version) for packet in packets))
 
     def send_bytes(self, data: bytes) -> None:

@@ -4,7 +4,7 @@ Their session state is in memory, like that of a device that stays up while the 
 publisher sends again what was not acknowledged, with DUP and the same packet identifiers, and a
 subscriber remembers the identifiers of QoS 2 messages until their PUBREL. Each cuts its own
 connection at random moments and comes back. What must hold is checked as it happens: a gap, a
-message out of order or a doubled QoS 2 message fails at once, with the numbers that show it.
+message out of order or a doubled QoS 2 message fails immediately, with the numbers that show it.
 """
 
 import asyncio

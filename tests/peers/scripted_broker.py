@@ -1,4 +1,4 @@
-"""A broker that reads packets by `gateway.wire` and answers each with what its script says.
+"""A broker that reads packets by `gateway.wire` and answers each with what its script states.
 
 `ScriptedBroker` has the sockets and the answers of a well-behaved broker; what a test changes of
 them is its script. Those of whole rooms are classes of their own: `tests.bench.lying_broker`

@@ -89,9 +89,13 @@ async def running(
     queues: list[dict[str, str]] | None = None,
 ) -> AsyncIterator[Broker]:
     """A broker for as long as the block lasts."""
-    doors = [{"port": 0} | each if "path" not in each else each for each in listeners]
+    all_listeners = [{"port": 0} | each if "path" not in each else each for each in listeners]
     overrides = {f"mqtt.{key}": value for key, value in mqtt.items()}
-    overrides |= {"gateway.data_dir": data_dir, "listeners": doors, "access.password_file": users}
+    overrides |= {
+        "gateway.data_dir": data_dir,
+        "listeners": all_listeners,
+        "access.password_file": users,
+    }
     overrides |= {"hooks.module": hook, "queues": queues}
     configuration = load(None, {}, overrides, None)
     stop = asyncio.Event()

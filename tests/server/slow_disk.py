@@ -1,4 +1,4 @@
-"""A disk that takes as long as a test says: the real COMMIT, begun when it is let go."""
+"""A disk that takes as long as a test states: the real COMMIT, begun when it is let go."""
 
 import threading
 import time

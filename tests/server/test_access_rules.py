@@ -26,7 +26,7 @@ async def broker(tmp_path: Path) -> AsyncIterator[RuledBroker]:
 
 
 @pytest.mark.parametrize("version", ["mqttv311", "mqttv5"])
-async def test_mosquitto_pub_is_allowed_and_denied_as_its_version_says(
+async def test_mosquitto_pub_is_allowed_and_denied_as_its_version_states(
     broker: RuledBroker, version: str
 ) -> None:
     anna = await broker.log_in("anna", "watch")
@@ -129,7 +129,7 @@ async def test_a_connection_that_may_not_connect_any_more_is_ended(broker: Ruled
     assert (await anna.packet())[0] == 0xD0
 
 
-async def test_a_file_that_is_wrong_changes_nothing_and_says_why(
+async def test_a_file_that_is_wrong_changes_nothing_and_states_why(
     broker: RuledBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = broker.running.reloading.rules

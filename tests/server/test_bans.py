@@ -90,7 +90,7 @@ async def test_a_banned_user_is_refused_whatever_its_client_is_called(broker: Br
     assert await is_in(await log_in(broker, "a", "ben"))
 
 
-async def test_a_banned_address_is_closed_before_it_says_anything_until_it_is_lifted(
+async def test_a_banned_address_is_closed_before_it_sends_anything_until_it_is_lifted(
     broker: Broker,
 ) -> None:
     client = await log_in(broker, "a")

@@ -111,7 +111,7 @@ def put_segments(folder: Path, numbers: range, size_bytes: int) -> list[Path]:
     return paths
 
 
-async def test_room_is_made_in_the_stated_order_and_the_log_says_what_it_will_lack(
+async def test_room_is_made_in_the_stated_order_and_the_log_states_what_it_will_lack(
     disk: SmallDisk,
 ) -> None:
     data = disk.folder / "data"
@@ -123,7 +123,7 @@ async def test_room_is_made_in_the_stated_order_and_the_log_says_what_it_will_la
         disk.fill(leave_bytes=floor + 50_000)
         await broker.eventually(lambda: not sent[0].exists())
         assert all(path.exists() for path in sealed), "copies are enough"
-        # Whoever fills it takes what is freed.
+        # The process that fills it takes what is freed.
         await broker.eventually(lambda: not disk.fill() and not sealed[3].exists())
         assert not any(path.exists() for path in (*sent, *sealed[:4]))
         assert sealed[4].exists(), "the next segment names it"

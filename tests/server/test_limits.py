@@ -57,7 +57,7 @@ def test_every_limit_of_the_core_is_set_but_the_room_on_the_disk() -> None:
     }
 
 
-def test_the_first_table_that_fits_a_client_says_what_its_queue_does() -> None:
+def test_the_first_table_that_fits_a_client_states_what_its_queue_does() -> None:
     limits = Limits()
     apply_limits(limits, configured())
     assert limits.when_full("archive-1") is WhenFull.DROP_NEWEST
@@ -80,7 +80,7 @@ def vars_of(limits: Limits) -> list[str]:
     return [name for name in vars(limits) if not name.startswith("_")]
 
 
-def test_the_room_on_the_disk_is_shared_out_as_the_section_says() -> None:
+def test_the_room_on_the_disk_is_shared_out_as_the_section_states() -> None:
     limits = space_limits_of(configured(disk__free_min="2MiB", disk__reserve="1MiB"))
     assert (limits.free_min, limits.reserve) == (2 << 20, 1 << 20)
     assert limits.log_max is None

@@ -127,7 +127,7 @@ async def test_a_unix_socket_comes_and_goes_with_its_file(tmp_path: Path) -> Non
         assert not path.exists()
 
 
-async def test_two_reloads_in_one_turn_of_the_loop_leave_what_the_last_one_says(
+async def test_two_reloads_in_one_turn_of_the_loop_leave_what_the_last_one_states(
     tmp_path: Path,
 ) -> None:
     first, second, third = free_ports(3)

@@ -64,8 +64,8 @@ def test_a_network_listener_with_users_has_the_default_rules(users: Path) -> Non
 
 
 def test_a_network_listener_that_is_open_to_everyone_stays_open(users: Path) -> None:
-    door = {"bind": "0.0.0.0", "allow_anonymous_network": True}  # noqa: S104
-    assert rules_of(configured(access__password_file=users, listeners=[door])) is None
+    listener = {"bind": "0.0.0.0", "allow_anonymous_network": True}  # noqa: S104
+    assert rules_of(configured(access__password_file=users, listeners=[listener])) is None
 
 
 def test_a_file_of_rules_replaces_the_default(users: Path, tmp_path: Path) -> None:

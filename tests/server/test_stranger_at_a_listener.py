@@ -1,7 +1,7 @@
 """What can a stranger on the network do at a listener with users, where nothing else is configured?
 
 Each thing is tried over a socket: without a user, with a guess, and as a user that is known. What a
-PROXY header says to come from elsewhere is the network.
+PROXY header states to come from elsewhere is the network.
 """
 
 from collections.abc import AsyncIterator

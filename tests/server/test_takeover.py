@@ -1,4 +1,5 @@
-"""Takeover of MQTT 5.0 clients on real sockets: amid delivery, of the deaf, and by many at once."""
+"""Takeover of MQTT 5.0 clients on real sockets: amid delivery, of clients that do not read, and by
+many together."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -183,7 +184,7 @@ async def test_a_client_that_neither_reads_nor_answers_is_taken_over_in_full_flo
 
 
 @pytest.mark.statement("MQTT5-3.1.4-3", "MQTT5-3.2.0-1")
-async def test_of_many_connects_at_once_one_connection_stays_and_gets_every_message(
+async def test_of_many_simultaneous_connects_one_connection_stays_and_gets_every_message(
     start: Start,
 ) -> None:
     broker = await start({})

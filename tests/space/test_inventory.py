@@ -61,6 +61,6 @@ def test_tables_outbox_journal_and_reserve_are_in_no_inventory(tmp_path: Path) -
     assert items_in(tmp_path) == []
 
 
-def test_the_file_system_says_what_is_free(tmp_path: Path) -> None:
+def test_the_file_system_states_what_is_free(tmp_path: Path) -> None:
     disk = disk_of(tmp_path)
     assert 0 < disk.free_bytes <= disk.total_bytes

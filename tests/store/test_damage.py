@@ -36,7 +36,7 @@ def bad_page(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [zeroed, truncated, garbage, bad_page])
-def test_the_broker_starts_on_a_damaged_database_keeps_the_file_and_says_so(
+def test_the_broker_starts_on_a_damaged_database_keeps_the_file_and_reports_it(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     make_state(tmp_path)

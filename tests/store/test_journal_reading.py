@@ -48,7 +48,7 @@ def test_a_torn_frame_whose_ends_were_written_is_passed_over(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("where", ["length", "check", "middle", "end"])
 @pytest.mark.parametrize("number", [0, 3, 20])
-def test_of_a_damaged_batch_only_that_one_is_missing_and_it_is_told(
+def test_of_a_damaged_batch_only_that_one_is_missing_and_it_is_reported(
     tmp_path: Path, where: str, number: int
 ) -> None:
     filled(tmp_path, 1, 30).close()
@@ -66,7 +66,7 @@ def test_of_a_damaged_batch_only_that_one_is_missing_and_it_is_told(
 
 
 @pytest.mark.parametrize("index", [0, 2, -1])
-def test_behind_a_damaged_header_every_batch_is_read_and_the_damage_told(
+def test_behind_a_damaged_header_every_batch_is_read_and_the_damage_reported(
     tmp_path: Path, index: int
 ) -> None:
     filled(tmp_path, 1, 30).close()
@@ -80,7 +80,7 @@ def test_behind_a_damaged_header_every_batch_is_read_and_the_damage_told(
     assert reopened(tmp_path)[1] == list(range(1, 32))
 
 
-def test_a_file_that_is_missing_is_told_as_the_events_that_are(tmp_path: Path) -> None:
+def test_a_file_that_is_missing_is_reported_as_the_events_that_are(tmp_path: Path) -> None:
     filled(tmp_path, 1, 30).close()
     files = journal_files(tmp_path / FOLDER_NAME)
     files[2].path.unlink()

@@ -82,7 +82,7 @@ def test_a_request_behind_the_end_of_a_file_that_fails_is_empty(
     assert read_blocks(descriptor, 100, len(DATA) + 50).data == b""
 
 
-def test_an_error_that_says_nothing_about_the_medium_is_raised(tmp_path: Path) -> None:
+def test_an_error_that_states_nothing_about_the_medium_is_raised(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         read_whole(tmp_path)
     with pytest.raises(FileNotFoundError):

@@ -62,7 +62,7 @@ def test_a_migration_that_is_cut_short_anywhere_is_done_again(
     assert steps > 4
 
 
-def test_rows_that_a_version_without_the_table_went_on_without_are_kept_and_told(
+def test_rows_that_a_version_without_the_table_went_on_without_are_kept_and_reported(
     tmp_path: Path,
 ) -> None:
     data = golden(3, tmp_path)
@@ -71,12 +71,12 @@ def test_rows_that_a_version_without_the_table_went_on_without_are_kept_and_told
     shutil.copytree(other / FOLDER_NAME, data / FOLDER_NAME)
     harness = Harness(data)
     assert harness.recovery is StartKind.SALVAGED
-    assert any("were not applied" in told for told in harness.damage)
+    assert any("were not applied" in reported for reported in harness.damage)
     harness.close()
     with closing(sqlite3.connect(data / DATABASE_NAME)) as connection:
         assert connection.execute("SELECT count(*) FROM journal_not_applied").fetchone()[0] == 45
     again = Harness(data)
-    assert not any("were not applied" in told for told in again.damage)
+    assert not any("were not applied" in reported for reported in again.damage)
     again.close()
 
 
@@ -99,6 +99,6 @@ def test_a_damaged_list_of_migrations_is_found_by_the_start_that_needs_it(tmp_pa
     overwrite_page(data, "_sqlite_migrations", b"\0")
     harness = Harness(data)
     assert harness.recovery is StartKind.SALVAGED
-    assert any("it cannot be loaded" in told for told in harness.damage)
+    assert any("it cannot be loaded" in reported for reported in harness.damage)
     assert {"latecomer", "away", "busy", "owned"} <= set(harness.broker.state.sessions)
     harness.close()

@@ -79,7 +79,7 @@ def test_a_block_is_tried_again_before_it_counts_as_lost(tmp_path: Path, medium:
     assert medium.failures == 1 + READ_ATTEMPTS
 
 
-def test_an_end_that_cannot_be_read_is_told_and_not_taken_for_the_end(
+def test_an_end_that_cannot_be_read_is_reported_and_not_taken_for_the_end(
     tmp_path: Path, medium: BadMedium
 ) -> None:
     make_acknowledged(tmp_path, 60)
@@ -87,9 +87,9 @@ def test_an_end_that_cannot_be_read_is_told_and_not_taken_for_the_end(
     medium.fail(path, 3 * BLOCK_BYTES, path.stat().st_size)
     harness = Harness(tmp_path)
     assert harness.recovery is StartKind.SALVAGED
-    (told,) = harness.damage
-    assert "the end of the journal cannot be read" in told
-    assert path.name in told
+    (reported,) = harness.damage
+    assert "the end of the journal cannot be read" in reported
+    assert path.name in reported
     kept = numbers_of(harness)
     assert kept == list(range(1, len(kept) + 1))
     assert 10 < len(kept) < 60
@@ -159,7 +159,7 @@ def test_a_header_that_cannot_be_read_for_a_while_costs_nothing(
     assert read(tmp_path)[1] == list(range(1, 31))
 
 
-def test_a_file_of_which_nothing_can_be_read_is_told_and_kept_aside(
+def test_a_file_of_which_nothing_can_be_read_is_reported_and_kept_aside(
     tmp_path: Path, medium: BadMedium
 ) -> None:
     make_acknowledged(tmp_path, 5)
@@ -167,7 +167,7 @@ def test_a_file_of_which_nothing_can_be_read_is_told_and_kept_aside(
     medium.fail(path, 0, path.stat().st_size)
     harness = Harness(tmp_path)
     assert harness.recovery is StartKind.SALVAGED
-    assert any(f"all of {path.name}" in told for told in harness.damage)
+    assert any(f"all of {path.name}" in reported for reported in harness.damage)
     harness.connect("later")
     harness.close()
     (kept,) = (tmp_path / "damaged").glob(f"*/{path.name}")

@@ -231,7 +231,7 @@ def test_a_cut_at_any_step_of_any_checkpoint_loses_and_invents_nothing(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps.filter(lambda step: step[0] != "cut"), min_size=5, max_size=50))
-def test_the_journal_alone_tells_the_whole_state(story_steps: list[tuple[object, ...]]) -> None:
+def test_the_journal_alone_holds_the_whole_state(story_steps: list[tuple[object, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         story = Story(Path(folder))
         harness = story.harness

@@ -6,7 +6,7 @@ from tests.core.harness import Harness, payloads
 from tests.store.data_directories import make_queue
 
 
-def test_a_journal_beyond_its_limit_loses_its_oldest_events_and_says_which(
+def test_a_journal_beyond_its_limit_loses_its_oldest_events_and_states_which(
     tmp_path: Path,
 ) -> None:
     harness = Harness(tmp_path, journal_file_bytes=1_000)

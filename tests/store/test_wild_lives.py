@@ -1,4 +1,4 @@
-"""Random lives of all kinds at once: small queues and pages, retained messages, wills, clean
+"""Random lives of all kinds together: small queues and pages, retained messages, wills, clean
 sessions, takeovers in one batch, sessions dropped and pages that come late. After a cut at any
 moment the state is what the last commit made it, and every running count is what can be counted."""
 
@@ -57,7 +57,7 @@ class Watched(Harness):
         if self.durable:
             found = picture_of(self)
             found["sequence"] = self.recovered.next_sequence
-            # Nobody was told of a session number that no fact mentions.
+            # No client was informed of a session number that no fact mentions.
             for picture in (found, self.durable):
                 picture.pop("next session")
             assert found == self.durable

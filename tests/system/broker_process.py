@@ -1,7 +1,7 @@
 """The real broker as a process of its own: start it, stop it, kill it, ask it.
 
 Each has a data directory of its own under the system's directory for temporary files, with a short
-path: Unix socket addresses hold 108 bytes at most. Whoever starts a broker calls `remove` in the
+path: Unix socket addresses hold 108 bytes at most. The caller calls `remove` in the
 end, whatever happened in between.
 """
 
@@ -51,7 +51,7 @@ def free_port() -> int:
 
     A broker that comes back on its port must not find it taken by some client's local end, nor by
     a broker of the tests that run at the same time: between this probe and the moment at which the
-    broker listens, nobody else is given the port.
+    broker listens, no other process is given the port.
     """
     _, ports = _claimed_ports()
     for port in itertools.islice(ports, PORTS_OF_A_PROCESS):
@@ -97,7 +97,7 @@ class BrokerProcess:
             )
 
     def replace_in_configuration(self, old: str, new: str) -> None:
-        """Change the configuration file; the broker reads it when it is told to."""
+        """Change the configuration file; the broker reads it when it is asked to."""
         assert self._configuration is not None
         self._configuration.write_text(self._configuration.read_text().replace(old, new))
 
@@ -116,7 +116,7 @@ class BrokerProcess:
     def start(self) -> None:
         """Start the process and wait for its READY=1, as systemd does.
 
-        Nobody listens to it afterwards, which must not trouble it.
+        No process reads it afterwards, which must not disturb it.
         """
         with self.notify_socket() as readiness:
             self.spawn({"NOTIFY_SOCKET": str(readiness.getsockname())})
@@ -156,7 +156,7 @@ class BrokerProcess:
         path.unlink(missing_ok=True)
         readiness = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         readiness.bind(str(path))
-        # Short, so that a broker that dies at its start is noticed at once.
+        # Short, so that a broker that dies at its start is noticed immediately.
         readiness.settimeout(0.1)
         return readiness
 

@@ -59,8 +59,8 @@ async def _run(campaign: Campaign, kills: int) -> None:
         def report() -> None:
             wrong = sum(campaign.counts[what] for what in campaign.BROKEN)
             rate = campaign.kills * 60 / (time.monotonic() - began)
-            told = f"{rate:.0f} kills a minute, {wrong} lost, doubled or forgotten"
-            progress.update(bar, completed=campaign.kills, description=told)
+            reported = f"{rate:.0f} kills a minute, {wrong} lost, doubled or forgotten"
+            progress.update(bar, completed=campaign.kills, description=reported)
 
         await campaign.run(kills, report)
 

@@ -262,7 +262,7 @@ class Campaign:
         await asyncio.to_thread(self._start)
 
     def log_agrees(self) -> str:
-        """Return what the session log says, once the broker has stopped and all is uploaded.
+        """Return what the session log reports, once the broker has stopped and all is uploaded.
 
         Raises:
             AssertionError: it lacks something, or has it twice.

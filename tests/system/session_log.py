@@ -1,6 +1,6 @@
-"""The uploader beside a broker under test, and what the uploaded session log says afterwards.
+"""The uploader beside a broker under test, and what the uploaded session log reports afterwards.
 
-The log is read as docs/formats/session-log.md describes it, without the product's code: whoever has
+The log is read as docs/formats/session-log.md describes it, without the product's code: with
 the segments can check that each message was received once, released once and delivered once.
 """
 
@@ -92,7 +92,7 @@ class Uploader:
 
 @dataclass
 class Deliveries:
-    """What the log says of every message, by (store, message) and by session."""
+    """What the log reports of every message, by (store, message) and by session."""
 
     event_count: int = 0
     held: Counter[Any] = field(default_factory=Counter)

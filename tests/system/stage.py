@@ -80,7 +80,7 @@ class Stage:
         await publisher.disconnect()
 
     async def burst(self, topic: str, payloads: list[bytes], *, qos: int) -> None:
-        """Publish these messages at once and take every step of all of them."""
+        """Publish these messages together and take every step of all of them."""
         publisher = await self.client("publisher")
         packet_ids = [await publisher.publish(topic, payload, qos=qos) for payload in payloads]
         for packet_id in packet_ids if qos == 1 else []:
@@ -94,7 +94,7 @@ class Stage:
         await publisher.disconnect()
 
     async def retained_of(self, topic_filter: str, *, wanted: int) -> list[bytes]:
-        """The payloads that a new subscription to this filter is given at once.
+        """The payloads that a new subscription to this filter is given immediately.
 
         `wanted` messages are awaited; the retained message of a second topic, subscribed after it,
         shows that no more of them would have come.
@@ -113,7 +113,7 @@ class Stage:
         return await asyncio.to_thread(self.broker.ask, "status")
 
     async def session(self, name: str) -> Any:
-        """What the control socket says of a client's session."""
+        """What the control socket reports of a client's session."""
         return await asyncio.to_thread(self.broker.ask, "session", client_id=self.client_id(name))
 
     async def settle(self, name: str) -> None:

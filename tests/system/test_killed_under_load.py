@@ -127,7 +127,7 @@ async def test_kills_under_load_lose_nothing_double_nothing_and_leave_nothing_be
 
 
 def _the_log_agrees(stage: Stage, publishers: list[Publisher]) -> None:
-    """What the session log says of each message, from the first event to the last."""
+    """What the session log reports of each message, from the first event to the last."""
     log = deliveries_of(stage.broker.data_directory)
     print(f"{log.event_count} events in the session log")
     assert set(log.held.values()) == {1}

@@ -1,4 +1,4 @@
-"""Every limit holds, is answered as the standard says, and never takes anyone else down."""
+"""Every limit holds, is answered as the standard requires, and never takes anyone else down."""
 
 import time
 from collections.abc import Callable

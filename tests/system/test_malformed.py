@@ -1,4 +1,4 @@
-"""Bytes that are no MQTT: the connection is closed, a counter says why, nobody else notices."""
+"""Bytes that are no MQTT: the connection closes, a counter states why, no other client notices."""
 
 import random
 from collections.abc import Callable
@@ -138,7 +138,7 @@ async def test_packets_split_at_every_byte_are_read_like_whole_ones(stage: Stage
     assert (await client.take()).payload == b"payload"
 
 
-async def test_random_bytes_on_a_hundred_connections_disturb_nobody(
+async def test_random_bytes_on_a_hundred_connections_disturb_no_other_client(
     new_stage: Callable[..., Stage],
 ) -> None:
     stage = new_stage()

@@ -200,7 +200,7 @@ async def test_a_burst_arrives_in_the_order_in_which_it_was_published(
 ) -> None:
     client = await stage.client("a")
     await client.subscribe((stage.topic("x"), qos))
-    # As many at once as max_awaiting_rel lets a publisher have, and more than one window.
+    # As many together as max_awaiting_rel lets a publisher have, and more than one window.
     for first in range(0, 300, 100):
         payloads = [b"%d" % number for number in range(first, first + 100)]
         await stage.burst(stage.topic("x"), payloads, qos=qos)

@@ -1,4 +1,4 @@
-"""What a restart of the broker must not change, whether it was told to stop or killed."""
+"""What a restart of the broker must not change, whether it was stopped normally or killed."""
 
 from collections.abc import Callable
 

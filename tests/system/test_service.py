@@ -1,4 +1,4 @@
-"""The processes as services: what systemd is told, and what its signals do."""
+"""The processes as services: what systemd receives, and what its signals do."""
 
 import asyncio
 import signal
@@ -29,19 +29,19 @@ def broker() -> Iterator[BrokerProcess]:
 
 
 def _messages_until(manager: socket.socket, wanted: bytes) -> list[bytes]:
-    """What the service manager was told, up to the first message that begins like this."""
-    told: list[bytes] = []
+    """What the service manager received, up to the first message that begins like this."""
+    reported: list[bytes] = []
     deadline = time.monotonic() + DEADLINE_SECONDS
-    while not (told and told[-1].startswith(wanted)):
-        assert time.monotonic() < deadline, f"expected {wanted!r} in {told}"
+    while not (reported and reported[-1].startswith(wanted)):
+        assert time.monotonic() < deadline, f"expected {wanted!r} in {reported}"
         try:
-            told += manager.recv(4096).split(b"\n")
+            reported += manager.recv(4096).split(b"\n")
         except TimeoutError:
             continue
-    return told
+    return reported
 
 
-def test_systemd_is_told_ready_alive_and_stopping(broker: BrokerProcess) -> None:
+def test_systemd_is_notified_of_ready_alive_and_stopping(broker: BrokerProcess) -> None:
     with broker.notify_socket() as manager:
         path = str(manager.getsockname())
         broker.spawn({"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1000000"})
@@ -82,9 +82,9 @@ def test_a_reload_is_reported_with_the_time_at_which_it_began(broker: BrokerProc
         _messages_until(manager, b"READY=1")
         before = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
         broker.signal(signal.SIGHUP)
-        told = _messages_until(manager, b"MONOTONIC_USEC=")
-        assert told[-2] == b"RELOADING=1"
-        began = int(told[-1].partition(b"=")[2])
+        reported = _messages_until(manager, b"MONOTONIC_USEC=")
+        assert reported[-2] == b"RELOADING=1"
+        began = int(reported[-1].partition(b"=")[2])
         assert before <= began <= time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
         _messages_until(manager, b"READY=1")
 

@@ -9,7 +9,7 @@ from tests.system.stage import Stage
 
 
 @pytest.mark.statement("MQTT-3.2.2-1", "MQTT-3.2.2-2", "MQTT-3.2.2-3")
-async def test_session_present_says_whether_the_broker_had_a_session(stage: Stage) -> None:
+async def test_session_present_shows_whether_the_broker_had_a_session(stage: Stage) -> None:
     presence = []
     for clean in (False, False, True, False, False):
         client = await stage.client("a", clean=clean)
@@ -18,7 +18,7 @@ async def test_session_present_says_whether_the_broker_had_a_session(stage: Stag
     assert presence == [False, True, False, False, True]
 
 
-async def test_session_present_is_not_told_to_mqtt_3_1_whose_connack_reserves_the_byte(
+async def test_session_present_is_not_sent_to_mqtt_3_1_whose_connack_reserves_the_byte(
     stage: Stage,
 ) -> None:
     for _ in range(2):
@@ -56,7 +56,7 @@ async def test_qos_0_does_not_wait_for_an_absent_client_by_default(stage: Stage)
     assert (await client.take()).payload == b"kept"
 
 
-async def test_qos_0_waits_for_an_absent_client_where_mqueue_store_qos0_says_so(
+async def test_qos_0_waits_for_an_absent_client_where_mqueue_store_qos0_asks_for_it(
     new_stage: Callable[..., Stage],
 ) -> None:
     stage = new_stage("[mqtt]\nmqueue_store_qos0 = true")
@@ -152,7 +152,7 @@ async def test_what_was_acknowledged_does_not_come_again(stage: Stage) -> None:
     await stage.deliver(stage.topic("x"), b"taken at 1", qos=1)
     for _ in range(2):
         await client.take()
-    # The answer to PINGREQ says that the acknowledgements before it were read.
+    # The answer to PINGREQ shows that the acknowledgements before it were read.
     await client.ping()
     client.cut()
     client = await stage.client("a", clean=False)

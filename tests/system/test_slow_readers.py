@@ -1,4 +1,4 @@
-"""A subscriber that does not read costs bounded memory and nobody else's time."""
+"""A subscriber that does not read costs bounded memory and no other client's time."""
 
 from collections.abc import Callable
 

@@ -9,7 +9,7 @@ from tests.system.stage import Stage
 
 @pytest.mark.statement("MQTT-3.1.4-2")
 @pytest.mark.parametrize("clean", [True, False])
-async def test_a_second_connection_of_a_client_closes_the_first_at_once(
+async def test_a_second_connection_of_a_client_closes_the_first_immediately(
     stage: Stage, clean: bool
 ) -> None:
     first = await stage.client("a", clean=clean)

@@ -42,7 +42,7 @@ class TakesOver(ResumingClient):
                 self.connection_count += 1
                 if before is not None:
                     for packet in await before.expect_closed():
-                        await self.receive(before, packet)  # the answer reaches nobody
+                        await self.receive(before, packet)  # the answer reaches no client
                 await self.resume(client)
                 await self._work(client)
                 before = client

@@ -55,7 +55,7 @@ async def test_one_command_shows_readings_stops_resumes_and_its_tables_hold_what
         gateway.start()
         printed = _first_readings(gateway, 3)
         assert [line.split("/")[0] for line in printed] == ["sensors"] * 3
-        # A machine without NTP is told so on the page, and of nothing else.
+        # A machine without NTP has its warning on the page, and of nothing else.
         verdict = (
             "1 thing needs a look"
             if clock.quality() == ClockQuality.UNSYNCHRONISED

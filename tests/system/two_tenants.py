@@ -195,8 +195,12 @@ class TwoTenants:
         assert answer.return_code == 0
         return client
 
-    def broker_of(self, tenant: str) -> int:
-        """Return the process id of a tenant's broker."""
+    def broker_of(self, tenant: str, *, after: int | None = None) -> int:
+        """Return the process id of a tenant's broker.
+
+        `after`: the one that was killed. Its listener may take a connection until the process has
+        ended, and the next one is started after that.
+        """
         deadline = time.monotonic() + DEADLINE_SECONDS
         while time.monotonic() < deadline:
             for entry in Path("/proc").glob("[0-9]*"):
@@ -205,7 +209,8 @@ class TwoTenants:
                 except OSError:
                     continue
                 mine = str(self.configuration).encode() in words
-                if mine and b"broker" in words and tenant.encode() in words:
+                is_broker = mine and b"broker" in words and tenant.encode() in words
+                if is_broker and int(entry.name) != after:
                     return int(entry.name)
             time.sleep(0.1)
         raise AssertionError(f"no broker of {tenant} runs")

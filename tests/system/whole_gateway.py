@@ -40,7 +40,7 @@ class WholeGateway:
         self._configuration.write_text(settings)
 
     def start(self, *options: str, environment: Mapping[str, str] | None = None) -> None:
-        """Start everything and wait until it says where to look."""
+        """Start everything and wait until it prints where to look."""
         command = [*oncegate_command(), "up", *self._options(), *options]
         said = len(self.output())
         with self._output_path.open("ab") as output:

@@ -1,7 +1,7 @@
 """`make uplink-kill`: SIGKILLs of the uplink and both brokers and cuts of the link, counted.
 
 make uplink-kill KILLS=100                    a second Oncegate is the upstream broker
-make uplink-kill ARGUMENTS=--mosquitto        Mosquitto is, which is not killed itself
+make uplink-kill ARGUMENTS=--mosquitto        Mosquitto is, which is not ended itself
 make uplink-kill SEED=4711                    the dice of an earlier run
 """
 
@@ -27,7 +27,11 @@ def main(
     chosen = seed if seed is not None else time.time_ns() % 1_000_000
     console.print(f"{kills} kills, seed {chosen}")
     campaign = Campaign(
-        chosen, mosquitto=mosquitto, cuts=2 * kills, section=f"protocol = {protocol}"
+        chosen,
+        mosquitto=mosquitto,
+        victims=("uplink", "local") if mosquitto else ("uplink", "local", "upstream"),
+        cuts=2 * kills,
+        protocol=protocol,
     )
     is_over = False
     try:

@@ -1,4 +1,4 @@
-"""The uplink as a process of its own, from these sources, and what its log says of its connections.
+"""The uplink as a process of its own, from these sources, and what it logs of its connections.
 
 Its brokers are started from these sources too.
 """

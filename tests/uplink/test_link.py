@@ -25,7 +25,7 @@ from gateway.wire.packets import (
 )
 from tests.bridge.silent_broker import SilentBroker
 from tests.uplink.bench import message
-from tests.uplink.linked import GATEWAY, coming, linked
+from tests.uplink.linked import GATEWAY, Linked, coming, linked
 
 
 @pytest.fixture
@@ -34,108 +34,113 @@ async def broker() -> AsyncIterator[SilentBroker]:
         yield broker
 
 
-async def test_a_new_session_is_subscribed_without_its_own_messages(
+@pytest.fixture
+async def running(
     tmp_path: Path, broker: SilentBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+) -> AsyncIterator[Linked]:
+    """A link that is about to connect."""
     async with linked(tmp_path, broker, monkeypatch) as running:
-        connect = await broker.next_connect()
-        assert (connect.protocol_level, connect.clean_start) == (5, False)
-        assert is_name_of(connect.client_id, "up")
-        assert connect.properties is not None
-        assert connect.properties.session_expiry_interval_seconds == 0xFFFFFFFF
-        assert connect.properties.maximum_packet_size_bytes == 10_000
-        subscribe = await running.packet()
-        assert isinstance(subscribe, Subscribe)
-        (wanted,) = subscribe.subscriptions
-        assert (wanted.topic_filter, wanted.qos, wanted.no_local) == ("site/in/#", 2, True)
-        broker.send(Suback(subscribe.packet_id, [2]))
-        await running.is_connected()
+        yield running
+
+
+@pytest.fixture
+async def connected(running: Linked) -> Linked:
+    """The same link once its new session is subscribed."""
+    await running.until_connected()
+    return running
+
+
+async def test_a_new_session_is_subscribed_without_its_own_messages(
+    broker: SilentBroker, running: Linked
+) -> None:
+    connect = await broker.next_connect()
+    assert (connect.protocol_level, connect.clean_start) == (5, False)
+    assert is_name_of(connect.client_id, "up")
+    assert connect.properties is not None
+    assert connect.properties.session_expiry_interval_seconds == 0xFFFFFFFF
+    assert connect.properties.maximum_packet_size_bytes == 10_000
+    subscribe = await running.packet()
+    assert isinstance(subscribe, Subscribe)
+    (wanted,) = subscribe.subscriptions
+    assert (wanted.topic_filter, wanted.qos, wanted.no_local) == ("site/in/#", 2, True)
+    broker.send(Suback(subscribe.packet_id, [2]))
+    await running.is_connected()
 
 
 async def test_a_session_that_is_there_is_not_subscribed_again(
-    tmp_path: Path, broker: SilentBroker, monkeypatch: pytest.MonkeyPatch
+    broker: SilentBroker, connected: Linked
 ) -> None:
-    async with linked(tmp_path, broker, monkeypatch) as running:
-        await running.until_connected()
-        session = running.committer.sessions[Side.REMOTE]
-        broker.session_present = True
-        broker.cut()
-        await running.is_connected(connected=False)
-        assert (await broker.next_connect()).client_id == session
-        await running.is_connected()
-        assert broker.packets.empty()
-        assert running.link.status()["connections"] == 2
+    session = connected.committer.sessions[Side.REMOTE]
+    broker.session_present = True
+    broker.cut()
+    await connected.is_connected(connected=False)
+    assert (await broker.next_connect()).client_id == session
+    await connected.is_connected()
+    assert broker.packets.empty()
+    assert connected.link.status()["connections"] == 2
 
 
 async def test_a_filter_that_is_no_longer_configured_is_unsubscribed(
-    tmp_path: Path, broker: SilentBroker, monkeypatch: pytest.MonkeyPatch
+    broker: SilentBroker, connected: Linked
 ) -> None:
-    async with linked(tmp_path, broker, monkeypatch) as running:
-        await running.until_connected()
-        running.committer.subscriptions[Side.REMOTE] = '{"site/in/#": 2, "old/#": 1}'
-        broker.session_present = True
-        broker.cut()
-        unsubscribe = await running.packet()
-        assert isinstance(unsubscribe, Unsubscribe)
-        assert unsubscribe.topic_filters == ["old/#"]
-        await running.is_connected(connected=False)
-        broker.send(Unsuback(unsubscribe.packet_id, [0]))
-        await running.is_connected()
+    connected.committer.subscriptions[Side.REMOTE] = '{"site/in/#": 2, "old/#": 1}'
+    broker.session_present = True
+    broker.cut()
+    unsubscribe = await connected.packet()
+    assert isinstance(unsubscribe, Unsubscribe)
+    assert unsubscribe.topic_filters == ["old/#"]
+    await connected.is_connected(connected=False)
+    broker.send(Unsuback(unsubscribe.packet_id, [0]))
+    await connected.is_connected()
 
 
 async def test_a_session_that_the_broker_lost_is_given_up_and_discarded(
-    tmp_path: Path, broker: SilentBroker, monkeypatch: pytest.MonkeyPatch
+    broker: SilentBroker, connected: Linked
 ) -> None:
-    async with linked(tmp_path, broker, monkeypatch) as running:
-        await running.until_connected()
-        lost = running.committer.sessions[Side.REMOTE]
-        running.committer.signal(Arrived(Side.LOCAL, Arrival(message("a"), 1)))
-        assert isinstance(await running.packet(), Publish)
-        broker.cut()
-        assert (await broker.next_connect()).client_id == lost
-        discarding = await broker.next_connect()
-        assert (discarding.client_id, discarding.clean_start) == (lost, True)
-        assert discarding.properties is not None
-        assert discarding.properties.session_expiry_interval_seconds == 0
-        begun = await broker.next_connect()
-        assert begun.client_id != lost
-        again = await running.packet()
-        assert isinstance(again, Publish)
-        assert (again.payload, again.dup) == (b"a", False), "it goes out as a new one"
-        assert running.committer.lanes[Side.REMOTE].counters["republished"] == 1
+    lost = connected.committer.sessions[Side.REMOTE]
+    connected.committer.signal(Arrived(Side.LOCAL, Arrival(message("a"), 1)))
+    assert isinstance(await connected.packet(), Publish)
+    broker.cut()
+    assert (await broker.next_connect()).client_id == lost
+    discarding = await broker.next_connect()
+    assert (discarding.client_id, discarding.clean_start) == (lost, True)
+    assert discarding.properties is not None
+    assert discarding.properties.session_expiry_interval_seconds == 0
+    begun = await broker.next_connect()
+    assert begun.client_id != lost
+    again = await connected.packet()
+    assert isinstance(again, Publish)
+    assert (again.payload, again.dup) == (b"a", False), "it goes out as a new one"
+    assert connected.committer.lanes[Side.REMOTE].counters["republished"] == 1
 
 
 async def test_what_comes_is_stored_once_and_freed_at_its_pubrel(
-    tmp_path: Path, broker: SilentBroker, monkeypatch: pytest.MonkeyPatch
+    broker: SilentBroker, connected: Linked
 ) -> None:
-    async with linked(tmp_path, broker, monkeypatch) as running:
-        await running.until_connected()
-        broker.send(coming(5))
-        assert await running.packet() == Pubrec(5)
-        broker.send(coming(5))
-        assert await running.packet() == Pubrec(5)
-        broker.send(coming(6, qos=1))
-        assert await running.packet() == Puback(6)
-        broker.send(Pubrel(5))
-        assert await running.packet() == Pubcomp(5)
-        lane = running.committer.lanes[Side.LOCAL]
-        assert (lane.waiting, running.link.status()["repeats"]) == (2, 1)
+    broker.send(coming(5))
+    assert await connected.packet() == Pubrec(5)
+    broker.send(coming(5))
+    assert await connected.packet() == Pubrec(5)
+    broker.send(coming(6, qos=1))
+    assert await connected.packet() == Puback(6)
+    broker.send(Pubrel(5))
+    assert await connected.packet() == Pubcomp(5)
+    lane = connected.committer.lanes[Side.LOCAL]
+    assert (lane.waiting, connected.link.status()["repeats"]) == (2, 1)
 
 
 async def test_what_would_go_round_or_has_no_route_is_answered_and_dropped(
-    tmp_path: Path, broker: SilentBroker, monkeypatch: pytest.MonkeyPatch
+    broker: SilentBroker, connected: Linked
 ) -> None:
-    async with linked(tmp_path, broker, monkeypatch) as running:
-        await running.until_connected()
-        properties = Properties()
-        properties.user_properties = [(HOPS_PROPERTY, f"other,{GATEWAY}")]
-        broker.send(Publish("site/in/a", b"", 2, False, False, 5, properties))
-        assert await running.packet() == Pubrec(5)
-        broker.send(coming(6, topic="elsewhere", qos=1))
-        assert await running.packet() == Puback(6)
-        counters = running.committer.lanes[Side.LOCAL].counters
-        assert (counters["looped"], counters["unrouted"]) == (1, 1)
-        assert running.committer.lanes[Side.LOCAL].is_empty
+    properties = Properties()
+    properties.user_properties = [(HOPS_PROPERTY, f"other,{GATEWAY}")]
+    broker.send(Publish("site/in/a", b"", 2, False, False, 5, properties))
+    assert await connected.packet() == Pubrec(5)
+    broker.send(coming(6, topic="elsewhere", qos=1))
+    assert await connected.packet() == Puback(6)
+    counters = connected.committer.lanes[Side.LOCAL].counters
+    assert (counters["looped"], counters["unrouted"]) == (1, 1)
+    assert connected.committer.lanes[Side.LOCAL].is_empty
 
 
 async def test_the_upstream_broker_retains_whether_the_gateway_is_there(
@@ -158,20 +163,16 @@ async def test_the_upstream_broker_retains_whether_the_gateway_is_there(
 
 
 async def test_a_refused_filter_is_logged_and_asked_for_again(
-    tmp_path: Path,
-    broker: SilentBroker,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    broker: SilentBroker, running: Linked, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with linked(tmp_path, broker, monkeypatch) as running:
-        subscribe = await running.packet()
-        assert isinstance(subscribe, Subscribe)
-        broker.send(Suback(subscribe.packet_id, [0x87]))
-        await running.is_connected()
-        assert "refused the filter 'site/in/#': 0x87" in caplog.text
-        broker.session_present = True
-        broker.cut()
-        assert isinstance(await running.packet(), Subscribe)
+    subscribe = await running.packet()
+    assert isinstance(subscribe, Subscribe)
+    broker.send(Suback(subscribe.packet_id, [0x87]))
+    await running.is_connected()
+    assert "refused the filter 'site/in/#': 0x87" in caplog.text
+    broker.session_present = True
+    broker.cut()
+    assert isinstance(await running.packet(), Subscribe)
 
 
 async def test_a_wrong_password_names_the_keys(

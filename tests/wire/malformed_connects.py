@@ -59,7 +59,13 @@ FIXED_HEADER = [
         wrong.REMAINING_LENGTH,
     ),
     bad("larger than the maximum", 4, octets("30 818040"), wrong.PACKET_TOO_LARGE, 0x95),
-    bad("larger than the maximum at once", 0, octets("10 ffffff7f"), wrong.PACKET_TOO_LARGE, 0x95),
+    bad(
+        "larger than the maximum in one packet",
+        0,
+        octets("10 ffffff7f"),
+        wrong.PACKET_TOO_LARGE,
+        0x95,
+    ),
 ]
 
 CONNECT = [

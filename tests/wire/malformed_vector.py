@@ -1,4 +1,4 @@
-"""What a row of the tables of malformed packets says."""
+"""What a row of the tables of malformed packets states."""
 
 from typing import NamedTuple
 

@@ -82,13 +82,13 @@ every_packet = pytest.mark.parametrize(("sender", "packet"), SENT)
 
 
 def value_of(kind: str) -> bytes:
-    """An ordinary value of this type; binary data is told from a string by nothing but its use."""
+    """An ordinary value of this type; binary data differs from a string in its use only."""
     values = {"bit": "01", "two": "0001", "four": "00000001", "variable": "01"}
     return octets(values.get(kind, "0001 'a'" if kind == "string" else "0001 'k' 0001 'v'"))
 
 
 def error_of(sender: str, packet: str, properties: bytes) -> Malformed | None:
-    """What a decoder says of the packet with these properties."""
+    """What a decoder states of the packet with these properties."""
     identifier = properties[0]
     if identifier != METHOD and (packet == "AUTH" or identifier == METHOD_DATA):
         properties = octets("15 0001 'm'") + properties  # its data is nothing without the method

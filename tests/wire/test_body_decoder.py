@@ -25,6 +25,6 @@ def test_every_packet_type_is_in_the_table() -> None:
     assert {vector.packet.kind for vector in VECTORS} == set(range(1, 16))
 
 
-def test_an_acknowledgement_has_the_type_that_its_kind_says() -> None:
+def test_an_acknowledgement_has_the_type_that_its_kind_states() -> None:
     made = [acknowledgement_of(kind, 7, 0x92) for kind in range(kinds.PUBACK, kinds.SUBSCRIBE)]
     assert made == [Puback(7, 0x92), Pubrec(7, 0x92), Pubrel(7, 0x92), Pubcomp(7, 0x92)]

@@ -35,5 +35,5 @@ def test_the_names_are_those_of_all_codes_that_a_packet_may_have() -> None:
     assert allowed - GRANTED == set(NAMED.values()) - {codes.NORMAL}
 
 
-def test_errors_begin_where_the_bound_says() -> None:
+def test_errors_begin_where_the_bound_states() -> None:
     assert min(code for code in NAMED.values() if code >= 0x80) == codes.FIRST_ERROR

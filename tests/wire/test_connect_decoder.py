@@ -19,7 +19,7 @@ def test_a_connect_is_decoded_however_its_bytes_come(case: Case, read: Reading) 
     read(case)
 
 
-def test_an_unsupported_protocol_says_which_level_was_asked_for() -> None:
+def test_an_unsupported_protocol_states_which_level_was_asked_for() -> None:
     for level in (0, 1, 2, 3, 6, 0x83, 0x84, 255):
         decoder = Decoder(MAX_PACKET_SIZE_BYTES)
         decoder.feed(frame("10", f"0004 'MQTT' {level:02x} 02 003c 0000"))

@@ -18,7 +18,7 @@ def decoder_of(marked: Marked) -> Decoder:
     return Decoder(1 << 20, marked.version, "server" if marked.sender == "client" else "client")
 
 
-def read_at_once(marked: Marked, wire: bytes) -> tuple[list[Packet], Decoder]:
+def read_in_one_piece(marked: Marked, wire: bytes) -> tuple[list[Packet], Decoder]:
     decoder = decoder_of(marked)
     return decoder.feed(wire), decoder
 
@@ -48,7 +48,7 @@ def read_at_once(marked: Marked, wire: bytes) -> tuple[list[Packet], Decoder]:
 def test_what_is_not_utf_8_is_malformed_wherever_it_stands(marked: Marked) -> None:
     for name, four_bytes in WRONG.items():
         wire = marked.with_string(four_bytes)
-        packets, decoder = read_at_once(marked, wire)
+        packets, decoder = read_in_one_piece(marked, wire)
         assert packets == [], name
         assert decoder.error is not None, name
         assert (decoder.error.reason, decoder.error.reason_code) == ("string_encoding", 0x81), name
@@ -62,7 +62,7 @@ def test_what_is_not_utf_8_is_malformed_wherever_it_stands(marked: Marked) -> No
 @every_string
 def test_what_is_utf_8_is_taken_and_not_changed(marked: Marked) -> None:
     for name, four_bytes in RIGHT.items():
-        (packet,), decoder = read_at_once(marked, marked.with_string(four_bytes))
+        (packet,), decoder = read_in_one_piece(marked, marked.with_string(four_bytes))
         assert decoder.error is None, name
         # A string that was lost or changed on the way would not show as it was sent.
         assert repr(four_bytes.decode()) in repr(packet), name

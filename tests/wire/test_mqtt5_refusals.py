@@ -1,4 +1,4 @@
-"""What MQTT 5.0 calls malformed or an error, each with the statement that says so."""
+"""What MQTT 5.0 calls malformed or an error, each with its statement."""
 
 import re
 

@@ -49,7 +49,7 @@ from gateway.wire.topics import (
         ("+/$SYS", "a/$SYS", True),
     ],
 )
-def test_a_filter_matches_as_the_standard_says(
+def test_a_filter_matches_as_the_standard_requires(
     topic_filter: str, topic: str, expected: bool
 ) -> None:
     assert matches(topic_filter, topic) is expected

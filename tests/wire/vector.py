@@ -1,4 +1,4 @@
-"""What a row of the table of packets says."""
+"""What a row of the table of packets states."""
 
 from typing import Literal, NamedTuple
 

@@ -1,6 +1,6 @@
 """Packets and their bytes: one table for both directions.
 
-Each row says who sends the packet and at which protocol levels the bytes are the same. They were
+Each row states who sends the packet and at which protocol levels the bytes are the same. They were
 written by hand from the drawings of the standards.
 """
 

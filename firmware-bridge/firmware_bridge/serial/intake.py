@@ -22,6 +22,7 @@ from firmware_bridge.readings.measurement import Quantities
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
 from firmware_bridge.readings.publications import Publication, publications_of
 from firmware_bridge.readings.rules import Rules
+from firmware_bridge.readings.seen import Seen
 from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.link import Link
 from firmware_bridge.serial.losses import Losses
@@ -44,13 +45,16 @@ class Intake:
         outbox: Outbox,
         next_sequence: Callable[[str], int],
         status: PortStatus,
+        *,
         commands: Commands | None = None,
+        seen: Seen | None = None,
     ) -> None:
         self._settings = settings
         self._outbox = outbox
         self._next_sequence = next_sequence
         self._gathering = Gathering()
         self._commands = commands
+        self._seen = seen
         self._rules = Rules(settings.readings)
         self.presence = Presence(settings.device_silent_seconds, settings.protocol.device_names)
         self.status = status
@@ -110,6 +114,7 @@ class Intake:
         if frame.part is not None:
             device = f"{device}-{frame.part}"
         self.presence.note(device)
+        self._note_seen(device, frame.quantities)
         now = time.monotonic()
         due = self._rules.due(device, frame.quantities, now)
         if not due:
@@ -124,6 +129,10 @@ class Intake:
         self._outbox.submit(self._publications_of(due, numbering, arrival_seconds))
         self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
 
+    def _note_seen(self, device: str, quantities: Quantities) -> None:
+        if self._seen is not None:
+            self._seen.note(self._settings.name, device, quantities)
+
     def _take_board_frame(
         self, frame: Frame, identity: BoardIdentity, link: Link, arrival_seconds: float
     ) -> None:
@@ -134,6 +143,7 @@ class Intake:
             self._commands.note_board(identity, link.write)
         device = identity.device_name
         quantities, out_of_range = self._rules.scaled(frame.quantities)
+        self._note_seen(device, quantities)
         now = time.monotonic()
         due = self._rules.due(device, quantities, now)
         reason = self._reason_to_drop()

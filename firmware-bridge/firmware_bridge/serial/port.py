@@ -13,6 +13,7 @@ from collections.abc import Callable
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.interface import PollerSettings
+from firmware_bridge.readings.seen import Seen
 from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.hot_plug import HotPlug
 from firmware_bridge.serial.intake import Intake
@@ -47,6 +48,7 @@ class Port:
         hot_plug: HotPlug,
         *,
         commands: Commands | None = None,
+        seen: Seen | None = None,
     ) -> None:
         self._settings = settings
         self._control = control
@@ -58,7 +60,9 @@ class Port:
         self._silence = Silence(settings, self._status)
         self._link: Link | None = None
         self._errors_before: dict[str, int] = {}
-        self._intake = Intake(settings, outbox, next_sequence, self._status, commands)
+        self._intake = Intake(
+            settings, outbox, next_sequence, self._status, commands=commands, seen=seen
+        )
         self._conversation = _conversation_on(settings, self._intake)
 
     @property

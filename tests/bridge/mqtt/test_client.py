@@ -70,6 +70,14 @@ async def begun(broker: SilentBroker) -> None:
     assert re.fullmatch("bridge-under-test-[0-9a-f]{8}", first.client_id)
 
 
+async def in_flight(broker: SilentBroker, bench: Bench, *names: str) -> None:
+    """A new session in which these readings were sent, under identifiers from 1 on."""
+    await begun(broker)
+    bench.read(*names)
+    for packet_id, name in enumerate(names, 1):
+        assert seen(await broker.next_packet()) == (name, packet_id, False)
+
+
 def seen(packet: Packet) -> tuple[Any, ...]:
     if isinstance(packet, Publish):
         return (packet.payload.decode(), packet.packet_id, packet.dup)
@@ -106,9 +114,7 @@ async def test_place_2_a_new_reading_never_takes_the_identifier_of_an_unfinished
     broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
-        await begun(broker)
-        bench.read("a")
-        assert seen(await broker.next_packet()) == ("a", 1, False)
+        await in_flight(broker, bench, "a")
     broker.session_present = True
     async with publishing(settings) as bench:
         bench.read("b")
@@ -120,9 +126,7 @@ async def test_place_3_a_pubrel_waits_until_the_pubrec_is_durable(
     broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
-        await begun(broker)
-        bench.read("a")
-        assert seen(await broker.next_packet()) == ("a", 1, False)
+        await in_flight(broker, bench, "a")
         bench.store.hold()
         broker.send(Pubrec(1))
         await bench.store.held_commit()
@@ -139,10 +143,7 @@ async def test_place_4_a_replayed_publish_carries_dup_and_everything_keeps_its_o
     broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
-        await begun(broker)
-        bench.read("a", "b", "c")
-        for expected in [("a", 1, False), ("b", 2, False), ("c", 3, False)]:
-            assert seen(await broker.next_packet()) == expected
+        await in_flight(broker, bench, "a", "b", "c")
         broker.send(Pubrec(2))
         assert seen(await broker.next_packet()) == ("release", 2)
         broker.session_present = True
@@ -155,10 +156,7 @@ async def test_place_5_without_a_session_every_reading_in_flight_goes_out_as_new
     broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
-        await begun(broker)
-        bench.read("a", "b")
-        assert seen(await broker.next_packet()) == ("a", 1, False)
-        assert seen(await broker.next_packet()) == ("b", 2, False)
+        await in_flight(broker, bench, "a", "b")
         broker.send(Pubrec(1))
         assert seen(await broker.next_packet()) == ("release", 1)
         broker.cut()
@@ -171,9 +169,7 @@ async def test_a_finished_exchange_leaves_nothing_behind(
     broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
-        await begun(broker)
-        bench.read("a")
-        await broker.next_packet()
+        await in_flight(broker, bench, "a")
         broker.send(Pubrec(1))
         await broker.next_packet()
         broker.send(Pubcomp(1))
@@ -191,15 +187,15 @@ async def test_a_session_that_the_broker_has_lost_is_given_up_with_its_name(
         bench.read("a")
         assert seen(await broker.next_packet()) == ("a", 1, False)
         broker.cut()
-        again, discarding, anew = [await broker.next_connect() for _ in range(3)]
+        again, discarding, fresh = [await broker.next_connect() for _ in range(3)]
         assert (again.client_id, again.clean_start) == (first.client_id, False)
         assert (discarding.client_id, discarding.clean_start) == (first.client_id, True)
-        assert anew.client_id != first.client_id
-        assert not anew.clean_start
+        assert fresh.client_id != first.client_id
+        assert not fresh.clean_start
         assert seen(await _next_exchange_packet(broker)) == ("a", 2, False)
     broker.session_present = True
     async with publishing(settings):
-        assert (await broker.next_connect()).client_id == anew.client_id, "now it is ours"
+        assert (await broker.next_connect()).client_id == fresh.client_id, "now it is ours"
 
 
 async def test_a_session_that_a_broker_has_under_a_new_name_is_not_taken(
@@ -234,11 +230,11 @@ async def test_a_broker_that_closes_without_an_answer_is_tried_again(
 ) -> None:
     attempts: asyncio.Queue[None] = asyncio.Queue()
 
-    async def close_at_once(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def close_immediately(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         attempts.put_nowait(None)
         writer.close()
 
-    server = await asyncio.start_server(close_at_once, "127.0.0.1", 0)
+    server = await asyncio.start_server(close_immediately, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server, publishing(settings_of(settings.data_dir, port)):
         for _ in range(3):

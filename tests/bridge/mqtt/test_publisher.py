@@ -33,7 +33,7 @@ class Gateway:
         self.outbox.submit([Publication("sensors/d/a", b"%d" % value) for value in values])
 
     async def drain(self) -> None:
-        """Until nothing waits or is in flight, and the outbox says so too."""
+        """Until nothing waits or is in flight, and the outbox shows that too."""
         await asyncio.wait_for(self.outbox.wait_until_empty(), DEADLINE_SECONDS)
         self.outbox.stop()
         await self.outbox.wait_for_commit()
@@ -69,6 +69,17 @@ async def broker_of(awaiting_release_max: int = 65535) -> AsyncIterator[tuple[Se
         await broker.close()
 
 
+async def leave_in_flight(
+    directory: Path, broker: SessionBroker, port: int, readings: int, *, held: int
+) -> None:
+    """Cut the power of a gateway while the broker holds its readings and answers none."""
+    broker.answers = False
+    async with gateway(directory, port) as bridge:
+        bridge.read(*range(readings))
+        await broker.wait_until_held(held)
+    broker.answers = True
+
+
 def numbers(broker: SessionBroker) -> list[int]:
     return sorted(int(payload) for payload in broker.delivered)
 
@@ -96,17 +107,13 @@ async def test_what_another_broker_gets_no_earlier_life_of_the_session_swallows(
     tmp_path: Path,
 ) -> None:
     async with broker_of() as (first, first_port), broker_of() as (second, second_port):
-        first.answers = False
-        async with gateway(tmp_path, first_port) as bridge:
-            bridge.read(*range(10))
-            await first.wait_until_held(10)
+        await leave_in_flight(tmp_path, first, first_port, 10, held=10)
         async with gateway(tmp_path, second_port) as bridge:
             await second.wait_for(10)
             await bridge.drain()
             assert bridge.outbox.republished == 10
         assert numbers(second) == list(range(10))
         # The first still holds ten packet identifiers, and would take what has them for repeats.
-        first.answers = True
         async with gateway(tmp_path, first_port) as bridge:
             bridge.read(*range(10, 30))
             await first.wait_for(20)
@@ -159,11 +166,7 @@ async def test_a_card_moved_to_another_machine_goes_on_with_what_is_in_flight(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with broker_of() as (broker, port):
-        broker.answers = False
-        async with gateway(tmp_path, port) as bridge:
-            bridge.read(*range(10))
-            await broker.wait_until_held(10)
-        broker.answers = True
+        await leave_in_flight(tmp_path, broker, port, 10, held=10)
         async with gateway(tmp_path, port, machine="b"):
             await broker.wait_for(10)
         assert numbers(broker) == list(range(10))
@@ -174,11 +177,7 @@ async def test_a_new_client_id_holds_as_soon_as_nothing_is_in_flight(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with broker_of() as (broker, port):
-        broker.answers = False
-        async with gateway(tmp_path, port) as bridge:
-            bridge.read(*range(10))
-            await broker.wait_until_held(10)
-        broker.answers = True
+        await leave_in_flight(tmp_path, broker, port, 10, held=10)
         async with gateway(tmp_path, port, client_id="renamed") as bridge:
             await bridge.drain()
         async with gateway(tmp_path, port, client_id="renamed") as bridge:
@@ -193,11 +192,7 @@ async def test_more_in_flight_than_a_smaller_broker_holds_drains_through_the_sma
     tmp_path: Path,
 ) -> None:
     async with broker_of() as (broker, port):
-        broker.answers = False
-        async with gateway(tmp_path, port, window=100) as bridge:
-            bridge.read(*range(300))
-            await broker.wait_until_held(100)
-        broker.answers = True
+        await leave_in_flight(tmp_path, broker, port, 300, held=100)
         broker.awaiting_release_max = 20
         async with gateway(tmp_path, port, window=20):
             await broker.wait_for(300)

@@ -124,7 +124,7 @@ def test_each_start_with_the_same_boot_number_has_a_number_of_its_own_over_resta
     assert found == [5 + BOOTS * start for start in range(30)]
 
 
-def test_a_sensor_that_always_says_the_same_loses_at_most_what_may_be_a_resend() -> None:
+def test_a_sensor_that_always_sends_the_same_loses_at_most_what_may_be_a_resend() -> None:
     taken = Taken()
     for sequence in range(1, 1001):
         taken.take(1, sequence, "closed")

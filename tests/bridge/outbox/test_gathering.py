@@ -98,7 +98,7 @@ async def test_a_sensor_that_keeps_nothing_does_not_wait_and_takes_frames_along(
         assert [payload for payload, _, _ in rows_of(path)] == [b"a of 1", b"line"]
 
 
-async def test_a_frame_whose_acknowledgement_was_lost_is_answered_at_once(path: Path) -> None:
+async def test_a_frame_whose_acknowledgement_was_lost_is_answered_immediately(path: Path) -> None:
     async with running(Bench(path, commit_delay_seconds=LONG_SECONDS)) as bench:
         submit_frame(bench, 1, "a")
         await bench.settled()

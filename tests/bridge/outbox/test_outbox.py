@@ -132,7 +132,7 @@ async def test_a_frame_whose_readings_cannot_be_made_is_not_noted_as_accepted(pa
         assert submit_frame(bench, 1, "a")[1].is_new
 
 
-async def test_a_full_outbox_says_so_once_and_takes_readings_again_when_there_is_room(
+async def test_a_full_outbox_reports_it_once_and_takes_readings_again_when_there_is_room(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(Bench(path, bytes_max=1000)) as bench:

@@ -176,7 +176,7 @@ def test_the_boards_of_a_damaged_outbox_of_version_1_are_salvaged(tmp_path: Path
     store.close()
 
 
-def test_an_emptied_outbox_is_told(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_emptied_outbox_is_reported(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path.write_bytes(b"")
     store = open_outbox_store(path)
     assert store.count == 0
@@ -204,7 +204,7 @@ def test_the_very_first_outbox_is_no_damage(
     assert not caplog.text
 
 
-def test_a_new_outbox_uses_no_start_number_again_whatever_the_clock_says(
+def test_a_new_outbox_uses_no_start_number_again_whatever_the_clock_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time, "time", lambda: 5.0)  # A board without a clock, just switched on.
@@ -250,12 +250,12 @@ def test_whatever_is_cut_off_zeroed_or_torn_what_is_readable_is_kept_in_order(
     store = open_outbox_store(path)
     numbers = [int(topic.rpartition("/")[2]) for topic in topics(store) if topic.isascii()]
     assert numbers == sorted(set(numbers))
-    was_told = "the outbox was damaged" in caplog.text
-    assert was_told == bool(kept_aside(path))
-    assert was_told or len(numbers) == COUNT
+    is_reported = "the outbox was damaged" in caplog.text
+    assert is_reported == bool(kept_aside(path))
+    assert is_reported or len(numbers) == COUNT
     store.close()
     open_outbox_store(path).close()
-    assert caplog.text.count("the outbox was damaged") == was_told
+    assert caplog.text.count("the outbox was damaged") == is_reported
 
 
 @pytest.mark.parametrize("moved", [(), ("",), ("", "-wal")])

@@ -90,7 +90,7 @@ def test_a_pack_against_the_rule_is_refused_by_reason(pack: bytes, reason: str) 
         ([{0: "a", 2: Decimal("1e-320")}], [Measurement("a", 1e-320)]),
     ],
 )
-def test_a_pack_is_resolved_as_rfc_8428_says(
+def test_a_pack_is_resolved_as_rfc_8428_requires(
     records: list[dict[int, Any]], expected: list[Measurement]
 ) -> None:
     assert read_pack(dumps(records)) == expected

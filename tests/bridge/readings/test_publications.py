@@ -19,7 +19,7 @@ def test_measurements_become_one_payload_a_quantity() -> None:
         "temperature": [Measurement("temperature", 21.5, "Cel", -0.25)],
         "door": [Measurement("door", "open")],
     }
-    temperature, door = publications_of(quantities, NUMBERING, arrival_seconds=NOW, units={})
+    temperature, listener = publications_of(quantities, NUMBERING, arrival_seconds=NOW, units={})
     assert temperature.topic == "sensors/board-0000002a/temperature"
     assert json.loads(temperature.payload) == [
         {
@@ -32,8 +32,8 @@ def test_measurements_become_one_payload_a_quantity() -> None:
             "sequence": 17,
         }
     ]
-    assert door.topic == "sensors/board-0000002a/door"
-    assert "u" not in json.loads(door.payload)[0]
+    assert listener.topic == "sensors/board-0000002a/door"
+    assert "u" not in json.loads(listener.payload)[0]
 
 
 def test_each_kind_of_value_has_its_field() -> None:

@@ -19,7 +19,7 @@ def best_of(data: bytes) -> Guess:
     return max(guesses_of(Line(), [data]), key=lambda guess: guess.sure)
 
 
-def test_protocols_are_told_apart_by_what_reads_most() -> None:
+def test_protocols_are_distinguished_by_what_reads_most() -> None:
     assert best_of(NMEA * 9).framing == "nmea"
     assert best_of(b"".join(board_frame(n) for n in range(1, 9))).framing == "board"
     assert best_of(b"temperature=21.5\n" * 9).framing == "key_value"
@@ -48,7 +48,7 @@ def test_lines_of_numbers_are_csv_with_a_name_for_each_column() -> None:
 READ_ELSEWHERE = {"DZG_DVS-7420.2V.G2_mtr1_error.bin": "damaged in every telegram"}
 
 
-def test_every_recording_of_a_real_device_is_what_its_folder_says(captures: Path) -> None:
+def test_every_recording_of_a_real_device_is_what_its_folder_states(captures: Path) -> None:
     found = {
         path: max(guesses_of(Line(), [path.read_bytes()]), key=lambda guess: guess.sure).framing
         for path in sorted(captures.glob("*/*"))
@@ -67,7 +67,7 @@ def test_a_recording_without_a_sound_telegram_is_nothing_rather_than_something_e
         assert guesses_of(Line(), [(captures / "sml" / name).read_bytes()]) == []
 
 
-def test_a_meter_without_crc_is_told_from_one_whose_crc_is_wrong(captures: Path) -> None:
+def test_a_meter_without_crc_is_distinguished_from_one_whose_crc_is_wrong(captures: Path) -> None:
     old = (captures / "dsmr" / "telegram_v2_2.raw").read_bytes()
     [guess] = guesses_of(Line(9600, 7, "E", 1), [old * 6])
     assert (guess.framing, guess.sure) == ("dsmr", 1.0)

@@ -1,4 +1,4 @@
-"""Frames on their way into the outbox: acknowledged, told apart, dropped."""
+"""Frames on their way into the outbox: acknowledged, distinguished, dropped."""
 
 import struct
 from binascii import crc_hqx

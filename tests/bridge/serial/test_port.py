@@ -25,7 +25,7 @@ REPLUGS = 20
 REPLUGS_LONG = 100
 
 
-async def test_lines_are_numbered_anew_at_each_start_of_the_bridge(
+async def test_lines_are_numbered_again_at_each_start_of_the_bridge(
     subscriber: Subscriber, terminal: Terminal
 ) -> None:
     settings = settings_of(
@@ -41,7 +41,7 @@ async def test_lines_are_numbered_anew_at_each_start_of_the_bridge(
     assert numbers == [(first, 1), (first, 2), (first + 1, 1), (first + 1, 2)]
 
 
-async def test_a_lost_port_is_told_once_and_recovers_without_a_restart(
+async def test_a_lost_port_is_reported_once_and_recovers_without_a_restart(
     subscriber: Subscriber, terminal: Terminal, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -120,7 +120,7 @@ async def test_a_port_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> Non
         terminal.unplug()
 
 
-async def test_rubbish_for_ever_neither_fills_the_log_nor_the_memory(
+async def test_rubbish_without_end_neither_fills_the_log_nor_the_memory(
     terminal: Terminal, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = settings_of(tmp_path / "data", free_port(), port_on(terminal, "board"))

@@ -1,4 +1,4 @@
-"""Libraries of Python as foreign clients: each adapter says a scenario's words in its library's."""
+"""Libraries of Python as foreign clients: each adapter maps a scenario's steps to its library."""
 
 import asyncio
 import contextlib

@@ -1,6 +1,6 @@
 """What every foreign client can do, so that one scenario serves all of them.
 
-The libraries differ in how they say these things; an adapter beside each says them in its words.
+The libraries differ in how they say these things; an adapter beside each puts them in its words.
 A client knows its subscription from the beginning, because mosquitto_sub does.
 """
 
@@ -65,7 +65,7 @@ class Part:
 
 
 class ForeignClient(Protocol):
-    """A client that somebody else wrote."""
+    """A client of another project."""
 
     async def start(self) -> bool | None:
         """Connect, and subscribe where the broker had no session.

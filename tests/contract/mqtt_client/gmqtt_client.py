@@ -12,7 +12,7 @@ from gmqtt.mqtt.constants import MQTTv50  # type: ignore[import-untyped]
 from tests.contract.mqtt_client.foreign_client import DEADLINE_SECONDS
 from tests.system.stage import Stage
 
-# gmqtt goes on while its failures, 0 of them at first, are no more than this; -1 means for ever.
+# gmqtt goes on while its failures, 0 of them at first, are no more than this; -1: without limit.
 NEVER_AGAIN = -2
 
 
@@ -28,7 +28,7 @@ class Message:
 
 
 class GmqttClient:
-    """A gmqtt client, of MQTT 5.0 unless it is told another version."""
+    """A gmqtt client, of MQTT 5.0 unless it is given another version."""
 
     def __init__(
         self, client_id: str, port: int, *, version: int = MQTTv50, **arguments: Any
@@ -40,7 +40,7 @@ class GmqttClient:
         self.reason_codes: dict[bytes, int] = {}
         self.connack_properties: dict[str, Any] = {}
         self.client = gmqtt.Client(client_id, **arguments)
-        # Reconnecting by itself would fight a takeover for ever.
+        # Reconnecting by itself would fight a takeover without end.
         self.client.set_config({"reconnect_retries": NEVER_AGAIN})
         self._port = port
         self._version = version

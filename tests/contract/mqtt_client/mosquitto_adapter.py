@@ -9,7 +9,7 @@ from tests.contract.mqtt_client.foreign_client import DEADLINE_SECONDS, Level, M
 
 # topic, QoS, retain, and the payload in hexadecimal digits: nothing in them is a space.
 FORM = "message %t %q %r %x"
-# Long enough for a loaded machine; who waits so long has met the deadlock that `stop` tells of.
+# Long enough for a loaded machine; who waits so long has met the deadlock that `stop` describes.
 STOP_SECONDS = 2.0
 
 
@@ -48,7 +48,7 @@ class MosquittoAdapter:
         """Run mosquitto_sub until the broker has given it its subscription."""
         if self._part.subscription is None:
             return
-        # With -d it tells of the SUBACK; without stdbuf that would stay in a buffer.
+        # With -d it reports the SUBACK; without stdbuf that would stay in a buffer.
         command = ("stdbuf", "-oL", "mosquitto_sub", "-d", "-F", FORM, *self._common)
         self._process = await asyncio.create_subprocess_exec(
             *command, *self._arguments(), stdout=PIPE
@@ -84,7 +84,7 @@ class MosquittoAdapter:
             return await self._messages.get()
 
     async def lost(self) -> int | None:
-        """mosquitto_sub comes back by itself, so nobody can wait for its end."""
+        """mosquitto_sub comes back by itself, so the adapter cannot wait for its end."""
         raise NotImplementedError
 
     async def cut(self) -> None:
@@ -96,8 +96,8 @@ class MosquittoAdapter:
     async def stop(self) -> None:
         """End it as `kill` does: it sends DISCONNECT, in MQTT 5.0 one that asks for the will.
 
-        mosquitto_sub 2.0 does so in its signal handler, and waits there for ever for a lock that it
-        holds itself if it was about to log a packet.
+        mosquitto_sub 2.0 does so in its signal handler, and waits there without end for a lock that
+        it holds itself if it was about to log a packet.
         """
         if self._process is None:
             return

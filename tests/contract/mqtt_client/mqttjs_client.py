@@ -50,7 +50,7 @@ class MqttJsProgram:
         return answer["result"]
 
     async def run(self) -> None:
-        """Read what the program says until it ends."""
+        """Read what the program reports until it ends."""
         assert self._process.stdout is not None
         async for line in self._process.stdout:
             said = json.loads(line)
@@ -113,7 +113,7 @@ class MqttJsClient:
         program.add(self._name, self)
 
     def receive_event(self, event: str, value: Any) -> None:
-        """Take what the program says happened to this client."""
+        """Take what the program reports happened to this client."""
         match event:
             case "message":
                 self.messages.put_nowait(value)
@@ -155,15 +155,15 @@ class MqttJsClient:
         await self.call("publish", topic=topic, payload=text, options=options)
 
     async def take_whole(self) -> dict[str, Any]:
-        """The next message with its properties, as the program told it."""
+        """The next message with its properties, as the program reported it."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             return await self.messages.get()
 
     async def take(self) -> Message:
         """The next message."""
-        told = await self.take_whole()
-        payload = told["payload"].encode("latin-1")
-        return Message(told["topic"], payload, told["qos"], told["retain"])
+        reported = await self.take_whole()
+        payload = reported["payload"].encode("latin-1")
+        return Message(reported["topic"], payload, reported["qos"], reported["retain"])
 
     async def lost(self) -> int | None:
         """Wait until the broker ends the connection; the reason code that it gave, if any."""

@@ -52,7 +52,7 @@ def properties_of(carrier: Properties | None) -> dict[str, Any]:
 
 
 class PahoClient:
-    """A paho client, of MQTT 3.1.1 unless it is told another protocol."""
+    """A paho client, of MQTT 3.1.1 unless it is given another protocol."""
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from tests.contract.mqtt_client.foreign_client import DEADLINE_SECONDS
 from tests.system.stage import Stage
 
 
-async def test_an_aiomqtt_will_is_retained_for_whoever_comes_later(stage: Stage) -> None:
+async def test_an_aiomqtt_will_is_retained_for_a_later_subscriber(stage: Stage) -> None:
     will = aiomqtt.Will(stage.topic("will"), b"gone", qos=1, retain=True)
     watcher = await stage.client("watcher")
     await watcher.subscribe((stage.topic("will"), 1))

@@ -101,7 +101,7 @@ async def test_what_waited_for_a_client_that_was_away_arrives_once_in_the_same_s
 
 
 @with_every_client
-async def test_a_retained_message_waits_for_whoever_comes_later_until_it_is_cleared(
+async def test_a_retained_message_waits_for_a_later_subscriber_until_it_is_cleared(
     kind: Kind, cast: Cast
 ) -> None:
     topic = cast.topic("x")
@@ -199,8 +199,8 @@ async def test_a_second_client_with_the_same_identifier_takes_over(kind: Kind, c
     first = await cast.started("same")
     second = await cast.started("same", (topic, 1))
     # MQTT before 5.0 has no DISCONNECT from the broker.
-    told = SESSION_TAKEN_OVER if kind.level == Level.MQTT_5_0 else None
-    assert await first.lost() == told
+    reason = SESSION_TAKEN_OVER if kind.level == Level.MQTT_5_0 else None
+    assert await first.lost() == reason
     await second.publish(topic, b"fine", qos=1)
     assert await second.take() == Message(topic, b"fine", 1, retain=False)
 

@@ -138,7 +138,7 @@ async def test_messages_that_gmqtt_5_refuses_do_not_fill_its_window(
     assert [(await choosy.take()).payload for _ in range(26)] == payloads * 2
 
 
-async def test_gmqtt_5_does_not_get_its_own_messages_back_when_it_says_so(
+async def test_gmqtt_5_does_not_get_its_own_messages_back_when_it_asks_for_that(
     stage: Stage, new_gmqtt_client: Callable[..., GmqttClient]
 ) -> None:
     client = new_gmqtt_client("gmqtt")

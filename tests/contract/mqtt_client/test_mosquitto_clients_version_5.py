@@ -59,7 +59,7 @@ async def test_the_delayed_will_of_a_killed_mosquitto_sub_5_is_published(stage: 
     assert (message.payload, message.qos) == (b"gone", 2)
 
 
-async def test_mosquitto_rr_asks_and_gmqtt_answers_where_it_was_told(
+async def test_mosquitto_rr_asks_and_gmqtt_answers_where_it_was_asked_to(
     stage: Stage, new_gmqtt_client: Callable[..., GmqttClient]
 ) -> None:
     answering = new_gmqtt_client("answering")

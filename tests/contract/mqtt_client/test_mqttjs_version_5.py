@@ -87,7 +87,7 @@ async def test_mqttjs_knows_each_topic_by_the_alias_that_the_broker_gave_it(
     assert aliases == [1, 2, None] * 2
 
 
-async def test_mqttjs_is_told_which_of_its_subscriptions_matched(
+async def test_mqttjs_receives_which_of_its_subscriptions_matched(
     stage: Stage, new_client: New
 ) -> None:
     client = new_client("mqttjs")
@@ -99,12 +99,12 @@ async def test_mqttjs_is_told_which_of_its_subscriptions_matched(
     message = await client.take_whole()
     assert message["properties"]["subscriptionIdentifier"] == 268_435_455
     await client.publish(stage.topic("x/y"), b"both", qos=1)
-    told: list[Any] = []
+    reported: list[Any] = []
     # One message with both, or one for each: the standard leaves it to the broker.
-    while set(told) != {1, 268_435_455}:
+    while set(reported) != {1, 268_435_455}:
         found = (await client.take_whole())["properties"]["subscriptionIdentifier"]
-        told += found if isinstance(found, list) else [found]
-    assert len(told) == 2
+        reported += found if isinstance(found, list) else [found]
+    assert len(reported) == 2
 
 
 async def test_mqttjs_chooses_how_its_subscription_treats_retained_and_own_messages(

@@ -29,7 +29,7 @@ def new_client(new_paho_client: Callable[..., PahoClient]) -> Callable[..., Paho
     return partial(new_paho_client, protocol=MQTTProtocolVersion.MQTTv5, reconnect_on_failure=False)
 
 
-def test_paho_5_without_an_identifier_is_told_the_one_it_was_given(
+def test_paho_5_without_an_identifier_receives_the_one_it_was_given(
     new_client: Callable[..., PahoClient],
 ) -> None:
     client = new_client("")
@@ -120,7 +120,7 @@ def test_paho_5_is_sent_a_topic_once_and_then_its_alias(
     assert [properties_of(message.properties) for message in messages] == [{"TopicAlias": 1}] * 2
 
 
-def test_a_message_of_paho_5_expires_and_another_is_told_what_is_left_of_its_time(
+def test_a_message_of_paho_5_expires_and_another_receives_what_is_left_of_its_time(
     stage: Stage, new_client: Callable[..., PahoClient]
 ) -> None:
     away = new_client("away")
@@ -134,7 +134,7 @@ def test_a_message_of_paho_5_expires_and_another_is_told_what_is_left_of_its_tim
     long = publish_properties(MessageExpiryInterval=600)
     watcher.publish(stage.topic("x"), b"brief", qos=2, properties=brief)
     watcher.publish(stage.topic("x"), b"long", qos=2, properties=long)
-    # The will tells that two seconds have passed.
+    # The will reports that two seconds have passed.
     _mortal(stage, new_client, "clock", delay_seconds=2).cut()
     watcher.take()
     away = new_client("away")

@@ -10,7 +10,7 @@ def events_of(harness: Harness) -> list[Event]:
     return [event for blob in harness.blobs for event in decode(blob).events]
 
 
-def tell_a_story(harness: Harness) -> None:
+def record_a_life(harness: Harness) -> None:
     harness.lose(harness.subscriber("s", "sensors/+", 2))
     publisher = harness.connect("p", will=Will("w", b"", 1, True), keep_alive_seconds=30)
     publish = Publish("sensors/x", b"21.5", 2, True, False, 5)

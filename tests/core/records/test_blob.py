@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from gateway.core.records.blob import Blob, DamagedBlob
 from gateway.core.records.events import decode
 from tests.core.harness import Harness
-from tests.core.records.story import tell_a_story
+from tests.core.records.story import record_a_life
 
 
 def one_blob() -> bytes:
     with TemporaryDirectory() as folder:
         harness = Harness(Path(folder))
-        tell_a_story(harness)
+        record_a_life(harness)
         harness.close()
         return max(harness.blobs, key=len)
 

@@ -1,11 +1,11 @@
 """The session log's events: the steps of a message, and the fields of each event."""
 
 from tests.core.harness import Harness
-from tests.core.records.story import events_of, tell_a_story
+from tests.core.records.story import events_of, record_a_life
 
 
 def test_the_events_of_a_qos_2_message_tell_its_way(harness: Harness) -> None:
-    tell_a_story(harness)
+    record_a_life(harness)
     names = [event["event"] for event in events_of(harness)]
     assert names == [
         "broker_started",
@@ -30,7 +30,7 @@ def test_the_events_of_a_qos_2_message_tell_its_way(harness: Harness) -> None:
 
 
 def test_events_carry_the_fields_of_the_contract(harness: Harness) -> None:
-    tell_a_story(harness)
+    record_a_life(harness)
     events = {str(event["event"]): event for event in events_of(harness)}
     assert events["message_held"] == {
         "event": "message_held",

@@ -36,7 +36,7 @@ def test_any_bytes_are_records_or_damage(records: bytes, count: int) -> None:
         (layout.OBSERVED_RECORD.pack(RecordKind.OBSERVED, 0, 99, 0, 0), 1, "record 0 of 1"),
     ],
 )
-def test_the_complaint_says_what_is_wrong_and_where(
+def test_the_complaint_states_what_is_wrong_and_where(
     records: bytes, count: int, complaint: str
 ) -> None:
     with pytest.raises(DamagedBlob, match=complaint):

@@ -6,13 +6,13 @@ from gateway.wire.packets import (
     Subscription,
 )
 from tests.core.harness import Harness
-from tests.core.records.story import events_of, tell_a_story
+from tests.core.records.story import events_of, record_a_life
 
 
 def test_sequence_numbers_have_no_gap_over_a_power_cut(harness: Harness) -> None:
-    tell_a_story(harness)
+    record_a_life(harness)
     harness.cut()
-    tell_a_story(harness)
+    record_a_life(harness)
     expected = 1
     for blob in harness.blobs:
         batch = decode(blob)

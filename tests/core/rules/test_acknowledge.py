@@ -44,13 +44,13 @@ def back(harness: Harness, version: int) -> Client:
 def assert_ended(client: Client) -> None:
     """Closed as a protocol error, which only 5.0 has a word for."""
     assert client.closed
-    told = client.take()
+    received = client.take()
     if client.version == 5:
-        (end,) = told
+        (end,) = received
         assert isinstance(end, Disconnect)
         assert end.reason_code == 0x82
     else:
-        assert told == []
+        assert received == []
 
 
 @pytest.mark.statement("MQTT5-4.4.0-1", "MQTT5-4.13.1-1", "MQTT-4.4.0-1", "MQTT-4.8.0-1")
@@ -118,7 +118,7 @@ def assert_nothing_is_left(harness: Harness, version: int) -> None:
 
 @every_version
 @pytest.mark.parametrize("wrong", [Puback, Pubrec, Pubcomp, Pubrel])
-def test_one_that_nobody_waits_for_changes_nothing(
+def test_one_that_no_client_waits_for_changes_nothing(
     harness: Harness, wrong: type[Puback | Pubrec | Pubcomp | Pubrel], version: int
 ) -> None:
     client, packet_id = subscriber_of(harness, version, 1)
@@ -169,7 +169,7 @@ def test_an_acknowledgement_of_another_qos_is_a_protocol_error_and_changes_nothi
     assert (again.packet_id, again.dup) == (packet.packet_id, True)
 
 
-def test_acknowledgements_of_what_nobody_sent_are_survived(harness: Harness) -> None:
+def test_acknowledgements_of_what_was_never_sent_are_survived(harness: Harness) -> None:
     client = connect(harness, "c")
     client.take()
     client.send(Puback(7), Pubrec(8), Pubcomp(9), Pubrec(10, 0x80), Pubrel(11))

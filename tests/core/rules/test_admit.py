@@ -34,7 +34,7 @@ from tests.core.mqtt5 import (
     "MQTT5-3.1.2-4", "MQTT5-3.1.2-5", "MQTT5-3.1.2-6", "MQTT5-3.2.2-2", "MQTT5-3.2.2-3"
 )
 def test_clean_start_and_session_present_are_about_two_different_things(harness: Harness) -> None:
-    # Clean start says what happens to the old session, expiry what happens to the new one.
+    # Clean start states what happens to the old session, expiry what happens to the new one.
     story = [
         (False, NEVER, False),  # none yet
         (False, NEVER, True),
@@ -73,7 +73,7 @@ def test_what_the_operator_allows_is_granted_and_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.statement("MQTT5-3.1.3-6", "MQTT5-3.1.3-7", "MQTT5-3.2.2-16")
-def test_a_client_without_an_identifier_is_told_the_one_it_got_and_can_come_back(
+def test_a_client_without_an_identifier_receives_the_one_it_got_and_can_come_back(
     harness: Harness,
 ) -> None:
     first = connect(harness, "")
@@ -147,7 +147,7 @@ def test_connack_comes_first_and_no_disconnect_before_it(harness: Harness) -> No
 
 
 @pytest.mark.statement("MQTT5-3.1.2-28", "MQTT5-4.12.0-6", "MQTT5-3.2.2-8")
-def test_connack_says_nothing_that_nobody_asked_for(harness: Harness) -> None:
+def test_connack_contains_nothing_that_was_not_asked_for(harness: Harness) -> None:
     for asked in (None, False, True):
         client = connect(harness, "c", request_response_information=asked)
         answered = granted(client)

@@ -62,7 +62,7 @@ def answer(
     data: bytes | None = None,
     username: str | None = None,
 ) -> list[Packet]:
-    """Answer as the shell does, and return what the client is told."""
+    """Answer as the event loop does, and return what the client receives."""
     made = AuthenticationAnswer(code, data, username)
     harness.broker.authenticated(client.connection, made, harness.now)
     harness.commit()
@@ -95,7 +95,7 @@ def test_an_exchange_goes_on_until_the_authenticator_is_satisfied(harness: Harne
 
 
 @pytest.mark.statement("MQTT5-4.12.0-1", "MQTT5-3.2.2-7")
-def test_a_method_that_nobody_knows_is_refused(harness: Harness) -> None:
+def test_a_method_that_the_broker_does_not_know_is_refused(harness: Harness) -> None:
     client = hello(harness, method="GUESS")
     assert connack_of(client) == Connack(False, 0x8C)
     assert client.closed

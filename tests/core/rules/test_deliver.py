@@ -101,7 +101,7 @@ def test_an_answer_too_large_for_the_client_ends_the_connection(harness: Harness
 
 @pytest.mark.statement("MQTT5-3.14.2-3", "MQTT5-3.1.2-29")
 @pytest.mark.parametrize(
-    ("asked", "says_why"),
+    ("asked", "has_properties"),
     [
         ({}, True),
         ({"request_problem_information": False}, False),
@@ -109,7 +109,7 @@ def test_an_answer_too_large_for_the_client_ends_the_connection(harness: Harness
     ],
 )
 def test_a_reason_string_is_left_out_where_it_does_not_fit_or_is_not_wanted(
-    harness: Harness, asked: dict[str, Any], says_why: bool
+    harness: Harness, asked: dict[str, Any], has_properties: bool
 ) -> None:
     client = connect(harness, "c", **asked)
     client.send(Pubcomp(1), Publish("t", b"x", 0, False, False, 0, properties(topic_alias=9_999)))
@@ -117,7 +117,7 @@ def test_a_reason_string_is_left_out_where_it_does_not_fit_or_is_not_wanted(
     last = client.take()[-1]
     assert isinstance(last, Disconnect)
     assert last.reason_code == 0x94
-    assert (last.properties is not None) is says_why
+    assert (last.properties is not None) is has_properties
     assert last.properties is None or last.properties.session_expiry_interval_seconds is None
 
 
@@ -146,7 +146,7 @@ def test_the_qos_delivered_is_the_smaller_of_two(
     harness.close()
 
 
-def test_a_slow_subscriber_keeps_nobody_waiting(harness: Harness) -> None:
+def test_a_slow_subscriber_keeps_no_other_waiting(harness: Harness) -> None:
     stuck = subscriber(harness, "stuck", "t", 1)
     full = connect(harness, "full", receive_maximum=1)
     subscribe(harness, full, Subscription("t", 1))

@@ -43,7 +43,7 @@ def test_a_disconnect_that_changes_the_session_expiry_closes_when_the_change_is_
         assert harness.session("c").expiry_seconds == expiry
 
 
-def test_a_disconnect_that_changes_nothing_closes_at_once(harness: Harness) -> None:
+def test_a_disconnect_that_changes_nothing_closes_immediately(harness: Harness) -> None:
     client = connect(harness, "c", expiry=100)
     disconnect(harness, client, None)
     assert client.connection.closing
@@ -161,7 +161,7 @@ def test_a_session_without_expiry_cannot_be_given_one_at_disconnect(harness: Har
     assert payloads(watch.take()) == [b"will"]
 
 
-def test_a_broker_that_stops_says_so(harness: Harness) -> None:
+def test_a_broker_that_stops_reports_it(harness: Harness) -> None:
     client = connect(harness, "c")
     harness.broker.lose(client.connection, CloseReason.SHUTDOWN, harness.now)
     harness.commit()

@@ -53,7 +53,7 @@ def asked(harness: Harness) -> AuthenticationRequest:
 
 
 def answer(harness: Harness, client: Client, *fields: object) -> list[Packet]:
-    """Answer the question; what the client hears."""
+    """Answer the question; what the client receives."""
     harness.broker.authenticated(client.connection, AuthenticationAnswer(*fields), harness.now)  # type: ignore[arg-type]
     harness.commit()
     return client.take()
@@ -86,7 +86,7 @@ def test_a_challenge_that_exceeds_the_maximum_packet_size_is_not_sent(harness: H
     assert harness.broker.statistics.errors == {"answer_too_large": 1}
 
 
-def test_a_busy_authenticator_is_told_with_a_code_of_its_own(harness: Harness) -> None:
+def test_a_busy_authenticator_receives_a_code_of_its_own(harness: Harness) -> None:
     client = connecting(harness)
     asked(harness)
     (connack,) = answer(harness, client, 0x89, None, None, "too many")
@@ -98,11 +98,11 @@ def test_a_busy_authenticator_is_told_with_a_code_of_its_own(harness: Harness) -
 
 @pytest.mark.statement("MQTT5-4.12.1-2")
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "reason_code"),
     [((0x86, None, None), 0x87), ((0x89, None, None), 0x89), ((0, b"", "mallory"), 0x87)],
 )
 def test_a_failed_reauthentication_ends_with_a_code_that_disconnect_knows(
-    harness: Harness, said: tuple[object, ...], told: int
+    harness: Harness, said: tuple[object, ...], reason_code: int
 ) -> None:
     client = admitted(harness)
     client.send(auth(0x19, b"again"))
@@ -110,7 +110,7 @@ def test_a_failed_reauthentication_ends_with_a_code_that_disconnect_knows(
     assert (request.is_first, request.data) == (True, b"again")
     (disconnect,) = answer(harness, client, *said)
     assert isinstance(disconnect, Disconnect)
-    assert disconnect.reason_code == told
+    assert disconnect.reason_code == reason_code
     assert client.closed
 
 

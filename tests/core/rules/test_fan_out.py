@@ -11,7 +11,7 @@ from tests.core.mqtt5 import connect, identifiers_of, publish, subscribe
 
 @pytest.mark.statement("MQTT5-3.8.3-3")
 @pytest.mark.parametrize("qos", [0, 1, 2])
-def test_no_local_keeps_a_client_from_hearing_itself_and_nobody_else(
+def test_no_local_keeps_a_client_from_hearing_itself_and_no_other_client(
     harness: Harness, qos: int
 ) -> None:
     client = connect(harness, "c")

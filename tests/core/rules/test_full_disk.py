@@ -51,7 +51,7 @@ def expiring() -> Properties:
 
 
 @pytest.mark.parametrize("qos", [1, 2])
-def test_a_5_0_publisher_is_told_quota_exceeded(full: Harness, qos: int) -> None:
+def test_a_5_0_publisher_receives_quota_exceeded(full: Harness, qos: int) -> None:
     publisher = full.connect("p", version=5)
     publisher.take()
     fill(full)

@@ -78,7 +78,7 @@ def test_answers_that_are_kept_are_bounded(
 
 
 @pytest.mark.parametrize("qos", [0, 1, 2])
-def test_the_log_says_which_persistent_session_may_not_have_a_message(
+def test_the_log_states_which_persistent_session_may_not_have_a_message(
     harness: Harness, rules: Rules, qos: int
 ) -> None:
     for name, clean in (("refused", False), ("clean", True), ("other", False)):

@@ -68,7 +68,7 @@ def test_what_a_session_cannot_hold_is_refused_with_quota_exceeded_and_its_ident
 
 
 @pytest.mark.statement("MQTT5-3.7.2.1-1", "MQTT5-3.6.2-1")
-def test_an_older_client_is_told_the_same_without_reason_codes(harness: Harness) -> None:
+def test_an_older_client_receives_the_same_without_reason_codes(harness: Harness) -> None:
     client = harness.connect("c")
     client.take()
     client.send(Pubrec(8), Pubrel(11))
@@ -77,7 +77,7 @@ def test_an_older_client_is_told_the_same_without_reason_codes(harness: Harness)
 
 
 @pytest.mark.statement("MQTT5-4.3.2-4", "MQTT5-4.3.3-8", "MQTT5-2.2.1-5", "MQTT5-3.3.4-1")
-def test_a_publisher_learns_that_nobody_listens(harness: Harness) -> None:
+def test_a_publisher_learns_that_no_client_subscribes(harness: Harness) -> None:
     client = connect(harness, "c")
     client.take()
     publish(harness, client, "t", b"x", 1)

@@ -41,7 +41,7 @@ def connect(client: Client, client_id: str) -> int:
 
 
 @pytest.mark.parametrize(("version", "code"), [(4, 0x03), (5, 0x88)])
-def test_a_connection_beyond_its_listeners_share_is_told_that_the_server_is_unavailable(
+def test_a_connection_beyond_its_listeners_share_receives_server_unavailable(
     tmp_path: Path, version: int, code: int
 ) -> None:
     harness = Harness(tmp_path)
@@ -67,7 +67,7 @@ def test_a_place_that_becomes_free_at_a_listener_is_given_again(tmp_path: Path) 
     assert share.connections_open == 1
 
 
-def test_connections_far_beyond_a_share_are_cut_at_once(tmp_path: Path) -> None:
+def test_connections_far_beyond_a_share_are_cut_immediately(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
     share = ConnectionShare(1)
     clients = [at(harness, share) for _ in range(REFUSED_CONNECTIONS_MAX + 2)]
@@ -82,7 +82,7 @@ every_version = pytest.mark.parametrize("version", VERSIONS)
 
 
 def session_of(version: int) -> bytes:
-    """What a client says from CONNECT on, as bytes."""
+    """What a client sends from CONNECT on, as bytes."""
     named = properties(user_properties=[("k", "v")]) if version == 5 else None
     packets: list[Packet] = [
         Connect(version, "c", True, 60, Will("w", b"gone", 1, False), "u", b"p", named),
@@ -97,8 +97,8 @@ def session_of(version: int) -> bytes:
     return b"".join(encode(packet, version) for packet in packets)
 
 
-def told(client: Client) -> list[Packet]:
-    """What the client was told; PINGRESP and QoS 0 may overtake, wherever the turns fall."""
+def received(client: Client) -> list[Packet]:
+    """What the client receives; PINGRESP and QoS 0 may overtake, wherever the turns fall."""
     packets = client.take()
     assert packets.count(Pingresp()) == 1
     assert payloads(packets) == [b"0", b"1", b"2"]
@@ -120,7 +120,7 @@ def test_a_session_cut_at_any_byte_is_answered_like_a_whole_one(
             harness.commit()
         client.send_bytes(wire[at:])
         harness.commit()
-        answered = told(client)
+        answered = received(client)
         expected = expected or answered
         assert answered == expected, f"cut before byte {at}"
         harness.lose(client)
@@ -140,7 +140,7 @@ def test_a_session_in_pieces_of_any_size_is_answered_like_a_whole_one(
         for start in range(0, len(wire), size):
             client.send_bytes(wire[start : start + size])
         harness.commit()
-        answers.append(told(client))
+        answers.append(received(client))
     assert answers[0] == answers[1]
 
 

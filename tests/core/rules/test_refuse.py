@@ -22,7 +22,7 @@ def test_a_refusal_that_exceeds_the_maximum_packet_size_is_a_close_without_a_wor
     assert client.take() == []
     assert client.closed
     assert harness.broker.statistics.errors == {reason: 1}
-    told = connect(
+    client = connect(
         harness, "c", maximum_packet_size_bytes=5, authentication_method="no such method"
     )
-    assert connack_of(told).reason_code >= 0x80
+    assert connack_of(client).reason_code >= 0x80

@@ -117,7 +117,7 @@ def test_each_filter_has_its_reason_code_in_order(harness: Harness) -> None:
     "MQTT5-3.11.3-1",
     "MQTT5-3.11.3-2",
 )
-def test_unsubscribe_says_of_each_filter_whether_there_was_one(harness: Harness) -> None:
+def test_unsubscribe_states_of_each_filter_whether_there_was_one(harness: Harness) -> None:
     client = connect(harness, "c")
     subscribe(harness, client, Subscription("a", 1), Subscription("a/+", 1))
     client.send(Unsubscribe(78, ["a", "a/b", "a", "A", "a/+"]))

@@ -33,7 +33,7 @@ def test_a_filter_that_stands_in_one_subscribe_many_times_is_gone_through_once(
     harness.commit()
     (suback,) = [packet for packet in client.take() if isinstance(packet, Suback)]
     assert suback.reason_codes == [number % 3 for number in range(300)] + [0]
-    assert harness.session("c").subscriptions["#"].qos == 2, "as the last one says"
+    assert harness.session("c").subscriptions["#"].qos == 2, "as the last one requests"
 
 
 @pytest.mark.parametrize("handling", [(1, 1), (2, 0), (0, 2), (1, 2)])

@@ -1,4 +1,4 @@
-"""`$SYS` is the broker's: who is told, who may not speak, and what is never kept."""
+"""`$SYS` is the broker's: who receives it, who may not speak, and what is never kept."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def subscribed(harness: Harness, client_id: str, topic_filter: str, **options: i
     return client
 
 
-def told(harness: Harness, client: Client) -> list[tuple[str, bytes, bool]]:
+def received(harness: Harness, client: Client) -> list[tuple[str, bytes, bool]]:
     harness.flush()
     return [(each.topic, each.payload, each.retain) for each in publishes(client.take())]
 
@@ -39,25 +39,25 @@ def speak(harness: Harness) -> None:
     harness.broker.publish_system_values(VALUES)
 
 
-def test_a_new_subscriber_is_told_what_holds_now_with_retain_set(harness: Harness) -> None:
+def test_a_new_subscriber_receives_what_holds_now_with_retain_set(harness: Harness) -> None:
     client = subscribed(harness, "reader", "$SYS/broker/clients/#")
     harness.broker.answer_system_subscriptions(VALUES)
-    assert told(harness, client) == [("$SYS/broker/clients/total", b"2", True)]
+    assert received(harness, client) == [("$SYS/broker/clients/total", b"2", True)]
     harness.broker.answer_system_subscriptions(VALUES)
-    assert told(harness, client) == []
+    assert received(harness, client) == []
 
 
-def test_subscribers_are_told_changes_without_retain(harness: Harness) -> None:
+def test_subscribers_receive_changes_without_retain(harness: Harness) -> None:
     client = subscribed(harness, "reader", "$SYS/#")
     speak(harness)
-    assert told(harness, client) == [(topic, text, False) for topic, text in VALUES.items()]
+    assert received(harness, client) == [(topic, text, False) for topic, text in VALUES.items()]
 
 
 def test_retain_handling_2_asks_for_nothing_at_first(harness: Harness) -> None:
     client = subscribed(harness, "reader", "$SYS/#", retain_handling=2)
     assert not harness.broker.effects.system_subscriptions
     speak(harness)
-    assert len(told(harness, client)) == 2
+    assert len(received(harness, client)) == 2
 
 
 def test_who_unsubscribes_before_the_answer_gets_none(harness: Harness) -> None:
@@ -66,7 +66,7 @@ def test_who_unsubscribes_before_the_answer_gets_none(harness: Harness) -> None:
     harness.commit()
     client.take()
     harness.broker.answer_system_subscriptions(VALUES)
-    assert told(harness, client) == []
+    assert received(harness, client) == []
 
 
 @pytest.mark.statement("MQTT-4.7.2-1", "MQTT5-4.7.2-1")
@@ -78,14 +78,14 @@ def test_a_leading_wildcard_does_not_match_system_topics(
     assert harness.broker.state.tree.system_count == 0
     speak(harness)
     harness.broker.answer_system_subscriptions(VALUES)
-    assert told(harness, client) == []
+    assert received(harness, client) == []
 
 
-def test_one_member_of_a_shared_subscription_is_told(harness: Harness) -> None:
+def test_one_member_of_a_shared_subscription_is_notified(harness: Harness) -> None:
     members = [subscribed(harness, name, "$share/g/$SYS/#") for name in ("one", "two")]
     assert harness.broker.state.tree.system_count == 2
     speak(harness)
-    assert sorted(len(told(harness, client)) for client in members) == [1, 1]
+    assert sorted(len(received(harness, client)) for client in members) == [1, 1]
 
 
 def test_subscriptions_below_system_are_counted_while_they_are_there(harness: Harness) -> None:
@@ -110,7 +110,7 @@ def test_nothing_waits_for_a_client_that_is_away_or_reads_slowly(harness: Harnes
     sequence = harness.broker.batch.next_sequence
     speak(harness)
     harness.commit()
-    assert told(harness, slow) == []
+    assert received(harness, slow) == []
     assert harness.session("away").queued_count == harness.session("slow").queued_count == 0
     assert harness.broker.statistics.dropped == {"slow_reader": 2}
     assert harness.broker.batch.next_sequence == sequence
@@ -122,7 +122,7 @@ def test_nothing_of_it_is_recorded_or_retained(harness: Harness) -> None:
     sequence = harness.broker.batch.next_sequence
     speak(harness)
     harness.commit()
-    assert len(told(harness, client)) == 2
+    assert len(received(harness, client)) == 2
     assert harness.broker.batch.next_sequence == sequence
     assert harness.broker.state.tree.retained_count == 0
     assert harness.broker.state.next_message_number == 1
@@ -138,11 +138,11 @@ def test_a_client_with_a_small_maximum_packet_size_is_spared_what_is_too_large(
     harness.commit()
     client.take()
     speak(harness)
-    assert [topic for topic, _, _ in told(harness, client)] == ["$SYS/broker/clients/total"]
+    assert [topic for topic, _, _ in received(harness, client)] == ["$SYS/broker/clients/total"]
     assert harness.broker.statistics.dropped == {"too_large": 1}
 
 
-# -- nobody else speaks there
+# -- no other client publishes there
 
 
 def answers_to(harness: Harness, version: int, *packets: Packet) -> list[Packet]:
@@ -153,7 +153,7 @@ def answers_to(harness: Harness, version: int, *packets: Packet) -> list[Packet]
     before = harness.broker.batch.next_sequence
     writer.send(*packets)
     harness.commit()
-    assert told(harness, reader) == []
+    assert received(harness, reader) == []
     assert harness.broker.batch.next_sequence == before
     assert not harness.broker.state.retained
     assert harness.broker.statistics.errors["system_topic"] == 1

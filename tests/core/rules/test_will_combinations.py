@@ -5,7 +5,7 @@ session ends, whichever is first. A client that is back before loses nothing but
 starts clean, which ends the session: then the will goes out at that moment. A takeover is an end of
 the connection and a return in one moment. DISCONNECT with 0x00 removes the will.
 
-All lives are led at once, on one broker, one second at a time.
+All lives are led together, on one broker, one second at a time.
 """
 
 from itertools import product
@@ -41,7 +41,7 @@ class Life(NamedTuple):
         return self.back is not None and self.back < second
 
     def session_present(self) -> bool:
-        """What the client is told when it is back."""
+        """What the client receives when it is back."""
         return not self.clean and self.is_back_before(self.expiry)
 
     def will_at(self) -> int | None:
@@ -139,7 +139,7 @@ class World:
     "MQTT5-4.1.0-2",
 )
 @pytest.mark.parametrize("interruption", ["none", "cut", "cut after a checkpoint", "restart"])
-def test_each_will_goes_out_when_the_rule_says_so_and_once(
+def test_each_will_goes_out_when_the_rule_requires_it_and_once(
     tmp_path: Path, interruption: str
 ) -> None:
     world = World(tmp_path)

@@ -103,7 +103,7 @@ def test_a_clean_start_ends_the_session_and_with_it_the_wait_of_its_will(
 
 
 @pytest.mark.statement("MQTT5-3.1.2-8", "MQTT5-3.14.4-3")
-def test_a_disconnect_that_ends_the_session_lets_the_delayed_will_go_at_once(
+def test_a_disconnect_that_ends_the_session_lets_the_delayed_will_go_immediately(
     harness: Harness,
 ) -> None:
     watch = subscriber(harness, "watch", "w", 1)
@@ -158,13 +158,13 @@ def test_a_will_that_expires_in_a_queue_is_not_delivered(harness: Harness) -> No
 
 @pytest.mark.statement("MQTT5-3.1.2-14", "MQTT5-3.1.2-15")
 @pytest.mark.parametrize("retain", [False, True])
-def test_a_will_is_retained_if_it_says_so(harness: Harness, retain: bool) -> None:
+def test_a_will_is_retained_if_its_flag_is_set(harness: Harness, retain: bool) -> None:
     harness.lose(connect(harness, "c", expiry=0, will=Will("w", b"gone", 1, retain)))
     harness.commit()
     assert ("w" in harness.broker.state.retained) is retain
 
 
-def test_many_connects_at_once_leave_one_connection_and_publish_each_will_once(
+def test_many_simultaneous_connects_leave_one_connection_and_publish_each_will_once(
     harness: Harness,
 ) -> None:
     watch = subscriber(harness, "watch", "w", 1)

@@ -43,7 +43,7 @@ def test_an_acknowledgement_is_the_one_that_the_encoder_makes(
     assert buffer.take() == [SHORT + expected]
 
 
-def test_the_first_byte_tells_what_waits() -> None:
+def test_the_first_byte_shows_what_waits() -> None:
     buffer = PacketBuffer()
     assert buffer.first_byte() == -1
     buffer.append(b"\x20\x02\x00\x00")

@@ -116,7 +116,7 @@ def test_a_will_survives_a_power_cut_of_the_broker(harness: Harness) -> None:
     assert harness.broker.state.wills == {}
 
 
-def test_a_full_queue_drops_the_newest_counts_it_and_says_so_once(tmp_path: Path) -> None:
+def test_a_full_queue_drops_the_newest_counts_it_and_reports_it_once(tmp_path: Path) -> None:
     limits = Limits()
     limits.max_mqueue_len = 3
     harness = Harness(tmp_path, limits)

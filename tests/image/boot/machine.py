@@ -223,7 +223,7 @@ class Machine:
 
 
 def _drive(disk: Path) -> list[str]:
-    """What the guest is told to be written is in the file."""
+    """What the guest is asked to write is in the file."""
     return [
         "-drive", f"file={disk},format=raw,if=none,id=sd,cache=directsync",
         "-device", "virtio-blk-pci,drive=sd",

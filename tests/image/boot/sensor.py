@@ -22,7 +22,7 @@ READINGS_A_FRAME = 3
 class Board:
     """Measures each `interval_seconds` from `start_measuring` on; plugged in during the context.
 
-    What is measured before somebody has subscribed nobody gets: to count what arrives, subscribe
+    What is measured before a client has subscribed no client gets: to count what arrives, subscribe
     first.
     """
 

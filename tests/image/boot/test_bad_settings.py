@@ -1,5 +1,5 @@
 """A gateway.toml with a mistake in it, and none at all: the gateway comes up closed to the network,
-says what is wrong where it can be read without it, and takes the file once it is mended."""
+states what is wrong where it can be read without it, and takes the file once it is mended."""
 
 import contextlib
 import socket
@@ -34,7 +34,7 @@ def test_a_gateway_without_settings_runs_closed_and_takes_them_later(
     with powered(card, tmp_path, key=key) as machine:
         machine.wait_for_console(said)
         machine.wait_for_console("login:")
-        # Nobody can log in to ask: what came up is in the journal of this boot, once that is on
+        # No user can log in to ask: what came up is in the journal of this boot, once that is on
         # the card.
         time.sleep(SETTLED_SECONDS)
         assert [port for port in (PAGE, MQTT, SSH) if answers(machine.port(port))] == []
@@ -51,7 +51,7 @@ def test_a_gateway_without_settings_runs_closed_and_takes_them_later(
 
 
 def answers(port: int) -> bool:
-    """Whether anything says a byte to a request; QEMU itself takes each connection."""
+    """Whether anything sends a byte to a request; QEMU itself takes each connection."""
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as line:
         line.sendall(b"GET / HTTP/1.0\r\n\r\n")
         return bool(line.recv(1))

@@ -38,7 +38,7 @@ def test_a_flashed_card_boots_to_a_gateway_that_carries_a_sensor_s_readings_once
     assert b"moved from gateway.toml" in card.get("gateway-report.txt")
 
 
-def test_a_card_takes_what_imager_s_dialogs_were_told(
+def test_a_card_takes_what_imager_s_dialogs_were_given(
     image: Path, tmp_path: Path, key: Path
 ) -> None:
     card = Card(image, tmp_path / "card.img")

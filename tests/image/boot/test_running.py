@@ -87,7 +87,7 @@ def test_three_readings_a_second_write_less_than_the_card_s_budget(running: Runn
     assert rate < WRITTEN_BYTES_PER_SECOND_MAX
 
 
-def test_a_full_data_partition_ends_nobody_and_loses_nothing(running: Running) -> None:
+def test_a_full_data_partition_ends_no_process_and_loses_nothing(running: Running) -> None:
     machine, subscriber = running.machine, running.subscriber
     # As root: the blocks that are kept for root as well.
     machine.run("dd if=/dev/zero of=/var/filler bs=1M status=none; sync", check=False)

@@ -106,7 +106,7 @@ def test_an_update_from_the_web_is_tried_and_kept_and_data_and_identity_stay(
     assert b"BOOT_ORDER=B A" in card.get("uboot.bak")
 
 
-def test_a_slot_that_has_no_kernel_is_left_for_the_other_at_once(updated: Updated) -> None:
+def test_a_slot_that_has_no_kernel_is_left_for_the_other_immediately(updated: Updated) -> None:
     with updated("2.1", "/boot/Image.gz") as (machine, _):
         machine.wait_for_console("Slot B cannot be started")
         machine.wait_for_console("Starting slot A")

@@ -1,6 +1,6 @@
 """The whole chain in one run: flash, first boot, sensor, page, update, upload, ingest.
 
-make image-chain        writes what the run tells into docs/whole-chain.md
+make image-chain        writes what the run reports into docs/whole-chain.md
 """
 
 import asyncio
@@ -32,7 +32,7 @@ NEXT = "0.2.0"
 PICTURE = "whole-chain.png"
 
 
-class Told:
+class Report:
     """Lines with the seconds since the start, shown as they come and kept."""
 
     def __init__(self) -> None:
@@ -49,10 +49,10 @@ class Told:
 def test_from_the_image_to_the_table(
     image: Path, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = Told()
-    card = flashed(image, tmp_path, told)
+    reported = Report()
+    card = flashed(image, tmp_path, reported)
     card.put("gateway.toml", provisioning_file(key) + UPLOAD)
-    told.say("gateway.toml written to the partition ONCEGATE")
+    reported.say("gateway.toml written to the partition ONCEGATE")
     stick = stick_with(bundle_of(image, tmp_path, NEXT))
     subscriber = Subscriber(0, USER, PASSWORD)
     with (
@@ -61,74 +61,74 @@ def test_from_the_image_to_the_table(
         subscriber,
     ):
         with powered(card, tmp_path, key=key, stick=stick, host_port=bucket.port) as machine:
-            first_boot(machine, told)
-            listen(machine, board, subscriber, told)
-            look_at_page(machine, tmp_path, told)
-            update(machine, told)
+            first_boot(machine, reported)
+            listen(machine, board, subscriber, reported)
+            look_at_page(machine, tmp_path, reported)
+            update(machine, reported)
         with powered(card, tmp_path, "raspi3b", key=key, host_port=bucket.port) as machine:
-            second_version(machine, told)
-            listen(machine, board, subscriber, told)
+            second_version(machine, reported)
+            listen(machine, board, subscriber, reported)
             board.stop_measuring()
             board.wait_until_all_is_acknowledged(600)
             wanted = board.acknowledged * READINGS_A_FRAME
             subscriber.wait_for(wanted, 600)
-            told.say(f"the board's {board.acknowledged} frames are acknowledged")
+            reported.say(f"the board's {board.acknowledged} frames are acknowledged")
             stop_and_upload(machine)
             machine.power_off()
     sizes = [len(data) for data in bucket.objects.values()]
-    told.say(f"uploaded to the host: {len(sizes)} objects, {sum(sizes):,} bytes")
+    reported.say(f"uploaded to the host: {len(sizes)} objects, {sum(sizes):,} bytes")
     found = ingested(bucket, tmp_path)
     assert subscriber.sessions_lost == 0
     assert len(found) == wanted
     assert set(found.values()) == {1}
     assert found == subscriber.readings
-    told.say(f"{len(found)} readings, each once at the subscriber and once in the Delta table")
+    reported.say(f"{len(found)} readings, each once at the subscriber and once in the Delta table")
     if log := os.environ.get("ONCEGATE_CHAIN_LOG"):
         shutil.copy(tmp_path / PICTURE, Path(log).with_name(PICTURE))
-        write_down(Path(log), told)
+        write_down(Path(log), reported)
 
 
-def flashed(image: Path, folder: Path, told: Told) -> Card:
+def flashed(image: Path, folder: Path, reported: Report) -> Card:
     """A card with what `xzcat IMAGE | dd` writes."""
     packed = image.with_name(image.name + ".xz")
     digest = hashlib.sha256(packed.read_bytes()).hexdigest()
     assert packed.with_name(packed.name + ".sha256").read_text().split()[0] == digest
-    told.say(f"{packed.name}: {packed.stat().st_size / 1e6:.0f} MB, its sha256 is right")
+    reported.say(f"{packed.name}: {packed.stat().st_size / 1e6:.0f} MB, its sha256 is right")
     raw = folder / "flashed.img"
     with raw.open("wb") as file:
         subprocess.run(["xzcat", packed], stdout=file, check=True)
     card = Card(raw, folder / "card.img")
     raw.unlink()
-    told.say("flashed to a card of 4 GiB")
+    reported.say("flashed to a card of 4 GiB")
     return card
 
 
-def first_boot(machine: Machine, told: Told) -> None:
-    told.say("power on (QEMU virt, slot A)")
+def first_boot(machine: Machine, reported: Report) -> None:
+    reported.say("power on (QEMU virt, slot A)")
     machine.wait_until_healthy()
-    told.say("the gateway is healthy; gateway-report.txt on the partition ONCEGATE:")
-    told.say(machine.run("cat /boot/firmware/gateway-report.txt"))
+    reported.say("the gateway is healthy; gateway-report.txt on the partition ONCEGATE:")
+    reported.say(machine.run("cat /boot/firmware/gateway-report.txt"))
 
 
-def listen(machine: Machine, board: Board, subscriber: Subscriber, told: Told) -> None:
+def listen(machine: Machine, board: Board, subscriber: Subscriber, reported: Report) -> None:
     """Until readings have come that were not there before."""
     before = len(subscriber.readings)
     subscriber.port = machine.port(MQTT)
     assert subscriber.subscribed.wait(300)
     board.start_measuring()
     subscriber.wait_for(before + 20 * READINGS_A_FRAME, 600)
-    told.say(f"{len(subscriber.readings)} readings at a subscriber on the host")
+    reported.say(f"{len(subscriber.readings)} readings at a subscriber on the host")
 
 
-def look_at_page(machine: Machine, folder: Path, told: Told) -> None:
-    """What a browser on the host shows, and what the programming interface says of the card."""
+def look_at_page(machine: Machine, folder: Path, reported: Report) -> None:
+    """What a browser on the host shows, and what the programming interface states of the card."""
     port = machine.port(PAGE)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/card", timeout=60) as answer:
         booted = json.load(answer)["facts"]["booted"]
     assert booted["slot"] == "A"
     picture, text = asyncio.run(shown(f"http://127.0.0.1:{port}/", folder))
     assert "board-0000002a" in text
-    told.say(f"page in Chromium on the host: {len(text):,} characters; /api/v1/card: {booted}")
+    reported.say(f"page in Chromium on the host: {len(text):,} characters; /api/v1/card: {booted}")
     (folder / PICTURE).write_bytes(picture)
 
 
@@ -140,27 +140,27 @@ async def shown(address: str, folder: Path) -> tuple[bytes, str]:
         return await tab.screenshot(), str(await tab.evaluate("document.body.innerText"))
 
 
-def update(machine: Machine, told: Told) -> None:
+def update(machine: Machine, reported: Report) -> None:
     machine.run(MOUNT)
     # Each tenth of the copy is enough to look at.
     said = re.sub(r"(?m)^ *\d*[1-9]% Copying image to rootfs.1\n", "", install(machine))
-    told.say(f"{UPDATE}:\n{said}")
+    reported.say(f"{UPDATE}:\n{said}")
     machine.power_off()
-    told.say("restart")
+    reported.say("restart")
 
 
-def second_version(machine: Machine, told: Told) -> None:
-    told.say("power on (QEMU raspi3b, through U-Boot)")
+def second_version(machine: Machine, reported: Report) -> None:
+    reported.say("power on (QEMU raspi3b, through U-Boot)")
     machine.wait_for_console("Starting slot B")
-    told.say("U-Boot: Starting slot B")
+    reported.say("U-Boot: Starting slot B")
     machine.wait_for_console("Slot B is kept")
     machine.wait_until_up()
     assert "rauc.slot=B" in machine.run("cat /proc/cmdline")
-    told.say(f"oncegate-device status:\n{machine.run('oncegate-device status')}")
+    reported.say(f"oncegate-device status:\n{machine.run('oncegate-device status')}")
 
 
-def write_down(path: Path, told: Told) -> None:
-    text = "\n".join(told.lines)
+def write_down(path: Path, reported: Report) -> None:
+    text = "\n".join(reported.lines)
     path.write_text(
         "# The whole chain, as it ran\n\n"
         "Written by `make image-chain`: one card from the compressed image to the rows of the\n"

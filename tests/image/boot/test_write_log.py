@@ -1,8 +1,8 @@
 """The power is cut and the card forgets what no flush had followed: no reading is lost or doubled.
 
 `test_power_cuts.py` kills the machine and keeps what its card was given. Here each write and each
-flush of one machine is logged, and cut after cut the data partition is made anew from the log, as a
-card may have kept it. A broker and a bridge on the host go on with it.
+flush of one machine is logged, and cut after cut the data partition is made again from the log, as
+a card may have kept it. A broker and a bridge on the host go on with it.
 """
 
 import contextlib
@@ -175,7 +175,7 @@ def mounted(image: Path, folder: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def running(verb: str, config: Path, data: Path) -> Iterator[None]:
-    """The host's own broker or bridge; what it says is shown where a test fails."""
+    """The host's own broker or bridge; what it states is shown where a test fails."""
     process = subprocess.Popen(
         [*oncegate_command(), verb, "--config", config, "--data-dir", data],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

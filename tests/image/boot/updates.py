@@ -42,7 +42,7 @@ def stick_with(bundle: Path) -> Path:
 
 
 def release_of(folder: Path, slot: Path, version: str) -> Path:
-    """What the slot says of itself, with another version."""
+    """What the slot states of itself, with another version."""
     said = subprocess.run(
         ["debugfs", "-R", f"cat {RELEASE}", slot], capture_output=True, text=True, check=True
     ).stdout

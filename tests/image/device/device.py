@@ -1,4 +1,4 @@
-"""A card in a folder: its two partitions, what the kernel tells, and rauc as a program on PATH.
+"""A card in a folder: its two partitions, what the kernel reports, and rauc as a program on PATH.
 
 Nothing of ours is replaced: rauc and fw_printenv are other people's programs, and the ones here
 answer as those did (rauc 1.8 and 1.13) when they were tried by hand.
@@ -54,8 +54,8 @@ class Device:
         self.put_program("rauc", RAUC)
         self.put_program("modprobe", '#!/bin/sh\necho "$*" >>"$(dirname "$0")/modules"\n')
         self.tries(9)
-        self.rauc_says("info", json.dumps(MANIFEST))
-        self.rauc_says("install", "  0% Installing\n100% Installing done.\n")
+        self.set_rauc_output("info", json.dumps(MANIFEST))
+        self.set_rauc_output("install", "  0% Installing\n100% Installing done.\n")
         (self.places.boot / "uboot.env").write_bytes(environment("BOOT_ORDER=A B"))
         (self.places.boot / "uboot.bak").write_bytes(environment("BOOT_ORDER=before"))
         self.bundle = folder / "update.raucb"
@@ -73,12 +73,12 @@ class Device:
         (self.programs / name).write_text(text)
         (self.programs / name).chmod(0o755)
 
-    def rauc_says(self, verb: str, out: str, err: str = "", status: int = 0) -> None:
+    def set_rauc_output(self, verb: str, out: str, err: str = "", status: int = 0) -> None:
         for name, text in (("out", out), ("err", err), ("status", str(status))):
             (self.programs / f"{verb}.{name}").write_text(text)
 
     def tries(self, left: int) -> None:
-        """What U-Boot's environment says of the slot that runs."""
+        """What U-Boot's environment reports of the slot that runs."""
         self.put_program("fw_printenv", f'#!/bin/sh\n[ "$1" = -n ] || exit 1\necho {left}\n')
 
     def restart(self, slot: str, release: Release | None = OWN) -> None:

@@ -1,4 +1,4 @@
-"""What root tells the page of the card, and people at a terminal: one truth, bounded."""
+"""What root reports to the page about the card, and people at a terminal: one truth, bounded."""
 
 import json
 from pathlib import Path
@@ -11,13 +11,13 @@ from api.card import CardFacts, CardReader
 from tests.image.device.device import Device
 
 
-def provisioning_says(device: Device, text: str) -> str:
+def provisioning_report(device: Device, text: str) -> str:
     (device.places.device / "provisioning.json").write_text(text)
     device.booted()
     return device.words
 
 
-def test_the_page_understands_what_is_told_of_each_state(device: Device) -> None:
+def test_the_page_understands_what_is_reported_of_each_state(device: Device) -> None:
     CardFacts.model_validate(device.card)
     device.install()
     CardFacts.model_validate(device.card)
@@ -34,23 +34,25 @@ def test_everyone_may_read_the_facts_and_root_alone_changes_them(device: Device)
     assert sorted(each.name for each in device.places.run.iterdir()) == ["card.json"]
 
 
-def test_a_gateway_toml_that_was_taken_or_refused_is_told_with_its_lines(device: Device) -> None:
+def test_a_gateway_toml_that_was_taken_or_refused_is_reported_with_its_lines(
+    device: Device,
+) -> None:
     assert "No gateway.toml was taken yet" in device.words
-    said = provisioning_says(device, '{"taken": true, "lines": ["Wi-Fi: not used"]}')
+    said = provisioning_report(device, '{"taken": true, "lines": ["Wi-Fi: not used"]}')
     assert "gateway.toml was taken:\n  Wi-Fi: not used" in said
-    said = provisioning_says(device, '{"taken": false, "lines": ["[wifi] country is missing"]}')
+    said = provisioning_report(device, '{"taken": false, "lines": ["[wifi] country is missing"]}')
     assert "gateway.toml was NOT taken:\n  [wifi] country is missing" in said
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"taken": 1, "lines": []}', "[" * 60_000])
 def test_a_damaged_report_of_provisioning_is_said_so(device: Device, text: str) -> None:
-    assert "The report of the last provisioning is damaged" in provisioning_says(device, text)
+    assert "The report of the last provisioning is damaged" in provisioning_report(device, text)
     CardFacts.model_validate(device.card)
 
 
 def test_a_report_without_an_end_is_cut_to_what_the_page_takes(device: Device) -> None:
     lines = ["\x1b[2J" + "W" * 2000] * (LINES_MAX + 9)
-    said = provisioning_says(device, json.dumps({"taken": False, "lines": lines}))
+    said = provisioning_report(device, json.dumps({"taken": False, "lines": lines}))
     assert "\x1b" not in said
     facts = CardFacts.model_validate(device.card)
     assert facts.provisioning

@@ -61,7 +61,7 @@ def test_hostname_key_and_network_are_stored_as_if_gateway_toml_had_them(card: C
     assert any("user and password were not taken" in line for line in lines)
 
 
-def test_gateway_toml_keeps_its_comments_and_says_what_was_taken(card: Card) -> None:
+def test_gateway_toml_keeps_its_comments_and_states_what_was_taken(card: Card) -> None:
     flashed(card)
     card.provision()
     assert card.text.startswith(EXAMPLE.read_text())
@@ -101,7 +101,7 @@ def test_the_files_of_imager_s_first_versions_are_taken(card: Card) -> None:
     assert "country" not in stored
 
 
-def test_what_gateway_toml_says_itself_counts(card: Card) -> None:
+def test_what_gateway_toml_states_itself_counts(card: Card) -> None:
     flashed(card)
     card.put(
         '[device] # mine\nhostname = "mine"\n'

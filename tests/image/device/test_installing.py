@@ -63,7 +63,7 @@ def test_what_rauc_does_not_take_is_recorded_and_leaves_the_other_slot_as_it_was
     device: Device, said: str, words: str
 ) -> None:
     device.install()
-    device.rauc_says("info", "", f"rauc-Message: Reading bundle\n{said}\n", 1)
+    device.set_rauc_output("info", "", f"rauc-Message: Reading bundle\n{said}\n", 1)
     with pytest.raises(FailedError, match=words):
         device.install()
     record = updates.load(device.places)
@@ -85,7 +85,7 @@ def test_what_rauc_does_not_take_is_recorded_and_leaves_the_other_slot_as_it_was
 def test_a_signed_bundle_of_something_else_is_not_installed(
     device: Device, manifest: object, words: str
 ) -> None:
-    device.rauc_says("info", json.dumps(manifest))
+    device.set_rauc_output("info", json.dumps(manifest))
     with pytest.raises(FailedError, match=words):
         device.install()
     assert len(device.calls()) == 1
@@ -103,7 +103,7 @@ def test_a_signed_bundle_of_something_else_is_not_installed(
 def test_a_format_that_ends_rollback_is_refused_until_it_is_said_to_be_wanted(
     device: Device, description: str, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    device.rauc_says("info", json.dumps({**MANIFEST, "description": description}))
+    device.set_rauc_output("info", json.dumps({**MANIFEST, "description": description}))
     with pytest.raises(RefusedError, match=f"{words}.*--rollback-ends"):
         device.install()
     assert (len(device.calls()), device.state()) == (1, None)
@@ -116,12 +116,12 @@ def test_a_format_that_ends_rollback_is_refused_until_it_is_said_to_be_wanted(
 
 
 def test_a_version_that_cannot_read_the_data_is_refused_at_any_rate(device: Device) -> None:
-    device.rauc_says("info", json.dumps({**MANIFEST, "description": "store format 4"}))
+    device.set_rauc_output("info", json.dumps({**MANIFEST, "description": "store format 4"}))
     with pytest.raises(RefusedError, match="Expected a version with format 5 or newer"):
         device.install(rollback_ends=True)
 
 
-def test_two_updates_do_not_run_at_once(device: Device) -> None:
+def test_two_updates_do_not_run_together(device: Device) -> None:
     with (device.places.run / "update.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(RefusedError, match="another update"):

@@ -16,17 +16,17 @@ def test_the_example_that_the_card_brings_changes_nothing(card: Card) -> None:
     assert "MQTT: open to this machine only" in lines
     configuration = load(card.places.configuration / "gateway.toml", {}, {}, PROTOCOLS)
     assert configuration.api.bind == "127.0.0.1"
-    assert [door.bind for door in configuration.listeners] == ["127.0.0.1"]
+    assert [listener.bind for listener in configuration.listeners] == ["127.0.0.1"]
 
 
-def test_what_is_told_of_it_names_no_network_and_no_user(card: Card) -> None:
+def test_what_is_reported_of_it_names_no_network_and_no_user(card: Card) -> None:
     card.put(
         '[wifi]\nssid = "back room"\npassword = "battery staple"\ncountry = "DE"\n'
         '[[users]]\nname = "cellar"\npassword = "battery staple"\n'
     )
-    told = "\n".join(card.provision()) + card.report
-    assert "MQTT: open to 1 user(s)" in told
-    assert not [word for word in ("back room", "cellar", "battery") if word in told]
+    output = "\n".join(card.provision()) + card.report
+    assert "MQTT: open to 1 user(s)" in output
+    assert not [word for word in ("back room", "cellar", "battery") if word in output]
 
 
 def test_what_was_taken_is_noted_as_sha256sum_checks_it(card: Card) -> None:

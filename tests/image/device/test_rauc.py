@@ -38,7 +38,7 @@ def test_what_breaks_off_is_recorded_with_rauc_s_reason(
     device: Device, said: str, words: str
 ) -> None:
     out = f"  0% Installing\n 20% Copying\n{said}\nInstalling `{device.bundle}` failed\n"
-    device.rauc_says("install", out, status=1)
+    device.set_rauc_output("install", out, status=1)
     with pytest.raises(FailedError, match=words if said else None):
         device.install()
     assert device.state() is State.FAILED

@@ -13,7 +13,9 @@ def test_everything_in_a_full_file_is_stored_where_the_card_s_programs_look(card
     lines = card.provision()
     configuration = load(card.places.configuration / "gateway.toml", {}, {}, PROTOCOLS)
     assert str(configuration.gateway.data_dir) == "/var/lib/oncegate"
-    assert [(door.bind, door.anonymous) for door in configuration.listeners] == [(NETWORK, False)]
+    assert [(listener.bind, listener.anonymous) for listener in configuration.listeners] == [
+        (NETWORK, False)
+    ]
     assert configuration.bridge.username == BRIDGE_USER
     assert configuration.serial[0].name == "gps"
     assert configuration.api.port == 80

@@ -7,7 +7,7 @@ from oncegate_device.start import NotACardError, Release, release_in, start_of
 from tests.image.device.device import Device
 
 
-def test_the_record_says_when_and_how_good_the_clock_was(device: Device) -> None:
+def test_the_record_states_when_and_how_good_the_clock_was(device: Device) -> None:
     device.install()
     last = updates.load(device.places).last
     assert last

@@ -199,7 +199,7 @@ def test_an_old_slot_that_runs_after_a_failed_update_is_not_taken_for_it(device:
     device.restart("B", NEW)
     device.booted(is_trial=True)
     device.step(updates.kept(*device.known()))
-    device.rauc_says("info", "", "signature verification failed: x", 1)
+    device.set_rauc_output("info", "", "signature verification failed: x", 1)
     with pytest.raises(Exception, match="signature"):
         device.install()
     device.restart("A")

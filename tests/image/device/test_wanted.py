@@ -65,7 +65,7 @@ def test_a_mistake_never_shows_the_secret_beside_it(card: Card) -> None:
     assert "geheim" not in str(raised.value)
 
 
-def test_the_card_is_spared_unless_the_file_says_otherwise() -> None:
+def test_the_card_is_spared_unless_the_file_states_otherwise() -> None:
     spared = read("", "gateway.toml").gateway
     assert (spared["bridge"]["commit_delay"], spared["session_log"]["seal_after"]) == (
         "10s",
@@ -75,8 +75,8 @@ def test_the_card_is_spared_unless_the_file_says_otherwise() -> None:
     assert chosen["bridge"]["commit_delay"] == "0s"
     assert chosen["limits"] == spared["limits"]
     readme = (EXAMPLE.parents[1] / "README.md").read_text()
-    told = re.findall(r'^\| `\[(\w+)\] (\w+)` \| `"(\w+)"`', readme, re.MULTILINE)
-    assert {(section, key): value for section, key, value in told} == {
+    reported = re.findall(r'^\| `\[(\w+)\] (\w+)` \| `"(\w+)"`', readme, re.MULTILINE)
+    assert {(section, key): value for section, key, value in reported} == {
         (section, key): value
         for section in ("bridge", "limits", "session_log")
         for key, value in spared[section].items()

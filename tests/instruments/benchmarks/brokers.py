@@ -57,7 +57,7 @@ class Running:
     """The authority of its certificate; None: it listens without TLS."""
 
     def journal(self) -> dict[str, Any]:
-        """What the control socket says of the journal; empty for Mosquitto, which has none.
+        """What the control socket reports of the journal; empty for Mosquitto, which has none.
 
         Raises BenchmarkFailed where the broker has ended."""
         if self.process is None:
@@ -148,7 +148,7 @@ BROKERS: Final = {"Mosquitto": mosquitto, "Oncegate": oncegate}
 
 
 def pin(process_id: int, core: int) -> None:
-    """Every thread of a process to one core: nobody is measured with more than the other."""
+    """Every thread of a process to one core: no broker is measured with more than the other."""
     for task in Path(f"/proc/{process_id}/task").iterdir():
         os.sched_setaffinity(int(task.name), {core})
 

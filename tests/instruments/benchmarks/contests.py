@@ -55,7 +55,7 @@ TLS_CONTESTS: Final = (
         tls=True,
     ),
 )
-"""The load generator is Python on one core, and encrypts as well: the ratio in CPU tells more."""
+"""The load generator is Python on one core, and encrypts as well: the ratio in CPU shows more."""
 
 RULED_RATIO_LEAST: Final = 0.9
 """With 1,000 users and 1,000 access rules, against none."""

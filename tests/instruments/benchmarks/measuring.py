@@ -41,7 +41,7 @@ class Meter:
             os.sched_setaffinity(0, before)
 
     def measure(self, broker: Running, options: tuple[str, ...], seconds: float) -> Measured:
-        """One run, as the load generator's JSON tells it, with commits counted over all of it."""
+        """One run, as the load generator's JSON reports it, with commits counted over all of it."""
         commits = _Commits(broker)
         with self._generator(broker, options, seconds) as process:
             result = _result_of(process, broker)
@@ -85,7 +85,7 @@ class Meter:
             if self.pinned:
                 pin(process.pid, self._generator_core)
             if gives_way:
-                # Where both generators share a core, the one that is timed goes first, at once:
+                # Where both generators share a core, the one that is timed goes first, immediately:
                 # niceness alone lets the other one finish its time slice of some milliseconds.
                 os.sched_setscheduler(process.pid, os.SCHED_IDLE, os.sched_param(0))
             yield process

@@ -12,7 +12,7 @@ METHOD: Final = Path(__file__).with_name("method.md")
 """The part of the document that does not depend on the results."""
 
 BUSY_LOAD: Final = 0.5
-"""A load average above this before the start: somebody else was using the machine."""
+"""A load average above this before the start: another user was using the machine."""
 
 Results = dict[str, Any]
 
@@ -60,7 +60,7 @@ def _lines(results: Results) -> Iterator[str]:
     yield ""
     yield "## Ratios"
     yield ""
-    yield "Messages delivered per second, 64-byte payloads, medians; latencies where it says ms."
+    yield "Messages delivered per second, 64-byte payloads, medians; latencies where it states ms."
     yield "The ratio in CPU is that of the brokers' processor time for a message."
     yield ""
     yield f"| {' | '.join(RATIO_HEADINGS)} |"

@@ -115,7 +115,7 @@ class _Benchmark:
         runs: dict[str, list[Measured]] = {name: [] for name in BROKERS}
         tls = certificates_in(self._directory) if contest.tls else None
         for turn in range(self._rounds):
-            # Each broker is first in every other round: whoever drifts, drifts for both.
+            # Each broker is first in every other round: what drifts, drifts for both.
             for name in list(BROKERS)[:: -1 if turn % 2 else 1]:
                 with BROKERS[name](self._directory, contest.queue_messages, tls) as broker:
                     measured = self._meter.measure(broker, contest.options, self._seconds)

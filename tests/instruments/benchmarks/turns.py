@@ -4,7 +4,7 @@
 
 BUILD is the `build/compiled` of another checkout. The figures are messages received per second and
 their ratio, this build's to the other's, and the ratio of the processor time that a message takes
-the broker, which tells more where other programs run. The exit code is 1 where a ratio of messages
+the broker, which shows more where other programs run. The exit code is 1 where a ratio of messages
 is below `RATIO_LEAST`, 2 where nothing could be measured.
 """
 

@@ -1,7 +1,7 @@
-"""Broker, uploader and bridge on one small disk that somebody else fills and empties, ten times.
+"""Broker, uploader and bridge on one small disk that another program fills and empties, ten times.
 
-Half of the times the disk fills up block by block, half of the times at once; then what our own
-processes free is taken as well, for as long as it is full. Nobody may end, nothing that was
+Half of the times the disk fills up block by block, half of the times in one step; then what our own
+processes free is taken as well, for as long as it is full. No process may end, nothing that was
 acknowledged may be lost or doubled, and all of them take up again by themselves.
 """
 
@@ -43,7 +43,7 @@ RESUME_SECONDS = 30.0
 """By then everybody has taken up again."""
 
 RESUMED_MESSAGES = 20
-"""How many more acknowledgements show that somebody has."""
+"""How many more acknowledgements show that a subscriber has."""
 
 DRAIN_SECONDS = 60.0
 SETTINGS = '[mqtt]\nmax_mqueue_len = 1_000_000\nmax_mqueue_bytes = "1GiB"\n'
@@ -54,13 +54,13 @@ PORTS = (("patient", "board"), ("eager", "board"), ("talker", "json"))
 class Fill:
     """One time that the disk was full."""
 
-    at_once: bool
+    immediately: bool
     removed: dict[str, int] = field(default_factory=dict)
     resumed_seconds: float = 0.0
 
 
 class FillCampaign:
-    """All of it; `fills` and `verdict` grow while it runs. Whoever makes it calls `remove`."""
+    """All of it; `fills` and `verdict` grow while it runs. Its maker calls `remove`."""
 
     def __init__(self, disk: SmallDisk, directory: Path, seed: int) -> None:
         self.disk = disk
@@ -107,7 +107,7 @@ class FillCampaign:
             publishing = [tasks.create_task(each.run()) for each in self.publishers]
             await self._resumed()
             for number in range(fill_count):
-                await self._fill(Fill(at_once=number % 2 == 1))
+                await self._fill(Fill(immediately=number % 2 == 1))
                 report()
             await self._finish(publishing)
             await asyncio.gather(*receiving)
@@ -116,7 +116,9 @@ class FillCampaign:
         self._judge()
 
     async def _fill(self, fill: Fill) -> None:
-        filling = asyncio.create_task(asyncio.to_thread(self._fill_disk, at_once=fill.at_once))
+        filling = asyncio.create_task(
+            asyncio.to_thread(self._fill_disk, immediately=fill.immediately)
+        )
         await self._until(lambda status: status["disk"]["full"], "a full disk")
         await filling
         self._require_alive()
@@ -127,10 +129,10 @@ class FillCampaign:
         fill.removed = (await self._status())["disk"]["removed"]
         self.fills.append(fill)
 
-    def _fill_disk(self, *, at_once: bool) -> None:
-        if not at_once:
+    def _fill_disk(self, *, immediately: bool) -> None:
+        if not immediately:
             while self.disk.grow(BLOCKS_BYTES):
-                time.sleep(0.001)  # somebody else writes, and is not alone on the machine
+                time.sleep(0.001)  # another program writes, and is not alone on the machine
         deadline = time.monotonic() + FULL_SECONDS
         while time.monotonic() < deadline:
             self.disk.fill()
@@ -198,7 +200,7 @@ class FillCampaign:
 
     def _judge(self) -> None:
         judge(self.boards, self.talker, self.readings.readings, self.verdict)
-        # A line that nobody acknowledges is lost on a full disk: its number is, and is counted.
+        # A line that is not acknowledged is lost on a full disk: its number is, and is counted.
         self.verdict.gaps = 0
         self.verdict.notes = [note for note in self.verdict.notes if " gaps, " not in note]
         for publisher in self.publishers:

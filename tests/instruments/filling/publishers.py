@@ -32,7 +32,7 @@ class LoadPublisher:
 
     @property
     def topic(self) -> str:
-        """Where it publishes, and nobody else."""
+        """Where it publishes, and no other."""
         return f"{LOAD}/{self.name}"
 
     async def run(self) -> None:
@@ -55,7 +55,7 @@ class Publisher311(LoadPublisher):
 
 
 class Publisher5(LoadPublisher):
-    """QoS 1: on a full disk it is told so, and publishes again."""
+    """QoS 1: on a full disk it is refused, and publishes again."""
 
     async def run(self) -> None:
         client = await PacketClient.open(self._port)

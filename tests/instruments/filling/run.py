@@ -55,9 +55,9 @@ async def _run(campaign: FillCampaign, fill_count: int) -> None:
 
         def report() -> None:
             last = campaign.fills[-1]
-            how = "at once" if last.at_once else "block by block"
-            told = f"filled {how}, taken up again after {last.resumed_seconds:.1f} s"
-            progress.update(bar, advance=1, description=told)
+            how = "in one step" if last.immediately else "block by block"
+            reported = f"filled {how}, taken up again after {last.resumed_seconds:.1f} s"
+            progress.update(bar, advance=1, description=reported)
 
         await campaign.run(fill_count, report)
 

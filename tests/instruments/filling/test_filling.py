@@ -12,7 +12,7 @@ FILLS = 2
 
 
 @pytest.mark.slow
-async def test_a_disk_that_others_fill_ends_nobody_and_costs_nothing_acknowledged() -> None:
+async def test_a_disk_that_others_fill_ends_no_process_and_costs_nothing_acknowledged() -> None:
     # A short path: a Unix socket's holds 108 bytes.
     with tempfile.TemporaryDirectory(prefix="oncegate-fill-") as name:
         directory = Path(name)

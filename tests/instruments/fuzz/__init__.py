@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing: what nobody thought of writing down as a test.
+"""Coverage-guided fuzzing: what no author thought of writing down as a test.
 
 Two targets, each a function from bytes to nothing that raises where a promise is broken: `decoder`
 (any bytes, read in any pieces) and `connection` (a program of bytes that drives the real broker on

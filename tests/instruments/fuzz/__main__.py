@@ -1,4 +1,4 @@
-"""`make fuzz`: all targets at once, a table of how far they are, and a report of what they found.
+"""`make fuzz`: all targets together, a table of how far they are, and a report of what they found.
 
 Ends with 1 when something was found.
 """
@@ -21,7 +21,7 @@ from tests.instruments.fuzz.targets import ALL, TARGETS
 FOLDER = ROOT / ".fuzz"
 SHOWN_EVERY_SECONDS = 1.0
 PRINTED_EVERY_SECONDS = 30.0
-"""Where nobody looks at a terminal: a line each time."""
+"""Where output is no terminal: a line each time."""
 
 
 def arguments() -> argparse.Namespace:

@@ -1,4 +1,4 @@
-"""Fuzzing one target for some time: a process of its own, and what it says about its progress.
+"""Fuzzing one target for some time: a process of its own, and what it states about its progress.
 
 The process writes what it learns into `folder/inputs/TARGET`, so that the next run goes on where
 this one ended, and what raises into `folder/findings`.
@@ -28,7 +28,7 @@ MEMORY_MEBIBYTES_MAX: Final = 1_024
 """Of the whole process, which takes about 70: more is a leak."""
 
 GRACE_SECONDS: Final = 30
-"""For a process that has been told its time: start, seeds, the last input."""
+"""For a process that has been given its time: start, seeds, the last input."""
 
 LINES_KEPT: Final = 60
 LINE_BYTES_MAX: Final = 1 << 20
@@ -51,7 +51,7 @@ def why_not() -> str | None:
 
 
 def state_of(process_id: int) -> str:
-    """Return what Linux says of a process: whether it runs, sleeps or has been stopped."""
+    """Return what Linux reports of a process: whether it runs, sleeps or has been stopped."""
     lines = Path(f"/proc/{process_id}/status").read_text().splitlines()
     return next(line for line in lines if line.startswith("State"))
 
@@ -125,7 +125,7 @@ class Campaign:
             f"-report_slow_units={INPUT_SECONDS_MAX}",
             f"-rss_limit_mb={MEMORY_MEBIBYTES_MAX}",
             f"-seed={self.seed}",
-            # Long inputs from the start: a short program says nothing.
+            # Long inputs from the start: a short program reports nothing.
             "-len_control=0",
             f"-artifact_prefix={findings}/{self.name}-",
             str(inputs),
@@ -172,7 +172,7 @@ class Campaign:
 async def run_all(
     campaigns: list[Campaign], show: Callable[[], None], every_seconds: float
 ) -> None:
-    """Run several at once, and call `show` now and then."""
+    """Run several together, and call `show` now and then."""
     running = [asyncio.create_task(campaign.run()) for campaign in campaigns]
     try:
         pending = set(running)

@@ -4,7 +4,7 @@ An input::
 
     limits and end u8 | (action u8 | count u8 | arguments of count bytes)...
 
-An action is a method of `Player`, in the order of ACTIONS. That each says how long it is lets one
+An action is a method of `Player`, in the order of ACTIONS. That each states how long it is lets one
 be changed, moved or left out without giving those behind it another meaning. What a program did can
 be read: `story` is a line an action, and stands in the notes of whatever is raised.
 """
@@ -131,7 +131,7 @@ class Player:
         self._say(str(shown))
         peer.send_bytes(data)
 
-    # -- the shell
+    # -- the event loop
 
     def turn(self) -> None:
         """Say what may be said without a commit."""

@@ -5,7 +5,7 @@ An input::
     set-up u8 | piece u8 | piece u8 | bytes of the peer
 
 Its promises are those of gateway/wire/decoder.py: no exception, one outcome for any split, memory
-in the bytes that have come, an error that says why. What was accepted can be written again.
+in the bytes that have come, an error that states why. What was accepted can be written again.
 """
 
 import tracemalloc
@@ -40,7 +40,7 @@ DETAIL_CHARACTERS_MAX: Final = 600
 """A detail goes into the log and into a reason string; it must not be a copy of the packet."""
 
 ANSWERS: Final = allowed_reason_codes(DISCONNECT, False) | allowed_reason_codes(CONNACK, False)
-"""Reason codes that a peer can be told."""
+"""Reason codes that a peer can receive."""
 
 
 class SetUp(NamedTuple):
@@ -131,7 +131,7 @@ def _check_error(decoder: Decoder) -> None:
 
 def _check_said(error: Malformed) -> None:
     assert error.reason in REASONS, f"unknown reason {error.reason!r}"
-    assert error.reason_code in ANSWERS, f"nobody can be told 0x{error.reason_code:02X}"
+    assert error.reason_code in ANSWERS, f"no client can receive 0x{error.reason_code:02X}"
     assert 20 < len(error.detail) <= DETAIL_CHARACTERS_MAX, f"detail {error.detail!r}"
     assert error.detail.isprintable(), f"detail {error.detail!r} would write into the terminal"
     assert not error.protocol_level or error.reason == UNSUPPORTED_PROTOCOL, "a level without cause"
@@ -139,7 +139,7 @@ def _check_said(error: Malformed) -> None:
 
 
 def _check_packet(packet: Packet, version: int, side: Side) -> None:
-    """What was accepted can be sent on, and says the same there."""
+    """What was accepted can be sent on, and means the same there."""
     _check_wire(packet, encode(packet, version), version, side)
     if isinstance(packet, Publish):
         assert packet.topic_field == topic_field_of(packet.topic), "topic and its bytes differ"

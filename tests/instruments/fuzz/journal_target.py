@@ -6,8 +6,8 @@ An input::
 
 The actions damage the files of a journal that was whole. Promises: nothing is raised; what is read
 was written, in order, and all of it that nothing has touched; what is missing before something that
-was read is told, and so is an end that cannot be read; a start can go on, and what the medium gives
-back afterwards is not mixed in.
+was read is reported, and so is an end that cannot be read; a start can go on, and what the medium
+gives back afterwards is not mixed in.
 """
 
 import errno
@@ -232,7 +232,7 @@ def _check_found(damaged: Damaged, reading: JournalReading, found: list[tuple[in
     assert sequences == sorted(set(sequences)), f"out of order: {sequences}"
     for sequence, blob in found:
         assert BLOBS.get(sequence) == blob, f"{sequence} was never written like that"
-    told = {number for first, last in reading.gaps for number in range(first, last + 1)}
+    reported = {number for first, last in reading.gaps for number in range(first, last + 1)}
     last = max(sequences, default=0)
     for number, file in enumerate(WRITTEN):
         header = range(HEADER_BYTES)
@@ -241,7 +241,7 @@ def _check_found(damaged: Damaged, reading: JournalReading, found: list[tuple[in
                 continue
             whole = damaged.is_untouched(number, frame) and damaged.is_untouched(number, header)
             assert not whole, f"{sequence} is whole and was not read"
-            assert sequence > last or sequence in told, f"{sequence} is missing without a word"
+            assert sequence > last or sequence in reported, f"{sequence} is missing without a word"
             there = range(frame.start + FRAME.size, min(frame.stop, damaged.size_of(number)))
             hidden = there and damaged.is_unreadable(number, there)
             if sequence > last and hidden:

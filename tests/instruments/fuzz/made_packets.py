@@ -1,6 +1,6 @@
 """Packets that mean something to each other: few names, few identifiers, made from bytes.
 
-Random bytes hardly ever subscribe to what somebody publishes. These do, in every version, with the
+Random bytes hardly ever subscribe to what is published. These do, in every version, with the
 properties that change what the broker does.
 """
 
@@ -79,7 +79,7 @@ WILL_PROPERTIES: Final[tuple[Setter, ...]] = (
 
 
 def _properties(program: ByteProgram, setters: Sequence[Setter], version: int) -> Properties | None:
-    """One byte says which properties there are, and each takes a byte for its value."""
+    """One byte states which properties there are, and each takes a byte for its value."""
     which = program.byte()
     if version != 5 or not which:
         return None

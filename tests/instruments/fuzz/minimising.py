@@ -21,7 +21,7 @@ def failure_of(check: Callable[[bytes], None], data: bytes) -> BaseException | N
 
 
 def place_of(failure: BaseException | None) -> tuple[str, str, int | None]:
-    """Return what tells one failure from another: its class and the line that raised."""
+    """Return what distinguishes one failure from another: its class and the line that raised."""
     if failure is None:
         return "", "", 0
     last = traceback.extract_tb(failure.__traceback__)[-1]

@@ -15,7 +15,7 @@ BYTES_SHARE: Final = 0.3
 """How often the bytes are left to libFuzzer: it knows what was compared with what."""
 
 CHANGES_MAX: Final = 4
-"""Changes at once: single steps find little in a protocol of many steps."""
+"""Changes in one step: single steps find little in a protocol of many steps."""
 
 
 class ActionMutator:

@@ -1,4 +1,4 @@
-"""What one client says, hears, and may rely on: an account kept beside the broker's own.
+"""What one client sends, receives, and may rely on: an account kept beside the broker's own.
 
 It reads both directions with Decoders of its own and knows nothing of the broker but the bytes and
 when a connection is closed. What contradicts the standard, or itself, raises.
@@ -40,7 +40,7 @@ class Peer(Client):
         self.said = Decoder(harness.limits.max_packet_size_bytes)
         self.connect: Connect | None = None
         self.greeted = False
-        self.told_to_go = False
+        self.was_disconnected = False
         self.gone = False
         """The broker has closed, and has handed over everything it had to say."""
         self.obeys = harness.limits.retry_interval_seconds is None
@@ -53,7 +53,7 @@ class Peer(Client):
         """With whether the message is one that the broker takes."""
         self.grants: deque[tuple[type[Packet], int, list[str]]] = deque()
         self.pings = 0
-        # What it was told: it must still be so after a power cut.
+        # What it received: it must still be so after a power cut.
         self.held: set[int] = set()
         """QoS 2 messages acknowledged with PUBREC and not yet released."""
         self.in_flight: dict[int, int] = {}
@@ -113,10 +113,10 @@ class Peer(Client):
     # -- hearing
 
     def hear(self, data: bytes) -> None:
-        """Take in what the broker says."""
+        """Take in what the broker sends."""
         assert not self.gone, f"{data!r} behind the end of the connection"
         if not self.greeted:
-            # Only now the version is known; what nobody understood is answered as in 3.1.1.
+            # Only now the version is known; what was not understood is answered as in 3.1.1.
             self.version = self.said.version or 4
             self.decoder = Decoder(PACKET_SIZE_MAX_BYTES, self.version, "client")
         for packet in self._decoded(data):
@@ -129,7 +129,7 @@ class Peer(Client):
         assert not self.decoder._partial, f"half a packet in {data.hex(' ')}"
         largest = self._most(PACKET_SIZE_MAX_BYTES, "maximum_packet_size_bytes")
         if len(data) > largest:
-            # [MQTT5-3.1.2-24] each on its own: a decoder with this limit says which one it is
+            # [MQTT5-3.1.2-24] each on its own: a decoder with this limit states which one it is
             limited = Decoder(largest, self.version, "client")
             limited.feed(data)
             assert limited.error is None, f"{limited.error!r} for a client that takes {largest}"
@@ -142,11 +142,11 @@ class Peer(Client):
         return otherwise if value is None else int(value)
 
     def _hear(self, packet: Packet) -> None:
-        assert not self.told_to_go, f"{packet!r} behind DISCONNECT"
+        assert not self.was_disconnected, f"{packet!r} behind DISCONNECT"
         if isinstance(packet, Connack):
             assert not self.greeted, "a second CONNACK"
             self.greeted = True
-            self.told_to_go = packet.reason_code != 0
+            self.was_disconnected = packet.reason_code != 0
             return
         # [MQTT-3.2.0-1]
         assert self.greeted or isinstance(packet, Auth), f"{packet!r} before CONNACK"
@@ -161,7 +161,7 @@ class Peer(Client):
             assert self.pings >= 0, "PINGRESP to nothing"
         else:
             assert isinstance(packet, Disconnect | Auth), f"{packet!r} from a server"
-            self.told_to_go = isinstance(packet, Disconnect)
+            self.was_disconnected = isinstance(packet, Disconnect)
 
     def _hear_publish(self, packet: Publish) -> None:
         alias = None if packet.properties is None else packet.properties.topic_alias

@@ -28,7 +28,7 @@ class RaisingDecoder(Decoder):
     """Raises at a repeated PUBLISH whose packet identifier is in a range that no seed has."""
 
     def feed(self, data: bytes) -> list[Packet]:
-        """Decode, except for the packet that nobody has thought of."""
+        """Decode, except for the packet that no author has thought of."""
         packets = super().feed(data)
         for packet in packets:
             if isinstance(packet, Publish) and packet.dup:

@@ -8,5 +8,5 @@ MEMORY_FOLDER: Final = Path("/dev/shm")  # noqa: S108 - only directories with ra
 
 
 def scratch_root() -> Path | None:
-    """Return the folder for temporary directories; None: what Python takes, as TMPDIR says."""
+    """Return the folder for temporary directories; None: what Python takes, as TMPDIR states."""
     return None if "TMPDIR" in os.environ or not MEMORY_FOLDER.is_dir() else MEMORY_FOLDER

@@ -1,6 +1,6 @@
 """The real broker on the real store, with peers that keep account, and what must hold at any time.
 
-A power cut brings back what was committed. What a peer had been told by then must be in it: this is
+A power cut brings back what was committed. What a peer had received by then must be in it: this is
 "speak only after the commit", seen from outside.
 """
 
@@ -23,7 +23,7 @@ SESSION_EXPIRY_SECONDS_MAX: Final = 3_600.0
 """So that even a session that never expires does, at the end of a program."""
 
 TIMERS_MAX: Final = 1_000
-"""More than any program can set; a timer that sets itself again for ever reaches it."""
+"""More than any program can set; a timer that sets itself again without end reaches it."""
 
 STEPS_TO_THE_END_MAX: Final = 1_000
 """Timers that may come up, one after the other, before nothing is left to come."""
@@ -66,7 +66,7 @@ class World(Harness):
         super().__init__(data_dir, limits)
 
     def recovered_from_files(self) -> None:
-        """Compare what is there after a start with what peers had been told before the cut."""
+        """Compare what is there after a start with what peers had received before the cut."""
         self.broker.rules.core.authenticates = True
         self.broker.rules.core.methods = [METHOD]
         for peer in self.relied:
@@ -92,7 +92,7 @@ class World(Harness):
             # PUBREC may have been sent by the peer, and recorded or not.
             assert delivery.state == expected or step == 2, f"PUBREL {packet_id} was sent too soon"
 
-    # -- the shell's work
+    # -- the event loop's work
 
     def open_peer(self) -> Peer:
         """Make a connection that has said nothing yet."""
@@ -217,7 +217,7 @@ class World(Harness):
             if due is None:
                 break
             self.advance(max(0.0, due - self.now))
-        assert self.broker.next_due() is None, "timers that set themselves for ever"
+        assert self.broker.next_due() is None, "timers that set themselves without end"
         self.check()
         state = self.broker.state
         left = (state.sessions, state.numbers, state.wills, self.clients)

@@ -16,11 +16,11 @@ TABLES = ("inbound", "outbound", "queue", "messages")
 
 
 async def examine(subject: Oncegate, *, published: int, disk_failed: bool = False) -> Deliveries:
-    """Nothing waits, nothing is left in the tables, the session log tells all of it once.
+    """Nothing waits, nothing is left in the tables, the session log reports all of it once.
 
     `published` is how many QoS 2 messages were published. The log is without a gap across all
-    cuts, and each segment names the one before it. `disk_failed` says whether more than cuts was
-    wrong with the disk, which the uploader then says.
+    cuts, and each segment names the one before it. `disk_failed` states whether more than cuts was
+    wrong with the disk, which the uploader then reports.
     """
     async with Stage(subject.broker, prefix="aftermath") as stage:
         status = await stage.eventually(

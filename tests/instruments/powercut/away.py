@@ -14,7 +14,7 @@ HELD_COUNT = 60
 
 
 async def hold_messages(stage: Stage) -> None:
-    """Subscribe, leave, and have messages acknowledged, some at once and some one by one."""
+    """Subscribe, leave, and have messages acknowledged, some together and some one by one."""
     subscriber = await stage.client("subscriber", clean=False)
     await subscriber.subscribe((stage.topic("a"), 2))
     await subscriber.disconnect()

@@ -1,4 +1,4 @@
-"""The resuming clients, who here write down what a broker did wrong instead of failing at once.
+"""The resuming clients, who here write down what a broker did wrong instead of failing immediately.
 
 So the same clients serve a broker that must be without fault, a disk that lies, and other brokers.
 """
@@ -97,7 +97,7 @@ class WatchfulSubscriber(Subscriber):
         self._written_off = 0
 
     def is_finished(self) -> bool:
-        # Identifiers that a broker forgot to release would keep a client waiting for ever.
+        # Identifiers that a broker forgot to release would keep a client waiting without end.
         is_complete = not self._received_ids or not self._verdict.is_clean()
         return (
             self.progress.expected is not None
@@ -110,14 +110,14 @@ class WatchfulSubscriber(Subscriber):
         self._verdict.note(f"the session of {self.client_id} was forgotten")
         self.is_subscribed.clear()
         self._received_ids.clear()
-        # Nobody waits for a subscriber to catch up on what is gone.
+        # No publisher waits for a subscriber to catch up on what is gone.
         self._written_off = self.progress.published - self._taken()
 
     async def receive(self, client: ByteClient, packet: Received) -> None:
         is_reused = packet.qos == 2 and packet.packet_id in self._received_ids and not packet.dup
         if packet.kind is Kind.PUBLISH and is_reused:
             self._verdict.disordered += 1
-            self._verdict.note(f"{self.client_id}: {_told(packet)} takes an id that is in use")
+            self._verdict.note(f"{self.client_id}: {_text_of(packet)} takes an id that is in use")
             await client.acknowledge(Kind.PUBREC, packet.packet_id)
             return
         await super().receive(client, packet)
@@ -132,22 +132,22 @@ class WatchfulSubscriber(Subscriber):
         assert packet.qos == min(int(packet.topic[-1]), self._granted), packet
         if number > tally.last + 1:
             self._verdict.gaps += 1
-            self._verdict.note(f"{self.client_id}: {_told(packet)} after {tally.last}")
+            self._verdict.note(f"{self.client_id}: {_text_of(packet)} after {tally.last}")
         if number > tally.last:
             tally.last = number
             self.progress.taken[self.client_id] = self._written_off + self._taken()
         elif number not in seen:
             self._verdict.disordered += 1
-            self._verdict.note(f"{self.client_id}: {_told(packet)} after {tally.last}")
+            self._verdict.note(f"{self.client_id}: {_text_of(packet)} after {tally.last}")
         elif packet.qos == 2:
             self._verdict.doubled += 1
-            self._verdict.note(f"{self.client_id}: doubled {_told(packet)} after {tally.last}")
+            self._verdict.note(f"{self.client_id}: doubled {_text_of(packet)} after {tally.last}")
         else:
             tally.repeated += 1
         seen.add(number)
 
 
-def _told(packet: Received) -> str:
+def _text_of(packet: Received) -> str:
     number = packet.payload.decode()
     return f"{packet.topic} {number} (QoS {packet.qos}, packet identifier {packet.packet_id})"
 
@@ -155,7 +155,7 @@ def _told(packet: Received) -> str:
 def count_losses(
     publishers: list[LedgerPublisher], subscribers: list[WatchfulSubscriber], verdict: Verdict
 ) -> None:
-    """Once all have finished: what was acknowledged to a publisher and never given to somebody."""
+    """Once all have finished: what was acknowledged to a publisher and a subscriber misses."""
     for publisher in publishers:
         for topic, acknowledged in publisher.acknowledged.items():
             for subscriber in subscribers:

@@ -7,7 +7,7 @@ that reaches the medium or not, as the dice of a cut have it:
   sector as it was at some instant since the fsync, so that later writes may be there and earlier
   ones not. A sector does not tear;
 - of the names made, changed and removed a beginning: folders are kept in order, as every file
-  system with a journal keeps them. Fsyncing a file says nothing about its name;
+  system with a journal keeps them. Fsyncing a file guarantees nothing about its name;
 - a file's new size with or without its contents: then it reads as zeros.
 
 This is the model only: it knows no FUSE and no time. `survivors` leaves the disk as it is, so that
@@ -28,7 +28,7 @@ ROOT = 1
 
 
 NameChange = tuple[tuple[tuple[int, str], int | None], ...]
-"""What happens at once: (folder, name) leads to this file from now on, or to none."""
+"""What happens immediately: (folder, name) leads to this file from now on, or to none."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Disk:
     """Files, folders, and how much of both is on the medium."""
 
     is_lying: bool = False
-    """Whether an fsync makes durable only what the one before it was told to."""
+    """Whether an fsync makes durable only what the one before it was asked to."""
 
     capacity_bytes: int | None = None
     nodes: dict[int, Node] = field(default_factory=lambda: {ROOT: Node(stat.S_IFDIR | 0o755)})

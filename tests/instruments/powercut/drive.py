@@ -11,8 +11,8 @@ and takes commands as JSON lines on its standard input:
 
 It answers with {"event": "ready"}, {"event": "dark", "at": "fsync /broker.db-wal"}, {"event":
 "set"} and {"event": "cut", ...} on its standard output. While the power is off no operation ever
-returns: no process can act on an error that a dead machine would not have seen. Whoever kills
-those processes afterwards kills them at the instant of the cut.
+returns: no process can act on an error that a dead machine would not have seen. A process that
+kills those processes afterwards kills them at the instant of the cut.
 """
 
 import contextlib
@@ -64,7 +64,7 @@ class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
             self.disk.capacity_bytes = None if free is None else self.disk.used_bytes() + free
 
     def init_with_config(self, conn_info: Any, config_3: Any) -> None:
-        # SQLite tells its files apart by their inode numbers.
+        # SQLite distinguishes its files by their inode numbers.
         config_3.use_ino = 1
         # What is open stays open under no name; its handle is the node's number.
         config_3.hard_remove = 1
@@ -237,7 +237,7 @@ class Mount(mfusepy.FUSE):  # type: ignore[misc] # a library without types
 
 
 def obey(drive: Drive, mountpoint: str) -> NoReturn:
-    """Take commands until a cut or until nobody is there to give any."""
+    """Take commands until a cut or until no process is there to give any."""
     for line in sys.stdin:
         command = json.loads(line)
         match command.pop("do"):

@@ -31,7 +31,7 @@ class Faults:
     """How much room there is left."""
 
     is_lying: bool = False
-    """Fsync makes durable only what the one before it was told to."""
+    """Fsync makes durable only what the one before it was asked to."""
 
     fsync_seconds: float = 0.0
     """How long an fsync takes: on an SD card some milliseconds."""

@@ -18,7 +18,7 @@ from typing import IO, Any
 BEFORE_A_CHANGE = "before a change"
 BEFORE_AN_FSYNC = "before an fsync"
 AFTER_AN_FSYNC = "after an fsync"
-"""Durable, but whoever asked for it never learns."""
+"""Durable, but the process that asked for it never learns."""
 
 MEMORY = Path("/dev/shm")  # noqa: S108
 """Where media lie, if it is there: a real disk that is busy would stretch the instant of a cut."""
@@ -66,7 +66,7 @@ class MountedDisk:
                 stderr=log,
                 text=True,
                 cwd=Path(__file__).parents[3],
-                # Ctrl-C is for whoever is in charge, who cuts this process off in order.
+                # Ctrl-C is for the process in charge, who cuts this process off in order.
                 start_new_session=True,
             )
         assert self._process.stdout is not None

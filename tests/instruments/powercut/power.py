@@ -11,7 +11,7 @@ _speech = threading.Lock()
 
 
 def say(event: str, **more: object) -> None:
-    """Tell whoever started this process."""
+    """Inform the parent of this process."""
     with _speech:
         print(json.dumps({"event": event, **more}), flush=True)
 

@@ -150,7 +150,7 @@ def _judge_talker(talker: Talker, readings: list[Reading], verdict: Verdict) -> 
             or values.get((each.boot, each.sequence, CHECK)) != check_of(each.value)
         ],
     )
-    # Nobody acknowledges a line, but what was accepted is a beginning of what was read.
+    # No line is acknowledged, but what was accepted is a beginning of what was read.
     last = Counter[int]()
     for each in numbers:
         if each.sequence != last[each.boot] + 1:

@@ -74,7 +74,7 @@ def main(
             chosen, cuts, is_mosquitto=is_mosquitto, is_lying=is_lying, faults=kinds
         )
     console.print(f"{cuts} power cuts for {peer} on an {disk} disk, seed {chosen}")
-    # Whoever ends the run with SIGTERM wants it ended as with Ctrl-C: nothing is left behind.
+    # What ends the run with SIGTERM wants it ended as with Ctrl-C: nothing is left behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     is_broken = False
     try:
@@ -142,8 +142,8 @@ def _summarise(trial: Trial, seed: int) -> None:
         f"{total['sectors_kept']} sectors kept, {total['sectors_lost']} lost; "
         f"{total['names_kept']} names kept, {total['names_lost']} lost",
     )
-    for name, told in trial.rows():
-        table.add_row(name, told)
+    for name, reported in trial.rows():
+        table.add_row(name, reported)
     for name, count in trial.counts():
         if count is None:
             table.add_row(name, "not counted: the run was not finished")

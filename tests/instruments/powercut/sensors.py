@@ -1,7 +1,7 @@
 """Sensors in the cabinet: they go on measuring and sending while the gateway has no power.
 
 Each frame or line carries a number and a text that follows from it, of a length of its own, so that
-whoever reads it can tell whether it is whole.
+a reader can tell whether it is whole.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ CHECK = "check"
 """The two quantities of every frame and line."""
 
 KEPT_MAX = 32
-"""Frames in a board's memory while nobody acknowledges; then the oldest go."""
+"""Frames in a board's memory while the bridge does not acknowledge; then the oldest go."""
 
 RESEND_SECONDS = 0.2
 
@@ -145,7 +145,7 @@ class Board:
 
 
 class Talker:
-    """Lines of JSON to whoever listens: nothing is acknowledged, nothing is sent again."""
+    """Lines of JSON to any listener: nothing is acknowledged, nothing is sent again."""
 
     def __init__(self, terminal: Terminal, name: str, *, interval_seconds: float) -> None:
         self.name = name

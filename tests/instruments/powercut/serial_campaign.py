@@ -29,7 +29,7 @@ BOARDS_CUT_TOO = 0.3
 """The share of cuts of the bridge that the boards on its lines feel as well."""
 
 TOGETHER_AND_ALONE = (("broker", "bridge"), ("bridge", "broker"), ("broker",), ("bridge",))
-"""Which machines a cut takes; the first one's disk says when."""
+"""Which machines a cut takes; the first one's disk decides when."""
 
 CONNECTED_CUTS = 0.7
 """The share of cuts that meet exchanges under way; the others may meet a bridge that is alone."""
@@ -46,7 +46,7 @@ PORTS = (("patient", "board"), ("eager", "board"), ("talker", "json"))
 
 @dataclass
 class SerialCampaign:
-    """All of it; `verdict` and `cuts` grow while it runs. Whoever makes it calls `remove`."""
+    """All of it; `verdict` and `cuts` grow while it runs. Its maker calls `remove`."""
 
     broker_disk: MountedDisk
     bridge_disk: MountedDisk
@@ -187,7 +187,7 @@ class SerialCampaign:
             self.cuts.append(Cut(f"{seed}/{name}", at, loss, "+".join(sorted(names))))
 
     async def _finish(self) -> None:
-        """The sensors fall silent, the outbox runs empty, the subscriber is told the end."""
+        """The sensors fall silent, the outbox runs empty, the subscriber receives the end."""
         for sensor in self.sensors:
             sensor.stop_measuring()
         async with asyncio.timeout(DRAIN_DEADLINE_SECONDS):

@@ -31,7 +31,7 @@ class Subject(Powered, Protocol):
     """Whether a message that two filters of a client match comes once, with the higher QoS."""
 
     def damage(self) -> str | None:
-        """What the running broker says of damage that it found at its start."""
+        """What the running broker states of damage that it found at its start."""
 
     def log(self) -> str:
         """What the broker wrote in all its lives."""

@@ -1,7 +1,7 @@
 """Media that lost what they had kept: a torn journal, an emptied database, pages of zeros.
 
 No fsync protects against that. The broker starts all the same, keeps what can be read, in order and
-once, sets the rest aside and says so.
+once, sets the rest aside and reports it.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ async def put_back(disk: MountedDisk, stage: Stage) -> None:
     await asyncio.to_thread(stage.broker.start)
 
 
-async def damage_is_told(disk: MountedDisk, stage: Stage) -> None:
+async def damage_is_reported(disk: MountedDisk, stage: Stage) -> None:
     """In the log, in the status, as a warning; and the damaged file is kept."""
     status = await stage.status()
     assert status["store"]["recovery"] == "salvaged"
@@ -92,7 +92,7 @@ async def test_a_truncated_database_is_set_aside_and_the_broker_starts(
     database = await take_out(disk, stage, "stopped") / "broker.db"
     database.write_bytes(database.read_bytes()[: database.stat().st_size // 2])
     await put_back(disk, stage)
-    await damage_is_told(disk, stage)
+    await damage_is_reported(disk, stage)
     assert is_in_order_and_once(await numbers_kept(stage))
 
 
@@ -109,7 +109,7 @@ async def test_pages_of_zeros_cost_what_was_in_them_and_no_order(
     for number in random.Random(seed).sample(pages, 3):  # noqa: S311
         zero_page(database, number)
     await put_back(disk, stage)
-    await damage_is_told(disk, stage)
+    await damage_is_reported(disk, stage)
     assert is_in_order_and_once(await numbers_kept(stage))
 
 
@@ -163,10 +163,10 @@ async def test_blocks_of_zeros_in_the_journal_cost_what_was_in_them_and_no_order
 
 
 @pytest.mark.slow
-async def test_a_database_of_zero_bytes_is_told(disk: MountedDisk, stage: Stage) -> None:
+async def test_a_database_of_zero_bytes_is_reported(disk: MountedDisk, stage: Stage) -> None:
     (await take_out(disk, stage, "stopped") / "broker.db").write_bytes(b"")
     await put_back(disk, stage)
-    await damage_is_told(disk, stage)
+    await damage_is_reported(disk, stage)
 
 
 @pytest.mark.slow
@@ -186,7 +186,7 @@ async def test_damage_found_while_starting_after_a_clean_stop_is_salvaged_too(
     database = await take_out(disk, stage, "stopped") / "broker.db"
     zero_page(database, root_page_of(database, table))
     await put_back(disk, stage)
-    await damage_is_told(disk, stage)
+    await damage_is_reported(disk, stage)
 
 
 @pytest.mark.slow
@@ -200,12 +200,12 @@ async def test_damage_where_no_start_reads_costs_nothing_and_is_found_after_the_
     assert (await stage.status())["store"]["recovery"] == "clean"
     await take_out(disk, stage, "cut")
     await put_back(disk, stage)
-    await damage_is_told(disk, stage)
+    await damage_is_reported(disk, stage)
     assert await numbers_kept(stage) == list(range(HELD_COUNT))
 
 
 @pytest.mark.slow
-async def test_an_emptied_gateway_id_is_told_and_keeps_nothing_from_starting(
+async def test_an_emptied_gateway_id_is_reported_and_keeps_nothing_from_starting(
     disk: MountedDisk, stage: Stage
 ) -> None:
     before = (await stage.status())["gateway"]

@@ -1,6 +1,6 @@
-"""An outbox that the medium lost in part or whole: the bridge starts, says so, keeps the rest.
+"""An outbox that the medium lost in part or whole: the bridge starts, reports it, keeps the rest.
 
-The broker is away meanwhile, so that everything that boards were told is in the outbox.
+The broker is away meanwhile, so that everything that was acknowledged to boards is in the outbox.
 """
 
 import asyncio
@@ -112,7 +112,7 @@ async def kept_of(cabinet: DamagedCabinet, before: list[Row]) -> list[Row]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["emptied", "zeros"])
-async def test_a_lost_outbox_is_told_and_kept_and_costs_nothing_that_its_wal_has(
+async def test_a_lost_outbox_is_reported_and_kept_and_costs_nothing_that_its_wal_has(
     cabinet: DamagedCabinet, how: str
 ) -> None:
     await cabinet.start_and_accept(FRAMES_OF_ONE_WAL)
@@ -132,7 +132,7 @@ async def test_a_lost_outbox_is_told_and_kept_and_costs_nothing_that_its_wal_has
 
 
 @pytest.mark.slow
-async def test_a_truncated_outbox_is_told_and_keeps_what_is_readable(
+async def test_a_truncated_outbox_is_reported_and_keeps_what_is_readable(
     cabinet: DamagedCabinet,
 ) -> None:
     await cabinet.start_and_accept()

@@ -82,7 +82,7 @@ def test_names_survive_in_their_order_and_for_certain_only_once_their_folder_is_
     new_file(disk, "/old")
     disk.rename("/old", "/new")
     disk.create("/second", Node(0o100644))
-    # The file's fsync says nothing about its name.
+    # The file's fsync guarantees nothing about its name.
     disk.sync(disk.number_of("/second"))
     found = {tuple(sorted(name for _, name in after_a_cut(disk, seed).names)) for seed in range(99)}
     assert found == {("old",), ("new",), ("new", "second")}
@@ -91,7 +91,7 @@ def test_names_survive_in_their_order_and_for_certain_only_once_their_folder_is_
     assert found == {("new", "second")}
 
 
-def test_a_lying_disk_forgets_the_last_thing_that_it_was_told_to_keep() -> None:
+def test_a_lying_disk_forgets_the_last_thing_that_it_was_asked_to_keep() -> None:
     disk = Disk(is_lying=True)
     number = new_file(disk)
     disk.write(number, 0, b"first")

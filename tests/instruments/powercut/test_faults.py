@@ -134,7 +134,7 @@ async def test_tables_whose_fsync_failed_are_not_trusted_after_a_restart_and_a_p
     assert [(await client.take()).payload for _ in payloads] == payloads
 
 
-async def test_an_end_of_the_journal_that_cannot_be_read_is_told_and_not_mixed_in_later(
+async def test_an_end_of_the_journal_that_cannot_be_read_is_reported_and_not_mixed_in_later(
     disk: MountedDisk, subject: Oncegate, gateway: Stage
 ) -> None:
     await start(subject)

@@ -20,10 +20,10 @@ async def test_a_file_system_without_unix_sockets_is_named_with_the_key_that_men
     try:
         broker.spawn()
         assert await exit_code_of(broker) != 0
-        told = broker.standard_error()
-        assert f"{data_directory}/control.sock: Function not implemented" in told
-        assert "this file system has no Unix sockets; set [gateway] control_dir" in told
-        assert "Traceback" not in told
+        reported = broker.standard_error()
+        assert f"{data_directory}/control.sock: Function not implemented" in reported
+        assert "this file system has no Unix sockets; set [gateway] control_dir" in reported
+        assert "Traceback" not in reported
         with tempfile.TemporaryDirectory(prefix="oncegate-") as control_dir:
             broker.replace_in_configuration(
                 "[[listeners]]", f'control_dir = "{control_dir}"\n[[listeners]]'

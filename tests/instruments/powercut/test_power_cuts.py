@@ -26,7 +26,7 @@ def seed() -> int:
 
 @pytest.mark.slow
 @pytest.mark.statement("MQTT-4.1.0-1", "MQTT-4.3.2-2", "MQTT-4.3.3-1", "MQTT-4.3.3-2")
-async def test_power_cuts_under_load_lose_nothing_double_nothing_and_forget_nobody(
+async def test_power_cuts_under_load_lose_nothing_double_nothing_and_forget_no_client(
     disk: MountedDisk, subject: Oncegate
 ) -> None:
     campaign = Campaign(disk, subject, seed(), CUTS)
@@ -56,7 +56,7 @@ async def test_the_same_cuts_on_a_disk_that_lies_about_fsync_are_found_out(
     try:
         await campaign.run(lambda: None)
     except* AssertionError:
-        # What a broker needs to start may be among what the disk lost: nobody is answered again.
+        # What a broker needs to start may be among what the disk lost: no client is answered again.
         silent = True
     print(f"{len(campaign.cuts)} cuts: {campaign.verdict}")
     assert silent or not campaign.verdict.is_clean()

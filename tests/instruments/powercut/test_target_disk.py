@@ -64,7 +64,7 @@ async def test_a_disk_that_is_taken_away_while_the_gateway_runs_is_waited_for(
         await until(lambda: places(cabinet, disk) == (0, 2))
 
 
-async def test_a_directory_of_the_own_disk_is_taken_where_its_operator_says_so(
+async def test_a_directory_of_the_own_disk_is_taken_where_its_operator_allows_it(
     cabinet: Stage, disk: MountedDisk
 ) -> None:
     (disk.folder / MARKER_NAME).touch()

@@ -18,7 +18,7 @@ Counts = Iterator[tuple[str, int | None]]
 
 
 class Trial(Protocol):
-    """A campaign with its disks, from the first start to what is told of it."""
+    """A campaign with its disks, from the first start to what is reported of it."""
 
     disks: list[MountedDisk]
     must_hold: bool
@@ -28,7 +28,7 @@ class Trial(Protocol):
     cuts: list[Cut]
 
     async def run(self, report: Callable[[], None]) -> str | None:
-        """All of it; what the session log says afterwards."""
+        """All of it; what the session log reports afterwards."""
 
     def progress(self) -> str:
         """How far it is, in a few words."""
@@ -92,7 +92,7 @@ class BrokerTrial:
     def rows(self) -> Rows:
         starts = [cut.start_seconds for cut in self.cuts if cut.start_seconds is not None]
         if starts:
-            yield "start after a cut", _told(starts)
+            yield "start after a cut", _text_of(starts)
         for what, count in self.campaign.faults_met.items():
             yield what, str(count)
         yield "messages acknowledged", str(self.verdict.acknowledged)
@@ -148,7 +148,7 @@ class SerialTrial:
         machines["bridge+broker"] //= 2
         yield "cut", ", ".join(f"{count} {names}" for names, count in machines.items())
         for name, starts in campaign.start_seconds.items():
-            yield f"start of the {name}", _told(starts)
+            yield f"start of the {name}", _text_of(starts)
         for what, count in campaign.faults_met.items():
             yield what, str(count)
         readings = campaign.subscriber.readings
@@ -168,5 +168,5 @@ class SerialTrial:
         yield "starts that found damage", verdict.damaged
 
 
-def _told(seconds: list[float]) -> str:
+def _text_of(seconds: list[float]) -> str:
     return f"{median(seconds):.1f} s median, {max(seconds):.1f} s max"

@@ -34,7 +34,7 @@ from tests.instruments.simulation.shrinking import shrink
 
 SEEDS_PER_JOB = 25
 STORIES_MAX = 3
-"""Failures told at length: more are counted."""
+"""Failures reported at length: more are counted."""
 
 Result = tuple[int, Counter[str], list[Plan]]
 
@@ -109,9 +109,12 @@ def tell(plans: Iterable[Plan], console: Console) -> None:
     with virtual():
         for plan in plans:
             smallest = shrink(run(plan))
-            told = run(smallest.plan, tells=True)
+            reported = run(smallest.plan, logs=True)
             console.print(
-                report_of(told, how_to_repeat(plan)), markup=False, highlight=False, soft_wrap=True
+                report_of(reported, how_to_repeat(plan)),
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
             )
             console.print()
 
@@ -126,7 +129,7 @@ def tell_stories(arguments: argparse.Namespace, console: Console) -> int:
     broken = False
     for plan in plans:
         with virtual():
-            outcome = run(plan, tells=True)
+            outcome = run(plan, logs=True)
         broken = broken or outcome.violation is not None
         lines = _lines_of(outcome)
         console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
@@ -156,7 +159,7 @@ def options() -> argparse.ArgumentParser:
         "--done",
         type=Path,
         metavar="FILE",
-        help="pass over the jobs that this file says are over, and write there which are",
+        help="pass over the jobs that this file lists as finished, and write there which are",
     )
     parser.add_argument("--processes", type=int, default=os.cpu_count(), metavar="COUNT")
     return parser
@@ -170,8 +173,8 @@ def main() -> int:
         parser.error("--compiled, but gateway.core is plain Python: run make simulate")
     console = Console()
     console.print(f"gateway.core: {BUILD}")
-    tells_scenarios = arguments.scenario is not None and not (arguments.cuts or arguments.pairs)
-    if arguments.tell or tells_scenarios:
+    reports_scenarios = arguments.scenario is not None and not (arguments.cuts or arguments.pairs)
+    if arguments.tell or reports_scenarios:
         return tell_stories(arguments, console)
     jobs, done = jobs_of(arguments), None
     if arguments.done is not None:

@@ -28,7 +28,7 @@ class Aliases:
         self._from_broker.clear()
 
     def grant(self, maximum: int) -> None:
-        """The broker says how many it takes."""
+        """The broker states how many it takes."""
         self._granted = maximum
 
     def shortened(self, topic: str) -> tuple[str, int]:
@@ -66,6 +66,6 @@ class Aliases:
         require(
             alias in self._from_broker,
             RULE,
-            f"{self.plan.name} received {packet!r}, an alias nobody told it on this connection",
+            f"{self.plan.name} received {packet!r}, an alias that was not set on this connection",
         )
         packet.topic = self._from_broker[alias]

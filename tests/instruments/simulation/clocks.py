@@ -1,7 +1,7 @@
 """Replaces what makes two runs differ, for as long as simulations run: clocks, chance, addresses.
 
 Wall time and monotonic time come from the virtual loop that is running. A slice of a checkpoint
-or of an eviction ends when the run's disk says so. Sets of the core's objects are walked in the
+or of an eviction ends when the run's disk decides it. Sets of the core's objects are walked in the
 order of numbers instead of addresses. Sizes that only matter under load are made small, so that
 pages, chunks and checkpoints happen in a run of some seconds.
 """
@@ -95,6 +95,6 @@ def virtual() -> Iterator[None]:
         ]
         for target, name, value in replacements:
             stack.enter_context(mock.patch.object(target, name, value))
-        logging.disable(logging.CRITICAL)  # what the broker logs of made-up trouble helps nobody
+        logging.disable(logging.CRITICAL)  # what the broker logs of made-up faults helps no reader
         stack.callback(logging.disable, logging.NOTSET)
         yield

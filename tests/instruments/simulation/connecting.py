@@ -227,7 +227,7 @@ class Connecting:
             return
         silence = self.world.now - self._heard_at
         if silence > self.plan.keep_alive_seconds * 1.5:
-            self.world.tell(self.plan.name, f"hears nothing on {attempt.link.name}")
+            self.world.tell(self.plan.name, f"receives nothing on {attempt.link.name}")
             self.reset()
             return
         if attempt.link.to_client.reading:
@@ -244,14 +244,14 @@ class Connecting:
             self.attempt.link.reset()
             self._left()
 
-    def leave(self, seconds: float, *, says_so: bool, ends_session: bool) -> None:
+    def leave(self, seconds: float, *, sends_disconnect: bool, ends_session: bool) -> None:
         """Go away for a while."""
         self.away_until = self.world.now + seconds
         self.world.at(self.away_until, self._retry_now)
         attempt = self.attempt
         if attempt is None:
             return
-        if not says_so or not attempt.greeted:
+        if not sends_disconnect or not attempt.greeted:
             self.reset()
             return
         properties = None

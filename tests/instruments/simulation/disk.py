@@ -4,7 +4,7 @@ The store is the real one on files. A cut copies them as a disk would have them:
 the last fsync and perhaps a part of what was being written, the tables as of some moment since the
 last fsync of theirs, of what is never fsynced anything; and the store itself recovers the copy.
 When only the process ends, the page cache keeps all that was written. A commit takes two moments:
-it is durable at the first and told at the second; a cut may come between them.
+it is durable at the first and reported at the second; a cut may come between them.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ SECTOR_BYTES = 64
 """What is written or not of a file that is not fsynced: small, for the files here are."""
 
 WAL_HEADER_BYTES = 32
-"""Where SQLite's WAL tells one round of writing from the next."""
+"""Where SQLite's WAL separates one round of writing from the next."""
 
 ROOM_PAGES = 1 << 30
 """What a database with room may grow to, in pages."""
@@ -173,7 +173,7 @@ class Disk:
         journal = store.journal
         if journal._ahead and self.pending is not None:
             os.pwrite(journal._descriptor, bytes(len(journal._ahead)), journal._at)
-        self.pending = None  # nobody finds it any more, whatever is fsynced later
+        self.pending = None  # no process finds it any more, whatever is fsynced later
 
     def cut(self, *, loses_page_cache: bool) -> None:
         """Keep the files as they are, and let go of the process that had them open."""
@@ -203,8 +203,8 @@ class Disk:
             contents = [_contents(before / name) for name in _TABLE_FILES]
         if fate < 1 / 3:
             fsynced, wal = self._fsynced[1], contents[1]
-            begins_anew = wal[:WAL_HEADER_BYTES] != fsynced[:WAL_HEADER_BYTES]
-            contents[1] = wal[: self.chance.randint(0 if begins_anew else len(fsynced), len(wal))]
+            begins_again = wal[:WAL_HEADER_BYTES] != fsynced[:WAL_HEADER_BYTES]
+            contents[1] = wal[: self.chance.randint(0 if begins_again else len(fsynced), len(wal))]
         for name, content in zip(_TABLE_FILES, contents, strict=True):
             (self.data_dir / name).write_bytes(content)
 
@@ -265,24 +265,24 @@ class Disk:
         if self.kind.slow and self.chance.random() < self.kind.slow:
             seconds *= 100
         due = max(self.timeline.now + seconds, self.stalled_until)
-        told = due + seconds * self.chance.random()
-        self.timeline.at(due, self._work, self.generation, work, done, told)
+        reported = due + seconds * self.chance.random()
+        self.timeline.at(due, self._work, self.generation, work, done, reported)
 
     def _work(
         self,
         generation: int,
         work: Callable[[], Any],
         done: "asyncio.Future[Any]",
-        told: float,
+        reported: float,
     ) -> None:
         if self.store is None or generation != self.generation:
             return  # the process that wanted it is gone
         try:
             result = work()
         except (sqlite3.Error, OSError) as error:
-            self.timeline.at(told, self._tell, generation, done, None, error)
+            self.timeline.at(reported, self._tell, generation, done, None, error)
         else:
-            self.timeline.at(told, self._tell, generation, done, result, None)
+            self.timeline.at(reported, self._tell, generation, done, result, None)
 
     def _tell(
         self,

@@ -38,7 +38,7 @@ class Durations:
         self.world = world
         self.retained: dict[str, int] = {}
         self.unmatched_at: dict[bytes, float] = {}
-        """When a message was last released to nobody."""
+        """When a message was last released to no client."""
         self._expiry: dict[int, int] = {}
         self._connection: dict[int, tuple[str, float]] = {}
         """The address of a session's last connection, and when its beginning was committed."""
@@ -56,8 +56,8 @@ class Durations:
         elapsed = (self.world.now if now is None else now) - message.first_sent_at
         return elapsed >= message.expiry_seconds - self._slack_seconds
 
-    def matched_nobody(self, message: Message) -> bool:
-        """Return whether a message was released to nobody when its interval was over."""
+    def matched_no_client(self, message: Message) -> bool:
+        """Return whether a message was released to no client when its interval was over."""
         when = self.unmatched_at.get(message.key)
         return when is not None and self.has_passed(message, when)
 
@@ -132,7 +132,7 @@ class Durations:
         )
 
     def _end_of(self, attempt: "Attempt") -> float | None:
-        """A broker that is stopped ends connections at once, and is heard of later."""
+        """A broker that is stopped ends connections immediately, and is heard of later."""
         end = attempt.ended_at()
         if end is None:
             return None
@@ -140,7 +140,7 @@ class Durations:
         return min([end, *(stop for stop in stops if attempt.link.opened_at <= stop <= end)])
 
     def check_left(self, client_id: str, message: Message, packet: Publish) -> None:
-        """Check what a 5.0 client is told to be left of an interval [MQTT5-3.3.2-6]."""
+        """Check what a 5.0 client receives as left of an interval [MQTT5-3.3.2-6]."""
         properties = packet.properties
         left = None if properties is None else properties.message_expiry_interval_seconds
         expiry = message.expiry_seconds

@@ -1,6 +1,6 @@
 """What must have become of a client's session and of its wills.
 
-Whether the broker has to know a session follows from what the client was told before, from its
+Whether the broker has to know a session follows from what the client had received before, from its
 expiry, and from when the broker's end of the last connection was over. The same goes for wills:
 from what was sent and what was seen it follows whether one must, may, or must not be published.
 """

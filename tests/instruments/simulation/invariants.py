@@ -85,7 +85,7 @@ def _check_delivery(world: "World", client: Client, message: Message, end: int) 
     excused = world.queues_overflow and (why in ("queue_full", "displaced") or unwritten)
     if world.durations.has_passed(message):
         unrouted = not (world.log.released[message.key] or world.log.published[message.key])
-        expired = why == "expired" or world.durations.matched_nobody(message)
+        expired = why == "expired" or world.durations.matched_no_client(message)
         excused = excused or unwritten or (message.temporary and unrouted)
         excused = excused or expired
     require(
@@ -172,7 +172,7 @@ def _all_is_exported(world: "World") -> bool:
 
 
 def _leave(world: "World", *, ends_sessions: bool) -> None:
-    """Everybody says goodbye, so that no will goes out, and the broker is stopped."""
+    """Every client sends DISCONNECT, so that no will goes out, and the broker is stopped."""
 
     def have_left() -> bool:
         for client in world.clients.values():
@@ -197,7 +197,7 @@ def _stop(world: "World") -> None:
     world.serve_until(lambda: world.machine.life is None, lambda: "the broker does not stop")
     require(
         not (world.disk.data_dir / database.RUNNING_NAME).exists(),
-        "a stop without trouble is clean",
+        "a stop without faults is clean",
         f"it ended with: {life.event_loop.committer.failure}",
     )
 
@@ -206,7 +206,7 @@ def _say_goodbye(client: Client, *, ends_session: bool) -> None:
     """Say it, once more if the connection turned out to be dead."""
     connecting = client.connecting
     if connecting.connected:
-        connecting.leave(1e9, says_so=True, ends_session=ends_session)
+        connecting.leave(1e9, sends_disconnect=True, ends_session=ends_session)
     elif connecting.attempt is None and connecting.attempts[-1].link.client_gone:
         connecting.away_until = 0.0
         connecting.open(clean_start=ends_session)

@@ -33,7 +33,7 @@ class Message:
     refused: bool = False
     """It was sent once, and refused: no client may receive it."""
     abandoned: bool = False
-    """The session in which it was under way is gone: nobody will say what became of it."""
+    """The session in which it was under way is gone: nothing will show what became of it."""
 
     @property
     def key(self) -> bytes:

@@ -128,7 +128,7 @@ class Machine:
         self.life_ends: list[float] = []
         """When the process ended, each time."""
         self.stops: list[float] = []
-        """When the broker was told to stop."""
+        """When the broker was stopped normally."""
 
     # -- its lives
 

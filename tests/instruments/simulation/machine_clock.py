@@ -1,8 +1,8 @@
 """The machine's wall clock, which starts in the past, jumps, and is right when it is synchronised.
 
-Time on the `Timeline` is what really passes. The clock shows it with an offset, and the kernel says
-whether it trusts the clock. Now and then it trusts a clock that is off by seconds: by so much an
-interval may be cut short.
+Time on the `Timeline` is what really passes. The clock shows it with an offset, and the kernel
+reports whether it trusts the clock. Now and then it trusts a clock that is off by seconds: by
+so much an interval may be cut short.
 """
 
 from collections.abc import Callable
@@ -56,7 +56,7 @@ class MachineClock:
         self.quality = ClockQuality.SYNCHRONISED
 
     def lose_power(self, seconds: float, shows: str) -> None:
-        """Be without power for some seconds, and show then what `shows` says."""
+        """Be without power for some seconds, and show then what `shows` states."""
         if shows == RIGHT:
             self.synchronise()
             return

@@ -15,7 +15,7 @@ from tests.instruments.simulation.mutant import one
 STEPS = "the clock steps by years, to 1970 and a minute back while messages wait"
 LATER = "the power is off, and how long is known later"
 THRICE = "the power goes three times before a time server answers"
-AT_ONCE = "the power is off for a time that is known at the start"
+KNOWN_AT_START = "the power is off for a time that is known at the start"
 
 
 def _wall_time(_: object) -> object:
@@ -102,7 +102,7 @@ def _floor_forgotten(right: Any) -> object:
     return init
 
 
-def _interval_begins_anew(_: object) -> object:
+def _interval_begins_again(_: object) -> object:
     def expiry_seconds_of(self: Frames, message: Message) -> int:
         left_ms = self.time.left_ms(message.number, message.expires_ms)
         return (left_ms + 2_999) // 1000 if message.expires_ms else -1
@@ -141,7 +141,7 @@ MUTANTS_OF_TIME = (
         GatewayTime,
         "begin",
         _nothing_switched_off,
-        scenario=AT_ONCE,
+        scenario=KNOWN_AT_START,
     ),
     one("wall time written as gateway time", Batch, "seal", _gateway_time_not_written),
     one(
@@ -158,5 +158,5 @@ MUTANTS_OF_TIME = (
         scenario=THRICE,
     ),
     one("written time goes back at a start", WallClock, "__init__", _floor_forgotten),
-    one("what is left of an interval grows", Frames, "expiry_seconds_of", _interval_begins_anew),
+    one("what is left of an interval grows", Frames, "expiry_seconds_of", _interval_begins_again),
 )

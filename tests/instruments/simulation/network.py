@@ -169,7 +169,7 @@ class Link:
             self.to_broker.end(self._broker_sees_end)
 
     def reset(self) -> None:
-        """The client gives up: what it has sent is lost as well, the broker hears of it later."""
+        """The client gives up: what it has sent is lost as well, the broker learns of it later."""
         if not self.client_gone:
             self.client_gone = True
             self.to_client.break_off()
@@ -189,7 +189,7 @@ class Link:
     # -- what happens to it
 
     def cut(self, *, broker_notices: float | None, client_notices: float | None) -> None:
-        """The way is gone; each end hears of it after some seconds or (None) never."""
+        """The way is gone; each end learns of it after some seconds or (None) never."""
         self.is_cut = True
         self.to_broker.break_off()
         self.to_client.break_off()
@@ -213,7 +213,7 @@ class Link:
             self.broker_gone_at = self.timeline.now
 
     def client_sees_end(self) -> None:
-        """The client notices that nobody is there any more."""
+        """The client notices that no peer is there any more."""
         self._end_client(orderly=False)
 
     def client_sees_close(self) -> None:

@@ -37,7 +37,7 @@ class ClientPlan:
     expiry_seconds: int = NEVER
     """Session expiry of a 5.0 client; 0: its session ends with the connection."""
     receive_maximum: int = 0
-    """0: says nothing. 5.0 only."""
+    """0: sends nothing. 5.0 only."""
     window: int = 4
     """QoS 1 and 2 messages it has under way at a time."""
     aliases: int = 0
@@ -91,7 +91,7 @@ class Leave:
 
     client: str
     seconds: float
-    says_so: bool = True
+    sends_disconnect: bool = True
     ends_session: bool = False
     """DISCONNECT with a session expiry of 0 (5.0)."""
 
@@ -188,7 +188,7 @@ class SynchroniseClock:
 
 @dataclass(frozen=True)
 class StopExport:
-    """Nobody reads the journal for a while."""
+    """The journal is not read for a while."""
 
     seconds: float
 

@@ -1,4 +1,4 @@
-"""Plans from seeds: a handful of clients, some dozen messages, and trouble of all kinds."""
+"""Plans from seeds: a handful of clients, some dozen messages, and faults of all kinds."""
 
 import random
 from collections.abc import Callable
@@ -54,14 +54,14 @@ def plan_of(seed: int) -> Plan:
     everybody = (*clients, witness)
     seconds = chance.choice((2.0, 4.0, 10.0, 30.0))
     names = [client.name for client in everybody]
-    troubles = _troubles(chance)
+    faults = _faults(chance)
     steps: list[tuple[float, Step]] = []
     for _ in range(chance.randint(10, 45)):
         when = 0.2 + round(seconds * chance.random(), 3)
         if chance.random() < 0.7:
             steps.append((when, _publish(chance, chance.choice(names))))
         else:
-            steps.append((when, chance.choice(troubles)(chance, chance.choice(names))))
+            steps.append((when, chance.choice(faults)(chance, chance.choice(names))))
     manners = _with_policy(seed, _manners(chance))
     everybody = _with_aliases(chance, everybody)
     if chance.random() < 0.4:
@@ -117,11 +117,11 @@ def _with_groups(
 def _all_leave(
     chance: random.Random, members: list[str], names: list[str], when: float
 ) -> list[tuple[float, Step]]:
-    """Let messages pile up for a group that is away, then let a member begin anew, or expire."""
+    """Let messages pile up for a group that is away, then let a member begin again, or expire."""
     seconds = chance.choice((0.3, 1.0, 3.0))
     steps: list[tuple[float, Step]] = []
     for name in members:
-        steps.append((when, Leave(name, seconds, says_so=chance.random() < 0.5)))
+        steps.append((when, Leave(name, seconds, sends_disconnect=chance.random() < 0.5)))
     publishers = [name for name in names if name not in members] or names
     for _ in range(chance.randint(2, 8)):
         publish = replace(_publish(chance, chance.choice(publishers)), topic="t/1")
@@ -139,7 +139,7 @@ def _come_or_go(chance: random.Random, name: str, shared: tuple[str, int]) -> St
             TakeOver(name),
             TakeOver(name, clean_start=True),
             Leave(name, chance.choice((0.3, 12.0)), ends_session=True),
-            Leave(name, chance.choice((3.0, 30.0)), says_so=False),
+            Leave(name, chance.choice((3.0, 30.0)), sends_disconnect=False),
         )
     )
 
@@ -206,12 +206,12 @@ def _publish(chance: random.Random, name: str) -> Publish:
     )
 
 
-Trouble = Callable[[random.Random, str], Step]
+Fault = Callable[[random.Random, str], Step]
 
 
-def _troubles(chance: random.Random) -> list[Trouble]:
-    """Choose some kinds of trouble for a run: all at once would hide each other."""
-    return chance.sample(TROUBLES, chance.randint(1, 6))
+def _faults(chance: random.Random) -> list[Fault]:
+    """Choose some kinds of faults for a run: all together would hide each other."""
+    return chance.sample(FAULTS, chance.randint(1, 6))
 
 
 def _cut_link(chance: random.Random, name: str) -> Step:
@@ -233,12 +233,12 @@ def _leave(chance: random.Random, name: str) -> Step:
     return Leave(
         name,
         chance.choice((0.3, 3.0, 12.0, 30.0)),
-        says_so=chance.random() < 0.5,
+        sends_disconnect=chance.random() < 0.5,
         ends_session=chance.random() < 0.1,
     )
 
 
-TROUBLES: tuple[Trouble, ...] = (
+FAULTS: tuple[Fault, ...] = (
     lambda chance, name: CutPower(chance.choice((0.2, 2.0))),
     lambda chance, name: CutPower(chance.choice((0.01, 0.5))),
     lambda chance, name: Kill(chance.choice((0.05, 1.0))),

@@ -1,4 +1,4 @@
-"""What recovery made of the disk, beside what the journal alone tells.
+"""What recovery made of the disk, beside what the journal alone reports.
 
 The tables and the journal behind their checkpoint have to lead to the same state as every blob that
 was ever committed, replayed from the first. Wherever a checkpoint was cut, this shows it.
@@ -28,13 +28,13 @@ def require_same_state(
     for blob in blobs:
         replay.apply(Blob(blob))
     replay.finish()
-    told, found = _picture_of(state, None), _picture_of(recovered, store)
-    told["next event"], found["next event"] = replay.next_sequence, next_sequence
-    for part in told:
+    reported, found = _picture_of(state, None), _picture_of(recovered, store)
+    reported["next event"], found["next event"] = replay.next_sequence, next_sequence
+    for part in reported:
         require(
-            found.get(part) == told[part],
+            found.get(part) == reported[part],
             "recovery finds what was committed",
-            f"{part}: found {found.get(part)!r}, the journal tells {told[part]!r}",
+            f"{part}: found {found.get(part)!r}, the journal holds {reported[part]!r}",
         )
 
 

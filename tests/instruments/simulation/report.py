@@ -4,11 +4,11 @@ from dataclasses import fields
 
 from tests.instruments.simulation.plan import ClientPlan, Manners
 from tests.instruments.simulation.runs import Outcome
-from tests.instruments.simulation.story import told
+from tests.instruments.simulation.story import reported
 
 
 def report_of(outcome: Outcome, how: str) -> str:
-    """Return the story of a failing run; `how` says how to run it again."""
+    """Return the story of a failing run; `how` states how to run it again."""
     assert outcome.violation is not None, "nothing failed"
     plan = outcome.plan
     lines = [
@@ -17,10 +17,10 @@ def report_of(outcome: Outcome, how: str) -> str:
         f"  again: {how}",
         "",
         "Clients:",
-        *(f"  {_client_told(client)}" for client in plan.clients),
-        f"The world: {_told_if_special(plan.manners, Manners())}",
+        *(f"  {_client_text(client)}" for client in plan.clients),
+        f"The world: {_text_if_special(plan.manners, Manners())}",
         "Plan:",
-        *(f"  {when:8.3f}  {told(step)}" for when, step in plan.steps),
+        *(f"  {when:8.3f}  {reported(step)}" for when, step in plan.steps),
     ]
     if plan.power_cuts:
         lines.append(f"  power cut before moment {', '.join(map(str, plan.power_cuts))}")
@@ -34,11 +34,11 @@ def report_of(outcome: Outcome, how: str) -> str:
     return "\n".join(lines)
 
 
-def _client_told(client: ClientPlan) -> str:
-    return f"{client.name}: {_told_if_special(client, ClientPlan(client.name))}"
+def _client_text(client: ClientPlan) -> str:
+    return f"{client.name}: {_text_if_special(client, ClientPlan(client.name))}"
 
 
-def _told_if_special(thing: ClientPlan | Manners, plain: object) -> str:
+def _text_if_special(thing: ClientPlan | Manners, plain: object) -> str:
     words = [
         f"{field.name} {getattr(thing, field.name)}"
         for field in fields(thing)

@@ -43,11 +43,11 @@ class Outcome:
     story: list[str] = field(default_factory=list)
 
 
-def run(plan: Plan, *, broker_class: type[Broker] = Broker, tells: bool = False) -> Outcome:
+def run(plan: Plan, *, broker_class: type[Broker] = Broker, logs: bool = False) -> Outcome:
     """Run a plan within `clocks.virtual`."""
     place = TEMPORARY if TEMPORARY.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="simulation-", dir=place) as folder:
-        world = World(plan, Path(folder), broker_class, tells)
+        world = World(plan, Path(folder), broker_class, logs)
         violation: Violation | None = None
         try:
             world.run()

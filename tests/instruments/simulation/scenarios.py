@@ -99,23 +99,26 @@ SCENARIOS: tuple[Plan, ...] = (
         "a session expires while its client is away",
         (P, ClientPlan("s", version=5, expiry_seconds=2, filters=EVERYTHING)),
         [
-            (0.1, Leave("s", 8.0, says_so=False)),
+            (0.1, Leave("s", 8.0, sends_disconnect=False)),
             *_publishing("p", 3, start=0.2, qos=2, apart=0.01),
             # With its last step a plan ends, and then everybody comes back.
             (9.0, Publish("p", qos=2)),
         ],
     ),
     _plan(
-        "a will goes out after its delay, and a retained one at once",
+        "a will goes out after its delay, and a retained one immediately",
         (
             ClientPlan("p", version=5, will=WillPlan("t/will", 2, delay_seconds=1)),
             ClientPlan("q", will=WillPlan("t/kept", 1, retain=True)),
             S,
         ),
-        [(0.1, Leave("p", 4.0, says_so=False)), (0.2, Leave("q", 1.0, says_so=False))],
+        [
+            (0.1, Leave("p", 4.0, sends_disconnect=False)),
+            (0.2, Leave("q", 1.0, sends_disconnect=False)),
+        ],
     ),
     _plan(
-        "retained messages are replaced while somebody subscribes",
+        "retained messages are replaced while a client subscribes",
         (P, S, ClientPlan("late", filters=(("#", 1),))),
         [
             (0.1, Publish("p", qos=1, retain=True)),
@@ -171,7 +174,7 @@ SCENARIOS: tuple[Plan, ...] = (
         [
             *_publishing("p", 6, start=0.1, qos=2, apart=0.002),
             (0.113, TakeOver("a")),
-            (0.116, Leave("b", 6.0, says_so=False)),
+            (0.116, Leave("b", 6.0, sends_disconnect=False)),
             (0.12, Leave("c", 0.5)),
             (0.2, Leave("d", 0.4, ends_session=True)),
             *_publishing("p", 2, start=0.3, qos=1, apart=0.002),

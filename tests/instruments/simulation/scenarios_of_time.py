@@ -35,7 +35,7 @@ WILL = WillPlan("t/will", 1, delay_seconds=15, expiry_seconds=60)
 HEIR = ClientPlan("heir", version=5, will=WILL, keep_alive_seconds=20)
 
 ALL_OVER = StopExport(0.0)
-"""The last step: until it comes nobody is called back."""
+"""The last step: until it comes no client is called back."""
 
 SCENARIOS_OF_TIME: tuple[Plan, ...] = (
     Plan(
@@ -44,7 +44,7 @@ SCENARIOS_OF_TIME: tuple[Plan, ...] = (
         (
             (0.1, Leave("s", 4.0)),
             (0.11, Leave("short", 5.0)),
-            (0.12, Leave("heir", 3.0, says_so=False)),
+            (0.12, Leave("heir", 3.0, sends_disconnect=False)),
             (0.2, Publish("p", qos=2, expiry_seconds=60)),
             (0.21, Publish("p", "t/2", qos=1, retain=True, expiry_seconds=3_600)),
             (0.5, StepClock(YEARS_SECONDS)),

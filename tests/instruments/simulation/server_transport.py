@@ -1,7 +1,7 @@
 """The broker's end of a link: a transport as asyncio gives it to a protocol.
 
 What was written and has not reached the client stays in its buffer; above a limit the protocol is
-told, as with a socket whose peer reads too slowly.
+reported, as with a socket whose peer reads too slowly.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ class ServerTransport(asyncio.Transport):
             self.spy(self._link, data)
         pipe = self._link.to_client
         if not pipe.open:
-            # Nobody reads at the other end: the bytes stay in the socket's buffer.
+            # The other end does not read: the bytes stay in the socket's buffer.
             pipe.pending_bytes += len(data)
         pipe.send(data)
         if not self._paused and pipe.pending_bytes > self._high:

@@ -92,7 +92,7 @@ class SessionLog:
             if event["retain"]:
                 self._retained.add(message)
         key = self.keys.get(message, b"")
-        self._require(bool(key), event, "its contents were never told")
+        self._require(bool(key), event, "its contents were never reported")
         session = _number(event, "session")
         slot = (session, event["packet_id"]) if "packet_id" in event else None
         if name == "message_held":
@@ -122,7 +122,7 @@ class SessionLog:
         client = self.owners[session]
         if name == "delivery_started":
             self._require(packet_id not in flight, event, "the identifier is in use")
-            self._require(bool(key), event, "its contents were never told")
+            self._require(bool(key), event, "its contents were never reported")
             flight[packet_id] = (message, False)
             self._count_receiver(session, message)
             self._qos[session, packet_id] = _number(event, "qos")

@@ -61,7 +61,7 @@ class Sightings:
             and message.topic == packet.topic
             and message.first_sent is not None,
             "nothing is invented",
-            f"{self.name} received {packet!r}, which nobody published",
+            f"{self.name} received {packet!r}, which no client published",
         )
         assert message is not None
         require(
@@ -110,7 +110,7 @@ class Sightings:
         handed_over_max = self._ended_count() if groups else 0
         require(
             originals <= routed_max * sources + handed_over_max,
-            "a repeat says so",
+            "a repeat is marked so",
             f"{self.name} received {message.key!r} without DUP {originals} times; its publisher "
             f"sent it {routed_max} times, {sources} of its subscriptions may have brought it",
         )

@@ -78,8 +78,10 @@ def _take_by_client(world: "World", client: Client, step: ClientStep) -> None:
     elif isinstance(step, Unsubscribe):
         client.unsubscribe(step.topic_filter)
     elif isinstance(step, Leave):
-        world.count("departures with DISCONNECT" if step.says_so else "departures without")
-        connecting.leave(step.seconds, says_so=step.says_so, ends_session=step.ends_session)
+        world.count("departures with DISCONNECT" if step.sends_disconnect else "departures without")
+        connecting.leave(
+            step.seconds, sends_disconnect=step.sends_disconnect, ends_session=step.ends_session
+        )
     elif isinstance(step, TakeOver):
         if connecting.attempt is not None:
             _count_takeover(world, client, step)

@@ -131,7 +131,7 @@ class Subscriptions:
     def sure_qos(self, topic: str, first: int, last: int) -> int:
         """Return the QoS this session was surely granted for a topic all the time, -1: none.
 
-        Shared subscriptions do not count: they entitle nobody alone.
+        Shared subscriptions do not count: they entitle no client alone.
         """
         return max(
             (

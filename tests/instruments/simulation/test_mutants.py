@@ -43,7 +43,7 @@ def test_a_broker_with_a_mistake_is_caught(mutant: Mutant) -> None:
     assert caught, f"{mutant.scenario or f'{SEEDS_MAX} seeds'} did not notice"
 
 
-def test_a_failing_run_is_made_small_and_told() -> None:
+def test_a_failing_run_is_made_small_and_reported() -> None:
     mutant = next(each for each in MUTANTS if each.name == "deliver a repeat")
     with mutant.living():
         failing = next(
@@ -52,9 +52,9 @@ def test_a_failing_run_is_made_small_and_told() -> None:
             if outcome.violation is not None and outcome.violation.rule == "QoS 2 exactly once"
         )
         smallest = shrink(failing, runs_max=200)
-        told = run(smallest.plan, tells=True)
+        reported = run(smallest.plan, logs=True)
     assert len(smallest.plan.steps) <= len(failing.plan.steps) // 3
-    report = report_of(told, "make simulate")
+    report = report_of(reported, "make simulate")
     assert report.startswith("BROKEN: QoS 2 exactly once")
     assert "PUBLISH QoS 2" in report
 

@@ -67,7 +67,7 @@ def fail(outcome: Outcome) -> None:
     """Tell the smallest story."""
     again = how_to_repeat(outcome.plan)
     smallest = shrink(outcome)
-    pytest.fail(report_of(run(smallest.plan, tells=True), again), pytrace=False)
+    pytest.fail(report_of(run(smallest.plan, logs=True), again), pytrace=False)
 
 
 @pytest.mark.timeout(300)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def simulate(path: str, hash_seed: str, *arguments: str) -> list[str]:
-    """Return what the command says, without its first line: which build that was."""
+    """Return what the command states, without its first line: which build that was."""
     command = [sys.executable, "-P", "-m", "tests.instruments.simulation", *arguments]
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": hash_seed}
     outcome = subprocess.run(
@@ -26,7 +26,7 @@ def simulate(path: str, hash_seed: str, *arguments: str) -> list[str]:
 
 def test_the_same_plan_is_the_same_run() -> None:
     plan = plan_of(12)
-    first, second = run(plan, tells=True), run(plan, tells=True)
+    first, second = run(plan, logs=True), run(plan, logs=True)
     assert first.story == second.story
     assert len(first.story) > 50
 

@@ -1,4 +1,4 @@
-"""How a run fails: a rule was broken, and a sentence says where."""
+"""How a run fails: a rule was broken, and a sentence states where."""
 
 
 class Violation(AssertionError):

@@ -37,7 +37,7 @@ class Timeline:
         self._count = 0
 
     def at(self, when: float, callback: Callback, *arguments: Any) -> None:
-        """Call back at `when`, at once if that is over."""
+        """Call back at `when`, immediately if that is over."""
         self._count += 1
         heappush(self._heap, (max(when, self.now), self._count, callback, arguments))
 

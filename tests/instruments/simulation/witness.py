@@ -1,4 +1,4 @@
-"""What the disk says: every committed blob, read at its commit.
+"""What the disk holds: every committed blob, read at its commit.
 
 The broker may say only what a committed event entitles it to: checked at each write, against the
 events that are committed at that moment. The same events, read later through the uploader's reader,

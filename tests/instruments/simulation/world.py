@@ -28,7 +28,7 @@ from tests.instruments.simulation.network import CALM, Link
 from tests.instruments.simulation.plan import ClientPlan, CutPower, Plan
 from tests.instruments.simulation.recovered_state import require_same_state
 from tests.instruments.simulation.session_log import SessionLog
-from tests.instruments.simulation.story import told
+from tests.instruments.simulation.story import reported
 from tests.instruments.simulation.violation import Violation, require
 from tests.instruments.simulation.virtual_loop import Timeline
 from tests.instruments.simulation.witness import Witness
@@ -45,14 +45,14 @@ MOMENTS_MAX = 200_000
 class World:
     """Everything around the broker."""
 
-    def __init__(self, plan: Plan, folder: Path, broker_class: type[Broker], tells: bool) -> None:
+    def __init__(self, plan: Plan, folder: Path, broker_class: type[Broker], logs: bool) -> None:
         manners = plan.manners
         self.plan = plan
         self.seed = plan.seed
         self.timeline = Timeline()
         self.ledger = Ledger()
         self.counts: Counter[str] = Counter()
-        self.story: list[str] | None = [] if tells else None
+        self.story: list[str] | None = [] if logs else None
         self.max_inflight = manners.max_inflight
         self.queues_refuse = manners.when_full is WhenFull.REFUSE
         self.queues_overflow = (
@@ -109,9 +109,9 @@ class World:
         self.timeline.at(when, callback, *arguments)
 
     def tell(self, who: str, what: str, thing: object = "") -> None:
-        """Write a line of the story, if it is told."""
+        """Write a line of the story, if it is kept."""
         if self.story is not None:
-            text = told(thing)
+            text = reported(thing)
             self.story.append(
                 f"{self.moment:6} {self.now - START_SECONDS:9.3f}  {who:9} {what}{text}"
             )
@@ -121,7 +121,7 @@ class World:
         self.counts[what] += 1
 
     def connect(self, client: Client) -> Link | None:
-        """Make a connection; None: nobody listens."""
+        """Make a connection; None: no listener is there."""
         number = len(self._links) + 1
         attempts = len(client.connecting.attempts) + 1
         link = Link(
@@ -164,7 +164,7 @@ class World:
             )
 
     def _export(self) -> None:
-        """The uploader reads the journal, and says how far it has come."""
+        """The uploader reads the journal, and states how far it has come."""
         if self.timeline.now >= self.export_stopped_until:
             self.export_now()
         self.timeline.after(EXPORT_SECONDS, self._export)

@@ -1,4 +1,4 @@
-"""A process that is killed has lost nothing of what its turns were told that no client waits for.
+"""A process that is killed has lost nothing of what its turns received without a client waiting.
 
 What the broker's state was when its last turn ended is compared with what the next life finds:
 QoS 0 messages that were retained, and deliveries whose PUBACK or PUBCOMP had come. A power cut may
@@ -10,7 +10,7 @@ from gateway.server.event_loop.event_loop import EventLoop
 from tests.instruments.simulation.disk import SimulatedStore
 from tests.instruments.simulation.violation import require
 
-RULE = "a killed process loses nothing that was told it"
+RULE = "a killed process loses nothing that was passed to it"
 
 
 class Picture:
@@ -50,7 +50,7 @@ class Written:
         Raises:
             Violation: something of it is gone.
         """
-        # Also while it is tried again, and says nothing of waiting.
+        # Also while it is tried again, and reports nothing of waiting.
         if self.last is None or self._store.lacks_room:
             return  # with a full disk what was written ahead of its batch found no room either
         alive = self._event_loop.broker.state

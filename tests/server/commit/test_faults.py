@@ -11,7 +11,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_one_line_that_says_that_nothing_was_acknowledged(fault: StoreFailed) -> None:
+def test_a_fault_is_one_line_that_states_that_nothing_was_acknowledged(fault: StoreFailed) -> None:
     assert "\n" not in str(fault)
     assert "has been acknowledged" in str(fault)
     assert "again" in str(fault), "what to do"

@@ -45,7 +45,7 @@ async def test_what_was_exported_once_stays_exported(tmp_path: Path) -> None:
     await on_disk.close()
 
 
-async def test_a_journal_beyond_its_length_loses_its_oldest_part_and_the_session_log_says_so(
+async def test_a_journal_beyond_its_length_loses_its_oldest_part_and_the_session_log_reports_it(
     tmp_path: Path,
 ) -> None:
     on_disk = await filled(tmp_path)

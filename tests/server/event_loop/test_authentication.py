@@ -93,7 +93,7 @@ async def test_a_method_that_is_not_known_is_refused(broker: Broker, method: str
     assert broker.errors == {"bad_authentication_method": 1}
 
 
-async def test_a_malformed_message_is_refused_and_the_log_says_what_was_wrong(
+async def test_a_malformed_message_is_refused_and_the_log_states_what_was_wrong(
     broker: Broker,
 ) -> None:
     async with await broker.open() as client:
@@ -247,7 +247,7 @@ async def test_a_damaged_password_file_leaves_the_users_as_they_were(
         await client.log_in(alice())
 
 
-async def test_a_reload_says_whether_there_are_other_users(broker: Broker) -> None:
+async def test_a_reload_shows_whether_there_are_other_users(broker: Broker) -> None:
     assert broker.running.reloading.reload()["changed"] == []
     set_password(broker.passwords, "alice", b"new", scram_iterations=ITERATIONS)
     assert broker.running.reloading.reload()["changed"] == ["access.password_file"]

@@ -74,7 +74,7 @@ async def test_an_answer_without_a_question_is_out_of_turn(broker: Broker) -> No
         assert await client.ending() == 0x82
 
 
-async def test_beginning_anew_in_the_middle_of_reauthentication_is_out_of_turn(
+async def test_beginning_again_in_the_middle_of_reauthentication_is_out_of_turn(
     broker: Broker,
 ) -> None:
     async with await broker.open() as client:

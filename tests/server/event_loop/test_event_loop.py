@@ -15,7 +15,7 @@ READ_BYTES_MAX = 256 * 1024
 KIB = 1024
 
 
-async def test_a_crowd_that_publishes_at_once_does_not_pile_up_before_a_slow_reader(
+async def test_a_crowd_that_publishes_together_does_not_pile_up_before_a_slow_reader(
     start: Start,
 ) -> None:
     broker = await start({}, max_write_buffer="64KiB")

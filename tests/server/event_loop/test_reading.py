@@ -55,7 +55,7 @@ async def test_a_disconnect_that_came_before_the_connection_broke_is_believed(
     assert await watch.packet() == b"\xd0\x00", "and no will"
 
 
-async def test_beyond_its_bytes_what_is_unread_is_handled_at_once(
+async def test_beyond_its_bytes_what_is_unread_is_handled_immediately(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gateway.server.event_loop.reading.UNREAD_BYTES_MAX", 100_000)

@@ -20,7 +20,7 @@ class Machine:
         self.wall_ms = NOW_MS
         self.monotonic_ms = 5_000
         self.answers = [ClockQuality.UNSYNCHRONISED]
-        """What the kernel says, one after the other; the last goes on."""
+        """What the kernel reports, one after the other; the last goes on."""
 
     def pass_time(self, milliseconds: int) -> None:
         self.wall_ms += milliseconds
@@ -44,7 +44,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     return made
 
 
-def test_what_the_kernel_says_is_one_of_the_qualities() -> None:
+def test_what_the_kernel_reports_is_one_of_the_qualities() -> None:
     assert clock.quality() in ClockQuality
 
 

@@ -106,7 +106,7 @@ def test_a_request_that_would_take_long_to_read_is_refused_unread(
     assert answer.response.startswith(b"HTTP/1.1 " + status)
 
 
-def test_a_body_behind_the_request_is_no_trouble() -> None:
+def test_a_body_behind_the_request_is_no_fault() -> None:
     answer = Handshake(()).receive(REQUEST % b"Content-Length: 5\r\n" + b"hello")
     assert answer is not None
     assert answer.response.startswith(b"HTTP/1.1 ")

@@ -107,7 +107,7 @@ async def test_a_listeners_own_limit_refuses_at_connect_and_gives_a_freed_place(
     assert await (late.log_in if protocol == "mqtt" else late.connect_in_frames)("d") == 0
 
 
-async def test_a_client_of_mqtt_5_is_told_0x88(start: Start) -> None:
+async def test_a_client_of_mqtt_5_receives_0x88(start: Start) -> None:
     broker = await start({"max_connections": 1}, PLAIN)
     assert await (await broker.open()).log_in("a") == 0
     refused = await broker.open()

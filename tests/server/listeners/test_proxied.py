@@ -44,7 +44,7 @@ async def test_a_line_of_version_1_names_the_address_as_well(start: Start) -> No
     ("believed", "name", "code", "user"),
     [(True, b"cellar", 0, "cellar"), (False, b"cellar", 0, None), (True, b"a\nb", None, None)],
 )
-async def test_a_proxy_is_believed_whom_a_certificate_named_where_the_listener_says_so(
+async def test_a_proxy_is_believed_whom_a_certificate_named_where_the_listener_allows_it(
     start: Start, believed: bool, name: bytes, code: int | None, user: str | None
 ) -> None:
     broker = await start({**PROXY, "proxy_protocol_certificates": believed}, PLAIN)

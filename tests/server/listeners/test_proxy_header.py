@@ -1,4 +1,4 @@
-"""The PROXY header as bytes: what it says, what it is refused for, and how long it may be."""
+"""The PROXY header as bytes: what it states, what it is refused for, and how long it may be."""
 
 import struct
 
@@ -82,7 +82,7 @@ def test_a_verified_certificate_s_common_name_is_the_user(fields: bytes, user: s
 
 @pytest.mark.parametrize(("data", "address"), ACCEPTED)
 @pytest.mark.parametrize("rest", [b"", b"\x10\x0c"])
-def test_a_header_tells_the_clients_address_and_its_own_length(
+def test_a_header_contains_the_clients_address_and_its_own_length(
     data: bytes, address: str | None, rest: bytes
 ) -> None:
     read = header_of(data + rest)

@@ -326,7 +326,7 @@ async def test_no_frames_at_all_make_the_broker_stumble(start: Start) -> None:
     assert await (await broker.open(1)).log_in("still here") == 0
 
 
-async def test_somebody_elses_client_delivers_qos_2_over_websocket(start: Start) -> None:
+async def test_an_independent_client_delivers_qos_2_over_websocket(start: Start) -> None:
     broker = await start(WEBSOCKET, PLAIN)
     shown = broker.listeners[0]
     async with aiomqtt.Client(

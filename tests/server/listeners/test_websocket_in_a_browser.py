@@ -9,7 +9,7 @@ import pytest
 from tests.api.chromium import Tab, open_tab
 from tests.server.conftest import Start
 
-# Connects, sends CONNECT, answers CONNACK with what `%s` says, and tells what it saw.
+# Connects, sends CONNECT, answers CONNACK with what `%s` states, and reports what it saw.
 SCRIPT = """new Promise(done => {
   const seen = [];
   const socket = new WebSocket("ws://127.0.0.1:%d/mqtt", ["mqtt"]);

@@ -7,7 +7,7 @@ import pytest
 from gateway.server.status.load_average import LoadAverages
 
 
-def test_a_steady_rate_is_approached_as_fast_as_the_window_says() -> None:
+def test_a_steady_rate_is_approached_as_fast_as_the_window_states() -> None:
     averages = LoadAverages({"messages": 0}, 0.0)
     averages.update({"messages": 100}, 10.0)
     expected = {

@@ -29,7 +29,7 @@ async def test_a_broker_that_is_well_warns_of_nothing(start: Start) -> None:
         ("damaged", "The data on disk were damaged at the last start: a page"),
     ],
 )
-async def test_each_fault_has_a_warning_that_says_what_to_look_at(
+async def test_each_fault_has_a_warning_that_states_what_to_look_at(
     start: Start, fault: str, warning: str
 ) -> None:
     broker = await start({})

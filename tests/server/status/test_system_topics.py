@@ -50,7 +50,7 @@ async def publishes(client: PacketClient, count: int) -> dict[str, str]:
     return found
 
 
-async def test_a_new_subscriber_gets_every_value_at_once(start: Start) -> None:
+async def test_a_new_subscriber_gets_every_value_immediately(start: Start) -> None:
     broker = await start(PLAIN, sys_interval="1d")
     async with await client_of(broker, "other") as other, await client_of(broker, "c") as client:
         other.send(Publish("t", b"12345", 0, True, False, 0), Pingreq())

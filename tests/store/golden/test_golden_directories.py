@@ -129,9 +129,9 @@ async def test_todays_broker_finds_and_delivers_all_that_an_earlier_format_holds
     for name, owed in expected["owed"].items():
         assert await golden.delivered(name) == owed, name
     assert await _retained(programs, len(expected["retained"])) == expected["retained"]
-    told = (await programs.ask("status"))["journal"]["last_sequence"]
+    reported = (await programs.ask("status"))["journal"]["last_sequence"]
     assert programs.stop("broker") == 0
-    programs.wait_for(lambda: golden.uploaded_to() > told, "the end of the log is uploaded")
+    programs.wait_for(lambda: golden.uploaded_to() > reported, "the end of the log is uploaded")
     assert programs.stop("upload") == 0
     verdict = golden.audit()
     assert (verdict["verdict"], verdict["exceptions"]) == ("ok", [])
@@ -152,7 +152,7 @@ async def _retained(programs: Programs, count: int) -> dict[str, str]:
     return {message.topic: message.payload.decode() for message in taken}
 
 
-def test_an_audit_of_a_golden_directory_finds_no_violation_or_says_what_to_do_first(
+def test_an_audit_of_a_golden_directory_finds_no_violation_or_states_what_to_do_first(
     golden: Golden,
 ) -> None:
     verdict = golden.audit()

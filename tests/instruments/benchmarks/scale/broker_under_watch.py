@@ -39,7 +39,7 @@ class Ticker:
         self.busy_seconds = 0.0
 
     async def run(self) -> None:
-        """Tick for ever."""
+        """Tick without end."""
         while True:
             at, busy = time.monotonic(), time.thread_time()
             await asyncio.sleep(TICK_SECONDS)

@@ -1,7 +1,7 @@
 """A disk that fills up, turns read-only or fails while the broker works on it.
 
-A full disk ends no broker. Another one may, but the broker says why; it never acknowledges what it
-could not keep, and once the disk is well again everything that it acknowledged is there.
+A full disk ends no broker. Another one may, but the broker states why; it never acknowledges what
+it could not keep, and once the disk is well again everything that it acknowledged is there.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ WELL: dict[str, object] = {"free_bytes": None, "read_only": False, "fsync_fails"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("trouble", [READ_ONLY, FAILING], ids=["read-only", "EIO"])
-async def test_trouble_under_the_broker_ends_it_loudly_and_costs_nothing_acknowledged(
-    disk: MountedDisk, stage: Stage, trouble: dict[str, object]
+@pytest.mark.parametrize("fault", [READ_ONLY, FAILING], ids=["read-only", "EIO"])
+async def test_faults_under_the_broker_end_it_loudly_and_cost_nothing_acknowledged(
+    disk: MountedDisk, stage: Stage, fault: dict[str, object]
 ) -> None:
-    disk.set(**trouble)
+    disk.set(**fault)
     acknowledged = await publish_while_it_lasts(stage)
     assert await exit_code_of(stage.broker) != 0
     assert "critical: cannot write the journal" in stage.broker.standard_error()

@@ -1,6 +1,6 @@
-"""A disk that fails for a while under the bridge: what boards were told stays, also behind a cut.
+"""A disk that fails for a while under the bridge: what it acknowledged to boards survives a cut.
 
-The broker is away meanwhile, so that everything that boards were told is in the outbox.
+The broker is away meanwhile, so that everything that was acknowledged to boards is in the outbox.
 """
 
 import asyncio

@@ -1,0 +1,205 @@
+"""Publishes the descriptions of devices for Home Assistant, and removes those that are gone.
+
+A connection of its own beside the one of the readings: it subscribes to Home Assistant's status, in
+a clean session, so that no broker keeps that for a bridge that is away. Descriptions go out at
+QoS 1, retained; they are sent again on each connection and when Home Assistant starts.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from gmqtt.mqtt.constants import MQTTv311  # type: ignore[import-untyped]
+from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
+from gmqtt.storage import PersistentStorage  # type: ignore[import-untyped]
+
+from firmware_bridge.mqtt.discovery import ONLINE
+from firmware_bridge.mqtt.discovery_file import TOPICS_MAX, contents_of, load, write
+from firmware_bridge.mqtt.settings import BrokerSettings
+from firmware_bridge.readings.seen import Seen
+from gateway.connecting.backoff import Backoff
+from gateway.connecting.client import SessionClient, close, connect, sentence_of, target_of
+from gateway.wire.encoder import encode
+from gateway.wire.packets import Publish, Subscribe, Subscription
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 1.0
+"""Between two looks at whether a device has new values."""
+UNACKNOWLEDGED_MAX: Final = 16
+"""Descriptions under way at a time: what brokers take of a client without a limit of its own."""
+_VERSION: Final = 4
+_SUBSCRIBE_ID: Final = 65535
+_REMOVAL: Final = b""
+
+
+class Announcer:
+    """`run` returns when nothing is to be described and all that was is removed."""
+
+    def __init__(
+        self,
+        settings: BrokerSettings,
+        path: Path,
+        configs: Callable[[Seen], Mapping[str, bytes]],
+        *,
+        ports: frozenset[str],
+        status_topic: str | None,
+    ) -> None:
+        """Read what is remembered.
+
+        Args:
+            settings: of the broker.
+            path: of the file that remembers what was published.
+            configs: returns the descriptions of what was seen, by topic.
+            ports: the names of the ports; devices of others are removed.
+            status_topic: Home Assistant's; None: nothing is described any more.
+        """
+        self._settings = settings
+        self._path = path
+        self._configs = configs
+        self._status_topic = status_topic
+        self._remembered = load(path)
+        devices = self._remembered.devices
+        self.seen = Seen({name: each for name, each in devices.items() if each.port in ports})
+        self._wake = asyncio.Event()
+        self._saved = (set(self._remembered.topics), self.seen.changes)
+        self._described: tuple[int, Mapping[str, bytes]] = (-1, {})
+        self._acknowledged: dict[str, bytes] = {}
+        self._under_way: dict[int, tuple[str, bytes]] = {}
+        self._latest_id = 0
+        self._fault: str | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing to describe and nothing to remove."""
+        return self._status_topic is None and not self._remembered.topics
+
+    async def run(self) -> None:
+        """Connect, again and again."""
+        backoff = Backoff()
+        while not self.is_done:
+            fault = await self._connect_once(backoff)
+            if fault is not None:
+                self._log(fault)
+                await backoff.wait()
+        await asyncio.to_thread(self._path.unlink, missing_ok=True)
+
+    async def _connect_once(self, backoff: Backoff) -> str | None:
+        """Run one connection; return what went wrong, if anything."""
+        client = SessionClient(
+            f"{self._settings.client_id}-discovery",
+            clean_session=True,
+            persistent_storage=_Acknowledgements(self._receive_puback),
+        )
+        lost = asyncio.Event()
+
+        def on_disconnect(*_: Any) -> None:
+            lost.set()
+            self._wake.set()
+
+        client.on_disconnect = on_disconnect
+        client.on_message = self._receive
+        if self._settings.username is not None:
+            client.set_auth_credentials(self._settings.username, self._settings.password)
+        self._acknowledged, self._under_way = {}, {}
+        try:
+            to = self._settings
+            await connect(client, lost, **target_of(to.host, to.port, to.tls, MQTTv311))
+            backoff.reset()
+            self._fault = None
+            if self._status_topic is not None:
+                subscription = Subscription(self._status_topic, 0, False, False, 0)
+                client.send_packet(encode(Subscribe(_SUBSCRIBE_ID, [subscription]), _VERSION))
+            await self._use(client, lost)
+        except (OSError, MQTTConnectError, TimeoutError) as error:
+            return sentence_of(error, mend="[bridge] username and password_file")
+        finally:
+            await close(client)
+        return None if self.is_done else "the connection was lost"
+
+    async def _use(self, client: SessionClient, lost: asyncio.Event) -> None:
+        while not lost.is_set() and not self.is_done:
+            self._wake.clear()
+            wanted = self._wanted()
+            if await self._is_saved():
+                self._send(client, wanted)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._wake.wait()
+
+    def _wanted(self) -> dict[str, bytes]:
+        """Return what is to be at each topic; each of them is remembered from now on."""
+        wanted = dict.fromkeys(self._remembered.topics, _REMOVAL)
+        if self._status_topic is not None:
+            for topic, config in self._current_configs().items():
+                if topic in wanted or len(wanted) < TOPICS_MAX:
+                    wanted[topic] = config
+        self._remembered.topics |= wanted.keys()
+        self._remembered.devices = self.seen.devices
+        return wanted
+
+    def _current_configs(self) -> Mapping[str, bytes]:
+        changes, configs = self._described
+        if changes != self.seen.changes:
+            changes, configs = self._described = (self.seen.changes, self._configs(self.seen))
+        return configs
+
+    async def _is_saved(self) -> bool:
+        """Write what is remembered where it has changed; return whether the disk has it."""
+        state = (set(self._remembered.topics), self.seen.changes)
+        if state == self._saved:
+            return True
+        contents = contents_of(self._remembered)
+        try:
+            await asyncio.to_thread(write, self._path, contents)
+        except OSError as error:
+            self._log(f"{self._path} is not written: {error}")
+            return False
+        self._saved = state
+        return True
+
+    def _send(self, client: SessionClient, wanted: Mapping[str, bytes]) -> None:
+        sent = {**self._acknowledged, **dict(self._under_way.values())}
+        for topic, config in sorted(wanted.items()):
+            if len(self._under_way) >= UNACKNOWLEDGED_MAX:
+                return
+            if sent.get(topic) != config:
+                self._latest_id = self._latest_id % (_SUBSCRIBE_ID - 1) + 1
+                self._under_way[self._latest_id] = (topic, config)
+                packet = Publish(topic, config, 1, True, False, self._latest_id, None)
+                client.send_packet(encode(packet, _VERSION))
+
+    def _receive_puback(self, packet_id: int) -> None:
+        topic, config = self._under_way.pop(packet_id, ("", _REMOVAL))
+        if config == _REMOVAL:
+            self._remembered.topics.discard(topic)
+            self._acknowledged.pop(topic, None)
+        else:
+            self._acknowledged[topic] = config
+        self._wake.set()
+
+    def _receive(self, _: Any, topic: str, payload: bytes, qos: int, properties: Any) -> int:
+        # What is under way reaches it anyway: it has subscribed before it publishes its status.
+        if topic == self._status_topic and payload == ONLINE:
+            self._acknowledged.clear()
+        return 0
+
+    def _log(self, fault: str) -> None:
+        if fault != self._fault:
+            logger.warning("devices are not described for Home Assistant: %s", fault)
+            self._fault = fault
+
+
+class _Acknowledgements(PersistentStorage):  # type: ignore[misc]
+    """gmqtt's storage, which learns of each PUBACK; to gmqtt there is never anything to repeat."""
+
+    def __init__(self, acknowledged: Callable[[int], None]) -> None:
+        super().__init__()
+        self._acknowledged = acknowledged
+
+    def remove_message_by_mid(self, mid: int) -> None:
+        """Pass a PUBACK on."""
+        self._acknowledged(mid)

@@ -1,0 +1,144 @@
+"""Devices as Home Assistant's MQTT discovery has them: one retained JSON object a device.
+
+Pure. Keys are Home Assistant's abbreviations (`avty_t` and so on), because a meter has many values.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from firmware_bridge.mqtt.home_assistant_units import shown_of
+from firmware_bridge.readings.forms import topic_of
+from firmware_bridge.readings.seen import SeenDevice, SeenValue
+from gateway.keys.readings import Readings
+
+ORIGIN: Final = "Oncegate"
+STATUS: Final = "status"
+ONLINE: Final = b"online"
+_PLAIN = re.compile(r"[A-Za-z0-9_]+")
+_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
+_VALUE: Final = "{value}"
+_FIELD_OF: Final = {"number": "v", "truth": "vb", "text": "vs"}
+
+
+@dataclass(frozen=True)
+class DescribedPort:
+    """What the description of its devices needs of a port.
+
+    `is_meter`: its devices are utility meters. `watches_devices`: each has a state of its own.
+    """
+
+    name: str
+    readings: Readings
+    units: Mapping[str, str]
+    is_meter: bool = False
+    watches_devices: bool = False
+
+
+def topic_for(prefix: str, gateway: str, device: str) -> str:
+    """Return the topic of a device's description: one for each pair of gateway and device.
+
+    Home Assistant takes letters, digits, "_" and "-" there; names with others, or with the "-" that
+    separates the two, have a digest at their end.
+    """
+    object_id = f"{gateway}-{device}"
+    if not (_PLAIN.fullmatch(gateway) and _PLAIN.fullmatch(device)):
+        digest = hashlib.sha256(f"{gateway}/{device}".encode()).hexdigest()
+        object_id = f"{_NOT_ALLOWED.sub('_', object_id)}-{digest[:8]}"
+    return f"{prefix}/device/{object_id}/config"
+
+
+def config_of(
+    gateway: str,
+    name: str,
+    device: SeenDevice,
+    port: DescribedPort,
+    *,
+    availability_topic: str | None,
+    version: str,
+) -> bytes | None:
+    """Return the description of a device; None: nothing of it can be shown."""
+    components = {
+        value_name: component
+        for value_name, value in sorted(device.values.items())
+        if (component := _component_of(gateway, name, value_name, value, port)) is not None
+    }
+    if not components:
+        return None
+    config: dict[str, object] = {
+        "dev": {"ids": [f"{gateway}/{name}"], "name": name},
+        "o": {"name": ORIGIN, "sw": version},
+        "cmps": components,
+    }
+    if availability_topic is not None:
+        topics = [availability_topic, f"{availability_topic}/{port.name}"]
+        if port.watches_devices:
+            topics.append(f"{availability_topic}/{port.name}/{name}")
+        config |= {"avty": [{"t": topic} for topic in topics], "avty_mode": "all"}
+    return json.dumps(config, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _component_of(
+    gateway: str, device: str, name: str, value: SeenValue, port: DescribedPort
+) -> dict[str, object] | None:
+    template = _template_of(device, name, value, port.readings)
+    if template is None:
+        return None
+    quantity = value.quantity if port.readings.payload == "senml" else name
+    known = {**port.readings.tags, "device": device, "port": port.name, "quantity": quantity}
+    component: dict[str, object] = {
+        "p": "sensor",
+        "name": name,
+        "uniq_id": f"{gateway}/{device}/{name}",
+        "stat_t": topic_of(port.readings.topic, known),
+        "val_tpl": template,
+    }
+    if value.kind == "truth":
+        component |= {"p": "binary_sensor", "pl_on": "true", "pl_off": "false"}
+    if value.kind == "number":
+        rule = port.readings.rules.get(name)
+        unit = port.units.get(name) or (rule.unit if rule is not None else None) or value.unit
+        shown = shown_of(unit, is_meter=port.is_meter)
+        keys = {
+            "dev_cla": shown.device_class,
+            "unit_of_meas": shown.unit,
+            "stat_cla": shown.state_class,
+        }
+        component |= {key: each for key, each in keys.items() if each is not None}
+    return component
+
+
+def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -> str | None:
+    """Return the template that takes the value out of a payload; None: it is not in it."""
+    if readings.payload == "senml":
+        # A board's pack has several records of a value where it has waited: the last is the latest.
+        found = (
+            f"value_json | selectattr('n', 'eq', '{device}/{name}') "
+            f"| map(attribute='{_FIELD_OF[value.kind]}', default='') | list | last"
+        )
+    elif readings.payload == "value":
+        found = "value"
+    else:
+        path = next(_paths_to_value(readings.template), None)
+        if path is None:
+            return None
+        found = f"value_json{path}"
+    if value.kind == "truth":
+        found = f"{found} | string | lower"
+    return f"{{{{ {found} }}}}"
+
+
+def _paths_to_value(part: object) -> Iterator[str]:
+    """Yield the subscripts in a template for each place at which the value stands alone."""
+    if part == _VALUE:
+        yield ""
+    elif isinstance(part, Mapping):
+        for key, each in part.items():
+            shown = json.dumps(key, ensure_ascii=False)
+            yield from (f"[{shown}]{path}" for path in _paths_to_value(each))
+    elif isinstance(part, list):
+        for index, each in enumerate(part):
+            yield from (f"[{index}]{path}" for path in _paths_to_value(each))

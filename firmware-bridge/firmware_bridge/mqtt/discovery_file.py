@@ -1,0 +1,113 @@
+"""`bridge.discovery.json`: which descriptions the broker retains of this bridge, and of what.
+
+It is written before a description is published and after the broker has acknowledged a removal, so
+that what the broker retains can be removed when a port, the prefix or the gateway's name is gone.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from firmware_bridge.readings.names import is_name
+from firmware_bridge.readings.seen import (
+    DEVICES_DESCRIBED_MAX,
+    KINDS,
+    QUANTITIES_DESCRIBED_MAX,
+    SeenDevice,
+    SeenValue,
+)
+from gateway.files.durable import replace_durably
+
+logger = logging.getLogger(__name__)
+
+FILE_NAME: Final = "bridge.discovery.json"
+TOPICS_MAX: Final = 1024
+"""Topics that the broker may still retain: those in use, and those that are to be removed."""
+_VERSION: Final = 1
+# The limits above, with the longest names, stay below this.
+_BYTES_MAX: Final = 16 * 1024 * 1024
+_TOPIC_CHARACTERS_MAX: Final = 512
+
+
+@dataclass
+class Remembered:
+    """The topics with descriptions, and the devices that were described."""
+
+    topics: set[str] = field(default_factory=set)
+    devices: dict[str, SeenDevice] = field(default_factory=dict)
+
+
+def load(path: Path) -> Remembered:
+    """Return what is remembered; nothing, with a line in the log, where the file is damaged."""
+    try:
+        with path.open("rb") as file:
+            found = json.loads(file.read(_BYTES_MAX))
+        return _remembered_of(found)
+    except FileNotFoundError:
+        return Remembered()
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        logger.warning(
+            "%s cannot be used (%.120s): devices come back to Home Assistant as they send; remove "
+            "those that are gone from the broker by hand",
+            path,
+            f"{type(error).__name__}: {error}",
+        )
+        return Remembered()
+
+
+def contents_of(remembered: Remembered) -> bytes:
+    """Return what the file is to have."""
+    body = {
+        "version": _VERSION,
+        "topics": sorted(remembered.topics),
+        "devices": {name: asdict(device) for name, device in remembered.devices.items()},
+    }
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+def write(path: Path, contents: bytes) -> None:
+    """Write the file, durably. Raises OSError."""
+    replace_durably(path, contents, partial=path.with_name(f"{path.name}.new"))
+
+
+def _remembered_of(found: Any) -> Remembered:
+    if found["version"] != _VERSION:
+        raise ValueError(f"version {found['version']!r:.20} is not {_VERSION}")
+    topics = {each for each in found["topics"] if _is_topic(each)}
+    if len(topics) != len(found["topics"]) or len(topics) > TOPICS_MAX:
+        raise ValueError("topics")
+    if len(found["devices"]) > DEVICES_DESCRIBED_MAX:
+        raise ValueError("too many devices")
+    devices = {
+        name: _device_of(device) for name, device in found["devices"].items() if is_name(name)
+    }
+    return Remembered(topics, devices)
+
+
+def _is_topic(text: object) -> bool:
+    """Return whether it is the topic of a description: nothing else may be removed."""
+    return (
+        isinstance(text, str)
+        and len(text) <= _TOPIC_CHARACTERS_MAX
+        and "/device/" in text
+        and text.endswith("/config")
+        and not any(each in text for each in "+#\0")
+    )
+
+
+def _device_of(found: Mapping[str, Any]) -> SeenDevice:
+    values = {name: SeenValue(**value) for name, value in found["values"].items()}
+    if len(values) > QUANTITIES_DESCRIBED_MAX:
+        raise ValueError("too many values")
+    for name, value in values.items():
+        names = [*name.split("/", 1), *value.quantity.split("/", 1)]
+        if value.kind not in KINDS or not all(is_name(each) for each in names):
+            raise ValueError(f"value {name!r:.80}")
+        if value.unit is not None and not isinstance(value.unit, str):
+            raise ValueError(f"unit of {name!r:.80}")
+    if not isinstance(found["port"], str):
+        raise ValueError("port")
+    return SeenDevice(found["port"], values)

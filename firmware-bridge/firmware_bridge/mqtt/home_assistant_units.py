@@ -1,0 +1,90 @@
+"""What Home Assistant makes of a value with a SenML unit: device class, unit and state class.
+
+Only what is unambiguous has a class: `m3` may be gas or water, `ppm` one gas of many, `%` anything.
+Such a value has its unit and no class. Names and allowed pairs are those of Home Assistant
+(docs/home-assistant.md names the version that a test compares them with).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.keys.units import UNITS, unit_meant_by
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How Home Assistant shows numbers of a unit; None: it is given no such key."""
+
+    unit: str | None
+    device_class: str | None = None
+    state_class: str | None = "measurement"
+
+
+_SHOWN: Final = {
+    "Cel": Shown("°C", "temperature"),
+    "K": Shown("K", "temperature"),
+    "%RH": Shown("%", "humidity"),
+    "%EL": Shown("%", "battery"),
+    "W": Shown("W", "power"),
+    "kW": Shown("kW", "power"),
+    "VA": Shown("VA", "apparent_power"),
+    "var": Shown("var", "reactive_power"),
+    "V": Shown("V", "voltage"),
+    "mV": Shown("mV", "voltage"),
+    "A": Shown("A", "current"),
+    "mA": Shown("mA", "current"),
+    "Hz": Shown("Hz", "frequency"),
+    "MHz": Shown("MHz", "frequency"),
+    "Pa": Shown("Pa", "pressure"),
+    "hPa": Shown("hPa", "pressure"),
+    "lx": Shown("lx", "illuminance"),
+    "W/m2": Shown("W/m²", "irradiance"),
+    "m/s": Shown("m/s", "speed"),
+    "km/h": Shown("km/h", "speed"),
+    "m": Shown("m", "distance"),
+    "km": Shown("km", "distance"),
+    "cm": Shown("cm", "distance"),
+    "mm": Shown("mm", "distance"),
+    "kg": Shown("kg", "weight"),
+    "g": Shown("g", "weight"),
+    "s": Shown("s", "duration"),
+    "ms": Shown("ms", "duration"),
+    "min": Shown("min", "duration"),
+    "h": Shown("h", "duration"),
+    "dBm": Shown("dBm", "signal_strength"),
+    "pH": Shown(None, "ph"),
+    # An amount that is no meter's may go up and down: without a state class there are no sums.
+    "J": Shown("J", "energy", None),
+    "Wh": Shown("Wh", "energy", None),
+    "kWh": Shown("kWh", "energy", None),
+    "m3": Shown("m³", None),
+    "l": Shown("L", None),
+    "m2": Shown("m²", None),
+    "m3/s": Shown("m³/s", None),
+    "l/s": Shown("L/s", None),
+    "ug/m3": Shown("µg/m³", None),
+    "m/s2": Shown("m/s²", None),
+    "deg": Shown("°", None),
+    # A position has no mean.
+    "lat": Shown("°", None, None),
+    "lon": Shown("°", None, None),
+    "Ohm": Shown("Ω", None),
+    "/": Shown(None, None),
+    "count": Shown(None, None),
+}
+_METERED: Final = {
+    "Wh": Shown("Wh", "energy", "total_increasing"),
+    "kWh": Shown("kWh", "energy", "total_increasing"),
+    "m3": Shown("m³", "volume", "total_increasing"),
+}
+"""Registers of meters only grow."""
+
+
+def shown_of(unit: str | None, *, is_meter: bool) -> Shown:
+    """Return how numbers of a unit are shown; `is_meter`: their device is a utility meter."""
+    if unit is None:
+        return Shown(None)
+    known = unit if unit in UNITS else unit_meant_by(unit) or unit
+    if is_meter and known in _METERED:
+        return _METERED[known]
+    return _SHOWN.get(known, Shown(known))

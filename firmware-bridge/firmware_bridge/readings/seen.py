@@ -1,0 +1,105 @@
+"""Which quantities each device has sent, in which unit: what other programs are given of them.
+
+Bounded: a line on which new names come again and again is described as far as the limits go.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, get_args
+
+from firmware_bridge.readings.measurement import Quantities, Value
+
+logger = logging.getLogger(__name__)
+
+DEVICES_DESCRIBED_MAX: Final = 256
+"""Devices of the bridge; each costs the broker a retained message."""
+QUANTITIES_DESCRIBED_MAX: Final = 128
+"""Values of a device: its description stays far below a broker's usual packet limit."""
+
+Kind = Literal["number", "truth", "text"]
+KINDS: Final = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenValue:
+    """One value of a device: the quantity whose topic it has in SenML, its kind and its unit."""
+
+    quantity: str
+    kind: Kind
+    unit: str | None
+
+
+@dataclass(slots=True)
+class SeenDevice:
+    """A device of a port, with its values by their names."""
+
+    port: str
+    values: dict[str, SeenValue] = field(default_factory=dict)
+
+
+class Seen:
+    """What has come since the start, and before it what is given as remembered.
+
+    A value is noted as it first comes after the start. After that it changes only from a text to a
+    number and from no unit to one, so that a sensor that alternates causes no stream of changes.
+    """
+
+    def __init__(self, remembered: Mapping[str, SeenDevice]) -> None:
+        self.devices: dict[str, SeenDevice] = dict(remembered)
+        self._noted: set[tuple[str, str]] = set()
+        self._is_limit_logged = False
+        self.changes = 0
+        """Count of changes: of two equal ones nothing has changed in between."""
+
+    def note(self, port: str, device: str, quantities: Quantities) -> None:
+        """Note the values of a frame; bytes are shown by no program and are left out.
+
+        A device belongs to the port on which it first came.
+        """
+        known = self.devices.get(device)
+        if known is None:
+            if len(self.devices) >= DEVICES_DESCRIBED_MAX:
+                self._log_limit(f"device {device}", f"{DEVICES_DESCRIBED_MAX} devices")
+                return
+            known = self.devices[device] = SeenDevice(port)
+        if known.port != port:
+            return
+        for quantity, measurements in quantities.items():
+            for each in measurements:
+                kind = _kind_of(each.value)
+                if kind is not None:
+                    self._note_value(device, known, each.name, SeenValue(quantity, kind, each.unit))
+
+    def _note_value(self, device: str, known: SeenDevice, name: str, value: SeenValue) -> None:
+        before = known.values.get(name)
+        if before == value:
+            self._noted.add((device, name))
+            return
+        if before is None:
+            if len(known.values) >= QUANTITIES_DESCRIBED_MAX:
+                limit = f"{QUANTITIES_DESCRIBED_MAX} values of a device"
+                self._log_limit(f"{device}/{name}", limit)
+                return
+        elif (device, name) in self._noted:
+            is_better = before.kind == "text" and value.kind == "number"
+            kind = value.kind if is_better else before.kind
+            value = SeenValue(before.quantity, kind, before.unit or value.unit)
+            if value == before:
+                return
+        self._noted.add((device, name))
+        known.values[name] = value
+        self.changes += 1
+
+    def _log_limit(self, what: str, limit: str) -> None:
+        if not self._is_limit_logged:
+            logger.warning("%.160s is not described: the limit is %s", what, limit)
+            self._is_limit_logged = True
+
+
+def _kind_of(value: Value) -> Kind | None:
+    if isinstance(value, bool):
+        return "truth"
+    if isinstance(value, str):
+        return "text"
+    return None if isinstance(value, bytes) else "number"

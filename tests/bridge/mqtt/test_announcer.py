@@ -1,0 +1,84 @@
+"""Descriptions at an independent broker: all of them, in small portions, and removed when asked."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import pytest
+from firmware_bridge.mqtt.announcer import UNACKNOWLEDGED_MAX, Announcer
+from firmware_bridge.mqtt.discovery_file import load
+from firmware_bridge.mqtt.settings import BrokerSettings
+
+from tests.bridge.broker import DEADLINE_SECONDS, Mosquitto, Subscriber
+
+COUNT = 3 * UNACKNOWLEDGED_MAX
+# Below `sensors/`, where the subscriber sees them.
+CONFIGS = {f"sensors/device/d{number}/config": b"{}" for number in range(COUNT)}
+
+
+def announcer_of(port: int, path: Path, configs: Mapping[str, bytes]) -> Announcer:
+    return Announcer(
+        BrokerSettings("127.0.0.1", port, "bridge"),
+        path,
+        lambda _: configs,
+        ports=frozenset(),
+        status_topic="sensors/status" if configs else None,
+    )
+
+
+@contextlib.asynccontextmanager
+async def running(announcer: Announcer) -> AsyncIterator[None]:
+    task = asyncio.create_task(announcer.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def until_logged(text: str, caplog: pytest.LogCaptureFixture) -> None:
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while True:
+            if text in caplog.text:
+                return
+            await asyncio.sleep(0.01)  # The log can only be looked at.
+
+
+async def test_more_descriptions_than_are_under_way_at_a_time_are_published_and_removed(
+    mosquitto: Mosquitto, subscriber: Subscriber, tmp_path: Path
+) -> None:
+    path = tmp_path / "file"
+    async with running(announcer_of(mosquitto.port, path, CONFIGS)):
+        await subscriber.arrival_of(COUNT)
+    assert dict(subscriber.messages) == CONFIGS
+    assert load(path).topics == {*CONFIGS}
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        await announcer_of(mosquitto.port, path, {}).run()
+    await subscriber.arrival_of(2 * COUNT)
+    assert dict(subscriber.messages) == dict.fromkeys(CONFIGS, b"")
+    assert not path.exists()
+
+
+async def test_what_is_not_remembered_is_not_published(
+    mosquitto: Mosquitto,
+    subscriber: Subscriber,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("firmware_bridge.mqtt.announcer.LOOK_SECONDS", 0.05)
+    folder = tmp_path / "later"
+    async with running(announcer_of(mosquitto.port, folder / "file", CONFIGS)):
+        await until_logged("is not written", caplog)
+        await subscriber.settled()
+        assert subscriber.messages == []
+        folder.mkdir()
+        await subscriber.arrival_of(COUNT)
+    assert len([each for each in caplog.records if "is not written" in each.message]) == 1
+
+
+async def test_without_anything_to_describe_or_remove_there_is_no_connection(
+    tmp_path: Path,
+) -> None:
+    await announcer_of(1, tmp_path / "file", {}).run()

@@ -1,0 +1,139 @@
+"""Descriptions of devices: keys that Home Assistant knows, templates that find the values."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from firmware_bridge.mqtt.discovery import DescribedPort, config_of, topic_for
+from firmware_bridge.readings.measurement import Measurement, Quantities
+from firmware_bridge.readings.numbering import Numbering
+from firmware_bridge.readings.publications import publications_of
+from firmware_bridge.readings.seen import Seen
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from gateway.keys.readings import QuantityRule, Readings
+from tests.bridge.mqtt import home_assistant as schema
+
+QUANTITIES: Quantities = {
+    "temperature": [
+        Measurement("temperature", 20.0, "Cel", -1.0),
+        Measurement("temperature", 21.5),
+    ],
+    "gga": [Measurement("gga/alt", 545.4, "m"), Measurement("gga/fix", "3D")],
+    "door": [Measurement("door", True)],
+    "raw": [Measurement("raw", b"x")],
+}
+SHOWN = {"temperature": "21.5", "gga/alt": "545.4", "gga/fix": "3D", "door": "true"}
+FORMS = {
+    "senml": Readings(),
+    "value": Readings(topic="plant/{port}/{device}/{quantity}", payload="value", tags={"a": "b"}),
+    "json": Readings(
+        topic="{a}/{device}/{quantity}",
+        payload="json",
+        tags={"a": "hall"},
+        template={"name": "{quantity}={value}", "a": [1, {'"ü"\n': "{value}"}], "t": "{time}"},
+    ),
+}
+
+
+def described(port: DescribedPort, topic: str | None = "state") -> dict[str, Any]:
+    seen = Seen({})
+    seen.note(port.name, "gps", QUANTITIES)
+    config = config_of(
+        "cellar", "gps", seen.devices["gps"], port, availability_topic=topic, version="1.2"
+    )
+    assert config is not None
+    found: dict[str, Any] = json.loads(config)
+    return found
+
+
+def state_of(component: dict[str, Any], payload: bytes) -> str:
+    """What Home Assistant makes of a payload, with the filters that it has of Jinja's."""
+    environment = ImmutableSandboxedEnvironment()
+    values = {"value": payload.decode()}
+    try:
+        values["value_json"] = json.loads(payload)
+    except ValueError:
+        values["value_json"] = ""
+    return environment.from_string(component["val_tpl"]).render(values)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_templates_find_what_is_published_at_their_topics(form: str) -> None:
+    readings = FORMS[form]
+    components = described(DescribedPort("roof", readings, {}))["cmps"]
+    published = publications_of(
+        QUANTITIES,
+        Numbering("gps", 1, 1),
+        arrival_seconds=1e9,
+        units={},
+        readings=readings,
+        port="roof",
+    )
+    payloads = {each.topic: each.payload for each in published}
+    assert components.keys() == SHOWN.keys()
+    for name, component in components.items():
+        state = state_of(component, payloads[component["stat_t"]])
+        assert state == SHOWN[name], name
+
+
+def test_a_pack_without_the_value_gives_no_state() -> None:
+    components = described(DescribedPort("roof", Readings(), {}))["cmps"]
+    for payload in (b"[]", b'[{"n":"gps/other","v":1}]', b'[{"n":"gps/temperature","vs":"x"}]'):
+        assert state_of(components["temperature"], payload) == ""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_home_assistant_knows_each_key(form: str) -> None:
+    config = described(DescribedPort("roof", FORMS[form], {}, watches_devices=True))
+    assert config.keys() <= schema.DEVICE_DISCOVERY_KEYS.keys()
+    assert {"dev", "o", "cmps"} <= config.keys()
+    assert config["dev"].keys() <= schema.DEVICE_KEYS.keys()
+    assert config["dev"]["ids"] == ["cellar/gps"]
+    assert config["o"] == {"name": "Oncegate", "sw": "1.2"}
+    assert config["avty_mode"] in schema.AVAILABILITY_MODES
+    assert config["avty"] == [{"t": "state"}, {"t": "state/roof"}, {"t": "state/roof/gps"}]
+    assert all(each.keys() <= schema.AVAILABILITY_KEYS.keys() for each in config["avty"])
+    for name, component in config["cmps"].items():
+        is_truth = component["p"] == "binary_sensor"
+        keys = schema.BINARY_SENSOR_KEYS if is_truth else schema.SENSOR_KEYS
+        assert is_truth == (name == "door")
+        assert component.keys() <= keys.keys()
+        assert component["uniq_id"] == f"cellar/gps/{name}"
+    assert config["cmps"]["temperature"]["dev_cla"] == "temperature"
+    # A unit makes Home Assistant expect a number.
+    assert {"unit_of_meas", "stat_cla"}.isdisjoint(config["cmps"]["gga/fix"])
+
+
+def test_without_states_of_the_bridge_a_device_is_always_available() -> None:
+    config = described(DescribedPort("roof", Readings(), {}), topic=None)
+    assert {"avty", "avty_mode"}.isdisjoint(config)
+
+
+def test_the_operator_s_unit_is_shown() -> None:
+    rules = (QuantityRule(name="gga/alt", unit="km"), QuantityRule(name="temperature", unit="W"))
+    port = DescribedPort("roof", Readings(quantities=rules), {"temperature": "K"})
+    components = described(port)["cmps"]
+    assert components["gga/alt"]["unit_of_meas"] == "km"
+    assert components["temperature"]["unit_of_meas"] == "K"
+
+
+def test_a_device_of_which_nothing_can_be_shown_is_not_described() -> None:
+    seen = Seen({})
+    seen.note("roof", "gps", QUANTITIES)
+    readings = Readings(payload="json", template={"text": "T={value}"})
+    port = DescribedPort("roof", readings, {})
+    device = seen.devices["gps"]
+    assert config_of("c", "gps", device, port, availability_topic=None, version="1") is None
+
+
+def test_topics_are_home_assistant_s_and_one_for_each_device() -> None:
+    pairs = [("a", "b"), ("a-b", "c"), ("a", "b-c"), ("a", "b.c"), ("a", "b_c"), ("a", "b:c")]
+    topics = [topic_for("homeassistant", *pair) for pair in pairs]
+    assert len({*topics}) == len(pairs)
+    assert topics[0] == "homeassistant/device/a-b/config"
+    for topic in topics:
+        found = re.fullmatch(schema.DISCOVERY_TOPIC, topic.removeprefix("homeassistant/"))
+        assert found is not None
+        assert (found["component"], found["node_id"]) == ("device", None)

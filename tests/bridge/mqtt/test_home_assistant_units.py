@@ -1,0 +1,40 @@
+"""Classes and units of Home Assistant that SenML's units become."""
+
+import pytest
+from firmware_bridge.mqtt.home_assistant_units import Shown, shown_of
+
+from gateway.keys.units import UNITS
+from tests.bridge.mqtt.home_assistant import SENSOR_CLASSES
+
+
+@pytest.mark.parametrize("is_meter", [False, True])
+def test_home_assistant_allows_each_pair_of_class_and_unit(is_meter: bool) -> None:
+    for unit in sorted(UNITS):
+        shown = shown_of(unit, is_meter=is_meter)
+        if shown.device_class is not None:
+            units, state_classes = SENSOR_CLASSES[shown.device_class]
+            assert shown.unit in units, unit
+            assert shown.state_class is None or shown.state_class in state_classes, unit
+
+
+@pytest.mark.parametrize(
+    ("unit", "is_meter", "shown"),
+    [
+        ("Cel", False, Shown("°C", "temperature")),
+        ("degC", False, Shown("°C", "temperature")),
+        ("%RH", False, Shown("%", "humidity")),
+        ("kWh", True, Shown("kWh", "energy", "total_increasing")),
+        ("kWh", False, Shown("kWh", "energy", None)),
+        ("m3", True, Shown("m³", "volume", "total_increasing")),
+        ("m3", False, Shown("m³")),
+        ("ppm", False, Shown("ppm")),
+        ("lat", False, Shown("°", None, None)),
+        ("widgets", False, Shown("widgets")),
+        ("pH", False, Shown(None, "ph")),
+        (None, False, Shown(None)),
+    ],
+)
+def test_a_unit_has_a_class_where_that_is_unambiguous(
+    unit: str | None, is_meter: bool, shown: Shown
+) -> None:
+    assert shown_of(unit, is_meter=is_meter) == shown

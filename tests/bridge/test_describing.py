@@ -1,0 +1,124 @@
+"""Home Assistant finds the devices of a bridge at a broker, and loses those that are gone."""
+
+import asyncio
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion
+
+from tests.bridge.board import board_frame
+from tests.bridge.broker import DEADLINE_SECONDS, Mosquitto
+from tests.bridge.running import port_on, running_bridge, settings_of
+from tests.bridge.terminal import Terminal
+
+PREFIX = "homeassistant"
+BOARD = "board-0000002a"
+
+
+class HomeAssistant:
+    """What subscribes to `<prefix>/#`: the latest description at each topic."""
+
+    def __init__(self, port: int) -> None:
+        self.configs: dict[str, bytes] = {}
+        self.count = 0
+        self._news = asyncio.Condition()
+        self._loop = asyncio.get_running_loop()
+        self._client = paho.Client(CallbackAPIVersion.VERSION2, "home-assistant")
+        self._client.on_message = lambda _, __, message: self._receive(message)
+        self._client.on_connect = lambda client, *_: client.subscribe(f"{PREFIX}/device/#", qos=1)
+        self._client.connect("127.0.0.1", port)
+        self._client.loop_start()
+
+    def close(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def start(self) -> None:
+        """Say that it has started, as it does."""
+        self._client.publish(f"{PREFIX}/status", "online")
+
+    async def wait_until(self, condition: Any) -> None:
+        async with asyncio.timeout(DEADLINE_SECONDS), self._news:
+            await self._news.wait_for(condition)
+
+    def only(self) -> dict[str, Any]:
+        (config,) = self.configs.values()
+        found: dict[str, Any] = json.loads(config)
+        return found
+
+    def _receive(self, message: paho.MQTTMessage) -> None:
+        asyncio.run_coroutine_threadsafe(
+            self._take(message.topic, bytes(message.payload)), self._loop
+        )
+
+    async def _take(self, topic: str, payload: bytes) -> None:
+        async with self._news:
+            self.count += 1
+            self.configs[topic] = payload
+            if not payload:
+                del self.configs[topic]
+            self._news.notify_all()
+
+
+def retained(port: int) -> list[str]:
+    """The topics that the broker retains below the prefix."""
+    command = ["mosquitto_sub", "-p", str(port), "-t", f"{PREFIX}/#", "-F", "%t", "-W", "1"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+
+
+async def test_a_device_is_described_once_it_sends_and_again_when_home_assistant_starts(
+    mosquitto: Mosquitto, terminal: Terminal, tmp_path: Path
+) -> None:
+    settings = settings_of(
+        tmp_path / "data",
+        mosquitto.port,
+        port_on(terminal, "board", device_silent_seconds=60.0),
+        availability_topic="sensors/state",
+        gateway_id="cellar",
+        home_assistant_prefix=PREFIX,
+    )
+    home = HomeAssistant(mosquitto.port)
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(board_frame(1))
+        await home.wait_until(lambda: home.count == 1)
+        config = home.only()
+        assert config["cmps"].keys() == {"temperature"}
+        assert config["cmps"]["temperature"]["uniq_id"] == f"cellar/{BOARD}/temperature"
+        assert config["avty"] == [
+            {"t": "sensors/state"},
+            {"t": "sensors/state/sensor"},
+            {"t": f"sensors/state/sensor/{BOARD}"},
+        ]
+        home.start()
+        await home.wait_until(lambda: home.count == 2)
+        assert home.only() == config
+    # The next start describes it before it has sent anything.
+    async with running_bridge(settings):
+        await home.wait_until(lambda: home.count == 3)
+        assert home.only() == config
+    home.close()
+
+
+async def test_a_device_whose_port_or_prefix_is_gone_is_removed(
+    mosquitto: Mosquitto, terminal: Terminal, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    port = port_on(terminal, "board")
+    of_home_assistant = {"gateway_id": "cellar", "home_assistant_prefix": PREFIX}
+    described = settings_of(data, mosquitto.port, port, **of_home_assistant)
+    without_port = settings_of(data, mosquitto.port, **of_home_assistant)
+    without_prefix = settings_of(data, mosquitto.port, port)
+    home = HomeAssistant(mosquitto.port)
+    for sequence, later in enumerate((without_port, without_prefix), 1):
+        async with running_bridge(described) as room:
+            await room.wait_for_port("sensor", "open")
+            await terminal.write(board_frame(sequence))
+            await home.wait_until(lambda: home.configs)
+        async with running_bridge(later):
+            await home.wait_until(lambda: not home.configs)
+    home.close()
+    assert await asyncio.to_thread(retained, mosquitto.port) == []
