@@ -3,20 +3,32 @@
 import asyncio
 import contextlib
 import random
+from collections.abc import Callable
 from typing import Self
 
 CHUNK_BYTES = 4096
+
+
+def _take_nothing(data: bytes) -> None:
+    """Watch nothing."""
 
 
 class CuttingProxy:
     """Listens on `port`; each connection lives for some bytes, in both directions together.
 
     `lives` is how many connections it cuts; those after them stay. A connection is cut after 1 to
-    `bytes_max` bytes: from amid CONNECT to some hundred messages.
+    `bytes_max` bytes: from amid CONNECT to some hundred messages. `watch` is asked at each
+    connection for what takes the bytes that come from the port.
     """
 
     def __init__(
-        self, target_port: int, source: random.Random, *, lives: int, bytes_max: int
+        self,
+        target_port: int,
+        source: random.Random,
+        *,
+        lives: int,
+        bytes_max: int,
+        watch: Callable[[], Callable[[bytes], None]] = lambda: _take_nothing,
     ) -> None:
         self.port = 0
         self.cuts = 0
@@ -24,6 +36,7 @@ class CuttingProxy:
         self._source = source
         self._lives = lives
         self._bytes_max = bytes_max
+        self._watch = watch
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._carrying: set[asyncio.Task[None]] = set()
@@ -62,8 +75,8 @@ class CuttingProxy:
         self._writers |= ends
         budget = [self._source.randint(1, self._bytes_max)]
         carrying = [
-            asyncio.ensure_future(self._pump(reader, back, budget)),
-            asyncio.ensure_future(self._pump(there, writer, budget)),
+            asyncio.ensure_future(self._pump(reader, back, budget, _take_nothing)),
+            asyncio.ensure_future(self._pump(there, writer, budget, self._watch())),
         ]
         await asyncio.wait(carrying, return_when=asyncio.FIRST_COMPLETED)
         for end in ends:
@@ -74,7 +87,11 @@ class CuttingProxy:
         self._writers -= ends
 
     async def _pump(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, budget: list[int]
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        budget: list[int],
+        take: Callable[[bytes], None],
     ) -> None:
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(CHUNK_BYTES):
@@ -85,5 +102,6 @@ class CuttingProxy:
                         # A packet's beginning may get through, its end does not.
                         writer.write(data[: budget[0]])
                         return
+                take(data)
                 writer.write(data)
                 await writer.drain()

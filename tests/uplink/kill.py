@@ -31,7 +31,7 @@ def main(
         mosquitto=mosquitto,
         victims=("uplink", "local") if mosquitto else ("uplink", "local", "upstream"),
         cuts=2 * kills,
-        section=f"protocol = {protocol}",
+        protocol=protocol,
     )
     is_over = False
     try:

@@ -21,6 +21,7 @@ from tests.system.broker_process import BrokerProcess
 from tests.uplink.cutting_proxy import CuttingProxy
 from tests.uplink.numbered_subscriber import NumberedSubscriber
 from tests.uplink.processes import UplinkProcess, broker_from_these_sources
+from tests.uplink.repeated_exchanges import RepeatedExchanges
 
 OUT = '[[uplink.topics]]\nfilter = "load/there/+"\ndirection = "out"\n'
 IN = '[[uplink.topics]]\nfilter = "load/back/+"\ndirection = "in"\n'
@@ -88,7 +89,7 @@ class Campaign:
         mosquitto: bool = False,
         victims: tuple[str, ...] = ("uplink", "local", "upstream"),
         cuts: int = 0,
-        section: str = "",
+        protocol: int = 5,
     ) -> None:
         self.dice = random.Random(seed)  # noqa: S311
         self.local = broker_from_these_sources()
@@ -100,9 +101,11 @@ class Campaign:
         self._broken = BROKEN if mosquitto else (*BROKEN, REORDERED)
         self.kills: Counter[str] = Counter()
         self.proxy: CuttingProxy | None = None
+        self.repeated = RepeatedExchanges(protocol)
+        """Of the upstream broker: it is at fault where these are doubled."""
         self._victims = victims
         self._cuts_wanted = cuts
-        self._section = section
+        self._section = f"protocol = {protocol}"
         self.ways = [
             Way("there", self.local.port, self.upstream.port, self.dice),
             Way("back", self.upstream.port, self.local.port, self.dice),
@@ -145,7 +148,11 @@ class Campaign:
             self.upstream.start()
             await self.upstream.wait_until_ready()
         self.proxy = proxy = CuttingProxy(
-            self.upstream.port, self.dice, lives=self._cuts_wanted, bytes_max=60_000
+            self.upstream.port,
+            self.dice,
+            lives=self._cuts_wanted,
+            bytes_max=60_000,
+            watch=self.repeated.watch,
         )
         async with proxy:
             uplink = UplinkProcess(self.local, proxy.port, OUT + IN, self._section)

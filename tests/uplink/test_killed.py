@@ -8,7 +8,7 @@ import secrets
 
 import pytest
 
-from tests.uplink.killing import Campaign
+from tests.uplink.killing import BROKEN, Campaign
 
 
 async def run(campaign: Campaign, kills: int) -> None:
@@ -36,7 +36,25 @@ async def test_nothing_is_lost_or_doubled_towards_mosquitto(protocol: int) -> No
         mosquitto=True,
         victims=("uplink", "local"),
         cuts=5,
-        section=f"protocol = {protocol}",
+        protocol=protocol,
     )
     await run(campaign, 3)
     assert campaign.kills == {"uplink": 2, "local": 1}
+
+
+@pytest.mark.slow
+async def test_a_restarted_mosquitto_loses_nothing_and_doubles_only_what_it_repeats() -> None:
+    campaign = Campaign(secrets.randbelow(1_000_000), mosquitto=True, victims=("upstream",))
+    there, back = campaign.ways
+    try:
+        await campaign.run(1)
+        assert not any(there.counts[what] for what in BROKEN), campaign.summary()
+        # It publishes again after PUBREL: docs/uplink.md.
+        doubled = back.counts.pop("messages doubled")
+        assert doubled <= len(campaign.repeated.messages), campaign.summary()
+        assert not any(back.counts[what] for what in BROKEN), campaign.summary()
+        assert there.taken > 0
+        assert back.taken > 0
+    finally:
+        campaign.remove()
+    assert campaign.kills == {"upstream": 1}
