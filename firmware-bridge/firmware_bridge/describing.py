@@ -6,7 +6,7 @@ from importlib.metadata import version
 from firmware_bridge.mqtt.announcer import Announcer
 from firmware_bridge.mqtt.discovery import STATUS, DescribedPort, config_of, topic_for
 from firmware_bridge.mqtt.discovery_file import FILE_NAME
-from firmware_bridge.readings.seen import Seen
+from firmware_bridge.readings.seen import Seen, SeenDevice, SeenValue
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.settings import BridgeSettings
 
@@ -17,21 +17,32 @@ def announcer_of(settings: BridgeSettings) -> Announcer:
     """Return what describes the devices; without a prefix it removes what was described before."""
     prefix = settings.home_assistant_prefix
     ports = {port.name: _described(port) for port in settings.ports}
+    own_version = version("oncegate")
+    latest: dict[str, tuple[dict[str, SeenValue], bytes | None]] = {}
 
-    def configs(seen: Seen) -> Mapping[str, bytes]:
-        found = {}
-        for name, device in seen.devices.items():
+    def config_for(name: str, device: SeenDevice) -> bytes | None:
+        # Made again where it differs only: hundreds of devices have thousands of values.
+        values, config = latest.get(name, ({}, None))
+        if values != device.values:
             config = config_of(
                 settings.gateway_id,
                 name,
                 device,
                 ports[device.port],
                 availability_topic=settings.availability_topic,
-                version=version("oncegate"),
+                version=own_version,
             )
-            if prefix is not None and config is not None:
-                found[topic_for(prefix, settings.gateway_id, name)] = config
-        return found
+            latest[name] = (dict(device.values), config)
+        return config
+
+    def configs(seen: Seen) -> Mapping[str, bytes]:
+        if prefix is None:
+            return {}
+        return {
+            topic_for(prefix, settings.gateway_id, name): config
+            for name, device in seen.devices.items()
+            if (config := config_for(name, device)) is not None
+        }
 
     return Announcer(
         settings.broker,

@@ -8,6 +8,8 @@ QoS 1, retained; they are sent again on each connection and when Home Assistant 
 import asyncio
 import contextlib
 import logging
+import math
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +31,8 @@ logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 1.0
 """Between two looks at whether a device has new values."""
+AGAIN_SECONDS_MIN: Final = 10.0
+"""From one time that all is sent again to the next: any user may publish that status."""
 UNACKNOWLEDGED_MAX: Final = 16
 """Descriptions under way at a time: what brokers take of a client without a limit of its own."""
 _VERSION: Final = 4
@@ -70,6 +74,8 @@ class Announcer:
         self._acknowledged: dict[str, bytes] = {}
         self._under_way: dict[int, tuple[str, bytes]] = {}
         self._latest_id = 0
+        self._is_asked_again = False
+        self._again_at_seconds = -math.inf
         self._fault: str | None = None
 
     @property
@@ -123,12 +129,18 @@ class Announcer:
     async def _use(self, client: SessionClient, lost: asyncio.Event) -> None:
         while not lost.is_set() and not self.is_done:
             self._wake.clear()
+            self._send_again_if_asked(time.monotonic())
             wanted = self._wanted()
             if await self._is_saved():
                 self._send(client, wanted)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
                     await self._wake.wait()
+
+    def _send_again_if_asked(self, now_seconds: float) -> None:
+        if self._is_asked_again and now_seconds - self._again_at_seconds >= AGAIN_SECONDS_MIN:
+            self._is_asked_again, self._again_at_seconds = False, now_seconds
+            self._acknowledged.clear()
 
     def _wanted(self) -> dict[str, bytes]:
         """Return what is to be at each topic; each of them is remembered from now on."""
@@ -184,7 +196,7 @@ class Announcer:
     def _receive(self, _: Any, topic: str, payload: bytes, qos: int, properties: Any) -> int:
         # What is under way reaches it anyway: it has subscribed before it publishes its status.
         if topic == self._status_topic and payload == ONLINE:
-            self._acknowledged.clear()
+            self._is_asked_again = True
         return 0
 
     def _log(self, fault: str) -> None:

@@ -7,7 +7,7 @@ that what the broker retains can be removed when a port, the prefix or the gatew
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,7 +63,16 @@ def contents_of(remembered: Remembered) -> bytes:
     body = {
         "version": _VERSION,
         "topics": sorted(remembered.topics),
-        "devices": {name: asdict(device) for name, device in remembered.devices.items()},
+        "devices": {
+            name: {
+                "port": device.port,
+                "values": {
+                    value_name: {"quantity": value.quantity, "kind": value.kind, "unit": value.unit}
+                    for value_name, value in device.values.items()
+                },
+            }
+            for name, device in remembered.devices.items()
+        },
     }
     return json.dumps(body, separators=(",", ":")).encode()
 

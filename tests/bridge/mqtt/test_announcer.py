@@ -82,3 +82,30 @@ async def test_without_anything_to_describe_or_remove_there_is_no_connection(
     tmp_path: Path,
 ) -> None:
     await announcer_of(1, tmp_path / "file", {}).run()
+
+
+async def test_a_flood_of_starts_has_all_sent_again_once(
+    mosquitto: Mosquitto, subscriber: Subscriber, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("firmware_bridge.mqtt.announcer.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("firmware_bridge.mqtt.announcer.AGAIN_SECONDS_MIN", 3600.0)
+    one = dict([next(iter(CONFIGS.items()))])
+    announcer = announcer_of(mosquitto.port, tmp_path / "file", one)
+    async with running(announcer):
+        await subscriber.arrival_of(1)
+        online = (
+            "mosquitto_pub",
+            "-p",
+            str(mosquitto.port),
+            "-t",
+            "sensors/status",
+            "-m",
+            "online",
+        )
+        for count in range(20):
+            process = await asyncio.create_subprocess_exec(*online)
+            await process.wait()
+            await subscriber.arrival_of(3 + count)
+        await asyncio.sleep(0.3)  # Six looks: what would be sent again had its time.
+        await subscriber.settled()
+    assert [topic for topic, _ in subscriber.messages].count(*one) == 2
