@@ -73,7 +73,7 @@ async def test_it_takes_only_what_is_listed_and_only_of_those_who_may(tmp_path: 
 
 
 @pytest.mark.parametrize(("role", "code"), [("operator", "not_found"), ("administrator", None)])
-async def test_a_group_gives_its_role_to_whoever_the_page_names_and_no_higher_one(
+async def test_a_group_gives_its_role_to_each_user_of_the_page_and_no_higher_one(
     tmp_path: Path, role: str, code: str | None
 ) -> None:
     jwt = {"issuer": "http://127.0.0.1:9", "audience": "x", "groups_claim": "groups"}
