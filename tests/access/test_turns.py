@@ -98,8 +98,8 @@ async def test_an_address_that_guessed_pauses_and_is_counted_as_delayed(
 ) -> None:
     monkeypatch.setattr(guesses_module, "DELAY_SECONDS_FIRST", 0.05)
     line = Line()
-    line.fail(GUESSER, FREE_FAILURES + 1)
     began_at = asyncio.get_running_loop().time()
+    line.fail(GUESSER, FREE_FAILURES + 1)
     task = line.add("guess", GUESSER)
     line.add("honest")
     await line.settle()

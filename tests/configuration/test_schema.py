@@ -61,6 +61,8 @@ LEFT_TO_THE_LOADER = {
     f"{PORT}'pattern'\npattern = '('",
     f"{PORT}'json'\n[serial.readings]\ntopic = 'a/{{device}}'",
     f"{PORT}'json'\ndevice = 'board-1'",
+    f"{PORT}'json'\n[[serial.readings.quantities]]\nname = 'a/b'",
+    f"{PORT}'nmea'\n[[serial.readings.quantities]]\nname = 'gga'\nscale = 2",
     f"{PORT}'board'\nline = '9600 7E1'",
     "[[serial]]\nname = 'a'\npath = 'x'\ndevice = 'd'",
     "[[serial]]\nname = 'a'\npath = 'x'\n[[serial]]\nname = 'a'\npath = 'y'",

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-START_DEADLINE_SECONDS = 20.0
+START_DEADLINE_SECONDS = 60.0
 STOP_DEADLINE_SECONDS = 15.0
 PORTS_OF_A_PROCESS = 100
 

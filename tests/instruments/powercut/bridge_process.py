@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.system.broker_process import oncegate_command
 
-START_DEADLINE_SECONDS = 20.0
+START_DEADLINE_SECONDS = 60.0
 STOP_DEADLINE_SECONDS = 15.0
 
 COMPLAINTS = ("the outbox was damaged", "has lost our session", "Traceback")
