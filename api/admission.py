@@ -2,7 +2,8 @@
 
 Promise: where users are configured, a route that is not for everyone answers a caller without its
 role with a way to the login (people) or 401 and 403 (programs), and does nothing else. Where none
-are, every caller may have everything, and ``shielding`` and the address decide who that is.
+are, every caller may see everything and do nothing; ``shielding`` and the address decide who that
+is.
 """
 
 import logging
@@ -46,6 +47,10 @@ class NotAllowed(Exception):
 
     def __init__(self, caller: "Caller", least: Role) -> None:
         super().__init__(f"{caller.name} is {caller.role.word}; this is for {least.word}s")
+
+
+class ReadOnly(Exception):
+    """No one may act on this page: it has no users."""
 
 
 @dataclass(frozen=True)
@@ -138,8 +143,10 @@ def shown_by(request: Request, cookie: str) -> str | None:
 def login_url_for(request: Request) -> str | None:
     """Return the address of the login that leads on to what was asked for; None: it is no page."""
     url = request.url
-    if url.path.startswith(_PROGRAMS) or request.method != "GET":
+    if url.path.startswith(_PROGRAMS):
         return None
+    if request.method != "GET":
+        return LOGIN_PATH
     path = local_path_of(f"{url.path}?{url.query}" if url.query else url.path)
     return LOGIN_PATH if path == "/" else f"{LOGIN_PATH}?{urlencode({'next': path})}"
 
@@ -154,11 +161,15 @@ class Admission:
         """Let a caller pass, who is ``request.state.caller`` from then on.
 
         Raises:
-            NotLoggedIn, NotAllowed: the caller does not pass.
+            NotLoggedIn, NotAllowed, ReadOnly: the caller does not pass.
         """
         gate = gate_of(request)
         request.state.caller = None
-        if self.least is None or gate.is_open:
+        if self.least is None:
+            return
+        if gate.is_open:
+            if self.least > Role.VIEWER:
+                raise ReadOnly
             return
         caller = await gate.caller_of(request)
         if caller is None:
@@ -170,3 +181,5 @@ class Admission:
 
 EVERYONE: Final = Admission(None)
 VIEWERS: Final = Admission(Role.VIEWER)
+OPERATORS: Final = Admission(Role.OPERATOR)
+ADMINISTRATORS: Final = Admission(Role.ADMINISTRATOR)

@@ -66,7 +66,8 @@ class ControlSocket:
                 self._problem = None
                 raise
             except (OSError, EOFError, UnusableAnswer) as error:
-                raise self._remembered(self._problem_of(error)) from error
+                problem = problem_of(error, self._path, self._answer_seconds_max)
+                raise self._remembered(problem) from error
             self._problem = None
             return result
 
@@ -82,41 +83,44 @@ class ControlSocket:
             self._problem_until = time.monotonic() + limits.RETRY_SECONDS
         return problem
 
-    def _problem_of(self, error: OSError | EOFError | UnusableAnswer) -> BrokerProblem:
-        match error:
-            case UnusableAnswer():
-                return BrokerProblem(
-                    f"The broker's answer cannot be read: {error}.",
-                    "The broker and this page are probably of different versions: restart both "
-                    "after an update.",
-                    status_code=502,
-                )
-            case TimeoutError():
-                return BrokerProblem(
-                    f"The broker did not answer within {self._answer_seconds_max:g} seconds.",
-                    "It may be waiting for a slow or full disk: look at `df` and `dmesg`. If it "
-                    "stays like this, restart the broker; what it acknowledged is safe.",
-                )
-            case FileNotFoundError():
-                return BrokerProblem(
-                    f"The broker is not running: there is no status socket {self._path}.",
-                    f"{_LOOK_AT_THE_LOG} If it runs, both must be given the same "
-                    "`[gateway] data_dir` and `control_dir`.",
-                )
-            case PermissionError():
-                return BrokerProblem(
-                    f"This page may not open the broker's status socket {self._path}.",
-                    "Run it as the broker's user, or add its user to the socket's group: "
-                    "`[gateway] status_group`.",
-                )
-            case ConnectionError() | EOFError():
-                return BrokerProblem(
-                    "The broker is not running: its status socket is there and no process answers.",
-                    _LOOK_AT_THE_LOG,
-                )
-            case _:
-                return BrokerProblem(
-                    f"The broker's status socket {self._path} cannot be used: {error}.",
-                    "Choose another `[gateway] control_dir` (a socket's path has at most 107 "
-                    "bytes).",
-                )
+
+def problem_of(
+    error: OSError | EOFError | UnusableAnswer, path: Path, answer_seconds_max: float
+) -> BrokerProblem:
+    """Return why the broker gave no usable answer, and what mends it."""
+    match error:
+        case UnusableAnswer():
+            return BrokerProblem(
+                f"The broker's answer cannot be read: {error}.",
+                "The broker and this page are probably of different versions: restart both "
+                "after an update.",
+                status_code=502,
+            )
+        case TimeoutError():
+            return BrokerProblem(
+                f"The broker did not answer within {answer_seconds_max:g} seconds.",
+                "It may be waiting for a slow or full disk: look at `df` and `dmesg`. If it "
+                "stays like this, restart the broker; what it acknowledged is safe.",
+            )
+        case FileNotFoundError():
+            return BrokerProblem(
+                f"The broker is not running: there is no status socket {path}.",
+                f"{_LOOK_AT_THE_LOG} If it runs, both must be given the same "
+                "`[gateway] data_dir` and `control_dir`.",
+            )
+        case PermissionError():
+            return BrokerProblem(
+                f"This page may not open the broker's status socket {path}.",
+                "Run it as the broker's user, or add its user to the socket's group: "
+                "`[gateway] status_group`.",
+            )
+        case ConnectionError() | EOFError():
+            return BrokerProblem(
+                "The broker is not running: its status socket is there and no process answers.",
+                _LOOK_AT_THE_LOG,
+            )
+        case _:
+            return BrokerProblem(
+                f"The broker's status socket {path} cannot be used: {error}.",
+                "Choose another `[gateway] control_dir` (a socket's path has at most 107 bytes).",
+            )

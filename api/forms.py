@@ -32,23 +32,33 @@ async def form_of(request: Request, hosts: Collection[str]) -> Mapping[str, str]
     Raises:
         FormRefused: it came from elsewhere, is too long, or did not come in time.
     """
-    _refuse_foreign(request, hosts)
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _TYPE:
-        raise FormRefused("This is not a form of this page.", 415)
+    refuse_foreign(request, hosts)
+    body = await body_of(request, _TYPE)
     try:
-        async with asyncio.timeout(limits.FORM_SECONDS_MAX):
-            body = await _body_of(request)
         fields = parse_qsl(
             body.decode("ascii"),
             keep_blank_values=True,
             max_num_fields=limits.FORM_FIELDS_MAX,
             errors="strict",
         )
-    except (TimeoutError, ClientDisconnect):
-        raise FormRefused("The form did not come to its end in time.", 408) from None
     except ValueError:
         raise FormRefused("The form cannot be read.", 400) from None
     return dict(fields)
+
+
+async def body_of(request: Request, media_type: str) -> bytes:
+    """Read what a request brings, with bounds.
+
+    Raises:
+        FormRefused: it is of another type, too long, or did not come in time.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != media_type:
+        raise FormRefused(f"This has to be sent as {media_type}.", 415)
+    try:
+        async with asyncio.timeout(limits.FORM_SECONDS_MAX):
+            return await _body_of(request)
+    except (TimeoutError, ClientDisconnect):
+        raise FormRefused("The form did not come to its end in time.", 408) from None
 
 
 def is_same_secret(one: str | None, other: str | None) -> bool:
@@ -74,7 +84,12 @@ def local_path_of(wanted: str) -> str:
     return "/"
 
 
-def _refuse_foreign(request: Request, hosts: Collection[str]) -> None:
+def refuse_foreign(request: Request, hosts: Collection[str]) -> None:
+    """Refuse what a browser sends for a page of another address.
+
+    Raises:
+        FormRefused: it does.
+    """
     origin = request.headers.get("origin", "")
     try:
         page = urlsplit(origin)

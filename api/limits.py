@@ -135,6 +135,17 @@ NEXT_CHARACTERS_MAX: Final = 2048
 # From the headers to the end of a form: it is one packet.
 FORM_SECONDS_MAX: Final = 5.0
 
+# How long an action at the broker may take: a reload opens listeners and reads files and keys of a
+# slow card.
+ACTION_SECONDS_MAX: Final = 15.0
+
+# What the broker takes as the value and the reason of a ban.
+BAN_CHARACTERS_MAX: Final = 1024
+BAN_REASON_CHARACTERS_MAX: Final = 200
+
+# Actions of all callers that wait for their turn: people press one button at a time.
+ACTIONS_WAITING_MAX: Final = 8
+
 # A cookie, or a token, that is looked up: ours have less than 50 characters.
 SECRET_CHARACTERS_MAX: Final = 128
 

@@ -19,6 +19,8 @@ from starlette.types import ASGIApp
 
 from api import limits
 from api.accounts import Accounts
+from api.actions import actions
+from api.actions_page import actions_page
 from api.admission import Gate
 from api.card import CardReader
 from api.certificate import CertificateUnusable, ServedCertificate
@@ -27,7 +29,9 @@ from api.control_socket import ControlSocket
 from api.listening import CannotListen, PortTaken, listen, url_of
 from api.login_page import login_page
 from api.metrics import metrics
+from api.models.actions import Kick, NewBan, OldBan, Reload
 from api.observer import Observer
+from api.operator import Operator
 from api.page import page
 from api.problems import ProblemDetail, install_problem_handlers
 from api.reference_page import reference
@@ -59,6 +63,7 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         observer = Observer(ControlSocket(settings.status_socket))
         app.state.observer = observer
+        app.state.operator = Operator(settings.acts_at)
         app.state.certificate = certificate
         app.state.hosts = frozenset(settings.hosts)
         app.state.gate = gate = _gate_of(settings)
@@ -72,7 +77,7 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
     app = _ShieldedApp(
         title="Oncegate",
         version=version("oncegate"),
-        summary="What the gateway does: read-only.",
+        summary="What the gateway does, and what operators do with it.",
         lifespan=lifespan,
         docs_url=None,
         openapi_url=None,  # it is a route of `reference`, with a role as every other
@@ -82,7 +87,7 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
     )
     app.hosts = settings.hosts
     install_problem_handlers(app)
-    for router in (rest, metrics, probes, page, reference, login_page):
+    for router in (rest, actions, metrics, probes, page, actions_page, reference, login_page):
         app.include_router(router)
     _describe_problems(app)
     if settings.has_users:
@@ -186,9 +191,12 @@ def _describe_tokens(app: FastAPI) -> None:
 
 
 def _describe_problems(app: FastAPI) -> None:
-    """Put the schema of problem details into OpenAPI: FastAPI adds those of answers only."""
+    """Put the schemas of problem details and of actions into OpenAPI: FastAPI adds those of
+    answers only."""
     description = app.openapi()
     schemas = cast("dict[str, Any]", description["components"]["schemas"])
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     schemas["ProblemDetail"] = ProblemDetail.model_json_schema()
+    for given in (Kick, NewBan, OldBan, Reload):
+        schemas[given.__name__] = given.model_json_schema()

@@ -106,6 +106,8 @@ def _of_broker(broker: BrokerStatus) -> Iterator["Metric"]:
         yield _counter(f"messages_{name}", f"PUBLISH packets {name}.", _by("qos", by_qos))
     dropped = _by("reason", broker.messages.dropped)
     yield _counter("messages_dropped", "Messages not delivered to a session.", dropped)
+    operations = _by("command", broker.operations)
+    yield _counter("operations", "What was done at the page.", operations)
     suppressed = broker.messages.duplicates_suppressed
     yield _count("messages_duplicates_suppressed", "QoS 2 PUBLISH that came again.", suppressed)
     yield _value("queued_messages", "Messages that wait for a session.", broker.queued.messages)

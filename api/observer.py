@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from api import limits
 from api.control_socket import BrokerProblem, ControlSocket
+from api.models.actions import BanPage
 from api.models.bridge import BridgeStatus
 from api.models.broker import BrokerStatus
 from api.models.reports import KeptReport, Report, Reports, SerialReport, UplinkReport, UploadReport
@@ -77,6 +78,11 @@ class Observer:
         return await self._asked_once(
             ("session", client_id), lambda: self._ask(command, SessionDetail)
         )
+
+    async def bans(self, first: int) -> BanPage:
+        """Return one page of bans, from the number `first` on."""
+        command: dict[str, object] = {"command": "bans", "first": first}
+        return await self._asked_once(("bans", first), lambda: self._ask(command, BanPage))
 
     async def close(self) -> None:
         """Give up what is being asked and close the connection."""

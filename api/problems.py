@@ -16,11 +16,20 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from api import limits
-from api.admission import NotAllowed, NotLoggedIn, login_url_for
+from api.admission import NotAllowed, NotLoggedIn, ReadOnly, login_url_for
 from api.control_socket import BrokerProblem
+from api.forms import FormRefused
 from gateway.control.messages import Refused
 
-_STATUS_OF_CODE: Final = {"not_found": 404, "bad_request": 400}
+_STATUS_OF_CODE: Final = {"not_found": 404, "bad_request": 400, "forbidden": 403, "failed": 409}
+_MEND_OF_CODE: Final = {
+    "failed": "Correct the file and reload again; `oncegate check-config` shows all of its "
+    "mistakes. Until then everything stays as it was.",
+    "forbidden": "Name the user, or a group of the user, in `[api]` with that role, and let the "
+    "gateway and the page take the configuration over.",
+    "not_found": "Look at what there is now: it may have ended meanwhile.",
+    "bad_request": "Correct the value and send it again.",
+}
 
 
 class ProblemDetail(BaseModel):
@@ -54,11 +63,39 @@ def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def install_problem_handlers(app: FastAPI) -> None:
     """Answer every expected error as a problem detail."""
+    _install_those_of_admission(app)
 
     @app.exception_handler(BrokerProblem)
     async def broker_problem(_: Request, error: BrokerProblem) -> JSONResponse:
         return problem_response(error.status_code, error.reason, mend=error.mend)
 
+    @app.exception_handler(FormRefused)
+    async def body_refused(_: Request, error: FormRefused) -> JSONResponse:
+        return problem_response(
+            error.status_code,
+            str(error),
+            mend="Send it from a page of this gateway, or as JSON with a token; see /docs.",
+            headers={"Connection": "close"},  # what is left of the body is not waited for
+        )
+
+    @app.exception_handler(Refused)
+    async def refused(_: Request, error: Refused) -> JSONResponse:
+        return problem_response(status_of(error), error.message, mend=mend_of(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def bad_parameter(_: Request, error: RequestValidationError) -> JSONResponse:
+        fault = error.errors()[0]
+        place = ".".join(str(part) for part in fault["loc"])
+        return problem_response(422, f"{place}: {fault['msg']}", mend="See /docs.")
+
+    @app.exception_handler(HTTPException)
+    async def http_error(_: Request, error: HTTPException) -> JSONResponse:
+        return problem_response(
+            error.status_code, str(error.detail), mend="See /docs.", headers=error.headers
+        )
+
+
+def _install_those_of_admission(app: FastAPI) -> None:
     @app.exception_handler(NotLoggedIn)
     async def not_logged_in(request: Request, error: NotLoggedIn) -> Response:
         login_url = None if error.was_shown else login_url_for(request)
@@ -75,21 +112,23 @@ def install_problem_handlers(app: FastAPI) -> None:
     async def not_allowed(_: Request, error: NotAllowed) -> JSONResponse:
         return problem_response(403, f"{error}.", mend="Ask who configures this gateway.")
 
-    @app.exception_handler(Refused)
-    async def refused(_: Request, error: Refused) -> JSONResponse:
-        return problem_response(_STATUS_OF_CODE.get(error.code, 502), error.message)
-
-    @app.exception_handler(RequestValidationError)
-    async def bad_parameter(_: Request, error: RequestValidationError) -> JSONResponse:
-        fault = error.errors()[0]
-        place = ".".join(str(part) for part in fault["loc"])
-        return problem_response(422, f"{place}: {fault['msg']}", mend="See /docs.")
-
-    @app.exception_handler(HTTPException)
-    async def http_error(_: Request, error: HTTPException) -> JSONResponse:
+    @app.exception_handler(ReadOnly)
+    async def read_only(_: Request, error: ReadOnly) -> JSONResponse:
         return problem_response(
-            error.status_code, str(error.detail), mend="See /docs.", headers=error.headers
+            403,
+            "This page only shows: it has no users.",
+            mend="Name users in `[api] operators` or `administrators` and restart the page.",
         )
+
+
+def status_of(refusal: Refused) -> int:
+    """Return what HTTP calls a refusal of the broker."""
+    return _STATUS_OF_CODE.get(refusal.code, 502)
+
+
+def mend_of(refusal: Refused) -> str | None:
+    """Return what a person can do about a refusal of the broker."""
+    return _MEND_OF_CODE.get(refusal.code)
 
 
 def problem_response(

@@ -2,7 +2,7 @@
 
 Promise: it needs no network, no JavaScript and no exception to the page's content security policy,
 and cannot differ from ``/openapi.json``. Swagger UI, which FastAPI would load from another site, is
-1.5 MB of script to show eight read-only endpoints; here each of them is a link to try.
+1.5 MB of script to show a few endpoints; here each that reads is a link to try.
 """
 
 from dataclasses import dataclass
@@ -28,16 +28,19 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
+    method: str
     path: str
     summary: str
     description: str
     parameters: tuple[Parameter, ...]
     answers: tuple[tuple[str, str, str], ...]
     """Status code, what it means, name of the schema."""
+    body: str | None
+    """Name of the schema of what is sent."""
 
     @property
     def can_be_tried(self) -> bool:
-        return not any(parameter.required for parameter in self.parameters)
+        return self.method == "GET" and not any(parameter.required for parameter in self.parameters)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,9 +72,10 @@ async def openapi(request: Request) -> JSONResponse:
 
 
 def endpoints_of(description: dict[str, Any]) -> list[Endpoint]:
-    """Return the endpoints of an OpenAPI description that has GET operations only."""
+    """Return the endpoints of an OpenAPI description."""
     return [
         Endpoint(
+            method=method.upper(),
             path=path,
             summary=operation["summary"],
             description=operation.get("description", ""),
@@ -80,9 +84,10 @@ def endpoints_of(description: dict[str, Any]) -> list[Endpoint]:
                 (code, answer["description"], _schema_name_of(answer))
                 for code, answer in sorted(operation["responses"].items())
             ),
+            body=_schema_name_of(operation.get("requestBody", {})) or None,
         )
         for path, operations in description["paths"].items()
-        for operation in operations.values()
+        for method, operation in operations.items()
     ]
 
 

@@ -1,7 +1,7 @@
 """What a person or a program may do on the page. Pure.
 
-Each role may do what those before it may. The page has nothing to do but to show today, so that
-what an operator and an administrator may is what a viewer may.
+Each role may do what those before it may: a viewer sees everything, an operator ends connections
+and bans, an administrator has the configuration read again.
 """
 
 from collections.abc import Iterable, Mapping

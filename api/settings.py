@@ -17,7 +17,8 @@ class ApiSettings:
     """Where to listen, whom to ask, and who may see the answers.
 
     ``bind`` is an address or a host name of this machine, ``port`` a TCP port (0: any free one),
-    ``status_socket`` the path of the Unix socket at which the broker takes commands that read.
+    ``status_socket`` the path of the Unix socket at which the broker takes commands that read,
+    ``operate_socket`` that at which it takes those of operators; None: it is beside the other.
     ``bind_unused`` is the address that was configured where another one counts, for want of users.
     ``hosts`` are names under which browsers ask, beside this machine's own. ``roles`` are the
     users who may log in, ``group_roles`` the groups whose members may; without any the page is open
@@ -27,6 +28,7 @@ class ApiSettings:
     """
 
     status_socket: Path
+    operate_socket: Path | None = None
     bind: str = "127.0.0.1"
     port: int = 8080
     bind_unused: str | None = None
@@ -37,6 +39,11 @@ class ApiSettings:
     certificate: CertificateFiles | None = None
     card_file: Path = Path("/run/oncegate-device/card.json")
     block_devices: Path = Path("/sys/class/block")
+
+    @property
+    def acts_at(self) -> Path:
+        """The socket at which the page acts."""
+        return self.operate_socket or self.status_socket.with_name("operate.sock")
 
     @property
     def has_users(self) -> bool:

@@ -142,5 +142,7 @@ class BrokerStatus(Reported):
     journal: Journal
     disk: Disk | None
     store: Store
+    operations: Annotated[dict[str, Count], Field(default_factory=dict)]
+    """What was done at the page since the broker's start, by command; `refused` was not done."""
     warnings: list[str]
     """Sentences a person can act on."""

@@ -29,7 +29,8 @@ def api(
 ) -> PreparedApi:
     """Serve the status page and the REST interface.
 
-    It asks the broker through its status socket, which only reads.
+    It asks the broker through its status socket, which only reads; what operators do goes through
+    another one.
 
     Examples:
 
@@ -55,5 +56,6 @@ def api(
         tokens_file=page.tokens_file,
         certificate=None if page.tls is None else certificate_of(page.tls),
         status_socket=configuration.gateway.status_socket,
+        operate_socket=configuration.gateway.operate_socket,
     )
     return PreparedApi(settings=settings, verbose=verbose, quiet=quiet)

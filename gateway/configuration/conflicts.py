@@ -88,7 +88,7 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
                 yield f"another [api] port than {page.port}: a listener is at {each.place}"
     if "gateway" not in wrong:
         section = configuration.gateway
-        for path in (section.control_socket, section.status_socket):
+        for path in (section.control_socket, section.status_socket, section.operate_socket):
             if any(each.path is not None and _same(each.path, path) for each in listeners):
                 yield f"another path for the listener at {path}: it is a control socket's"
 

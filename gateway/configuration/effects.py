@@ -43,7 +43,9 @@ def _all(effect: Effect, *keys: str) -> dict[str, Effect]:
 
 
 EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
-    "gateway": _all(_RESTART, "id", "data_dir", "control_dir", "control_group", "status_group"),
+    "gateway": _all(
+        _RESTART, "id", "data_dir", "control_dir", "control_group", "status_group", "operate_group"
+    ),
     "listeners": {
         # Another address is another listener: it is opened, and the one that is gone is closed.
         **_all(_ENDS, "bind", "port", "path", "protocol"),

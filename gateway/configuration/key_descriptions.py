@@ -14,6 +14,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "control_dir": "Directory of the broker's control sockets. Default: data_dir.",
         "control_group": "Group of control.sock, which takes every command.",
         "status_group": "Group of status.sock, which only reads.",
+        "operate_group": "Group of operate.sock, at which the page acts for operators.",
     },
     "listeners": {
         "name": "The listener's name in access rules, logs and status. Default: its address.",

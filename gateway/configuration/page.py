@@ -71,6 +71,16 @@ class Api(Section):
         return bool(self.roles or self.group_roles)
 
     @property
+    def has_operators(self) -> bool:
+        """Whether anyone may do more than look."""
+        return bool(
+            self.operators
+            or self.administrators
+            or self.operator_groups
+            or self.administrator_groups
+        )
+
+    @property
     def is_reached_from_network(self) -> bool:
         """Whether visitors on other machines can open the page."""
         return not is_loopback(self.listens_at)

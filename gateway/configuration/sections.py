@@ -27,7 +27,7 @@ from gateway.keys.section import Section
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 YEAR_SECONDS = 365 * 86400.0
 GATEWAY_ID = r"[a-z0-9-]{1,64}"
-CONTROL_SOCKET, STATUS_SOCKET = "control.sock", "status.sock"
+CONTROL_SOCKET, STATUS_SOCKET, OPERATE_SOCKET = "control.sock", "status.sock", "operate.sock"
 
 SOURCES = ("jwt", "password_file", "mysql")
 """Where users can stand, in the order in which they are asked unless it is given: what costs
@@ -46,6 +46,7 @@ class Gateway(Section):
     control_dir: Annotated[Path, SocketDirectory()] | None = None
     control_group: Annotated[str, GROUP] | None = None
     status_group: Annotated[str, GROUP] | None = None
+    operate_group: Annotated[str, GROUP] | None = None
 
     @property
     def control_socket(self) -> Path:
@@ -56,6 +57,11 @@ class Gateway(Section):
     def status_socket(self) -> Path:
         """Where the broker takes only commands that read: the page."""
         return (self.control_dir or self.data_dir) / STATUS_SOCKET
+
+    @property
+    def operate_socket(self) -> Path:
+        """Where the broker takes what operators do at the page; only while there are any."""
+        return (self.control_dir or self.data_dir) / OPERATE_SOCKET
 
 
 @dataclass(frozen=True, kw_only=True)

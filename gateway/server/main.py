@@ -106,6 +106,7 @@ class Running:
         self.status.needs_restart = lambda: self.reloading.needs_restart
         current, reload_now = self.status.current, self.reloading.reload
         self.control = Control(event_loop, current, reload_now, load_key(data_dir), self.bans)
+        self.status.operations = lambda: self.control.operating.counted
         event_loop.answer_system_topics = self.system_topics.answer
         event_loop.look_at_disk = self.housekeeping.tick
 
@@ -148,7 +149,7 @@ class Running:
         return running
 
     async def _listen(self, configuration: Configuration) -> None:
-        await self.control.start(configuration.gateway)
+        await self.control.start(configuration)
         await self.listening.start(configuration.listeners)
 
     async def until(self, stop: asyncio.Event) -> None:
@@ -165,6 +166,7 @@ class Running:
             self.event_loop.upkeep()
             self.bans.tick()
             self.removed_users.tick()
+            await self.control.keep_operating(self.reloading.configuration)
             self._feed_watchdog()
             await asyncio.wait(ends, timeout=period, return_when=asyncio.FIRST_COMPLETED)
         for end in ends:

@@ -42,8 +42,9 @@ class ContractBroker(ControlServer):
 
     def contract_answer_of(self, request: dict[str, Any]) -> bytes:
         match request:
-            case {"command": "status" | "reports" as command}:
-                return result(self.status if command == "status" else self.reports)
+            case {"command": "status" | "reports" | "bans" as command}:
+                bans = {"bans": [recorded.ban()], "next": None}
+                return result({"status": self.status, "reports": self.reports}.get(command, bans))
             case {"command": "sessions"}:
                 return result(self._page(request.get("after"), request.get("limit", 100)))
             case {"command": "session", "client_id": client_id}:

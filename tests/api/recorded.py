@@ -58,6 +58,7 @@ def status() -> Json:
             "removed": {"sent": 12},
         },
         "store": {"recovery": "clean", "detail": None},
+        "operations": {"kick": 2, "refused": 1},
         "warnings": [],
     }
 
@@ -261,3 +262,14 @@ def sessions() -> list[Json]:
         session("oncegate-bridge"),
         session("phone", dropped_messages=3, protocol=3),
     ]
+
+
+def ban() -> Json:
+    return {
+        "kind": "address",
+        "value": "192.0.2.7/32",
+        "reason": "guesses passwords",
+        "source": "operator",
+        "since_ms": NOW_MS - 60_000,
+        "until_ms": None,
+    }

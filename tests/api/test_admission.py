@@ -11,13 +11,14 @@ import pytest
 from fastapi.routing import APIRoute
 
 from api import limits
+from api.actions import FORM_TOKEN_HEADER
 from api.admission import COOKIE, Admission
 from api.main import create_app
 from api.roles import Role
 from api.settings import ApiSettings
 from api.tokens import HEADER, new_token
 from tests.api.contract_broker import ContractBroker
-from tests.api.logging_in import ROLES, is_in, log_in, page_with_users
+from tests.api.logging_in import ROLES, is_in, log_in, origin_of, page_with_users, token_in
 
 FOR_EVERYONE = {
     "GET /healthz",
@@ -32,6 +33,8 @@ ADDRESSES = {
     "/assets/{name}": "/assets/page.css",
     "/api/v1/sessions/{client_id:client_id}": "/api/v1/sessions/phone",
     "/api/v1/session": "/api/v1/session?client_id=phone",
+    "/actions/kick": "/actions/kick?client_id=phone",
+    "/actions/lift-ban": "/actions/lift-ban?kind=user&value=x",
     "/session": "/session?client_id=phone",
 }
 
@@ -64,9 +67,11 @@ def test_what_is_for_everyone_is_listed_here() -> None:
     assert len(routes()) > 15
 
 
-async def asked(browser: httpx.AsyncClient, route: str) -> httpx.Response:
+async def asked(browser: httpx.AsyncClient, route: str, form_token: str = "") -> httpx.Response:
+    """Ask for a route as a page of our own does; what is sent has no contents."""
     method, _, path = route.partition(" ")
-    return await browser.request(method, ADDRESSES.get(path, path))
+    headers = {"Origin": origin_of(browser), FORM_TOKEN_HEADER: form_token}
+    return await browser.request(method, ADDRESSES.get(path, path), headers=headers)
 
 
 async def test_without_a_login_every_other_route_answers_with_the_way_to_it(
@@ -77,7 +82,7 @@ async def test_without_a_login_every_other_route_answers_with_the_way_to_it(
         for route, least in routes().items():
             answer = await asked(browser, route)
             if least is None:
-                assert answer.status_code in (200, 303, 403), route
+                assert answer.status_code in (200, 303, 415), route
             elif any(path in route for path in ("/api/", "/metrics", "/openapi.json")):
                 assert answer.status_code == 401, route
                 assert answer.headers["www-authenticate"].startswith("Bearer")
@@ -95,28 +100,46 @@ async def test_each_role_has_the_routes_of_its_own_and_of_those_before(
 ) -> None:
     async with page_with_users(broker, status_socket) as browser:
         assert (await log_in(browser, username)).status_code == 303
+        token = token_in((await browser.get("/")).text)
         for route, least in routes().items():
             if least is not None:
-                answer = await asked(browser, route)
+                answer = await asked(browser, route, token)
                 is_allowed = ROLES[username] >= least
-                assert (answer.status_code in (200, 404)) is is_allowed, route
+                # 415: what an action is about was not sent.
+                assert (answer.status_code in (200, 404, 415)) is is_allowed, route
                 assert (answer.status_code == 403) is not is_allowed, route
+                if not is_allowed:
+                    expected = f"{username} is {ROLES[username].word}; this is for {least.word}s"
+                    assert expected in answer.json()["detail"]
 
 
-async def test_a_role_that_is_not_enough_is_refused(
-    broker: ContractBroker, status_socket: Path, monkeypatch: pytest.MonkeyPatch
+def test_who_may_act_is_listed_here() -> None:
+    found = {name: least for name, least in routes().items() if least not in (None, Role.VIEWER)}
+    assert found == {
+        "POST /api/v1/kick": Role.OPERATOR,
+        "POST /api/v1/ban": Role.OPERATOR,
+        "POST /api/v1/lift-ban": Role.OPERATOR,
+        "POST /api/v1/reload": Role.ADMINISTRATOR,
+        "GET /actions/kick": Role.OPERATOR,
+        "POST /actions/kick": Role.OPERATOR,
+        "GET /actions/ban": Role.OPERATOR,
+        "POST /actions/ban": Role.OPERATOR,
+        "GET /actions/lift-ban": Role.OPERATOR,
+        "POST /actions/lift-ban": Role.OPERATOR,
+        "GET /actions/reload": Role.ADMINISTRATOR,
+        "POST /actions/reload": Role.ADMINISTRATOR,
+    }
+
+
+async def test_without_users_no_action_is_taken(
+    client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
-    # No route wants more than a viewer today.
-    from api.admission import VIEWERS  # noqa: PLC0415
-
-    monkeypatch.setattr(VIEWERS, "least", Role.OPERATOR)
-    async with page_with_users(broker, status_socket) as browser:
-        await log_in(browser, "anna")
-        answer = await browser.get("/api/v1/status")
-        assert answer.status_code == 403
-        assert "anna is viewer; this is for operators" in answer.json()["detail"]
-        await log_in(browser, "ben")
-        assert (await browser.get("/api/v1/status")).status_code == 200
+    for route, least in routes().items():
+        if least not in (None, Role.VIEWER):
+            answer = await asked(client, route)
+            assert answer.status_code == 403, route
+            assert "[api] operators" in answer.json()["mend"]
+    assert broker.requests == []
 
 
 async def test_a_program_shows_a_token_and_a_wrong_one_is_not_made_good_by_a_cookie(

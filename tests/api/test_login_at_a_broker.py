@@ -59,7 +59,7 @@ async def test_a_login_goes_on_when_the_broker_is_back(
         control = broker.running.control
         await control.stop()
         assert (await browser.get("/")).status_code == 503, "it sees that the broker is down"
-        await control.start(broker.running.reloading.configuration.gateway)
+        await control.start(broker.running.reloading.configuration)
         async with asyncio.timeout(DEADLINE_SECONDS):
             while not await is_in(browser):
                 pass

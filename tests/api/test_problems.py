@@ -28,13 +28,14 @@ async def test_an_unknown_session_is_404_with_the_brokers_words(
         "title": "Not Found",
         "status": 404,
         "detail": "no session for client id 'nobody'",
+        "mend": "Look at what there is now: it may have ended meanwhile.",
     }
 
 
 async def test_a_refusal_without_a_meaning_in_http_is_a_bad_gateway(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
-    broker.instead = lambda _: refusal("failed", "the disk is gone")
+    broker.instead = lambda _: refusal("odd", "the disk is gone")
     response = await client.get("/api/v1/status")
     assert response.status_code == 502
     assert response.json()["detail"] == "the disk is gone"

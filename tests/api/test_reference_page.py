@@ -8,7 +8,9 @@ from tests.api.contract_broker import ContractBroker
 from tests.api.logging_in import log_in, page_with_users
 from tests.api.page_reader import Reader
 
-PATHS = {
+ACTIONS = {"/api/v1/kick", "/api/v1/ban", "/api/v1/lift-ban", "/api/v1/reload"}
+PATHS = ACTIONS | {
+    "/api/v1/bans",
     "/api/v1/status",
     "/api/v1/sessions",
     "/api/v1/card",
@@ -25,13 +27,14 @@ PATHS = {
 async def test_every_endpoint_is_described_with_its_answers(client: httpx.AsyncClient) -> None:
     description = (await client.get("/openapi.json")).json()
     assert set(description["paths"]) == PATHS
-    for operations in description["paths"].values():
-        assert set(operations) == {"get"}
-        assert operations["get"]["summary"]
-        assert operations["get"]["description"]
-        assert (
-            "$ref" in operations["get"]["responses"]["200"]["content"]["application/json"]["schema"]
-        )
+    for path, operations in description["paths"].items():
+        ((method, operation),) = operations.items()
+        assert method == ("post" if path in ACTIONS else "get")
+        assert operation["summary"]
+        assert operation["description"]
+        assert "$ref" in operation["responses"]["200"]["content"]["application/json"]["schema"]
+        if path in ACTIONS:
+            assert "$ref" in operation["requestBody"]["content"]["application/json"]["schema"]
 
 
 async def test_the_reference_shows_all_of_it_and_works_without_a_script(
@@ -59,7 +62,9 @@ async def test_what_can_be_tried_leads_to_an_answer(client: httpx.AsyncClient) -
         for tag, found in page.elements
         if tag == "a" and found.get("class") == "try"
     ]
-    assert set(tried) == {path for path in PATHS if "/session" not in path} | {"/api/v1/sessions"}
+    assert set(tried) == {path for path in PATHS - ACTIONS if "/session" not in path} | {
+        "/api/v1/sessions"
+    }
     for address in tried:
         # There is no broker here, and this machine runs from no SD card.
         wanted = (404,) if address == "/api/v1/card" else (200, 503)
@@ -77,8 +82,8 @@ async def test_where_users_log_in_it_states_how_programs_do(
         description = (await browser.get("/openapi.json")).json()
         assert description["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
         secured = {
-            path: bool(operation["get"]["security"])
-            for path, operation in description["paths"].items()
+            path: all(operation["security"] for operation in operations.values())
+            for path, operations in description["paths"].items()
         }
         assert [path for path, is_secured in secured.items() if not is_secured] == [
             "/healthz",

@@ -120,10 +120,10 @@ def test_files_are_closed_to_others_and_each_service_has_its_part(gateway: Gatew
     ]
 
 
-def test_the_page_sees_nothing_of_the_data_and_may_not_act(gateway: Gateway) -> None:
+def test_the_page_sees_nothing_of_the_data_and_acts_for_operators_alone(gateway: Gateway) -> None:
     page = str(gateway.processes()["api"])
     as_page = ["nsenter", "-t", page, "-m", "--", "setpriv", "--reuid=oncegate-api"]
-    as_page += ["--regid=oncegate-api", "--groups=oncegate"]
+    as_page += ["--regid=oncegate-api", "--groups=oncegate,oncegate-operate"]
     assert "ermission" in gateway.machine.said(*as_page, "ls", "/var/lib/oncegate/", check=False)
     connect = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
     python = [*as_page, "/usr/bin/python3", "-c", connect]
@@ -131,6 +131,9 @@ def test_the_page_sees_nothing_of_the_data_and_may_not_act(gateway: Gateway) -> 
     assert "PermissionError" in gateway.machine.said(
         *python, "/run/oncegate/control.sock", check=False
     )
+    # Without operators in [api] there is nothing at which the page could act.
+    operate = "/run/oncegate/operate.sock"
+    assert "FileNotFoundError" in gateway.machine.said(*python, operate, check=False)
 
 
 def test_a_board_on_a_line_is_read(gateway: Gateway) -> None:

@@ -227,7 +227,7 @@ def test_nothing_on_the_card_has_a_password_or_lets_one_in() -> None:
 def test_the_owners_numbers_are_fixed_and_different() -> None:
     text = (OVERLAY / "usr/lib/sysusers.d/00-oncegate-image.conf").read_text()
     numbers = [line.split()[2] for line in text.splitlines() if line[:2] in ("u ", "g ")]
-    assert len(numbers) == len(set(numbers)) == 7
+    assert len(numbers) == len(set(numbers)) == 8
 
 
 def test_device_programs_import_no_room_but_those_their_docstring_names() -> None:

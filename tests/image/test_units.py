@@ -197,7 +197,8 @@ def test_the_configuration_that_comes_along_opens_nothing_to_the_network() -> No
     assert configuration.api.bind == "127.0.0.1"
     assert configuration.gateway.data_dir == Path("/var/lib/oncegate")
     assert configuration.gateway.control_dir == Path("/run/oncegate")
-    groups = {configuration.gateway.control_group, configuration.gateway.status_group}
+    gateway = configuration.gateway
+    groups = {gateway.control_group, gateway.status_group, gateway.operate_group}
     declared = re.findall(r"^g (\S+)", (SYSTEMD / "sysusers.conf").read_text(), re.MULTILINE)
     assert groups == set(declared)
 

@@ -5,23 +5,26 @@ docs/formats/control-socket.md is the contract.
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from heapq import nsmallest
 from typing import Any
 
 from gateway.access.errors import AccessFileError
-from gateway.configuration import ConfigurationError
-from gateway.configuration.sections import Gateway
+from gateway.configuration import Configuration, ConfigurationError
 from gateway.control.messages import LINE_BYTES_MAX
 from gateway.core.records.kinds import CloseReason, Observation
 from gateway.server.bans import Bans
 from gateway.server.control.ban_requests import BanRequests
+from gateway.server.control.operating import Operating
 from gateway.server.control.people import People
 from gateway.server.control.refused import Refused, text_of
 from gateway.server.control.sockets import ControlSocket, refusal_of
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.status.sessions import session_detail_of, session_of
+
+logger = logging.getLogger(__name__)
 
 ANSWER_BYTES_MAX = LINE_BYTES_MAX - 64 * 1024
 """Sessions listed in one answer, in bytes: the contract's longest line less its frame."""
@@ -38,6 +41,9 @@ OBSERVABLE = {
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
+Permit = Callable[[str, Request], None]
+"""Raises Refused for a command that a socket does not take."""
+Note = Callable[[Request, Answer], None]
 
 
 class Control:
@@ -58,6 +64,9 @@ class Control:
         self._reload = reload
         self._reports: dict[str, dict[str, Any]] = {}
         self._sockets: list[ControlSocket] = []
+        self._operate_socket: ControlSocket | None = None
+        self._operate_problem: str | None = None
+        self.operating = Operating()
         self.people = people = People(event_loop.authentications, version_key)
         self._commands: dict[str, Callable[[Request], Answer | Awaitable[Answer]]] = {
             "status": lambda _: self._status(),
@@ -77,33 +86,77 @@ class Control:
             "exported": self._exported,
         }
 
-    async def start(self, gateway: Gateway) -> None:
-        """Listen at both sockets. Raises OSError, which names the file and the mend."""
+    async def start(self, configuration: Configuration) -> None:
+        """Listen at the sockets. Raises OSError, which names the file and the mend."""
+        gateway = configuration.gateway
         self._sockets = [
             ControlSocket(gateway.control_socket, gateway.control_group, self._answer),
             ControlSocket(gateway.status_socket, gateway.status_group, self._answer_reader),
         ]
         for each in self._sockets:
             await each.start()
+        await self._operate(configuration)
+
+    async def keep_operating(self, configuration: Configuration) -> None:
+        """Let `operate.sock` be there or not as the configuration now has it: once a second."""
+        try:
+            await self._operate(configuration)
+        except OSError as error:
+            problem = f"{error.filename}: {error.strerror}"
+            if problem != self._operate_problem:
+                logger.error("the page may not act: %s", problem)
+            self._operate_problem = problem
+        else:
+            self._operate_problem = None
+
+    async def _operate(self, configuration: Configuration) -> None:
+        gateway, self.operating.page = configuration.gateway, configuration.api
+        if configuration.api.has_operators and self._operate_socket is None:
+            operate_socket = ControlSocket(
+                gateway.operate_socket, gateway.operate_group, self._answer_page
+            )
+            try:
+                await operate_socket.start()
+            except OSError:
+                await operate_socket.stop()
+                raise
+            self._operate_socket = operate_socket
+        elif self._operate_socket is not None and not configuration.api.has_operators:
+            await self._operate_socket.stop()
+            self._operate_socket = None
 
     async def stop(self) -> None:
         """Stop listening and close what is connected."""
         self.people.stop()
         for each in self._sockets:
             await each.stop()
+        if self._operate_socket is not None:
+            await self._operate_socket.stop()
+            self._operate_socket = None
 
     async def _answer_reader(self, line: bytes) -> dict[str, Any]:
-        return await self._answer(line, may_act=False)
+        return await self._answer(line, _permit_reading)
 
-    async def _answer(self, line: bytes, *, may_act: bool = True) -> dict[str, Any]:
+    async def _answer_page(self, line: bytes) -> dict[str, Any]:
+        return await self._answer(line, self.operating.permit, self.operating.note)
+
+    async def _answer(
+        self, line: bytes, permit: Permit | None = None, note: Note | None = None
+    ) -> dict[str, Any]:
         try:
             request = json.loads(line)
         except (ValueError, RecursionError) as error:
             return refusal_of("bad_request", f"not a JSON object: {error}")
         if not isinstance(request, dict):
             return refusal_of("bad_request", "a request is a JSON object")
+        answer = await self._answer_to(request, permit)
+        if note is not None:
+            note(request, answer)
+        return answer
+
+    async def _answer_to(self, request: Request, permit: Permit | None) -> dict[str, Any]:
         try:
-            result = self._command_of(request, may_act=may_act)(request)
+            result = self._command_of(request, permit)(request)
             if isinstance(result, Awaitable):
                 result = await result
             return {"ok": True, "result": result}
@@ -113,14 +166,14 @@ class Control:
             return refusal_of("failed", f"the configuration stays as it was: {error}")
 
     def _command_of(
-        self, request: Request, *, may_act: bool
+        self, request: Request, permit: Permit | None
     ) -> Callable[[Request], Answer | Awaitable[Answer]]:
         name = str(request.get("command"))
         if name not in self._commands:
             known = ", ".join(sorted(self._commands))
             raise Refused("unknown_command", f"'command' has to be one of {known}")
-        if not may_act and name not in READING:
-            raise Refused("forbidden", f"this socket only reads: {', '.join(sorted(READING))}")
+        if permit is not None:
+            permit(name, request)
         return self._commands[name]
 
     # -- sessions
@@ -211,3 +264,8 @@ class Control:
             raise Refused("bad_request", f"'sequence' has to be 0 to {last}")
         self._event_loop.committer.journal_room.exported(sequence)
         return {}
+
+
+def _permit_reading(name: str, _: Request) -> None:
+    if name not in READING:
+        raise Refused("forbidden", f"this socket only reads: {', '.join(sorted(READING))}")

@@ -1,7 +1,8 @@
 """One Unix socket at which the broker answers a line of JSON with another.
 
-There are two: `control.sock` takes every command, `status.sock` those that only read. Who may
-connect is decided by each file's mode and group. docs/formats/control-socket.md is the contract.
+`control.sock` takes every command, `status.sock` those that only read, `operate.sock` what
+operators do at the page. Who may connect is decided by each file's mode and group.
+docs/formats/control-socket.md is the contract.
 """
 
 import asyncio
@@ -138,7 +139,7 @@ def _mend_of(error: OSError) -> str:
         case errno.EADDRINUSE:
             return "another broker listens there; give each its own [gateway] control_dir"
         case errno.EINVAL:
-            return f"{error.strerror}; or correct [gateway] control_group or status_group"
+            return f"{error.strerror}; or correct the group in [gateway]"
     return (
         f"{error.strerror or error}; a socket is to be made there: look at the directory, or set "
         "[gateway] control_dir to another one"

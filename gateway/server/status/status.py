@@ -1,7 +1,7 @@
 """The broker's status as the control socket has it: docs/formats/control-socket.md draws it."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gateway.core.broker import Broker
@@ -49,6 +49,8 @@ class Status:
         self._disk = disk
         self.needs_restart: Callable[[], tuple[str, ...]] = tuple
         """Returns the keys whose values wait for a restart."""
+        self.operations: Callable[[], Mapping[str, int]] = dict
+        """Returns what was done at the page, by command."""
 
     async def current(self) -> dict[str, Any]:
         """Return the whole status, from a walk over the sessions that begins now."""
@@ -68,6 +70,7 @@ class Status:
             "store": {"recovery": identity.recovery, "detail": identity.damage},
             "hooks": None if hooks is None else hooks.status(),
             "needs_restart": list(self.needs_restart()),
+            "operations": dict(sorted(self.operations().items())),
             "warnings": _warnings_of(event_loop, identity)
             + _warnings_about(self._listeners)
             + _warnings_of_keys(self.needs_restart()),

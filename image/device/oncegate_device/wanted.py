@@ -39,7 +39,7 @@ _VARIABLE = Text(
 
 # What the image decides: places, users and groups of the units.
 _OWNED = {
-    "gateway": ("data_dir", "control_dir", "control_group", "status_group"),
+    "gateway": ("data_dir", "control_dir", "control_group", "status_group", "operate_group"),
     "access": ("password_file",),
     "bridge": ("username", "password_file"),
 }
@@ -172,6 +172,7 @@ def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str,
     gateway["control_dir"] = "/run/oncegate"
     gateway["control_group"] = "oncegate-control"
     gateway["status_group"] = "oncegate"
+    gateway["operate_group"] = "oncegate-operate"
     _table(completed, "api").setdefault("port", 80)
     for section, keys in _CARE.items():
         table = _table(completed, section)

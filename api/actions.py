@@ -1,0 +1,159 @@
+"""Actions as programs send them: POST with JSON, by a bearer token or from a page of our own.
+
+Promise: role, origin and token are right before a byte of the body is read; what a cookie alone
+would allow, a page of another site cannot send (``X-Form-Token``, ``Origin``).
+"""
+
+from typing import Annotated, Any, Final, TypeVar
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, ValidationError
+
+from api.admission import ADMINISTRATORS, OPERATORS, VIEWERS, Caller, host_of
+from api.forms import FormRefused, body_of, is_same_secret, refuse_foreign
+from api.models.actions import (
+    Banned,
+    BanPage,
+    Kick,
+    Kicked,
+    Lifted,
+    NewBan,
+    OldBan,
+    Reload,
+    Reloaded,
+)
+from api.operator import Operator
+from api.problems import described
+from api.rest import observer_of
+
+_Given = TypeVar("_Given", bound=BaseModel)
+_Answer = TypeVar("_Answer", bound=BaseModel)
+
+FORM_TOKEN_HEADER: Final = "x-form-token"  # noqa: S105 - its name, not a token
+_PROBLEMS: Final = described(400, 401, 403, 408, 413, 415, 422, 502, 503)
+
+actions = APIRouter(prefix="/api/v1", tags=["actions"])
+
+
+def operator_of(request: Request) -> Operator:
+    """Return the process's one operator."""
+    operator = request.app.state.operator
+    assert isinstance(operator, Operator)
+    return operator
+
+
+def caller_of(request: Request) -> Caller:
+    """Return who passed the admission of an action."""
+    caller = request.state.caller
+    assert isinstance(caller, Caller)
+    return caller
+
+
+async def carried_out(
+    request: Request, command: str, given: BaseModel, answer: type[_Answer]
+) -> _Answer:
+    """Carry out a command for the caller of a request."""
+    caller = caller_of(request)
+    return await operator_of(request).carry_out(command, given, caller, host_of(request), answer)
+
+
+def _takes(model: type[BaseModel]) -> dict[str, Any]:
+    """Describe the body for OpenAPI: it is read here, with bounds, and not by FastAPI."""
+    reference = {"$ref": f"#/components/schemas/{model.__name__}"}
+    content = {"application/json": {"schema": reference}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+async def _given(request: Request, model: type[_Given]) -> _Given:
+    """Read the body.
+
+    Raises:
+        FormRefused: it was sent for a page of another site, or cannot be read.
+    """
+    login = caller_of(request).login
+    if login is not None:
+        refuse_foreign(request, request.app.state.hosts)
+        if not is_same_secret(request.headers.get(FORM_TOKEN_HEADER), login.form_token):
+            raise FormRefused(
+                "With a cookie, X-Form-Token has to be the `token` of this browser's forms.", 403
+            )
+    body = await body_of(request, "application/json")
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        raise FormRefused(fault_of(error), 422) from None
+
+
+def fault_of(error: ValidationError) -> str:
+    """Return the first thing that is wrong with what was given."""
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part)[:64] for part in fault["loc"])
+    return f"{place or 'The body'}: {fault['msg']}."
+
+
+@actions.get(
+    "/bans",
+    dependencies=[Depends(VIEWERS)],
+    responses=described(401, 403, 422, 502, 503),
+    summary="All bans, page by page",
+)
+async def bans(
+    request: Request,
+    first: Annotated[int, Query(ge=0, le=2**31, description="The `next` of the page before.")] = 0,
+) -> BanPage:
+    """List the bans that hold, the oldest first, 100 at a time."""
+    return await observer_of(request).bans(first)
+
+
+@actions.post(
+    "/kick",
+    dependencies=[Depends(OPERATORS)],
+    responses={**_PROBLEMS, **described(404)},
+    summary="Disconnect a client",
+    openapi_extra=_takes(Kick),
+)
+async def kick(request: Request) -> Kicked:
+    """End a client's connection. For operators.
+
+    Its session stays, with what is queued; nothing keeps the client from connecting again.
+    """
+    return await carried_out(request, "kick", await _given(request, Kick), Kicked)
+
+
+@actions.post(
+    "/ban",
+    dependencies=[Depends(OPERATORS)],
+    responses=_PROBLEMS,
+    summary="Ban a client, a user or an address",
+    openapi_extra=_takes(NewBan),
+)
+async def ban(request: Request) -> Banned:
+    """End the connections that a ban is about, and refuse new ones. For operators."""
+    return await carried_out(request, "ban", await _given(request, NewBan), Banned)
+
+
+@actions.post(
+    "/lift-ban",
+    dependencies=[Depends(OPERATORS)],
+    responses={**_PROBLEMS, **described(404)},
+    summary="Lift a ban",
+    openapi_extra=_takes(OldBan),
+)
+async def lift_ban(request: Request) -> Lifted:
+    """Let a client, a user or an address connect again. For operators."""
+    return await carried_out(request, "lift_ban", await _given(request, OldBan), Lifted)
+
+
+@actions.post(
+    "/reload",
+    dependencies=[Depends(ADMINISTRATORS)],
+    responses={**_PROBLEMS, **described(409)},
+    summary="Read the configuration again",
+    openapi_extra=_takes(Reload),
+)
+async def reload(request: Request) -> Reloaded:
+    """Read configuration, users, rules and certificates again. For administrators.
+
+    409: a file has a mistake, and everything stays as it was.
+    """
+    return await carried_out(request, "reload", await _given(request, Reload), Reloaded)

@@ -1,0 +1,95 @@
+"""What an action at the broker is given and what it answers, and bans as the broker lists them."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from api import limits
+from api.models.values import Count, Milliseconds, Reported
+
+BAN_SECONDS_MAX = 10 * 365 * 86_400
+Kind = Literal["client", "user", "address"]
+
+
+class Ban(Reported):
+    kind: str
+    """`client`, `user` or `address`."""
+    value: str
+    """A client identifier, a user name, or a network: `192.0.2.7/32`."""
+    reason: str
+    source: str
+    """`operator`: by hand; `flapping`: the client connected too often."""
+    since_ms: Milliseconds
+    until_ms: Milliseconds | None
+    """Null: until it is lifted."""
+
+
+class BanPage(Reported):
+    """Bans that hold, the oldest first."""
+
+    bans: list[Ban]
+    next: Count | None
+    """Give this as `first` to get the next page; null on the last one."""
+
+
+class Given(BaseModel):
+    """Strict: what is not understood is refused, not left out."""
+
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="forbid", use_attribute_docstrings=True
+    )
+
+
+class Kick(Given):
+    client_id: Annotated[str, Field(max_length=limits.CLIENT_ID_CHARACTERS_MAX)]
+    """Of the client whose connection ends; its session stays."""
+
+
+class NewBan(Given):
+    kind: Kind
+    value: Annotated[str, Field(min_length=1, max_length=limits.BAN_CHARACTERS_MAX)]
+    """A client identifier, a user name, or an address or network: `192.0.2.0/24`."""
+    reason: Annotated[str, Field(max_length=limits.BAN_REASON_CHARACTERS_MAX)] = ""
+    """Is shown in the log and in the list, and sent to clients of MQTT 5.0."""
+    seconds: Annotated[float, Field(gt=0, le=BAN_SECONDS_MAX)] | None = None
+    """Null: until it is lifted."""
+
+
+class OldBan(Given):
+    kind: Kind
+    value: Annotated[str, Field(min_length=1, max_length=limits.BAN_CHARACTERS_MAX)]
+
+
+class Reload(Given):
+    """Nothing has to be given: `{}`."""
+
+
+class Kicked(Reported):
+    kicked: bool
+
+
+class Banned(Reported):
+    banned: Ban
+    ended: Count
+    """Connections that ended."""
+    kept: bool
+    """Whether it is on disk; if not, it holds until the broker ends."""
+
+
+class Lifted(Reported):
+    lifted: Ban
+    kept: bool
+
+
+class Reloaded(Reported):
+    """By key, as `section.key`."""
+
+    changed: list[str]
+    """They hold now."""
+    new_connections: list[str]
+    """Of these: they hold for connections that begin from now on."""
+    processes: dict[str, list[str]]
+    """By process, which takes them over when it is started again."""
+    needs_restart: list[str]
+    """They wait for a restart of the gateway."""
+    connections_ended: Count

@@ -1,0 +1,94 @@
+"""Carries out what operators and administrators do, at the broker's operating socket.
+
+Promise: each action is sent once, over a connection of its own, and never again by itself; the
+broker is given who acts, with which role and from where, and writes it down.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from api import limits
+from api.admission import Caller
+from api.control_socket import BrokerProblem, problem_of
+from gateway.control.client import ControlClient
+from gateway.control.messages import UnusableAnswer
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class Operator:
+    """One per process; belongs to one event loop. Actions follow one another."""
+
+    def __init__(self, path: Path) -> None:
+        self._path: Final = path
+        self._turn: Final = asyncio.Lock()
+        self._waiting = 0
+
+    async def carry_out(
+        self, command: str, given: BaseModel, caller: Caller, host: str, answer: type[_Model]
+    ) -> _Model:
+        """Have one command carried out for a caller, who is at the address `host`.
+
+        Raises:
+            BrokerProblem: no usable answer came.
+            Refused: the broker does not do it.
+        """
+        if self._waiting >= limits.ACTIONS_WAITING_MAX:
+            raise BrokerProblem("Other actions are being carried out.", "Try again in a moment.")
+        request = {
+            **given.model_dump(exclude_none=True),
+            "command": command,
+            "by": caller.name,
+            "program": caller.login is None,
+            "role": caller.role.word,
+            "from": host,
+        }
+        self._waiting += 1
+        try:
+            async with self._turn:
+                result = await self._sent(request)
+        finally:
+            self._waiting -= 1
+        try:
+            return answer.model_validate(result)
+        except ValidationError as error:
+            raise BrokerProblem(
+                f"The broker's answer to {command!r} is not what this page expects.",
+                "It was probably carried out: look at the log. Restart broker and page after an "
+                "update.",
+                status_code=502,
+            ) from error
+
+    async def _sent(self, request: dict[str, object]) -> dict[str, object]:
+        client = ControlClient(self._path, limits.ACTION_SECONDS_MAX)
+        try:
+            return await client.request(request)
+        except (OSError, EOFError, UnusableAnswer) as error:
+            raise _problem_of(error, self._path) from error
+        finally:
+            client.close()
+
+
+def _problem_of(error: OSError | EOFError | UnusableAnswer, path: Path) -> BrokerProblem:
+    match error:
+        case FileNotFoundError():
+            return BrokerProblem(
+                f"The broker takes no actions from this page: there is no socket {path}.",
+                "It is there while the broker runs and `[api] operators` or `administrators`, or "
+                "groups of them, are in its configuration: `oncegate ctl reload`.",
+            )
+        case PermissionError():
+            return BrokerProblem(
+                f"This page may not open the broker's operating socket {path}.",
+                "Set `[gateway] operate_group` to a group that only the page's user is in, and "
+                "restart the gateway.",
+            )
+        case TimeoutError():
+            return BrokerProblem(
+                f"The broker did not answer within {limits.ACTION_SECONDS_MAX:g} seconds.",
+                "It may have been carried out all the same: look before you repeat it.",
+            )
+    return problem_of(error, path, limits.ACTION_SECONDS_MAX)

@@ -1,0 +1,96 @@
+"""What the page's socket takes of people and programs, and the line of the audit log about each.
+
+The page decides who they are; here it is checked again as far as the configuration goes: a role
+that no user, group or token of ``[api]`` can have does nothing, whatever the page claims.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gateway.configuration.page import ROLES, Api
+from gateway.server.control.refused import Refused, text_of
+
+logger = logging.getLogger(__name__)
+
+LEAST_ROLES: Final[Mapping[str, str]] = {
+    "kick": "operator",
+    "ban": "operator",
+    "lift_ban": "operator",
+    "reload": "administrator",
+}
+"""All commands that ``operate.sock`` takes. ``drop`` is not here: it discards messages."""
+
+NAME_CHARACTERS_MAX: Final = 1_024
+"""Of who acts: as long as a user's name may be."""
+
+SHOWN_CHARACTERS_MAX: Final = 200
+"""Of each value in a line of the audit log."""
+
+_OF_CALLER: Final = frozenset({"command", "by", "program", "role", "from"})
+
+
+class Operating:
+    """Who may act by the configuration that holds, and what was done."""
+
+    def __init__(self) -> None:
+        self.page: Api | None = None
+        """The configuration of the page; None: nothing may be done."""
+        self.counted: Counter[str] = Counter()
+        """Actions since the start, by command; ``refused`` are those that were not carried out."""
+
+    def permit(self, name: str, request: Mapping[str, Any]) -> None:
+        """Let a command pass that its caller may give.
+
+        Raises:
+            Refused: it is none of this socket's, or the role is not enough or not the caller's.
+        """
+        if name not in LEAST_ROLES:
+            raise Refused("forbidden", f"this socket takes only {', '.join(sorted(LEAST_ROLES))}")
+        by, role = text_of(request, "by"), text_of(request, "role")
+        text_of(request, "from")
+        is_program = request.get("program", False)
+        if role not in ROLES or not isinstance(is_program, bool):
+            raise Refused("bad_request", f"'role' is one of {ROLES}, 'program' true or false")
+        if not 0 < len(by) <= NAME_CHARACTERS_MAX:
+            raise Refused("bad_request", f"'by' has 1 to {NAME_CHARACTERS_MAX} characters")
+        if ROLES.index(role) > self._highest_of(by, is_program=is_program):
+            raise Refused("forbidden", f"[api] gives {by[:200]!r} no role of {role}")
+        if ROLES.index(role) < ROLES.index(LEAST_ROLES[name]):
+            raise Refused("forbidden", f"{name} is for {LEAST_ROLES[name]}s, not for {role}s")
+
+    def _highest_of(self, name: str, *, is_program: bool) -> int:
+        """Return the highest role that this caller can have: groups and tokens are not known."""
+        page = self.page
+        if page is None or not page.has_operators:
+            return -1
+        if is_program:
+            return -1 if page.tokens_file is None else len(ROLES) - 1
+        roles = [*page.group_roles.values()]
+        if name in page.roles:
+            roles.append(page.roles[name])
+        return max((ROLES.index(role) for role in roles), default=-1)
+
+    def note(self, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        """Count one request, and write its line."""
+        name = str(request.get("command"))[:SHOWN_CHARACTERS_MAX]
+        is_done = answer["ok"] is True
+        self.counted[name if is_done else "refused"] += 1
+        arguments = ", ".join(
+            f"{_shown(key)}={_shown(value)}"
+            for key, value in sorted(request.items())[:8]
+            if key not in _OF_CALLER
+        )
+        kind = "the program " if request.get("program") is True else ""
+        logger.log(
+            logging.INFO if is_done else logging.WARNING,
+            "page: %s%s (%s) from %s: %s(%s): %s",
+            *(kind, _shown(request.get("by")), _shown(request.get("role"))),
+            *(_shown(request.get("from")), _shown(name), arguments),
+            "done" if is_done else f"refused: {answer['error']['message'][:1000]!a}",
+        )
+
+
+def _shown(value: object) -> str:
+    return ascii(value)[:SHOWN_CHARACTERS_MAX]
