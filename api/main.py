@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 from api import limits
 from api.accounts import Accounts
 from api.actions import actions
+from api.actions_page import actions_page
 from api.admission import Gate
 from api.card import CardReader
 from api.certificate import CertificateUnusable, ServedCertificate
@@ -86,7 +87,7 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
     )
     app.hosts = settings.hosts
     install_problem_handlers(app)
-    for router in (rest, actions, metrics, probes, page, reference, login_page):
+    for router in (rest, actions, metrics, probes, page, actions_page, reference, login_page):
         app.include_router(router)
     _describe_problems(app)
     if settings.has_users:

@@ -16,7 +16,7 @@ from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from api import limits, wear, wording
-from api.admission import EVERYONE, VIEWERS
+from api.admission import EVERYONE, VIEWERS, Caller
 from api.card import CardReport
 from api.certificate import ServedCertificate
 from api.control_socket import BrokerProblem
@@ -24,6 +24,7 @@ from api.models.sessions import SessionDetail, SessionPage
 from api.observer import Observer, Overview
 from api.problems import retry_headers_of
 from api.rest import card_of, observer_of
+from api.roles import Role
 from api.verdict import UPDATE_NEEDS_A_LOOK, Level, Verdict, verdict_of
 from gateway.control.messages import Refused
 
@@ -104,7 +105,10 @@ def rendered(
     request: Request, template: str, *, status_code: int = 200, **values: object
 ) -> HTMLResponse:
     """Render one template as the response to a request."""
-    values["caller"] = request.state.caller
+    caller: Caller | None = request.state.caller
+    values["caller"] = caller
+    values["may_operate"] = caller is not None and caller.role >= Role.OPERATOR
+    values["may_administer"] = caller is not None and caller.role >= Role.ADMINISTRATOR
     return HTMLResponse(
         _TEMPLATES.get_template(template).render(values),
         status_code=status_code,

@@ -33,6 +33,8 @@ ADDRESSES = {
     "/assets/{name}": "/assets/page.css",
     "/api/v1/sessions/{client_id:client_id}": "/api/v1/sessions/phone",
     "/api/v1/session": "/api/v1/session?client_id=phone",
+    "/actions/kick": "/actions/kick?client_id=phone",
+    "/actions/lift-ban": "/actions/lift-ban?kind=user&value=x",
     "/session": "/session?client_id=phone",
 }
 
@@ -118,6 +120,14 @@ def test_who_may_act_is_listed_here() -> None:
         "POST /api/v1/ban": Role.OPERATOR,
         "POST /api/v1/lift-ban": Role.OPERATOR,
         "POST /api/v1/reload": Role.ADMINISTRATOR,
+        "GET /actions/kick": Role.OPERATOR,
+        "POST /actions/kick": Role.OPERATOR,
+        "GET /actions/ban": Role.OPERATOR,
+        "POST /actions/ban": Role.OPERATOR,
+        "GET /actions/lift-ban": Role.OPERATOR,
+        "POST /actions/lift-ban": Role.OPERATOR,
+        "GET /actions/reload": Role.ADMINISTRATOR,
+        "POST /actions/reload": Role.ADMINISTRATOR,
     }
 
 

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from firmware_bridge.protocols.sml_messages import UNITS_OF_DLMS
+from smllib.const import OBIS_NAMES, UNITS
 from smllib.errors import CrcError
 from smllib.reader import SmlStreamReader
 
+from gateway.keys.units import UNITS as SENML
 from tests.bridge.broker import Subscriber
 from tests.bridge.dsmr_oracle import objects_of, value_of
 from tests.bridge.running import port_of, running_bridge, settings_of
@@ -26,6 +29,38 @@ SML_DAMAGE = {
     "HOLLEY_DTZ541-ZDBA.bin": {"truncated": 1},
     "ISKRA_MT175_eHZ.bin": {"truncated": 1},
 }
+SENML_UNITS = {"°C": "Cel", "°": "deg", "m³": "m3", "\N{OHM SIGN}": "Ohm"}
+SML_NAMES = {
+    "Geräteeinzelidentifikation": "server_id",
+    "Zählerstand Bezug Total": "energy_import",
+    "Zählerstand Bezug Tarif 1": "energy_import_t1",
+    "Zählerstand Bezug Tarif 2": "energy_import_t2",
+    "Zählerstand Einspeisung Total": "energy_export",
+    "Zählerstand Einspeisung Tarif 1": "energy_export_t1",
+    "Zählerstand Einspeisung Tarif 2": "energy_export_t2",
+    "Netzfrequenz": "frequency",
+    "aktuelle Wirkleistung": "power",
+    "Hersteller-Identifikation": "manufacturer",
+    "Öffentlicher Schlüssel": "public_key",
+    **{
+        f"{theirs} L{phase}": f"{ours}_l{phase}"
+        for phase in (1, 2, 3)
+        for theirs, ours in {
+            "Summenwirkleistung": "power",
+            "Momentanwirkleistung Bezug": "power_import",
+            "Momentanwirkleistung Einspeisung": "power_export",
+            "Momentanstrom": "current",
+            "Momentanspannung": "voltage",
+        }.items()
+    },
+}
+"""The bridge's names of what has a name for smllib; the others have their code."""
+SML_CODES = {
+    "01000f0700ff": "power_absolute",
+    "0100600100ff": "meter_id",
+    "010060320101": "manufacturer",
+}
+"""What smllib has no name for."""
 DSMR = {"telegram_v2_2.raw": "V2_2", "telegram_v4_2.raw": "V4", "telegram_v5.raw": "V5"}
 REPEATS = 5
 
@@ -50,14 +85,14 @@ async def readings_of(
     return records
 
 
-def sml_values_of(recorded: bytes) -> list[Any]:
-    """What smllib finds, in order: numbers scaled, other values in hexadecimal digits.
+def sml_entries_of(recorded: bytes) -> list[tuple[str, str | None, Any]]:
+    """What smllib finds, in order: name, unit and value, a number scaled, others in hex digits.
 
     Its own objects are not made: they refuse a whole file in which one value is not there.
     """
     reader = SmlStreamReader()
     reader.add(recorded)
-    found: list[Any] = []
+    found: list[tuple[str, str | None, Any]] = []
     while True:
         try:
             frame = reader.get_frame()
@@ -68,10 +103,22 @@ def sml_values_of(recorded: bytes) -> list[Any]:
         while frame.next_pos < frame.buf_len:
             message = plain(frame._parse_msg(frame.get_value()))
             tag, body = message[3]
-            for _, _, _, _, scaler, value, _ in body[4] if tag == 0x0701 else ():
+            for code, _, _, unit, scaler, value, _ in body[4] if tag == 0x0701 else ():
                 if value is not None:
                     is_number = isinstance(value, int)
-                    found.append(value * 10 ** (scaler or 0) if is_number else value)
+                    number = value * 10 ** (scaler or 0) if is_number else value
+                    theirs = UNITS.get(unit)
+                    found.append((sml_name_of(code), SENML_UNITS.get(theirs or "", theirs), number))
+
+
+def sml_name_of(code: str) -> str:
+    """The bridge's name of what smllib calls by a German one; the code where it knows none."""
+    name = SML_CODES.get(code) or SML_NAMES.get(OBIS_NAMES.get(code, ""))
+    if name is not None:
+        return name
+    medium, channel, *rest = bytes.fromhex(code)
+    shown = rest[:-1] if rest[-1] == 255 else rest
+    return f"{medium}-{channel}:" + ".".join(str(each) for each in shown)
 
 
 def plain(snippet: Any) -> Any:
@@ -84,16 +131,24 @@ async def test_sml_recordings_give_what_smllib_finds(
     name: str, captures: Path, subscriber: Subscriber, terminal: Terminal, tmp_path: Path
 ) -> None:
     recorded = (captures / "sml" / name).read_bytes()
-    expected = sml_values_of(recorded)
+    expected = sml_entries_of(recorded)
     records = await readings_of(
         "sml", recorded, len(expected), SML_DAMAGE[name],
         subscriber=subscriber, terminal=terminal, tmp_path=tmp_path,
     )  # fmt: skip
-    for record, value in zip(records, expected, strict=True):
+    for record, (name_expected, unit, value) in zip(records, expected, strict=True):
+        assert (record["n"], record.get("u")) == (f"meter/{name_expected}", unit)
         if isinstance(value, str):
             assert value in (record["vs"], record["vs"].encode().hex())
         else:
             assert record["v"] == pytest.approx(value, rel=1e-12)
+
+
+def test_each_unit_of_smllib_that_senml_has_is_known_by_the_same_code() -> None:
+    theirs = {code: SENML_UNITS.get(unit, unit) for code, unit in UNITS.items()}
+    assert theirs.items() >= UNITS_OF_DLMS.items()
+    others = {unit for code, unit in theirs.items() if code not in UNITS_OF_DLMS}
+    assert others.isdisjoint(SENML)
 
 
 @pytest.mark.parametrize("name", DSMR)

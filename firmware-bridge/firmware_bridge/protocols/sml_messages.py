@@ -33,9 +33,11 @@ _POWER_OF_TEN_MAX = 18
 Element = bytes | bool | int | list["Element"] | None
 """None: an optional element that is not there."""
 
-_UNITS: Final = {
-    3: "d", 4: "h", 5: "min", 6: "s", 8: "deg", 9: "Cel", 13: "m3", 14: "m3", 27: "W", 28: "VA",
-    29: "var", 30: "Wh", 31: "VAh", 32: "varh", 33: "A", 35: "V", 44: "Hz",
+UNITS_OF_DLMS: Final = {
+    4: "d", 5: "h", 6: "min", 7: "s", 8: "deg", 9: "Cel", 11: "m", 12: "m/s", 13: "m3", 14: "m3",
+    19: "l", 20: "kg", 21: "N", 23: "Pa", 25: "J", 27: "W", 28: "VA", 29: "var", 30: "Wh",
+    31: "VAh", 32: "varh", 33: "A", 34: "C", 35: "V", 37: "F", 38: "Ohm", 40: "Wb", 41: "T",
+    43: "H", 44: "Hz", 51: "S", 52: "K", 56: "%", 57: "Ah", 70: "dBm", 72: "dB",
 }  # fmt: skip
 """DLMS units by code, as SenML writes them (DLMS UA 1000-1, table 4)."""
 
@@ -139,7 +141,7 @@ def _measurement_of(entry: Sequence[Element]) -> Measurement | None:
 
 
 def _unit_of(unit: Element) -> str | None:
-    return _UNITS.get(unit) if isinstance(unit, int) else None
+    return UNITS_OF_DLMS.get(unit) if isinstance(unit, int) else None
 
 
 def _reading_of(value: Element, scaler: Element) -> Value:

@@ -1,0 +1,152 @@
+"""Actions as people take them: a page that asks for confirmation, a form, and what came of it.
+
+Promise: it works without JavaScript; a GET changes nothing; a form counts when it comes from a page
+of our own with this browser's token. Where an action fails, the page has why and the mend.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse
+from pydantic import BaseModel, ValidationError
+
+from api import limits
+from api.actions import caller_of, carried_out, fault_of
+from api.admission import ADMINISTRATORS, OPERATORS, VIEWERS
+from api.control_socket import BrokerProblem
+from api.forms import FormRefused, form_of, is_same_secret
+from api.models.actions import Banned, Kick, Kicked, Lifted, NewBan, OldBan, Reload, Reloaded
+from api.page import rendered
+from api.problems import mend_of, status_of
+from api.rest import observer_of
+from gateway.control.messages import Refused
+
+_Value = Annotated[str, Query(max_length=limits.LINKED_CHARACTERS_MAX)]
+_STALE: Final = "The form was out of date. Look at it and send it once more."
+_ANSWERS: Final[Mapping[str, tuple[type[BaseModel], type[BaseModel]]]] = {
+    "kick": (Kick, Kicked),
+    "ban": (NewBan, Banned),
+    "lift_ban": (OldBan, Lifted),
+    "reload": (Reload, Reloaded),
+}
+
+actions_page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+
+@actions_page.get("/bans", dependencies=[Depends(VIEWERS)])
+async def bans_page(
+    request: Request, first: Annotated[int, Query(ge=0, le=2**31)] = 0
+) -> HTMLResponse:
+    """Show the bans that hold."""
+    try:
+        page = await observer_of(request).bans(first)
+    except BrokerProblem as problem:
+        text = f"{problem.reason} {problem.mend}"
+        return rendered(
+            request, "bans.html", status_code=problem.status_code, page=None, problem=text
+        )
+    return rendered(request, "bans.html", page=page, problem=None)
+
+
+@actions_page.get("/actions/kick", dependencies=[Depends(OPERATORS)])
+async def ask_kick(request: Request, client_id: _Value) -> HTMLResponse:
+    """Ask whether a client is to be disconnected."""
+    return _asked(request, "kick", {"client_id": client_id})
+
+
+@actions_page.get("/actions/ban", dependencies=[Depends(OPERATORS)])
+async def ask_ban(request: Request, kind: _Value = "client", value: _Value = "") -> HTMLResponse:
+    """Ask who is to be banned."""
+    return _asked(request, "ban", {"kind": kind, "value": value})
+
+
+@actions_page.get("/actions/lift-ban", dependencies=[Depends(OPERATORS)])
+async def ask_lift_ban(request: Request, kind: _Value, value: _Value) -> HTMLResponse:
+    """Ask whether a ban is to be lifted."""
+    return _asked(request, "lift_ban", {"kind": kind, "value": value})
+
+
+@actions_page.get("/actions/reload", dependencies=[Depends(ADMINISTRATORS)])
+async def ask_reload(request: Request) -> HTMLResponse:
+    """Ask whether the configuration is to be read again."""
+    return _asked(request, "reload", {})
+
+
+@actions_page.post("/actions/kick", dependencies=[Depends(OPERATORS)])
+async def do_kick(request: Request) -> HTMLResponse:
+    """Disconnect a client."""
+    return await _done(request, "kick")
+
+
+@actions_page.post("/actions/ban", dependencies=[Depends(OPERATORS)])
+async def do_ban(request: Request) -> HTMLResponse:
+    """Ban a client, a user or an address."""
+    return await _done(request, "ban")
+
+
+@actions_page.post("/actions/lift-ban", dependencies=[Depends(OPERATORS)])
+async def do_lift_ban(request: Request) -> HTMLResponse:
+    """Lift a ban."""
+    return await _done(request, "lift_ban")
+
+
+@actions_page.post("/actions/reload", dependencies=[Depends(ADMINISTRATORS)])
+async def do_reload(request: Request) -> HTMLResponse:
+    """Have the configuration read again."""
+    return await _done(request, "reload")
+
+
+def _asked(
+    request: Request,
+    command: str,
+    fields: Mapping[str, str],
+    problem: str | None = None,
+    status_code: int = 200,
+) -> HTMLResponse:
+    return rendered(
+        request,
+        "action.html",
+        status_code=status_code,
+        command=command,
+        fields=fields,
+        problem=problem,
+        result=None,
+    )
+
+
+async def _done(request: Request, command: str) -> HTMLResponse:
+    fields: Mapping[str, str] = {}
+    given, answer = _ANSWERS[command]
+    try:
+        fields = await form_of(request, request.app.state.hosts)
+        login = caller_of(request).login
+        if login is None or not is_same_secret(fields.get("token"), login.form_token):
+            raise FormRefused(_STALE, 403)
+        result = await carried_out(request, command, _given_in(fields, given), answer)
+    except ValidationError as error:
+        return _asked(request, command, fields, fault_of(error), 422)
+    except FormRefused as refusal:
+        return _asked(request, command, fields, str(refusal), refusal.status_code)
+    except BrokerProblem as problem:
+        text = f"{problem.reason} {problem.mend}"
+        return _asked(request, command, fields, text, problem.status_code)
+    except Refused as refusal:
+        text = f"{refusal.message}. {mend_of(refusal) or ''}"
+        return _asked(request, command, fields, text, status_of(refusal))
+    return rendered(
+        request, "action.html", command=command, fields=fields, problem=None, result=result
+    )
+
+
+def _given_in(fields: Mapping[str, str], model: type[BaseModel]) -> BaseModel:
+    """Read what a form has. Raises ValidationError."""
+    values: dict[str, object] = {
+        name: fields[name] for name in model.model_fields if fields.get(name)
+    }
+    if isinstance(values.get("seconds"), str):
+        try:
+            values["seconds"] = float(str(values["seconds"]))
+        except ValueError:
+            values["seconds"] = -1.0  # the model refuses it, and names the field
+    return model.model_validate(values)
