@@ -99,6 +99,7 @@ def test_a_password_file_that_cannot_be_used_is_a_mistake_of_the_configuration(
     file = tmp_path / "password"
     if content is not None:
         file.write_bytes(content)
+        file.chmod(0o600)
     with pytest.raises(CommandFailed) as failure:
         password_of(file, "[bridge] password_file")
     (line,) = failure.value.lines
