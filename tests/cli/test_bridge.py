@@ -34,6 +34,7 @@ def test_every_key_of_the_bridge_reaches_its_settings(tmp_path: Path) -> None:
     file, password = tmp_path / "gateway.toml", tmp_path / "password"
     password.write_text("secret\n")
     password.chmod(0o600)
+    password.chmod(0o600)
     file.write_text(FILE.replace("outbox_max", f'password_file = "{password}"\noutbox_max'))
     settings = bridge_settings_of(load(file, {}, {}, PROTOCOLS))
     assert settings.data_dir == Path("/srv/gateway")
@@ -52,6 +53,7 @@ def test_every_key_of_the_bridge_reaches_its_settings(tmp_path: Path) -> None:
 def test_a_password_that_others_can_read_is_refused_with_the_mend(tmp_path: Path) -> None:
     file, password = tmp_path / "gateway.toml", tmp_path / "password"
     password.write_text("secret\n")
+    password.chmod(0o600)
     password.chmod(0o644)
     file.write_text(FILE.replace("outbox_max", f'password_file = "{password}"\noutbox_max'))
     with pytest.raises(CommandFailed, match=rf"\[bridge\] password_file: .*chmod 600 {password}"):
@@ -83,6 +85,7 @@ def test_a_password_is_the_first_line_of_its_file(
 ) -> None:
     file = tmp_path / "password"
     file.write_bytes(content)
+    file.chmod(0o600)
     assert password_of(file, "--password-file") == password
 
 

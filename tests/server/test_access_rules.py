@@ -115,7 +115,10 @@ async def test_a_reload_reaches_stored_sessions_and_shared_subscriptions(
     await answered(ben, acknowledgement(Kind.PUBREL, 3))
     assert (broker.queued("own"), broker.queued("member")) == (1, 1)
     again = await broker.log_in("anna", "own")
-    assert (await again.packet()).endswith(b"1"), "what had waited is delivered"
+    again.send(b"\xc0\x00")
+    assert (await again.packet())[0] == 0xD0, "what had waited is not handed out any more"
+    assert broker.queued("own") == 0
+    assert broker.running.event_loop.broker.statistics.dropped["refused"] == 1
 
 
 async def test_a_connection_that_may_not_connect_any_more_is_ended(broker: RuledBroker) -> None:
