@@ -93,7 +93,7 @@ WORKERS ?= 3
 SAMPLE ?= 10
 CHECK_SAMPLE ?= 2
 # Of what a second Python runs, `make test` runs one test in so many; `make test-second-python` all.
-SECOND_SAMPLE ?= 20
+SECOND_SAMPLE ?= 40
 ONE_IN ?= 1
 
 .PHONY: help run test compiled-and-collected test-compiled test-image test-plain test-quiet test-second-python
@@ -142,12 +142,12 @@ test-quiet:
 # What takes longest comes first, so that no worker is left alone with it.
 test-plain:
 	@exec $(BIN)/python -m pytest -m "not quiet and not long" -n $(WORKERS) --dist loadfile \
-		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) \
+		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) --durations=40 \
 		tests/system tests/instruments/powercut tests/instruments/simulation tests $(ARGUMENTS)
 
 # `make test` leaves out those that are marked long, here and everywhere.
 test-spark:
-	@exec $(BIN)/python -m pytest -q tests/cloud_jobs $(ARGUMENTS)
+	@exec $(BIN)/python -m pytest -q --durations=10 tests/cloud_jobs $(ARGUMENTS)
 
 test-long: $(VENV)/.ready-cloud $(VENV)/.ready-test $(OBJECT_STORE)/.ready
 	@exec $(BIN)/python -m pytest -m long --durations=20 $(ARGUMENTS)

@@ -34,6 +34,7 @@ def live(place: Place, *, gateways: int, landings: int) -> Truth:
     return fleet.truth
 
 
+@pytest.mark.long
 def test_five_gateways_with_every_fault_are_in_the_tables_as_they_were(place: Place) -> None:
     truth = live(place, gateways=5, landings=2)
     check_rows(place, truth)
