@@ -32,6 +32,7 @@ def test_a_failure_of_spark_is_one_line_with_the_mend(place: Place, empty_tables
         ingest(place.spark, settings, lambda _: None, lambda _: None)
 
 
+@pytest.mark.long
 def test_following_takes_what_lands_until_it_is_stopped(place: Place, empty_tables: Path) -> None:
     shutil.copytree(empty_tables, place.settings.tables)
     log, stop, runs = LogWriter("gw-1"), threading.Event(), list[str]()

@@ -98,7 +98,7 @@ def _ports_when(gateway: WholeGateway, condition: Callable[[dict[str, Any]], boo
         time.sleep(0.2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(400)
 async def test_every_valid_sentence_is_once_in_the_broker_the_log_and_the_table(
     spark: SparkSession,
