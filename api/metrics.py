@@ -203,20 +203,21 @@ _Samples = Iterable[tuple[Mapping[str, str], float | None]]
 def _gauge(name: str, text: str, samples: _Samples) -> "Metric":
     from prometheus_client.metrics_core import GaugeMetricFamily  # noqa: PLC0415 - see above
 
-    family = GaugeMetricFamily(f"oncegate_{name}", text)
-    for labels, value in samples:
-        if value is not None:
-            family.add_sample(f"oncegate_{name}", dict(labels), value)
-    return family
+    return _filled(GaugeMetricFamily(f"oncegate_{name}", text), f"oncegate_{name}", samples)
 
 
 def _counter(name: str, text: str, samples: _Samples) -> "Metric":
     from prometheus_client.metrics_core import CounterMetricFamily  # noqa: PLC0415 - see above
 
     family = CounterMetricFamily(f"oncegate_{name}", text)
+    return _filled(family, f"oncegate_{name}_total", samples)
+
+
+def _filled(family: "Metric", name: str, samples: _Samples) -> "Metric":
+    """Add the samples whose value is known."""
     for labels, value in samples:
         if value is not None:
-            family.add_sample(f"oncegate_{name}_total", dict(labels), value)
+            family.add_sample(name, dict(labels), value)
     return family
 
 

@@ -44,6 +44,11 @@ WITH missing AS (
 )
 """
 _TOTALS: Final = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in _SUMS)
+_VERSION: Final = (
+    "first_value(version ORDER BY CASE WHEN version IS NULL THEN 1 ELSE 0 END, "
+    "last_sequence DESC) AS version"
+)
+"""Of the rows of `boots` of one gateway: that of the newest start which names one."""
 _WORST: Final = """
 known AS (SELECT DISTINCT gateway FROM boots), ranked AS (
   SELECT known.gateway AS gateway, {totals}, max(delivery_p99_ms) AS delivery_p99_ms,
@@ -180,8 +185,7 @@ def _fleet(tables: _Tables, cells: str) -> list[Row]:
 def _versions(tables: _Tables) -> list[Row]:
     """Return how many gateways run each version."""
     return tables.rows(
-        "SELECT version, count(*) AS gateways FROM (SELECT gateway, first_value(version "
-        "ORDER BY CASE WHEN version IS NULL THEN 1 ELSE 0 END, last_sequence DESC) AS version "
+        f"SELECT version, count(*) AS gateways FROM (SELECT gateway, {_VERSION} "
         f"FROM boots GROUP BY gateway) v GROUP BY version ORDER BY 2 DESC LIMIT {REASONS_MAX}"
     )
 
@@ -204,7 +208,5 @@ def _known(tables: _Tables, ranked: str) -> list[Row]:
     """Return version and last event of the gateways shown."""
     return tables.rows(
         f"{ranked} SELECT b.gateway AS gateway, max(b.last_time) AS last_seen, "
-        "first_value(b.version ORDER BY CASE WHEN b.version IS NULL THEN 1 ELSE 0 END, "
-        "b.last_sequence DESC) AS version "
-        "FROM boots b JOIN ranked r ON r.gateway = b.gateway GROUP BY b.gateway"
+        f"{_VERSION} FROM boots b JOIN ranked r ON r.gateway = b.gateway GROUP BY b.gateway"
     )

@@ -8,6 +8,7 @@ journal, a chain's state, segments that were exported again) a bounded number is
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 from gateway.files.durable import make_folder, move_durably, replace_durably
@@ -36,19 +37,29 @@ def segments_set_aside(log_dir: Path) -> list[SegmentName]:
         return []
 
 
-def is_exported_again(log_dir: Path, name: SegmentName) -> bool:
-    """Return whether another segment in log/sealed or log/sent has this one's number and events.
+def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentName]:
+    """Return those of which another segment in log/sealed or log/sent has number and events.
 
     The journal has no gap of its own behind the first of them: what the other one lacks at its end
     stands in the segments after it.
     """
-    return any(
-        other != name
-        and (other.gateway, other.segment) == (name.gateway, name.segment)
-        and other.first_sequence <= name.first_sequence
+    wanted = {(name.gateway, name.segment) for name in names}
+    others = [
+        other
         for directory in ("sealed", "sent")
         for other in segments_in(log_dir / directory)
-    )
+        if (other.gateway, other.segment) in wanted
+    ]
+    return {
+        name
+        for name in names
+        if any(
+            other != name
+            and (other.gateway, other.segment) == (name.gateway, name.segment)
+            and other.first_sequence <= name.first_sequence
+            for other in others
+        )
+    }
 
 
 def retire(log_dir: Path, name: SegmentName) -> None:

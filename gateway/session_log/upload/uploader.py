@@ -20,7 +20,7 @@ from gateway.files.durable import make_folder, move_durably
 from gateway.session_log.faults import Fault, kind_of, sentence_of
 from gateway.session_log.segments.damage import (
     bring_back,
-    is_exported_again,
+    exported_again,
     retire,
     segments_set_aside,
     set_aside,
@@ -181,10 +181,19 @@ class Uploader:
 
     async def _try_damaged_again(self, stop: asyncio.Event) -> None:
         """Upload from log/damaged what can be read again. Raises `TargetError`, `OSError`."""
-        for name in segments_set_aside(self._settings.log_dir):
+        log_dir = self._settings.log_dir
+        names = segments_set_aside(log_dir)
+        # Once for all, and not on the loop: a target that is away leaves thousands of files.
+        twice = await asyncio.to_thread(exported_again, log_dir, names) if names else set()
+        for name in names:
             if stop.is_set():
                 return
-            await self._try_again(name)
+            if name in twice:
+                # Two segments of one number would fork the chain at the target.
+                retire(log_dir, name)
+                logger.info("%s is not uploaded: its events were exported again", name)
+            else:
+                await self._try_again(name)
         self._damaged_due = time.monotonic() + self._damaged_backoff.next_seconds()
         self._show_damaged()
 
@@ -192,11 +201,6 @@ class Uploader:
         """Bring a segment back from log/damaged and upload it, if it can be read again."""
         log_dir = self._settings.log_dir
         path = log_dir / "damaged" / str(name)
-        if is_exported_again(log_dir, name):
-            # Two segments of one number would fork the chain at the target.
-            retire(log_dir, name)
-            logger.info("%s is not uploaded: its events were exported again", path.name)
-            return
         try:
             await asyncio.to_thread(load_segment_bytes, path)
         except (DamagedSegment, FileNotFoundError):

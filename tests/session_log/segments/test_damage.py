@@ -7,7 +7,7 @@ import pytest
 
 from gateway.session_log.segments.damage import (
     bring_back,
-    is_exported_again,
+    exported_again,
     is_set_aside,
     keep_damaged,
     retire,
@@ -64,13 +64,13 @@ def test_a_segment_is_exported_again_when_another_of_its_number_begins_no_later(
     set_aside_path = log_dir / "sealed" / str(original)
     set_aside_path.write_bytes(b"original")
     set_aside(log_dir, set_aside_path)
-    assert not is_exported_again(log_dir, original)
+    assert exported_again(log_dir, [original]) == set()
     later = SegmentName("gw-1", "0123456789abcdef", 90, 51, 70, "cd" * 32)
     (log_dir / "sent" / str(later)).touch()
-    assert not is_exported_again(log_dir, original), "the original has an event of its own"
+    assert exported_again(log_dir, [original]) == set(), "the original has an event of its own"
     whole = SegmentName("gw-1", "0123456789abcdef", 90, 50, 55, "ef" * 32)
     (log_dir / "sent" / str(whole)).touch()
-    assert is_exported_again(log_dir, original)
+    assert exported_again(log_dir, [original]) == {original}
     retire(log_dir, original)
     assert segments_set_aside(log_dir) == []
     assert (log_dir / "damaged" / f"{original}.exported-again").read_bytes() == b"original"
