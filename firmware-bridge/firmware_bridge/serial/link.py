@@ -140,12 +140,14 @@ class SerialLink(Link):
         # A sensor sends whether or not the port is open; a pseudo-terminal's writer is here.
         is_terminal = os.path.realpath(path).startswith("/dev/pts/")
         self.mid_line_seconds = 0.0 if is_terminal else MID_LINE_SECONDS
+        # A pseudo-terminal has 8 bits and no parity, and refuses others where no setting changes.
+        data_bits, parity = (8, "N") if is_terminal else (line.data_bits, line.parity)
         try:
             self._port = serial.Serial(
                 path,
                 line.baud_rate,
-                bytesize=line.data_bits,
-                parity=line.parity,
+                bytesize=data_bits,
+                parity=parity,
                 stopbits=line.stop_bits,
                 timeout=0,
                 exclusive=True,
@@ -234,4 +236,6 @@ def sentence_of(path: str, error: Exception) -> str:
         return f"{path}: permission denied; add the bridge's user to the group that owns the port"
     if getattr(error, "errno", None) in (11, 16):
         return f"{path} is used by another program; stop it, a port has one reader"
+    if isinstance(error, termios.error):
+        return f"{path} does not take the settings of the line: {error.args[-1]}"
     return str(error) or type(error).__name__
