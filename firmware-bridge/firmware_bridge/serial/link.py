@@ -140,14 +140,13 @@ class SerialLink(Link):
         # A sensor sends whether or not the port is open; a pseudo-terminal's writer is here.
         is_terminal = os.path.realpath(path).startswith("/dev/pts/")
         self.mid_line_seconds = 0.0 if is_terminal else MID_LINE_SECONDS
-        # A pseudo-terminal has 8 bits and no parity, and refuses others where no setting changes.
-        data_bits, parity = (8, "N") if is_terminal else (line.data_bits, line.parity)
         try:
             self._port = serial.Serial(
                 path,
                 line.baud_rate,
-                bytesize=data_bits,
-                parity=parity,
+                # A pseudo-terminal has no others, and refuses them where nothing else changes.
+                bytesize=8 if is_terminal else line.data_bits,
+                parity="N" if is_terminal else line.parity,
                 stopbits=line.stop_bits,
                 timeout=0,
                 exclusive=True,
@@ -159,11 +158,14 @@ class SerialLink(Link):
         if not is_terminal:
             self._refuse_others()
         if low_latency:
-            # Drivers without it (most but FTDI's and 8250) refuse.
-            with contextlib.suppress(ValueError, OSError):
-                self._port.set_low_latency_mode(True)
+            self._ask_for_low_latency()
         if rs485 is not None:
             self._switch_direction(rs485)
+
+    def _ask_for_low_latency(self) -> None:
+        # Drivers without it (most but FTDI's and 8250) refuse.
+        with contextlib.suppress(ValueError, OSError):
+            self._port.set_low_latency_mode(True)
 
     def _refuse_others(self) -> None:
         """Beside the lock of pyserial, which programs that ask for none do not see.
