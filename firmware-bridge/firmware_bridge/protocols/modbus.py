@@ -90,6 +90,15 @@ class Modbus(PollerSettings):
         """The devices that answer."""
         return tuple(device.name for device in self.devices)
 
+    def value_names(self, device: str) -> frozenset[str]:
+        """Return the device's registers."""
+        return frozenset(
+            register.name
+            for each in self.devices
+            if each.name == device
+            for register in each.registers
+        )
+
     def check(self) -> None:
         """Refuse two devices of one name or address."""
         _refuse_repeated(self.device_names, "name", "devices")
