@@ -167,7 +167,7 @@ async def test_a_value_or_a_device_that_the_configuration_has_no_more_is_removed
     async with bridge("flow") as room:
         gone = {"is_on": {"p": "binary_sensor"}, "level": {"p": "sensor"}}
         await home.wait_until(lambda: home.only()["cmps"] == {"flow": before["flow"], **gone})
-        # Home Assistant may have been away: it is told at its next start too.
+        # Home Assistant may have been away: its next start has the same.
         count = home.count
         home.start()
         await home.wait_until(lambda: home.count > count)
@@ -179,6 +179,11 @@ async def test_a_value_or_a_device_that_the_configuration_has_no_more_is_removed
         await home.wait_until(lambda: not home.configs)
     home.close()
     assert await asyncio.to_thread(retained, mosquitto.port) == []
+
+
+def end(bridge: BridgeProcess) -> None:
+    if bridge.is_running:
+        bridge.kill()
 
 
 async def test_at_the_gateway_s_own_broker_a_killed_bridge_is_away_and_what_is_gone_is_removed(
@@ -197,7 +202,7 @@ async def test_at_the_gateway_s_own_broker_a_killed_bridge_is_away_and_what_is_g
 
         async def started(table: str) -> BridgeProcess:
             bridge = BridgeProcess(tmp_path, broker.port, table)
-            at_the_end.callback(bridge.stop)
+            at_the_end.callback(end, bridge)
             await asyncio.to_thread(bridge.start)
             await home.wait_until(lambda: home.available.get(STATES) == b"online")
             return bridge
