@@ -106,6 +106,7 @@ class Running:
         self.status.needs_restart = lambda: self.reloading.needs_restart
         current, reload_now = self.status.current, self.reloading.reload
         self.control = Control(event_loop, current, reload_now, load_key(data_dir), self.bans)
+        self.reloading.note_signal = self.control.operations.note_signal
         self.status.operations = lambda: self.control.operating.counted
         event_loop.answer_system_topics = self.system_topics.answer
         event_loop.look_at_disk = self.housekeeping.tick
