@@ -98,6 +98,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
     "disk": _all(_NOW, "free_min", "log_max", "damaged_max", "reserve"),
     "access": {
         **_all(_ENDS, "password_file", "rules_file", "order", "jwt", "mysql"),
+        "sessions_outlive_proof": _NOW,
     },
     "hooks": {"module": _RESTART},
     "session_log": {"payload_topics": _NOW, "seal_after": _PROCESS},

@@ -124,6 +124,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "order": "The order in which sources of users are asked.",
         "jwt": "Tokens of an identity provider as proof of who a client is.",
         "mysql": "Users in a database of MySQL or MariaDB.",
+        "sessions_outlive_proof": "How long stored sessions receive after a token or certificate.",
     },
     "hooks": {
         "module": "Python module that observes the broker.",

@@ -98,6 +98,7 @@ class Running:
         self.bans = Bans(event_loop, self.listening.addresses, configuration)
         self.removed_users = RemovedUsers(data_dir, event_loop.broker)
         event_loop.authentications.user_gone = self.removed_users.add
+        event_loop.authentications.user_proven = self.removed_users.note_proof
         self.reloading = Reloading(
             *(configuration, reload, self.service, event_loop, self.system_topics),
             *(self.housekeeping, self.listening, self.bans, self.removed_users),
@@ -204,6 +205,7 @@ class Running:
         self.system_topics.stop()
         await self.housekeeping.stop()
         await self.bans.stop()
+        self.removed_users.stop()
         await self.event_loop.stop()
         if self.event_loop.hooks is not None:
             await self.event_loop.hooks.stop()

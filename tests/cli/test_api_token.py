@@ -10,6 +10,7 @@ import pytest
 
 from api.roles import Role
 from api.tokens import Tokens
+from gateway.access.passwords import set_password
 from gateway.cli.main import run
 from gateway.core.records.events import decode
 from gateway.store.journal_reader import JournalReader
@@ -88,7 +89,11 @@ async def test_a_running_broker_records_who_made_and_removed_a_token(
 ) -> None:
     written = tmp_path / "gateway.toml"
     data_dir, tokens = tmp_path / "data", tmp_path / "tokens"
-    written.write_text(f'[gateway]\ndata_dir = "{data_dir}"\n[api]\ntokens_file = "{tokens}"\n')
+    set_password(tmp_path / "users", "anna", b"secret", scram_iterations=4_096)
+    written.write_text(
+        f'[gateway]\ndata_dir = "{data_dir}"\n[access]\npassword_file = "{tmp_path}/users"\n'
+        f'[api]\ntokens_file = "{tokens}"\nviewers = ["anna"]\n'
+    )
     words = ("dashboard", "--config", str(written))
     async with reloading_broker(tmp_path, listeners=[{"port": 0}]):
         said = await asyncio.to_thread(printed, capsys, "add", *words)

@@ -178,6 +178,9 @@ class Listening:
         problem = certificates.loaded.problem_at(time.time()) if self._open else None
         if problem is not None:
             raise CertificateError(problem)
+        authentications = self._event_loop.authentications
+        certificates.note_proof = authentications.note_proof
+        certificates.withdraw = authentications.withdraw
         return certificates
 
     def _begin(self, each: Open, listener: Listener, certificates: Certificates | None) -> None:
