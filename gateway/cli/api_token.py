@@ -58,12 +58,11 @@ def add(
     path = _file_of(file, config, tenant)
     tokens = _tokens_in(path, missing_is_empty=True)
     if any(token.name == name for token in tokens):
-        raise CommandFailed(
-            f"{path}: there is a token {name!a} already: remove it first, or take another name"
-        )
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        taken = f"there is a token {name!a} already: remove it first, or take another name"
+        raise CommandFailed(f"{path}: {taken}")
+    today = datetime.datetime.now(datetime.UTC).date()
     try:
-        text, token = new_token(name, ROLES_BY_WORD[role], today)
+        text, token = new_token(name, ROLES_BY_WORD[role], today.isoformat())
     except TokensFileError as error:
         raise CommandFailed(str(error)) from None
     is_new = not path.exists()
