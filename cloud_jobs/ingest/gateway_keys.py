@@ -66,7 +66,7 @@ def files_of(staged: DataFrame) -> StagedFiles:
         "public_key", "boot",
     )  # fmt: skip
     others = ("reason", "bad_lines", "lines", "store", "clock", "began", "outline")
-    rows = staged.select(*columns, *others).orderBy("path").collect()
+    rows = sorted(staged.select(*columns, *others).collect(), key=lambda row: row["path"])
     return StagedFiles(
         trusted=[SignedFile(*row[: len(columns)]) for row in rows if row["reason"] is None],
         any_refused=any(row["reason"] is not None for row in rows),
