@@ -90,6 +90,15 @@ class Modbus(PollerSettings):
         """The devices that answer."""
         return tuple(device.name for device in self.devices)
 
+    def value_names(self, device: str) -> frozenset[str]:
+        """Return the device's registers."""
+        return frozenset(
+            register.name
+            for each in self.devices
+            if each.name == device
+            for register in each.registers
+        )
+
     def check(self) -> None:
         """Refuse two devices of one name or address."""
         _refuse_repeated(self.device_names, "name", "devices")
@@ -166,7 +175,8 @@ class ModbusPoller(Poller):
         on_line = (len(data) + answer_bytes) * self._character_seconds
         timeout = self._settings.answer_timeout
         # A device that is late by as much again is heard no more.
-        return Request(data, answer_bytes + NOISE_BYTES_MAX, timeout + on_line, timeout)
+        most = answer_bytes + NOISE_BYTES_MAX
+        return Request(data, most, timeout + on_line, timeout, block.text)
 
     def read(self, answer: bytes) -> Frame | Damage | None:
         """Decode an answer; None: more has to come."""
