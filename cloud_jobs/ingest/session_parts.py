@@ -97,7 +97,7 @@ def _count(row: dict[str, Any], kind: dict[str, Any]) -> None:
 
 
 def _take(row: dict[str, Any], event: dict[str, Any]) -> None:
-    """Take what a connect, close or end says, where it is the latest one so far."""
+    """Take the values of a connect, close or end, where it is the latest one so far."""
     kind, sequence = _SEQUENCE_OF[event["event"]], event["sequence"]
     opened = row.get("opened")
     if event["event"] == "session_opened" and (opened is None or event["time"] < opened):
