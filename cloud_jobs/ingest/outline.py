@@ -1,8 +1,9 @@
 """What a file's events are about, small enough for the driver: an outline of each staged file.
 
-By it is known which files of a batch can have nothing of a message or of a reading twice, so that these
-files' readings need no join and no sort, and it has the messages of which the file has one half.
-Numbers are kept as runs: a message or frame has the number behind the one before, nearly always.
+By it is known which files of a batch can have nothing of a message or of a reading twice, so that
+these files' readings need no join and no sort, and it has the messages of which the file has one
+half. Numbers are kept as runs: a message or frame has the number behind the one before, nearly
+always.
 """
 
 from __future__ import annotations
