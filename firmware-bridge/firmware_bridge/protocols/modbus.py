@@ -163,8 +163,9 @@ class ModbusPoller(Poller):
         if not self._waiting:
             self._waiting = list(self._blocks[self._device])
             interval = self._intervals[self._device]
-            # What was missed is not made up for.
-            self._due[self._device] = max(self._due[self._device] + interval, now_seconds)
+            # What was missed is not made up for: an interval that is over is left out.
+            late_seconds = now_seconds - self._due[self._device]
+            self._due[self._device] += (late_seconds // interval + 1) * interval
         self._asked = self._waiting.pop(0)
         return self._request_for(self._asked)
 
