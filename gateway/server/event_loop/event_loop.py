@@ -34,10 +34,6 @@ BURST_BYTES = 1024 * 1024
 up in memory, once for each subscriber, before it shows who reads too slowly."""
 
 
-def _do_nothing() -> None:
-    """Stand for what this broker does not have."""
-
-
 class EventLoop:
     """Connects channels, the core and the store."""
 
@@ -66,9 +62,9 @@ class EventLoop:
         self._loop = asyncio.get_running_loop()
         self._started_at = self._loop.time()
         self.hooks: Hooks | None = None
-        self.answer_system_topics: Callable[[], None] = _do_nothing
+        self.answer_system_topics: Callable[[], None] = lambda: None
         """Called when clients have subscribed to something under `$SYS`."""
-        self.look_at_disk: Callable[[], None] = _do_nothing
+        self.look_at_disk: Callable[[], None] = lambda: None
         """Called once a second, and when a batch finds no room."""
         self.channels: dict[Connection, Channel] = {}
         self._work = broker.work
@@ -126,6 +122,9 @@ class EventLoop:
             channel.unread = channel.unread[channel.unread_from :] + data
             channel.unread_from = 0
             return
+        if channel.is_heavy and self.reading.turn_is_long():
+            self.reading.put_off(channel, data)
+            return
         recorder = self.broker.batch
         recorded_bytes = recorder.pending_bytes()
         self._work.spent = 0
@@ -133,6 +132,7 @@ class EventLoop:
             self.broker.receive(channel.connection, data, self._loop.time())
         else:
             self.reading.begin(channel, data)
+        self.reading.note_work(channel)
         if recorder.pending_bytes() > self.batch_limits.max_uncommitted:
             self.reading.look_at_records(channel, recorded_bytes)
         connection = channel.connection
@@ -201,6 +201,7 @@ class EventLoop:
 
     def _tick(self) -> None:
         self._scheduled = False
+        self.reading.turn_units = 0
         broker = self.broker
         if self.committer.failure is not None:
             return

@@ -71,8 +71,6 @@ class SimulatedStore(Store):
         if fails and not kept:
             self._pending = None
             self.disk.forget_ahead(self)
-            if self._files.writer.in_transaction:
-                self._files.writer.execute("ROLLBACK")
         else:
             self.lacks_room &= self._pending is None
             super().fsync_commit()
@@ -81,6 +79,13 @@ class SimulatedStore(Store):
         if fails:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         return seconds
+
+    def commit_rows(self) -> None:
+        fails, kept = self.disk.take_failure()
+        if kept or not fails:
+            super().commit_rows()
+        if fails:
+            raise sqlite3.OperationalError("disk I/O error")
 
     def write_ahead(self) -> None:
         if self.is_full:

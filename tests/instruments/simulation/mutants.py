@@ -134,7 +134,12 @@ def _blobs_dropped_too_early(right: Any) -> object:
 
 
 def _checkpoint_not_fsynced(_: object) -> object:
-    return lambda self: self.store.checkpoint_finished(self.store.written_to)
+    def finish(self: Checkpoints, sessions: set[Session]) -> None:
+        self.store.checkpoint_finished(self.store.written_to)
+        self._evictable = list(sessions)
+        self._evict()
+
+    return finish
 
 
 def _window_ignored(_: object) -> object:
@@ -154,19 +159,32 @@ def _pages_reversed(right: Any) -> object:
 
 
 def _failed_commit_ignored(right: Any) -> object:
-    def committed(self: BatchWriter, done: Any, batch: SealedBatch, written: object) -> None:
+    def committed(self: BatchWriter, done: Any, batch: SealedBatch) -> None:
         if done.exception() is not None:
             done = self._loop.create_future()
             done.set_result(1.0)
-        right(self, done, batch, written)
+        right(self, done, batch)
 
     return committed
 
 
+def _rows_before_their_batch(right: Any) -> object:
+    def begin(self: BatchWriter, now: float) -> None:
+        right(self, now)
+        checkpoints = self.checkpoints
+        if checkpoints._committing is None and self.store.has_rows:
+            self.store.commit_rows()
+            sessions = self.store.rows_committed()
+            if sessions is not None:
+                checkpoints.finish(sessions)
+
+    return begin
+
+
 def _full_disk_ignored(_: object) -> object:
-    def wait_for_room(self: BatchWriter, error: object, batch: SealedBatch, written: Any) -> None:
+    def wait_for_room(self: BatchWriter, error: object, batch: SealedBatch) -> None:
         self._end()
-        self._release(batch, written, 0.0)
+        self._release(batch)
 
     return wait_for_room
 
@@ -274,10 +292,11 @@ MUTANTS = (
     one("deliver a repeat", Qos2Receive, "receive_publish", _delivers_repeats),
     one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early),
     one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early),
-    one("checkpoint not fsynced", Checkpoints, "_finish", _checkpoint_not_fsynced),
+    one("checkpoint not fsynced", Checkpoints, "finish", _checkpoint_not_fsynced),
     one("window ignored", Connection, "window_of", _window_ignored),
     one("pages reversed", Store, "load_page", _pages_reversed),
     one("failed commit ignored", BatchWriter, "_committed", _failed_commit_ignored),
+    one("commit rows before their batch", BatchWriter, "_begin", _rows_before_their_batch),
     one("full disk ignored", BatchWriter, "_wait_for_room", _full_disk_ignored),
     one("identifier reused", Session, "free_packet_id", _identifier_reused),
     one("completed at PUBREC", Acknowledging, "receive_pubrec", _completed_at_pubrec),
