@@ -132,7 +132,7 @@ class BrokerProcess:
         assert not self.is_running, "the broker of this test runs already"
         clean = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"} | dict(environment or {})
         with self._stderr_path.open("ab") as stderr:
-            if self.planted:
+            if self.planted or "PYTHONPATH" in clean:
                 main = "from gateway.cli.main import main; main()"
                 self._process = subprocess.Popen(
                     [sys.executable, "-c", f"{self.planted}\n{main}", *self._arguments()],
