@@ -141,9 +141,7 @@ class EventLoop:
             self.reading.look_at_rates(channel, recorded_bytes)
         if connection.behind or channel.unread:
             self.reading.fall_behind(channel)
-        elif connection.state is ConnectionState.AUTHENTICATING:
-            channel.update_reading()
-        if connection.put_off.is_full:
+        elif connection.state is ConnectionState.AUTHENTICATING or connection.put_off.is_full:
             channel.update_reading()
         if not self._scheduled:
             self.schedule()

@@ -211,6 +211,7 @@ MUTANTS = (
             (FanOut, "deliver", later),
             (Broker, "committed", later_when_committed),
         ),
+        begin=16,
     ),
     one(
         "one identifier map for both directions",
@@ -236,5 +237,6 @@ MUTANTS = (
         Disconnecting,
         "receive_disconnect",
         _will_published_after_disconnect,
+        begin=1,  # life 0 is ended by the limit of steps
     ),
 )

@@ -78,8 +78,8 @@ def _does_nothing(_: object) -> object:
 
 
 MUTANTS_OF_COMMITS = (
-    one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early),
-    one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early),
+    one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early, begin=11),
+    one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early, begin=68),
     one("checkpoint not fsynced", Checkpoints, "finish", _checkpoint_not_fsynced),
     one("failed commit ignored", BatchWriter, "_committed", _failed_commit_ignored),
     one("commit rows before their batch", BatchWriter, "_begin", _rows_before_their_batch),
