@@ -37,6 +37,9 @@ _RS485 = struct.Struct("3I20x")
 _RS485_ENABLED, _RTS_ON_SEND, _RTS_AFTER_SEND = 1, 2, 4
 
 
+DENIED = "permission denied; add the bridge's user to the group that owns the port"
+
+
 class PortLost(Exception):
     """The port is gone or cannot be opened: one sentence for people."""
 
@@ -235,7 +238,7 @@ def _finish(readable: "asyncio.Future[None]") -> None:
 def sentence_of(path: str, error: Exception) -> str:
     """Return what went wrong with a port, with the mend where there is one."""
     if isinstance(error, PermissionError) or getattr(error, "errno", None) == 13:
-        return f"{path}: permission denied; add the bridge's user to the group that owns the port"
+        return f"{path}: {DENIED}"
     if getattr(error, "errno", None) in (11, 16):
         return f"{path} is used by another program; stop it, a port has one reader"
     if isinstance(error, termios.error):

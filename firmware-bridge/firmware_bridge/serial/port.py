@@ -17,7 +17,7 @@ from firmware_bridge.readings.seen import Seen
 from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.hot_plug import HotPlug
 from firmware_bridge.serial.intake import Intake
-from firmware_bridge.serial.link import Link, PortLost
+from firmware_bridge.serial.link import DENIED, Link, PortLost
 from firmware_bridge.serial.listening import Listening
 from firmware_bridge.serial.opening import open_port
 from firmware_bridge.serial.polling import Polling, ToIntake
@@ -54,6 +54,7 @@ class Port:
         self._control = control
         self._hot_plug = hot_plug
         self._failures_logged: list[traceback.FrameSummary] = []
+        self._fault_logged: str | None = None
         self._status = PortStatus(
             settings.name, settings.framing, settings.place, when_full=settings.policy
         )
@@ -182,7 +183,7 @@ class Port:
 
     def _note_found(self, link: Link) -> None:
         was_open, self._status.state = self._status.state == "open", "open"
-        self._status.fault = None
+        self._status.fault = self._fault_logged = None
         self._status.opened += 1
         self._status.path = link.path
         if was_open:
@@ -195,9 +196,12 @@ class Port:
             self._status.state = "lost"
             self._control.observe("serial_port_lost", self._settings.name, fault)
             self._intake.losses.summarise(self._conversation.tally.damaged)
-        if fault != self._status.fault:
-            logger.warning("serial port %s: %s; trying again", self._settings.name, fault)
-        self._status.fault = fault
+        is_first, self._status.fault = fault != self._status.fault, fault
+        # A device that has just come is given to its group by udev a moment later.
+        if fault == self._fault_logged or (is_first and fault.endswith(DENIED)):
+            return
+        self._fault_logged = fault
+        logger.warning("serial port %s: %s; trying again", self._settings.name, fault)
 
 
 def _conversation_on(settings: PortSettings, intake: Intake) -> Listening | Polling:

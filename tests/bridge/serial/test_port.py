@@ -12,6 +12,8 @@ from firmware_bridge.protocols.json_lines import read_json
 from firmware_bridge.protocols.lines import LineDecoder
 from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.serial import port
+from firmware_bridge.serial.link import Link, PortLost, sentence_of
+from firmware_bridge.serial.opening import open_port
 from firmware_bridge.serial.settings import PortSettings
 
 from gateway.connecting import backoff
@@ -185,3 +187,31 @@ async def test_an_error_of_one_port_ends_its_reading_and_touches_no_other(
     assert errors[0].exc_info is not None
     assert "a planted defect" in caplog.text
     other.unplug()
+
+
+async def test_a_device_that_udev_has_not_set_up_yet_is_no_fault_and_one_that_stays_denied_is(
+    subscriber: Subscriber,
+    terminal: Terminal,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    refusals = 0
+
+    async def denied(settings: PortSettings) -> Link:
+        nonlocal refusals
+        refusals -= 1
+        if refusals < 0:
+            return await open_port(settings)
+        raise PortLost(sentence_of("/dev/ttyUSB0", PermissionError()))
+
+    monkeypatch.setattr(backoff, "FIRST_SECONDS", 0.005)
+    monkeypatch.setattr("firmware_bridge.serial.port.open_port", denied)
+    settings = settings_of(
+        terminal.link.parent / "data", subscriber.port, port_on(terminal, "json")
+    )
+    for count, logged in ((1, 0), (4, 1)):
+        refusals = count
+        caplog.clear()
+        async with running_bridge(settings) as room:
+            await room.wait_for_port("sensor", "open")
+        assert caplog.text.count("permission denied") == logged
