@@ -262,6 +262,7 @@ MUTANTS = (
             (FanOut, "deliver", later),
             (Broker, "committed", later_when_committed),
         ),
+        begin=16,
     ),
     one(
         "one identifier map for both directions",
@@ -272,8 +273,8 @@ MUTANTS = (
     one("forget DeliveryReceived", Recorder, "delivery_received", _forgets_received),
     one("forget MessageHeld at recovery", Replay, "_contents", _forgets_held),
     one("deliver a repeat", Qos2Receive, "receive_publish", _delivers_repeats),
-    one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early),
-    one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early),
+    one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early, begin=11),
+    one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early, begin=68),
     one("checkpoint not fsynced", Checkpoints, "_finish", _checkpoint_not_fsynced),
     one("window ignored", Connection, "window_of", _window_ignored),
     one("pages reversed", Store, "load_page", _pages_reversed),
@@ -293,5 +294,6 @@ MUTANTS = (
         Disconnecting,
         "receive_disconnect",
         _will_published_after_disconnect,
+        begin=1,  # life 0 is ended by the limit of steps
     ),
 )

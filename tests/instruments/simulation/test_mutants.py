@@ -5,6 +5,7 @@ On plain Python only: compiled functions cannot be replaced.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 
@@ -27,9 +28,13 @@ SEEDS_MAX = 150
 
 def lives_of(mutant: Mutant) -> Iterator[Outcome]:
     if not mutant.scenario:
-        return (run(plan_of(seed)) for seed in range(SEEDS_MAX))
-    names = [scenario.seed for scenario in SCENARIOS]
-    return SingleCuts(names.index(mutant.scenario), first=1, step=1).outcomes()
+        seeds = chain(range(mutant.begin, SEEDS_MAX), range(mutant.begin))
+        return (run(plan_of(seed)) for seed in seeds)
+    scenario = [each.seed for each in SCENARIOS].index(mutant.scenario)
+    firsts = {max(mutant.begin, 1), 1}
+    return chain.from_iterable(
+        SingleCuts(scenario, first, step=1).outcomes() for first in sorted(firsts, reverse=True)
+    )
 
 
 @pytest.mark.parametrize(
