@@ -21,6 +21,16 @@ def spark_failures() -> tuple[type[Exception], ...]:
     return (PySparkException,) if py4j is None else (PySparkException, py4j.Py4JJavaError)
 
 
+_CONFLICTS: Final = ("[DELTA_CONCURRENT", "RemoteFileChangedException")
+"""What the texts of conflicts of two writers have: Delta's own, whichever class PySpark gives it,
+and Hadoop's where another driver has put the same commit into S3 a moment before."""
+
+
+def is_conflict(failure: Exception) -> bool:
+    """Return whether a failure of Spark is that another writer committed beside this one."""
+    return any(text in str(failure) for text in _CONFLICTS)
+
+
 class IngestError(RuntimeError):
     """The run cannot go on. The text is for a person and ends with the mend."""
 

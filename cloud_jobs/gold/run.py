@@ -16,13 +16,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.audit.gaps import GAP_COLUMNS, gaps_of
+from cloud_jobs.audit.run import audit_of
 from cloud_jobs.errors import IngestError
 from cloud_jobs.gold.days import gateway_health, qos2_daily
 from cloud_jobs.gold.offline import ON, merge_offline
 from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
 from cloud_jobs.gold.times import BOOT, merge_corrections, timed
 from cloud_jobs.gold.totals import ROWS, merge_totals, remake
-from cloud_jobs.gold.verdicts import audit_of, daily_verdicts, merge_verdicts
+from cloud_jobs.gold.verdicts import daily_verdicts, merge_verdicts
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
 from cloud_jobs.tables.merge import Merge
@@ -204,13 +205,10 @@ def _put_days(made: Tables, name: str, rows: DataFrame) -> None:
 
 
 def _judge(silver: Tables, made: Tables, run: Run) -> None:
-    audit = audit_of(silver)
-    try:
+    with audit_of(silver) as audit:
         events = timed(silver.read("events"), made.read("clock_corrections"))
         replace(made, "audit_daily", daily_verdicts(silver, events, audit.found, run.through))
         merge_verdicts(made, audit)
-    finally:
-        audit.release()
 
 
 def _of_days(rows: DataFrame, days: DataFrame) -> DataFrame:

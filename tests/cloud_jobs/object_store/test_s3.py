@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from deltalake import DeltaTable
 
 from tests.cloud_jobs.object_store.server import BUCKET, Store, object_store
+from tests.cloud_jobs.processes import started
 from tests.contract.segments import LogWriter, opened
-from tests.short_jvm import SHORT_JVM
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
-ROOT = Path(__file__).parents[3]
 
 
 def run(store: Store, *verb: str) -> dict[str, Any]:
-    """Run a verb in a process of its own, as `oncegate` does on one machine."""
-    settings = store.spark_settings | {"spark.driver.defaultJavaOptions": f"'{SHORT_JVM}'"}
-    words = [f"--conf {key}={value}" for key, value in settings.items()]
-    outcome = subprocess.run(
-        [sys.executable, "-m", "cloud_jobs.command", *verb],
-        check=False, capture_output=True, text=True, cwd=ROOT, timeout=1200,
-        env={**os.environ, "PYSPARK_SUBMIT_ARGS": " ".join([*words, "pyspark-shell"])},
-    )  # fmt: skip
-    assert outcome.returncode == 0, outcome.stderr
-    found: dict[str, Any] = json.loads(outcome.stdout.splitlines()[-1])
-    return found
+    found = started(verb, store.spark_settings)
+    assert found.code == 0, found.printed
+    return found.result
 
 
-def test_two_runs_append_and_merge_in_a_store_that_fails_now_and_then(tmp_path: Path) -> None:
+def test_two_runs_append_and_merge_in_a_store_that_fails_now_and_then() -> None:
     log = LogWriter("gw-1")
     verb = ("ingest", "--source", f"s3a://{BUCKET}/landed", "--tables", f"s3a://{BUCKET}/tables")
     with object_store() as store:
