@@ -96,7 +96,7 @@ CHECK_SAMPLE ?= 2
 SECOND_SAMPLE ?= 40
 ONE_IN ?= 1
 
-.PHONY: help run test compiled-and-collected test-compiled test-image test-plain test-quiet test-second-python
+.PHONY: help run test collected test-compiled test-image test-plain test-quiet test-second-python
 .PHONY: test-spark test-long check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
 .PHONY: machines packages-machines conformance conformance-write fill fuzz fuzz-board kill kill-board powercut simulate uplink-kill
@@ -114,12 +114,11 @@ run: $(VENV)/.ready-run
 # for disks, sockets and other processes (of the rooms that are compiled a sample); those of the rooms
 # that are compiled; those of Spark; those that another Python may fail; and a boot of the card.
 # Each process of the tests has its own ports (tests/system/broker_process.py), folders and mounts.
-# While one core checks the types, the other compiles, and reads the tests once for all streams.
+# While one core compiles for the second stream, the other checks the types, and reads the tests once
+# for all. What promises a time has the machine for itself in the end.
 test: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
-	@outcome=0; mkdir -p build; $(MAKE) compiled-and-collected >build/test-prepare.log 2>&1 & prepare=$$!; \
-	trap "kill $$prepare" INT TERM; $(MAKE) static || { kill $$prepare; exit 1; }; \
-	wait $$prepare || { cat build/test-prepare.log; exit 1; }; $(MAKE) test-quiet || outcome=1; \
-	$(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
+	@outcome=0; mkdir -p build; $(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
+	trap "kill $$compiled" INT TERM; $(MAKE) static collected || { kill $$compiled; exit 1; }; \
 	$(MAKE) test-spark ARGUMENTS='-m "not long" $(ARGUMENTS)' >build/test-spark.log 2>&1 & spark=$$!; \
 	$(MAKE) test-image >build/test-image.log 2>&1 & image=$$!; \
 	$(MAKE) test-second-python ONE_IN=$(SECOND_SAMPLE) >build/test-second.log 2>&1 & second=$$!; \
@@ -130,20 +129,19 @@ test: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 		if wait $$process; then echo "$$name: $$(grep -e " passed" -e "^not run" build/test-$$name.log)"; \
 		else cat build/test-$$name.log; outcome=1; fi; \
 	done; \
-	exit $$outcome
+	$(MAKE) test-quiet || outcome=1; exit $$outcome
 
-compiled-and-collected: build/compiled/.ready
-	@exec $(BIN)/python -m pytest -q --collect-only tests
+collected: $(VENV)/.ready-test
+	@$(BIN)/python -m pytest -q --collect-only tests >build/test-collected.log || { cat build/test-collected.log; exit 1; }
 
 # 5: of what ARGUMENTS choose nothing is among them.
 test-quiet:
 	@$(BIN)/python -m pytest -q -m quiet tests/system/test_whole_gateway.py $(ARGUMENTS) || test $$? = 5
 
-# What takes longest comes first, so that no worker is left alone with it.
+# In the order of tests/conftest.py.
 test-plain:
 	@exec $(BIN)/python -m pytest -m "not quiet and not long" -n $(WORKERS) --dist loadfile \
-		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) --durations=40 \
-		tests/system tests/instruments/powercut tests/instruments/simulation tests $(ARGUMENTS)
+		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) --durations=40 tests $(ARGUMENTS)
 
 # `make test` leaves out those that are marked long, here and everywhere.
 test-spark:

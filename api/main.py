@@ -51,9 +51,21 @@ class _ShieldedApp(FastAPI):
     """FastAPI with the shield outside of everything, its own error responses included."""
 
     hosts: tuple[str, ...]
+    takes_tokens: bool
 
     def build_middleware_stack(self) -> ASGIApp:
         return Shield(super().build_middleware_stack(), hosts=self.hosts)
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the description, made at the first request for it: that takes longer than all
+        else of a start.
+        """
+        if self.openapi_schema is None:
+            description = super().openapi()
+            _describe_problems(description)
+            if self.takes_tokens:
+                _describe_tokens(description)
+        return super().openapi()
 
 
 def create_app(settings: ApiSettings, certificate: ServedCertificate | None = None) -> FastAPI:
@@ -86,12 +98,10 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
         redirect_slashes=False,
     )
     app.hosts = settings.hosts
+    app.takes_tokens = settings.has_users
     install_problem_handlers(app)
     for router in (rest, actions, metrics, probes, page, actions_page, reference, login_page):
         app.include_router(router)
-    _describe_problems(app)
-    if settings.has_users:
-        _describe_tokens(app)
     return app
 
 
@@ -181,19 +191,17 @@ def _gate_of(settings: ApiSettings) -> Gate:
     )
 
 
-def _describe_tokens(app: FastAPI) -> None:
+def _describe_tokens(description: dict[str, Any]) -> None:
     """Put into OpenAPI that programs show a token, but for the probes."""
-    description = app.openapi()
     description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     for path, operations in description["paths"].items():
         for operation in operations.values():
             operation["security"] = [{"token": []}] if path.startswith("/api/") else []
 
 
-def _describe_problems(app: FastAPI) -> None:
+def _describe_problems(description: dict[str, Any]) -> None:
     """Put the schemas of problem details and of actions into OpenAPI: FastAPI adds those of
     answers only."""
-    description = app.openapi()
     schemas = cast("dict[str, Any]", description["components"]["schemas"])
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)

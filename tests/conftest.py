@@ -1,5 +1,6 @@
 """What all tests share: whether they run against the core as source or compiled."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +43,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        put_slow_files_first(items)
+
+
+def put_slow_files_first(items: list[pytest.Item]) -> None:
+    """Order the files: in the end each worker has short ones left, and none is alone with a long
+    one. (pytest itself orders by folders, whatever the order on its command line.)
+    """
+    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 def runs_in_two_ways(item: pytest.Item) -> bool:

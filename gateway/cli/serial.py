@@ -74,12 +74,17 @@ def sniff(
     name: NameOption = None,
     config: ConfigOption = None,
     seconds: SecondsOption = None,
+    listen: Annotated[
+        bool, typer.Option("--listen", help="Ask no Modbus device: show what others ask and get.")
+    ] = False,
 ) -> None:
     """Show what a port receives: its bytes, and beside them what a protocol makes of them.
 
-    Damage is marked with "!!" beside the row of bytes that shows it. Nothing is sent. A port that
-    the bridge has open is refused. With --port, place, line and protocol are those of the
-    configuration; PORT and --line come before them.
+    Damage is marked with "!!" beside the row of bytes that shows it. A port that the bridge has
+    open is refused. With --port, place, line and protocol are those of the configuration; PORT and
+    --line come before them. Nothing is sent, except that the devices of a Modbus port of the
+    configuration are asked, as the bridge asks them: ">" marks a request, "<" an answer. With
+    --listen, or --framing modbus, requests and answers of others are shown instead.
 
     Examples:
 
@@ -88,23 +93,17 @@ def sniff(
         oncegate serial sniff rfc2217://192.0.2.7:7001 --seconds 10
 
         oncegate serial sniff --config gateway.toml --port dust
+
+        oncegate serial sniff --config gateway.toml --port rs485 --listen
     """
-    from firmware_bridge.serial.watching import Reading, chunks_of_port
+    from gateway.cli.serial_ports import watched_of
+    from gateway.cli.serial_sniff import Sniffing
 
-    from gateway.cli.serial_ports import settings_to_watch
-    from gateway.cli.serial_tables import rows_of
-
-    settings, protocol = settings_to_watch(port, line, framing, name, config)
-    reading = None if protocol is None else Reading(protocol)
-
-    async def watch(link: "Link") -> None:
-        async for chunk in chunks_of_port(link, seconds):
-            for row in rows_of(chunk, (lambda _: []) if reading is None else reading.read):
-                print(row, flush=True)
-
-    _run_on(settings, watch)
-    if reading is not None:
-        print(f"{reading.frames} frames, {reading.damaged} damaged")
+    watched = watched_of(port, line, framing, name, config, listen=listen)
+    sniffing = Sniffing(watched, seconds, lambda row: print(row, flush=True))
+    _run_on(watched.port, sniffing.run)
+    if sniffing.summary is not None:
+        print(sniffing.summary)
 
 
 @application.command()

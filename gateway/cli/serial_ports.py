@@ -1,7 +1,7 @@
 """Which port and which protocol `oncegate serial` means: of the command line, or of the file."""
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,23 +9,45 @@ from gateway.cli.failures import EXIT_USAGE, CommandFailed
 from gateway.cli.options import configuration_of
 
 if TYPE_CHECKING:
-    from firmware_bridge.protocols.interface import DecoderSettings
+    from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
     from firmware_bridge.serial.settings import PortSettings
 
 LINE_DEFAULT = "115200 8N1"
+OVERHEARD = "modbus"
+"""The protocol whose requests and answers can be read by one that only listens."""
 
 
-def settings_to_watch(
-    port: str | None, line: str | None, framing: str | None, name: str | None, config: Path | None
-) -> "tuple[PortSettings, DecoderSettings | None]":
-    """Return the port, and the protocol that its bytes are read with; None: with none.
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A port, and what its bytes are read with.
+
+    `protocol`: None: with none, or where `overhears`, without the names of a file. A poller asks,
+    unless it `overhears` what others ask.
+    """
+
+    port: "PortSettings"
+    protocol: "DecoderSettings | PollerSettings | None" = None
+    overhears: bool = False
+
+
+def watched_of(
+    port: str | None,
+    line: str | None,
+    framing: str | None,
+    name: str | None,
+    config: Path | None,
+    *,
+    listen: bool = False,
+) -> Watched:
+    """Return what is to be looked at.
 
     Args:
         port: its place; it may be left out where `name` names a port of the file.
         line: the line's settings, instead of the file's.
-        framing: a protocol that needs no keys.
+        framing: a protocol that needs no keys, or one whose line can be overheard.
         name: of a `[[serial]]` in the file, with all keys of its protocol.
         config: the file; None: the usual one.
+        listen: devices that have to be asked are not asked.
 
     Raises:
         CommandFailed: one line with the mend.
@@ -33,8 +55,10 @@ def settings_to_watch(
     if name is None:
         if port is None:
             raise CommandFailed("name the port: PORT, or --port NAME", exit_code=EXIT_USAGE)
-        protocol = None if framing is None else decoder_settings_of(framing)
-        return settings_of(port, line or LINE_DEFAULT), protocol
+        settings = settings_of(port, line or LINE_DEFAULT)
+        if framing == OVERHEARD:
+            return Watched(settings, overhears=True)
+        return Watched(settings, None if framing is None else decoder_settings_of(framing))
     if framing is not None:
         raise CommandFailed(
             "either --port or --framing: a port of the file has its protocol", exit_code=EXIT_USAGE
@@ -45,7 +69,7 @@ def settings_to_watch(
         found = replace(found, path=given.path, usb=given.usb, address=given.address)
     if line is not None:
         found = replace(found, line=settings_of("x", line).line)
-    return found, _decoder_of(found)
+    return Watched(found, found.protocol, listen and found.framing == OVERHEARD)
 
 
 def _port_of_file(name: str, config: Path | None) -> "PortSettings":
@@ -58,18 +82,6 @@ def _port_of_file(name: str, config: Path | None) -> "PortSettings":
     return ports[name]
 
 
-def _decoder_of(port: "PortSettings") -> "DecoderSettings":
-    from firmware_bridge.protocols.interface import DecoderSettings
-
-    if not isinstance(port.protocol, DecoderSettings):
-        raise CommandFailed(
-            f"--port {port.name}: devices of {port.framing} send nothing unasked, and sniff asks "
-            "nothing; name the port itself to see its bytes",
-            exit_code=EXIT_USAGE,
-        )
-    return port.protocol
-
-
 def decoder_settings_of(framing: str) -> "DecoderSettings":
     """Return a protocol that needs no keys. Raises CommandFailed."""
     from firmware_bridge.protocols.interface import DecoderSettings
@@ -77,7 +89,11 @@ def decoder_settings_of(framing: str) -> "DecoderSettings":
 
     protocol = PROTOCOLS.get(framing)
     if protocol is None or not issubclass(protocol, DecoderSettings):
-        known = ", ".join(n for n, each in PROTOCOLS.items() if issubclass(each, DecoderSettings))
+        known = ", ".join(
+            name
+            for name, each in PROTOCOLS.items()
+            if name == OVERHEARD or issubclass(each, DecoderSettings)
+        )
         raise CommandFailed(f"--framing {framing}: use one of {known}", exit_code=EXIT_USAGE)
     try:
         return protocol()

@@ -68,3 +68,10 @@ def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
         yield f"{time}  {piece.hex(' '):47}  {shown:16}  {ascii(first)[1:-1]}".rstrip()
         for other in others:
             yield f"{'':79}{ascii(other)[1:-1]}"
+
+
+def rows_with(chunk: "Chunk", text: str) -> Iterator[str]:
+    """Yield the bytes 16 a row, and the text beside the last of them; beside none without bytes."""
+    *before, last = list(rows_of(chunk, lambda _: [])) or [f"{chunk.seconds:10.3f}"]
+    yield from before
+    yield f"{last:79}{ascii(text)[1:-1]}"

@@ -1,7 +1,9 @@
 """The units that SenML knows, and which of them is meant by another spelling.
 
 Source: the SenML Units and Secondary Units registries of IANA, as RFC 8428 (section 12.1) and
-RFC 8798 (sections 3 and 4) filled them. The registries are open: a unit that is not here works too.
+RFC 8798 (sections 3 and 4) filled them, with what was registered after them and is in the table of
+RIOT OS (sys/senml, 2021): NTU, five concentrations and VAh. The registries are open: a
+unit that is not here works too.
 """
 
 from typing import Final
@@ -13,6 +15,7 @@ PRIMARY_UNITS: Final = frozenset(
         "m3", "l", "m/s", "m/s2", "m3/s", "l/s", "W/m2", "cd/m2", "bit", "bit/s", "lat", "lon",
         "pH", "dB", "dBW", "Bspl", "count", "/", "%", "%RH", "%EL", "EL", "1/s", "1/min",
         "beat/min", "beats", "S/m", "B", "VA", "VAs", "var", "vars", "J/m", "kg/m3", "deg",
+        "NTU",
     }
 )  # fmt: skip
 SECONDARY_UNITS: Final = frozenset(
@@ -20,6 +23,7 @@ SECONDARY_UNITS: Final = frozenset(
         "ms", "min", "h", "MHz", "kW", "kVA", "kvar", "Ah", "Wh", "kWh", "varh", "kvarh", "kVAh",
         "Wh/km", "KiB", "GB", "Mbit/s", "B/s", "MB/s", "mV", "mA", "dBm", "ug/m3", "mm/h", "m/h",
         "ppm", "/100", "/1000", "hPa", "mm", "cm", "km", "km/h",
+        "ppb", "ppt", "VAh", "mg/l", "ug/l", "g/l",
     }
 )  # fmt: skip
 UNITS: Final = PRIMARY_UNITS | SECONDARY_UNITS

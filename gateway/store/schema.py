@@ -9,7 +9,7 @@ that has tables to make or to change loads this module: sqlite-utils takes three
 
 import sqlite3
 
-from sqlite_utils import Database, Migrations
+from gateway.files.tables import Database, Migrations
 
 migrations = Migrations("oncegate-broker")
 

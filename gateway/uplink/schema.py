@@ -7,8 +7,7 @@ MB of memory.
 
 import sqlite3
 
-from sqlite_utils import Database, Migrations
-
+from gateway.files.tables import Database, Migrations
 from gateway.uplink.formats import MIGRATION_SET
 
 MIGRATIONS = Migrations(MIGRATION_SET)

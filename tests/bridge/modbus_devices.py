@@ -20,7 +20,8 @@ Disturbance = Callable[[bytes], bytes]
 
 
 class DisturbedLine:
-    """Carries bytes between the bridge's end and the devices'; `disturb` changes the answers."""
+    """Carries bytes between the bridge's end and the devices'; `disturb` changes the
+    answers, `overheard` is called with all that goes over the line."""
 
     def __init__(self, bridge: Terminal, devices: Terminal, addresses: Collection[int]) -> None:
         self._bridge = bridge
@@ -28,6 +29,7 @@ class DisturbedLine:
         self._addresses = addresses
         self.disturb: Disturbance = bytes
         self.requests: list[bytes] = []
+        self.overheard: Callable[[bytes], None] = lambda _: None
 
     async def carry(self) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -38,13 +40,17 @@ class DisturbedLine:
         while True:
             request = await self._bridge.read()
             self.requests.append(request)
+            self.overheard(request)
             # pymodbus's server answers for an address that has no device: the line does not.
             if request[0] in self._addresses:
                 await self._devices.write(request)
 
     async def _carry_answers(self) -> None:
         while True:
-            await self._bridge.write(self.disturb(await self._devices.read()))
+            answer = await self._devices.read()
+            answer = self.disturb(answer)
+            self.overheard(answer)
+            await self._bridge.write(answer)
 
 
 def block_of(values: list[Any]) -> ModbusSequentialDataBlock:

@@ -96,11 +96,6 @@ name = "words"
 path = "/dev/absent2"
 framing = "pattern"
 pattern = "(?P<a>[0-9]+) of (?P<b>[0-9]+)"
-[[serial]]
-name = "rs485"
-path = "/dev/absent3"
-framing = "modbus"
-devices = [{{name = "pump", address = 5, registers = [{{name = "speed", at = 0}}]}}]
 """
 DUST = b"BM\x00\x04\x01\x02\x00\x96"
 
@@ -152,13 +147,6 @@ def test_damage_is_marked_beside_the_bytes_that_show_it(
     first, second, third = ["pm2_5=258", "!! checksum"], 2 * ["pm2_5=258"], ["pm2_5=258"]
     assert rows[:-1] == [*first, *second, *third, "!! checksum"]
     assert rows[-1] == "4 frames, 2 damaged"
-
-
-def test_what_asks_is_not_sniffed_with_its_protocol(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["serial", "sniff", "--config", str(file), "--port", "rs485"]) == 2
-    assert "devices of modbus send nothing unasked" in capsys.readouterr().err
 
 
 def test_detect_prints_what_to_configure_and_how_sure_it_is(

@@ -5,7 +5,7 @@ import io
 from firmware_bridge.serial.recording import Chunk
 from rich.console import Console
 
-from gateway.cli.serial_tables import ports_table, rows_of
+from gateway.cli.serial_tables import ports_table, rows_of, rows_with
 
 
 def test_bytes_are_16_a_row_with_what_they_mean_beside_them() -> None:
@@ -35,3 +35,10 @@ def test_what_a_device_calls_itself_is_shown_as_text() -> None:
     assert "\x1b" not in shown
     assert "oncegate (7)" in shown
     assert "No serial port is plugged in" in str(ports_table({"ports": []}))
+
+
+def test_a_text_stands_beside_the_last_row_of_its_bytes_and_alone_without_any() -> None:
+    first, second = rows_with(Chunk(1.5, b"0123456789abcdef\x00"), "> pump: coil\x1b 0")
+    assert first.endswith("0123456789abcdef")
+    assert second[79:] == "> pump: coil\\x1b 0"
+    assert list(rows_with(Chunk(2.25, b""), "!! no_answer")) == [f"     2.250{'':69}!! no_answer"]

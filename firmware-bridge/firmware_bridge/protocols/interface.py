@@ -42,12 +42,14 @@ class Request:
     The answer is waited for `answer_seconds_max` from when `data` is written; the time that both
     take on the line is in it. An answer that has failed may still come: for `late_seconds_max` the
     port then discards what it reads, so that it is not taken for the answer to the next request.
+    `text` is what is asked, for people.
     """
 
     data: bytes
     answer_bytes_max: int
     answer_seconds_max: float
     late_seconds_max: float
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,8 @@ class ModbusPoller(Poller):
         on_line = (len(data) + answer_bytes) * self._character_seconds
         timeout = self._settings.answer_timeout
         # A device that is late by as much again is heard no more.
-        return Request(data, answer_bytes + NOISE_BYTES_MAX, timeout + on_line, timeout)
+        most = answer_bytes + NOISE_BYTES_MAX
+        return Request(data, most, timeout + on_line, timeout, block.text)
 
     def read(self, answer: bytes) -> Frame | Damage | None:
         """Decode an answer; None: more has to come."""

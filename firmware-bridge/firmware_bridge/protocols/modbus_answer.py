@@ -17,7 +17,7 @@ from firmware_bridge.readings.measurement import MEASUREMENTS_MAX, Measurement, 
 
 NOISE_BYTES_MAX = 8
 
-_FUNCTIONS: Final = {"coil": 1, "discrete": 2, "holding": 3, "input": 4}
+READ_FUNCTIONS: Final = {"coil": 1, "discrete": 2, "holding": 3, "input": 4}
 _REGISTERS_MAX = 125
 _BITS_MAX = 2000
 _EXCEPTION = 0x80
@@ -48,12 +48,22 @@ class Block:
     @property
     def function(self) -> int:
         """The function code."""
-        return _FUNCTIONS[self.registers[0].kind]
+        return READ_FUNCTIONS[self.registers[0].kind]
+
+    @property
+    def text(self) -> str:
+        """What is asked for, for people."""
+        return f"{self.device}: {self.registers[0].kind} {span_of(self.first, self.count)}"
 
     @property
     def value_bytes(self) -> int:
         """The bytes of the values in an answer."""
         return (self.count + 7) // 8 if self.registers[0].is_bit else 2 * self.count
+
+
+def span_of(first: int, count: int) -> str:
+    """Return `7`, or `7 to 9`."""
+    return str(first) if count == 1 else f"{first} to {first + count - 1}"
 
 
 def blocks_of(registers: Sequence[Register]) -> list[list[Register]]:
@@ -92,10 +102,10 @@ def read_answer(answer: bytes, block: Block, word_order: ByteOrder) -> Frame | D
     refused = bytes((block.address, block.function | _EXCEPTION))
     for skipped in range(min(NOISE_BYTES_MAX, len(answer)) + 1):
         candidate = answer[skipped:]
-        if candidate.startswith(head) and _has_crc(candidate[:whole], whole):
+        if candidate.startswith(head) and has_crc(candidate[:whole], whole):
             return _frame_of(candidate[_HEAD_BYTES : whole - _CRC_BYTES], block, word_order)
-        if candidate.startswith(refused) and _has_crc(candidate[:_EXCEPTION_BYTES], 5):
-            return Damage(_exception_of(candidate[2]))
+        if candidate.startswith(refused) and has_crc(candidate[:_EXCEPTION_BYTES], 5):
+            return Damage(exception_of(candidate[2]))
     if answer.startswith(head) and len(answer) >= whole:
         return Damage("checksum")
     return Damage("address") if _is_of_another(answer, block) else None
@@ -108,7 +118,8 @@ def timed_out(answer: bytes, block: Block) -> Damage:
     return Damage("truncated" if answer[0] == block.address else "noise")
 
 
-def _has_crc(data: bytes, length: int) -> bool:
+def has_crc(data: bytes, length: int) -> bool:
+    """Return whether it has this length, and a right CRC at its end."""
     if len(data) != length:
         return False
     found = int.from_bytes(data[-_CRC_BYTES:], "little")
@@ -121,24 +132,35 @@ def _is_of_another(answer: bytes, block: Block) -> bool:
         return False
     is_refusal = bool(answer[1] & _EXCEPTION)
     length = _EXCEPTION_BYTES if is_refusal else _HEAD_BYTES + answer[2] + _CRC_BYTES
-    return len(answer) >= length and _has_crc(answer[:length], length)
+    return len(answer) >= length and has_crc(answer[:length], length)
 
 
-def _exception_of(code: int) -> str:
+def exception_of(code: int) -> str:
+    """Return the word for a refusal."""
     return f"exception_{code}" if code in _EXCEPTIONS_KNOWN else "exception"
 
 
 def _frame_of(values: bytes, block: Block, word_order: ByteOrder) -> Frame | Damage:
-    quantities: Quantities = {}
     try:
-        for each in block.registers:
-            value = _value_of(each, values, each.at - block.first, word_order)
-            quantities[each.name] = [
-                Measurement(each.name, value, None if each.is_bit else each.unit)
-            ]
+        quantities = quantities_of(values, block.registers, block.first, word_order)
     except Damaged as damage:
         return Damage(damage.reason)
     return Frame(quantities, device=block.device)
+
+
+def quantities_of(
+    values: bytes, registers: Sequence[Register], first: int, word_order: ByteOrder
+) -> Quantities:
+    """Read registers out of the values of an answer that begins with register `first`.
+
+    Raises:
+        Damaged: "value" for a number that is no reading.
+    """
+    quantities: Quantities = {}
+    for each in registers:
+        value = _value_of(each, values, each.at - first, word_order)
+        quantities[each.name] = [Measurement(each.name, value, None if each.is_bit else each.unit)]
+    return quantities
 
 
 def _value_of(asked: Register, values: bytes, at: int, word_order: ByteOrder) -> float | bool:

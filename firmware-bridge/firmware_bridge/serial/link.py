@@ -144,8 +144,9 @@ class SerialLink(Link):
             self._port = serial.Serial(
                 path,
                 line.baud_rate,
-                bytesize=line.data_bits,
-                parity=line.parity,
+                # A pseudo-terminal has no others, and refuses them where nothing else changes.
+                bytesize=8 if is_terminal else line.data_bits,
+                parity="N" if is_terminal else line.parity,
                 stopbits=line.stop_bits,
                 timeout=0,
                 exclusive=True,
@@ -157,11 +158,14 @@ class SerialLink(Link):
         if not is_terminal:
             self._refuse_others()
         if low_latency:
-            # Drivers without it (most but FTDI's and 8250) refuse.
-            with contextlib.suppress(ValueError, OSError):
-                self._port.set_low_latency_mode(True)
+            self._ask_for_low_latency()
         if rs485 is not None:
             self._switch_direction(rs485)
+
+    def _ask_for_low_latency(self) -> None:
+        # Drivers without it (most but FTDI's and 8250) refuse.
+        with contextlib.suppress(ValueError, OSError):
+            self._port.set_low_latency_mode(True)
 
     def _refuse_others(self) -> None:
         """Beside the lock of pyserial, which programs that ask for none do not see.
@@ -234,4 +238,6 @@ def sentence_of(path: str, error: Exception) -> str:
         return f"{path}: permission denied; add the bridge's user to the group that owns the port"
     if getattr(error, "errno", None) in (11, 16):
         return f"{path} is used by another program; stop it, a port has one reader"
+    if isinstance(error, termios.error):
+        return f"{path} does not take the settings of the line: {error.args[-1]}"
     return str(error) or type(error).__name__

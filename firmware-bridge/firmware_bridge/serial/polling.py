@@ -11,6 +11,7 @@ after its time is discarded as long as the request allows for it.
 
 import asyncio
 import contextlib
+from typing import Protocol
 
 from firmware_bridge.protocols.frame import Damage, Frame, Tally
 from firmware_bridge.protocols.interface import Pause, PollerSettings, Request
@@ -25,6 +26,47 @@ QUIET_SECONDS = 0.02
 NOISE_SECONDS_MAX = 0.2
 
 
+class Audience(Protocol):
+    """What takes note of a conversation: a port's intake, or people who look at the line."""
+
+    def asked(self, request: Request) -> None:
+        """Note a request that was written."""
+
+    def received(self, data: bytes) -> None:
+        """Note bytes that were read, of an answer or not; there may be none."""
+
+    def ended(self, outcome: Frame | Damage, link: Link, tally: Tally) -> None:
+        """Take what came of the request; a damage is counted in `tally` already."""
+
+    async def wait_until_taken(self) -> None:
+        """Wait until more may be asked."""
+
+
+class ToIntake:
+    """The audience that is a port's intake."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+
+    def asked(self, request: Request) -> None:
+        """Leave the request out: what comes of it counts."""
+
+    def received(self, data: bytes) -> None:
+        """Count the bytes."""
+        self._intake.status.note_bytes(len(data))
+
+    def ended(self, outcome: Frame | Damage, link: Link, tally: Tally) -> None:
+        """Submit a frame, or report the damage."""
+        if isinstance(outcome, Frame):
+            self._intake.take(outcome, link)
+        else:
+            self._intake.losses.check_damage(tally.damaged)
+
+    async def wait_until_taken(self) -> None:
+        """Wait for the outbox."""
+        await self._intake.wait_until_taken()
+
+
 class Polling:
     """One port's poller at work.
 
@@ -32,10 +74,10 @@ class Polling:
     of bytes that belong to no answer: `unasked` and `late`.
     """
 
-    def __init__(self, settings: PollerSettings, line: Line, intake: Intake) -> None:
+    def __init__(self, settings: PollerSettings, line: Line, audience: Audience) -> None:
         self._settings = settings
         self._line = line
-        self._intake = intake
+        self._audience = audience
         self._poller = settings.poller(line)
         self.tally = Tally()
 
@@ -57,7 +99,7 @@ class Polling:
                 await self._discard(link, "unasked", seconds=pause, at_most_seconds=pause)
             else:
                 await self._ask(link, step)
-            await self._intake.wait_until_taken()
+            await self._audience.wait_until_taken()
             # A poller whose pauses are none must not keep the others and MQTT from being served.
             await asyncio.sleep(0)
 
@@ -70,12 +112,11 @@ class Polling:
             )
         outcome: Frame | Damage = Damage("unsent")
         if link.write(request.data):
+            self._audience.asked(request)
             outcome = await self._answer_to(request, link)
-        if isinstance(outcome, Frame):
-            self._intake.take(outcome, link)
-        else:
+        if isinstance(outcome, Damage):
             self.tally.damaged[outcome.reason] += 1
-            self._intake.losses.check_damage(self.tally.damaged)
+        self._audience.ended(outcome, link, self.tally)
         self._poller.end(outcome, _now())
         if isinstance(outcome, Damage):
             late = request.late_seconds_max
@@ -120,7 +161,7 @@ class Polling:
         return self._counted(link.read_pending())
 
     def _counted(self, data: bytes) -> bytes:
-        self._intake.status.note_bytes(len(data))
+        self._audience.received(data)
         return data
 
 

@@ -20,7 +20,7 @@ from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import Link, PortLost
 from firmware_bridge.serial.listening import Listening
 from firmware_bridge.serial.opening import open_port
-from firmware_bridge.serial.polling import Polling
+from firmware_bridge.serial.polling import Polling, ToIntake
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.silence import Silence
 from firmware_bridge.serial.status import PortStatus
@@ -202,5 +202,5 @@ class Port:
 
 def _conversation_on(settings: PortSettings, intake: Intake) -> Listening | Polling:
     if isinstance(settings.protocol, PollerSettings):
-        return Polling(settings.protocol, settings.line, intake)
+        return Polling(settings.protocol, settings.line, ToIntake(intake))
     return Listening(settings.protocol, intake)

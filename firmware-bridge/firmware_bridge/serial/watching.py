@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import DecoderSettings
@@ -10,16 +10,30 @@ from firmware_bridge.serial.link import Link
 from firmware_bridge.serial.recording import Chunk
 
 
-async def chunks_of_port(link: Link, seconds_max: float | None) -> AsyncIterator[Chunk]:
-    """Read a port for so long, or until it is gone. Raises `PortLost`."""
-    begun = time.monotonic()
+async def chunks_of_port(
+    link: Link, seconds_max: float | None, *, silence_seconds: float | None = None
+) -> AsyncIterator[Chunk]:
+    """Read a port for so long, or until it is gone. Raises `PortLost`.
+
+    After `silence_seconds` without a byte comes a chunk without bytes, once in each silence.
+    """
+    begun, is_silent = time.monotonic(), True
     try:
         async with asyncio.timeout(seconds_max):
             while True:
-                data = await link.read()
+                data = await _next_data(link, None if is_silent else silence_seconds)
+                is_silent = not data
                 yield Chunk(time.monotonic() - begun, data)
     except TimeoutError:
         return
+
+
+async def _next_data(link: Link, silence_seconds: float | None) -> bytes:
+    try:
+        async with asyncio.timeout(silence_seconds):
+            return await link.read()
+    except TimeoutError:
+        return b""
 
 
 class Reading:
@@ -37,8 +51,15 @@ class Reading:
 
     def read(self, data: bytes) -> list[str]:
         """Return a text for each frame that these bytes complete, and for each damage in them."""
+        return self._texts_of(lambda: self._decoder.feed(data))
+
+    def read_silence(self) -> list[str]:
+        """Return the same for what a silent line completes."""
+        return self._texts_of(self._decoder.flush)
+
+    def _texts_of(self, decode: Callable[[], list[Frame]]) -> list[str]:
         before = self._decoder.tally.damaged.copy()
-        frames = self._decoder.feed(data)
+        frames = decode()
         self.frames += len(frames)
         damage = self._decoder.tally.damaged - before
         return [text_of(frame) for frame in frames] + [
@@ -54,9 +75,13 @@ def text_of(frame: Frame) -> str:
         head.append(f"{frame.identity.device_name} #{frame.identity.sequence}")
     elif frame.device is not None:
         head.append(frame.device)
-    values = [
+    return "  ".join(each for each in (*head, values_text(frame)) if each) or "(no reading)"
+
+
+def values_text(frame: Frame) -> str:
+    """Return the measurements alone."""
+    return "  ".join(
         f"{each.name}={each.value!r}{f' {each.unit}' if each.unit else ''}"
         for measurements in frame.quantities.values()
         for each in measurements
-    ]
-    return "  ".join(head + values) or "(no reading)"
+    )

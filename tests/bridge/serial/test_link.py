@@ -17,6 +17,25 @@ from tests.bridge.terminal import Terminal
 TIOCSRS485 = 0x542F
 
 
+Ioctls = list[tuple[int, bytes]]
+
+
+@pytest.fixture
+def ioctls(monkeypatch: pytest.MonkeyPatch) -> Ioctls:
+    """What a driver is asked for that a pseudo-terminal does not have, and this one grants."""
+    asked: Ioctls = []
+    pass_on = fcntl.ioctl
+
+    def observed(descriptor: int, request: int, argument: Any = 0, *rest: Any) -> Any:
+        if request in (termios.TIOCGSERIAL, termios.TIOCSSERIAL, TIOCSRS485, termios.TIOCEXCL):
+            asked.append((request, bytes(argument)))
+            return 0
+        return pass_on(descriptor, request, argument, *rest)
+
+    monkeypatch.setattr(fcntl, "ioctl", observed)
+    return asked
+
+
 def test_a_port_has_one_reader(terminal: Terminal) -> None:
     link = SerialLink(str(terminal.link), Line())
     with pytest.raises(PortLost, match="used by another program"):
@@ -37,7 +56,7 @@ def test_a_port_has_one_reader(terminal: Terminal) -> None:
     ids=["115200 8N1", "9600 7E1", "4800 7O2", "19200 8N2"],
 )  # fmt: skip
 def test_the_line_is_set_as_configured(
-    line: Line, flags: int, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+    line: Line, flags: int, terminal: Terminal, ioctls: Ioctls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_attributes = termios.tcsetattr
     asked: list[int] = []
@@ -47,6 +66,7 @@ def test_the_line_is_set_as_configured(
         set_attributes(descriptor, when, attributes)
 
     monkeypatch.setattr(termios, "tcsetattr", observed)
+    monkeypatch.setattr(os.path, "realpath", lambda _: "/dev/ttyUSB0")
     link = SerialLink(str(terminal.link), line)
     _, _, control, _, input_speed, output_speed, _ = terminal.attributes()
     link.close()
@@ -60,23 +80,22 @@ def test_the_line_is_set_as_configured(
     assert (input_speed, output_speed) == (speed, speed)
 
 
-Ioctls = list[tuple[int, bytes]]
+def test_a_pseudo_terminal_is_opened_again_with_a_parity_that_it_does_not_have(
+    terminal: Terminal,
+) -> None:
+    for _ in range(2):
+        SerialLink(str(terminal.link), Line(9600, 7, "E", 1)).close()
 
 
-@pytest.fixture
-def ioctls(monkeypatch: pytest.MonkeyPatch) -> Ioctls:
-    """What a driver is asked for that a pseudo-terminal does not have, and this one grants."""
-    asked: Ioctls = []
-    pass_on = fcntl.ioctl
+def test_a_driver_that_refuses_the_line_s_settings_is_an_error_in_words(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise termios.error(22, "Invalid argument")
 
-    def observed(descriptor: int, request: int, argument: Any = 0, *rest: Any) -> Any:
-        if request in (termios.TIOCGSERIAL, termios.TIOCSSERIAL, TIOCSRS485, termios.TIOCEXCL):
-            asked.append((request, bytes(argument)))
-            return 0
-        return pass_on(descriptor, request, argument, *rest)
-
-    monkeypatch.setattr(fcntl, "ioctl", observed)
-    return asked
+    monkeypatch.setattr(termios, "tcsetattr", refuse)
+    with pytest.raises(PortLost, match="does not take the settings of the line: Invalid argument"):
+        SerialLink(str(terminal.link), Line())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from firmware_bridge.protocols.frame import Damage, Frame
 from firmware_bridge.protocols.interface import Pause, Request
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import SerialLink
-from firmware_bridge.serial.polling import Polling
+from firmware_bridge.serial.polling import Polling, ToIntake
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.status import PortStatus
 
@@ -174,7 +174,8 @@ async def asking_on(
     async with running(Bench(terminal.link.parent / "outbox.db")) as bench:
         status = PortStatus("meters", "meters", link.path)
         port = port_with(terminal, settings)
-        asking = Polling(settings, Line(), Intake(port, bench.outbox, next_sequence, status))
+        intake = Intake(port, bench.outbox, next_sequence, status)
+        asking = Polling(settings, Line(), ToIntake(intake))
         task = asyncio.create_task(asking.run(link))
         try:
             async with asyncio.timeout(DEADLINE_SECONDS):

@@ -1,6 +1,8 @@
 """A line beside the bridge: frames and damage as text."""
 
 from firmware_bridge.protocols.board import Board
+from firmware_bridge.protocols.declared_field import FrameField
+from firmware_bridge.protocols.declared_frames import DeclaredFrames
 from firmware_bridge.protocols.json_lines import JsonLines
 from firmware_bridge.serial.opening import open_port
 from firmware_bridge.serial.watching import Reading, chunks_of_port
@@ -8,6 +10,8 @@ from firmware_bridge.serial.watching import Reading, chunks_of_port
 from tests.bridge.board import board_frame
 from tests.bridge.running import port_on
 from tests.bridge.terminal import Terminal
+
+LEVEL = FrameField(name="level", at=2)
 
 
 def test_frames_are_a_line_each_and_damage_is_marked_with_its_reason() -> None:
@@ -26,3 +30,18 @@ async def test_a_port_is_read_for_so_long(terminal: Terminal) -> None:
     terminal.send(b"abc")
     assert b"".join([chunk.data async for chunk in chunks_of_port(link, 0.2)]) == b"abc"
     link.close()
+
+
+async def test_a_silence_is_a_chunk_without_bytes_once_and_completes_what_needs_no_more(
+    terminal: Terminal,
+) -> None:
+    link = await open_port(port_on(terminal, "json"))
+    terminal.send(b"abc")
+    chunks = [chunk.data async for chunk in chunks_of_port(link, 0.5, silence_seconds=0.05)]
+    assert chunks == [b"abc", b""]
+    link.close()
+    reading = Reading(
+        DeclaredFrames(start="42 4D", frame_bytes=6, checksum="none", fields=(LEVEL,))
+    )
+    assert reading.read(b"BM\x01\x02") == []
+    assert reading.read_silence() == ["!! truncated"]

@@ -14,6 +14,8 @@ from firmware_bridge.protocols.frame import Damage, Frame
 from firmware_bridge.protocols.interface import Poller, Request
 from firmware_bridge.protocols.modbus import Device, Modbus
 from firmware_bridge.protocols.modbus_register import Register
+from firmware_bridge.protocols.modbus_traffic import ModbusTraffic
+from firmware_bridge.serial.overhearing import Overhearing
 from firmware_bridge.serial.recording import (
     Chunk,
     UnreadableRecording,
@@ -119,8 +121,24 @@ def check_recording(program: ByteProgram) -> Iterator[Frame]:
     yield from ()
 
 
+def check_traffic(program: ByteProgram) -> Iterator[Frame]:
+    """Overhear a line, in pieces and whole; half of the bytes have a CRC behind them."""
+    size, is_closed = program.byte() + 1, program.byte() & 1
+    data = program.rest()
+    if is_closed:
+        data += crc16_modbus(data).to_bytes(2, "little")
+    whole, pieces = ModbusTraffic(), ModbusTraffic()
+    expected = whole.feed(data) + whole.flush()
+    found = [each for at in range(0, len(data), size) for each in pieces.feed(data[at : at + size])]
+    assert found + pieces.flush() == expected, "other messages in pieces"
+    named = Overhearing(Modbus(devices=(Device(name="a", address=5, registers=_REGISTERS[0]),)))
+    assert len(named.read(data) + named.read_silence()) == len(expected)
+    yield from ()
+
+
 CONVERSATIONS: Final = (
     Conversation("modbus", check_modbus),
+    Conversation("traffic", check_traffic),
     Conversation("telnet", check_telnet),
     Conversation("recording", check_recording),
 )
@@ -132,6 +150,7 @@ def seeds() -> tuple[bytes, ...]:
     recording = line_of(Chunk(0.25, b"a=1\n")) + line_of(Chunk(3.0, b"\x00\xff"))
     return (
         bytes([0, 0, 0, 1, 3]) + b"\x00\x01\xff\xfe",
+        bytes([3, 1, 5, 3, 0, 0, 0, 2]),
         bytes([2]) + bytes((255, 253, 44, 255, 251, 0)) + b"a=\xff\xff1\n" + sub,
         b"\x01" + recording,
     )

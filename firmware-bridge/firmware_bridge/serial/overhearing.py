@@ -1,0 +1,100 @@
+"""A Modbus line that others use, for people: a text for each request, answer and damage on it.
+
+Registers that the configuration names are shown as its readings, all others as they are.
+"""
+
+from typing import Final
+
+from firmware_bridge.protocols.frame import Damage, Damaged, Frame
+from firmware_bridge.protocols.modbus import Device, Modbus
+from firmware_bridge.protocols.modbus_answer import (
+    READ_FUNCTIONS,
+    exception_of,
+    quantities_of,
+    span_of,
+)
+from firmware_bridge.protocols.modbus_traffic import Message, ModbusTraffic
+from firmware_bridge.serial.watching import values_text
+
+_KINDS: Final = {
+    **{function: kind for kind, function in READ_FUNCTIONS.items()},
+    5: "coil",
+    6: "holding",
+    15: "coil",
+    16: "holding",
+}
+_BITS: Final = ("coil", "discrete")
+_ON: Final = b"\xff\x00"
+
+
+class Overhearing:
+    """What each message of a line is; `frames` counts the messages, `damaged` the damage."""
+
+    def __init__(self, modbus: Modbus | None) -> None:
+        """Name what `modbus` has of devices and registers; None: nothing is named."""
+        self._traffic = ModbusTraffic()
+        self._word_order = "big" if modbus is None else modbus.word_order
+        self._devices = {} if modbus is None else {each.address: each for each in modbus.devices}
+        self.frames = 0
+        self.damaged = 0
+
+    def read(self, data: bytes) -> list[str]:
+        """Return a text for each message that these bytes complete, and for each damage."""
+        return [self._text_of(each) for each in self._traffic.feed(data)]
+
+    def read_silence(self) -> list[str]:
+        """Return the same for what a silent line completes."""
+        return [self._text_of(each) for each in self._traffic.flush()]
+
+    def _text_of(self, found: Message | Damage) -> str:
+        if isinstance(found, Damage):
+            self.damaged += 1
+            return f"!! {found.reason}"
+        self.frames += 1
+        device = self._devices.get(found.address)
+        who = "all" if found.address == 0 else str(found.address) if device is None else device.name
+        if found.refusal is not None:
+            return f"< {who}: !! {exception_of(found.refusal)}"
+        return f"{'<' if found.is_answer else '>'} {who}: {self._content_of(found, device)}"
+
+    def _content_of(self, message: Message, device: Device | None) -> str:
+        kind = _KINDS[message.function]
+        values = _values_text(message, kind)
+        if message.is_write:
+            meant = f"write {kind} {span_of(message.first, message.count)}"
+            return f"{meant} = {values}" if values else meant
+        if not message.is_answer:
+            return f"{kind} {span_of(message.first, message.count)}"
+        if message.request is None:
+            return f"{kind} = {values}"
+        named = "" if device is None else self._named(message, message.request, device, kind)
+        span = span_of(message.request.first, message.request.count)
+        return named or f"{kind} {span} = {values}"
+
+    def _named(self, answer: Message, request: Message, device: Device, kind: str) -> str:
+        """Return the readings of the registers that have names; none where no register has one."""
+        end = request.first + request.count
+        registers = [
+            each
+            for each in device.registers
+            if each.kind == kind and request.first <= each.at and each.end <= end
+        ]
+        expected_bytes = (request.count + 7) // 8 if kind in _BITS else 2 * request.count
+        if not registers or len(answer.values) != expected_bytes:
+            return ""
+        try:
+            values = quantities_of(answer.values, registers, request.first, self._word_order)
+        except Damaged as damage:
+            return f"!! {damage.reason}"
+        return values_text(Frame(values))
+
+
+def _values_text(message: Message, kind: str) -> str:
+    data = message.values
+    if kind not in _BITS:
+        return " ".join(str(int.from_bytes(data[at : at + 2])) for at in range(0, len(data), 2))
+    if message.function not in (1, 2, 15):
+        return "1" if data == _ON else "0"
+    asked = message if message.is_write else message.request
+    count = min(8 * len(data), 8 * len(data) if asked is None else asked.count)
+    return " ".join(str(data[at // 8] >> at % 8 & 1) for at in range(count))

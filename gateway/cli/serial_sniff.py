@@ -1,0 +1,109 @@
+"""`oncegate serial sniff` at work on an open port: it listens, or asks the devices of the file."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from firmware_bridge.protocols.frame import Damage, Frame, Tally
+from firmware_bridge.protocols.interface import PollerSettings, Request
+from firmware_bridge.protocols.modbus import Modbus
+from firmware_bridge.serial.link import Link
+from firmware_bridge.serial.overhearing import Overhearing
+from firmware_bridge.serial.polling import Polling
+from firmware_bridge.serial.recording import Chunk
+from firmware_bridge.serial.watching import Reading, chunks_of_port, text_of
+
+from gateway.cli.serial_ports import Watched
+from gateway.cli.serial_tables import rows_of, rows_with
+
+SILENCE_SECONDS = 1.0
+"""What has begun on a line that is silent for so long is not completed any more."""
+
+Print = Callable[[str], None]
+
+
+class Sniffing:
+    """`run` prints rows until the time is over; `summary` is the last line, if there is one."""
+
+    def __init__(self, watched: Watched, seconds_max: float | None, print_row: Print) -> None:
+        self._watched = watched
+        self._seconds_max = seconds_max
+        self._print = print_row
+        self.summary: str | None = None
+
+    async def run(self, link: Link) -> None:
+        """Look at the port. Raises `PortLost`."""
+        protocol = self._watched.protocol
+        if self._watched.overhears:
+            named = protocol if isinstance(protocol, Modbus) else None
+            await self._listen(link, Overhearing(named))
+        elif isinstance(protocol, PollerSettings):
+            await self._ask(link, protocol)
+        else:
+            await self._listen(link, None if protocol is None else Reading(protocol))
+
+    async def _listen(self, link: Link, reading: Reading | Overhearing | None) -> None:
+        read = (lambda _: []) if reading is None else reading.read
+        try:
+            async for chunk in chunks_of_port(
+                link, self._seconds_max, silence_seconds=SILENCE_SECONDS
+            ):
+                for row in rows_of(chunk, read):
+                    self._print(row)
+                if not chunk.data and reading is not None:
+                    for text in reading.read_silence():
+                        for row in rows_with(chunk, text):
+                            self._print(row)
+        finally:
+            if reading is not None:
+                self.summary = f"{reading.frames} frames, {reading.damaged} damaged"
+
+    async def _ask(self, link: Link, protocol: PollerSettings) -> None:
+        shown = AskedRows(self._print)
+        polling = Polling(protocol, self._watched.port.line, shown)
+        try:
+            async with asyncio.timeout(self._seconds_max):
+                await polling.run(link)
+        except TimeoutError:
+            pass
+        finally:
+            self.summary = f"{shown.frames} frames, {polling.tally.damaged.total()} damaged"
+
+
+class AskedRows:
+    """Prints each request, and its answer beside what it means."""
+
+    def __init__(self, print_row: Print) -> None:
+        self._print = print_row
+        self._begun = time.monotonic()
+        self._answer: bytes | None = None
+        self.frames = 0
+
+    def asked(self, request: Request) -> None:
+        """Print a request."""
+        self._show(request.data, f"> {request.text}")
+        self._answer = b""
+
+    def received(self, data: bytes) -> None:
+        """Keep the bytes of an answer; print those that belong to none."""
+        if self._answer is not None:
+            self._answer += data
+        elif data:
+            self._show(data, "!! unasked, or late")
+
+    def ended(self, outcome: Frame | Damage, link: Link, tally: Tally) -> None:
+        """Print the answer."""
+        if isinstance(outcome, Frame):
+            self.frames += 1
+            text = text_of(outcome)
+        else:
+            text = f"!! {outcome.reason}"
+        self._show(self._answer or b"", f"< {text}")
+        self._answer = None
+
+    async def wait_until_taken(self) -> None:
+        """Go on: nothing is kept."""
+
+    def _show(self, data: bytes, text: str) -> None:
+        for row in rows_with(Chunk(time.monotonic() - self._begun, data), text):
+            self._print(row)
