@@ -7,7 +7,6 @@ import pytest
 from tests.cloud_jobs.conftest import Place
 from tests.laws.cases import CASES, Case
 
-
 OF_LOWER_QOS = {"published-twice"}
 """Cases of messages that are no rows: `audit_daily` alone has their verdict."""
 
