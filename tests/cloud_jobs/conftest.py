@@ -27,6 +27,7 @@ from cloud_jobs.tables.schemas import QUARANTINE
 from cloud_jobs.tables.versions import write_version
 from tests.cloud_jobs import landings, two_landings
 from tests.cloud_jobs.forgeries import Forgeries
+from tests.instruments.fleet.fleet import Truth, fleet_of
 from tests.laws.cases import CASES
 from tests.short_jvm import SHORT_JVM
 from tests.system.fixtures import gateway
@@ -47,8 +48,14 @@ SMALL = {
     "spark.sql.lightweightPlanChangeValidation": "false",
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
+    # What nobody looks at is not kept.
+    "spark.sql.ui.retainedExecutions": "1",
+    "spark.ui.retainedJobs": "1",
+    "spark.ui.retainedStages": "1",
+    "spark.ui.retainedTasks": "1",
     "spark.driver.defaultJavaOptions": f"{SHORT_JVM} -Xmn400m",
 }
+FLEET_SEED = 14
 SECONDS_MAX = 900
 """Of a test: the first one that needs Spark waits for its start and for the ingestion."""
 
@@ -100,8 +107,8 @@ def empty_tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) 
 
 @dataclass
 class Ingested:
-    """Three runs of the job: all landings, forgeries and cases of the laws, then what heals the
-    landings, with a keys file, then nothing new."""
+    """Three runs of the job: landings, forgeries, cases of the laws and a small fleet; then what
+    heals the landings, with a keys file; then nothing new."""
 
     place: Place
     """Landing directory and tables after the three runs."""
@@ -111,6 +118,8 @@ class Ingested:
     healed: IngestReport
     idle: IngestReport
     foreign_topics: list[str]
+    fleet: Truth
+    """Of the five gateways `gw-000` to `gw-004`, which have each fault of a fleet."""
 
     def gaps(self, report: IngestReport, gateway: str) -> list[Gap]:
         return [gap for gap in report.gaps if gap.gateway == gateway]
@@ -135,6 +144,8 @@ def ingested(
     landings.land(place.landing, *one)
     forgeries = Forgeries(place.landing)
     forgeries.land_first()
+    fleet = fleet_of(FLEET_SEED, gateways=5, landings=2)
+    fleet.land(0, place.landing)
     _begin_earlier(place, empty_tables)
     with two_landings.earlier_job():
         first = place.run()
@@ -142,8 +153,10 @@ def ingested(
     shutil.copytree(place.settings.tables, one_batch)
     landings.land(place.landing, *later, *two)
     forgeries.land_second()
+    fleet.land(1, place.landing)
     place.settings = replace(place.settings, keys=forgeries.keys)
-    return Ingested(place, first, one_batch, place.run(), place.run(), foreign_topics)
+    healed, idle = place.run(), place.run()
+    return Ingested(place, first, one_batch, healed, idle, foreign_topics, fleet.truth)
 
 
 def _begin_earlier(place: Place, empty_tables: Path) -> None:

@@ -12,8 +12,9 @@ import pytest
 from deltalake import DeltaTable
 
 from cloud_jobs.ingest.batch import STEPS
-from tests.cloud_jobs.conftest import Place
-from tests.cloud_jobs.deaths import ingested, killed_at, made_gold
+from tests.cloud_jobs import deaths
+from tests.cloud_jobs.conftest import Ingested, Place
+from tests.cloud_jobs.deaths import killed_at
 from tests.cloud_jobs.fleet_checks import check
 from tests.cloud_jobs.object_store.server import BUCKET, Fault, object_store
 from tests.cloud_jobs.processes import (
@@ -26,7 +27,6 @@ from tests.cloud_jobs.processes import (
 )
 from tests.instruments.fleet.fleet import Truth, fleet_of
 
-pytestmark = pytest.mark.long
 SEED = 14
 GOLD_STEPS = ("begin", "clock_corrections", "boots", "qos2_messages", "qos2_deliveries",
               "qos2_daily", "gateway_health", "gaps", "audit")  # fmt: skip
@@ -43,22 +43,32 @@ ENDED, GAPS = 0, 4
 """Exit codes of a run that ends: gaps are among the faults."""
 
 
+def test_a_small_fleet_with_every_fault_is_in_the_tables_as_it_was(
+    golden: Place, ingested: Ingested
+) -> None:
+    def rows(name: str) -> list[dict[str, Any]]:
+        return [row.asDict() for row in golden.rows(name, "gateway LIKE 'gw-00_'")]
+
+    check(rows, ingested.fleet)
+
+
 def live(place: Place, *, gateways: int, landings: int) -> Truth:
     """Land a fleet; each run is killed once, at a step that the seed chooses."""
     fleet = fleet_of(SEED, gateways=gateways, landings=landings)
     source = random.Random(SEED)  # noqa: S311 - the same deaths in every run
     for number in range(landings):
         fleet.land(number, place.landing)
-        killed_at(source.choice(STEPS[:-1]), lambda die: ingested(place, die))
+        killed_at(source.choice(STEPS[:-1]), lambda die: deaths.ingested(place, die))
         if number < landings - 1:
             continue
-        ingested(place)
-        killed_at(source.choice(GOLD_STEPS), lambda die: made_gold(place, die))
-        made_gold(place)
+        deaths.ingested(place)
+        killed_at(source.choice(GOLD_STEPS), lambda die: deaths.made_gold(place, die))
+        deaths.made_gold(place)
     return fleet.truth
 
 
 @SIZES
+@pytest.mark.long
 @pytest.mark.timeout(SECONDS_MAX)
 def test_a_fleet_with_every_fault_is_in_the_tables_as_it_was(
     place: Place, gateways: int, landings: int
@@ -79,6 +89,7 @@ def run_with_deaths(run: Run, verb: list[str], source: random.Random) -> None:
 
 
 @SIZES
+@pytest.mark.long
 @pytest.mark.timeout(SECONDS_MAX)
 def test_on_a_cluster_drivers_and_executors_die_and_the_tables_are_the_same(
     tmp_path: Path, gateways: int, landings: int
@@ -104,6 +115,7 @@ def test_on_a_cluster_drivers_and_executors_die_and_the_tables_are_the_same(
 
 
 @SIZES
+@pytest.mark.long
 @pytest.mark.timeout(SECONDS_MAX)
 def test_in_an_object_store_that_fails_now_and_then_the_tables_are_the_same(
     gateways: int, landings: int
