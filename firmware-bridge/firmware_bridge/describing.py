@@ -1,6 +1,7 @@
 """What Home Assistant is given of this bridge's devices: its settings and what was seen of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 
 from firmware_bridge.mqtt.announcer import Announcer
@@ -48,9 +49,29 @@ def announcer_of(settings: BridgeSettings) -> Announcer:
         settings.broker,
         settings.data_dir / FILE_NAME,
         configs,
-        ports=frozenset(ports),
+        still_there=lambda devices: still_there(devices, settings.ports),
         status_topic=None if prefix is None else f"{prefix}/{STATUS}",
     )
+
+
+def still_there(
+    devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
+) -> dict[str, SeenDevice]:
+    """Leave out devices that the configuration has no more; mark values of which that is so."""
+    by_name = {port.name: port for port in ports}
+    return {
+        name: SeenDevice(device.port, _marked(device.values, port.protocol.value_names(name)))
+        for name, device in devices.items()
+        if (port := by_name.get(device.port)) is not None and port.has_device(name)
+    }
+
+
+def _marked(
+    values: Mapping[str, SeenValue], configured: frozenset[str] | None
+) -> dict[str, SeenValue]:
+    if configured is None:
+        return dict(values)
+    return {name: replace(each, is_gone=name not in configured) for name, each in values.items()}
 
 
 def _described(port: PortSettings) -> DescribedPort:

@@ -57,6 +57,8 @@ class Sniffing:
         finally:
             if reading is not None:
                 self.summary = f"{reading.frames} frames, {reading.damaged} damaged"
+                if isinstance(reading, Overhearing) and not reading.frames:
+                    self.summary += "; is --line what the devices have, and does another ask them?"
 
     async def _ask(self, link: Link, protocol: PollerSettings) -> None:
         shown = AskedRows(self._print)

@@ -23,6 +23,9 @@ class ProtocolSettings(Section):
     """Whether its sensors keep what is not acknowledged: then the port is not read while the outbox
     is full, where its `when_full` is not given."""
 
+    has_parts: ClassVar[bool] = False
+    """Whether its devices are numbered parts of the port's own: nodes of MySensors."""
+
     @property
     def units(self) -> tuple[str | None, ...]:
         """The units that these settings name."""
@@ -32,6 +35,10 @@ class ProtocolSettings(Section):
     def device_names(self) -> tuple[str, ...]:
         """The devices that these settings name; none: the port has one, with a name of its own."""
         return ()
+
+    def value_names(self, device: str) -> frozenset[str] | None:
+        """Return the values that the settings name of a device; None: what it sends shows them."""
+        return None
 
 
 Protocols = Mapping[str, type[ProtocolSettings]]

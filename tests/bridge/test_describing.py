@@ -3,6 +3,7 @@
 import asyncio
 import json
 import subprocess
+from contextlib import AbstractAsyncContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +12,30 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from tests.bridge.board import board_frame
 from tests.bridge.broker import DEADLINE_SECONDS, Mosquitto
-from tests.bridge.running import port_on, running_bridge, settings_of
+from tests.bridge.firmware.bridge_process import BridgeProcess
+from tests.bridge.running import ControlRoom, port_on, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
+from tests.uplink.processes import broker_from_these_sources
 
 PREFIX = "homeassistant"
+STATES = "sensors/state"
 BOARD = "board-0000002a"
 
 
 class HomeAssistant:
-    """What subscribes to `<prefix>/#`: the latest description at each topic."""
+    """What subscribes as it does: the latest description at each topic, and what is available."""
 
     def __init__(self, port: int) -> None:
         self.configs: dict[str, bytes] = {}
+        self.available: dict[str, bytes] = {}
         self.count = 0
         self._news = asyncio.Condition()
         self._loop = asyncio.get_running_loop()
         self._client = paho.Client(CallbackAPIVersion.VERSION2, "home-assistant")
         self._client.on_message = lambda _, __, message: self._receive(message)
-        self._client.on_connect = lambda client, *_: client.subscribe(f"{PREFIX}/device/#", qos=1)
+        self._client.on_connect = lambda client, *_: client.subscribe(
+            [(f"{PREFIX}/device/#", 1), (f"{STATES}/#", 1)]
+        )
         self._client.connect("127.0.0.1", port)
         self._client.loop_start()
 
@@ -44,6 +51,13 @@ class HomeAssistant:
         async with asyncio.timeout(DEADLINE_SECONDS), self._news:
             await self._news.wait_for(condition)
 
+    def shown(self) -> list[set[str]]:
+        """The values of each device that are not removed."""
+        return [
+            {name for name, each in json.loads(config)["cmps"].items() if each.keys() != {"p"}}
+            for config in self.configs.values()
+        ]
+
     def only(self) -> dict[str, Any]:
         (config,) = self.configs.values()
         found: dict[str, Any] = json.loads(config)
@@ -56,6 +70,10 @@ class HomeAssistant:
 
     async def _take(self, topic: str, payload: bytes) -> None:
         async with self._news:
+            if topic.startswith(STATES):
+                self.available[topic] = payload
+                self._news.notify_all()
+                return
             self.count += 1
             self.configs[topic] = payload
             if not payload:
@@ -76,7 +94,7 @@ async def test_a_device_is_described_once_it_sends_and_again_when_home_assistant
         tmp_path / "data",
         mosquitto.port,
         port_on(terminal, "board", device_silent_seconds=60.0),
-        availability_topic="sensors/state",
+        availability_topic=STATES,
         gateway_id="cellar",
         home_assistant_prefix=PREFIX,
     )
@@ -122,3 +140,84 @@ async def test_a_device_whose_port_or_prefix_is_gone_is_removed(
             await home.wait_until(lambda: not home.configs)
     home.close()
     assert await asyncio.to_thread(retained, mosquitto.port) == []
+
+
+async def test_a_value_or_a_device_that_the_configuration_has_no_more_is_removed(
+    mosquitto: Mosquitto, terminal: Terminal, tmp_path: Path
+) -> None:
+    def bridge(*columns: str, device: str = "boiler") -> AbstractAsyncContextManager[ControlRoom]:
+        return running_bridge(
+            settings_of(
+                tmp_path / "data",
+                mosquitto.port,
+                port_on(terminal, "csv", columns=columns, device=device),
+                gateway_id="cellar",
+                home_assistant_prefix=PREFIX,
+            )
+        )
+
+    home = HomeAssistant(mosquitto.port)
+    async with bridge("flow", "is_on", "level") as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(b"1,true,2\n1,true,2\n")
+        await home.wait_until(lambda: home.configs)
+        before = home.only()["cmps"]
+        assert before.keys() == {"flow", "is_on", "level"}
+    # A component that has its platform alone is one that Home Assistant removes.
+    async with bridge("flow") as room:
+        gone = {"is_on": {"p": "binary_sensor"}, "level": {"p": "sensor"}}
+        await home.wait_until(lambda: home.only()["cmps"] == {"flow": before["flow"], **gone})
+        # Home Assistant may have been away: its next start has the same.
+        count = home.count
+        home.start()
+        await home.wait_until(lambda: home.count > count)
+        assert home.only()["cmps"].keys() == before.keys()
+    async with bridge("level") as room:
+        gone = {"is_on": {"p": "binary_sensor"}, "flow": {"p": "sensor"}}
+        await home.wait_until(lambda: home.only()["cmps"] == {"level": before["level"], **gone})
+    async with bridge("level", device="burner"):
+        await home.wait_until(lambda: not home.configs)
+    home.close()
+    assert await asyncio.to_thread(retained, mosquitto.port) == []
+
+
+def end(bridge: BridgeProcess) -> None:
+    if bridge.is_running:
+        bridge.kill()
+
+
+async def test_at_the_gateway_s_own_broker_a_killed_bridge_is_away_and_what_is_gone_is_removed(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    tables = (
+        f'home_assistant_prefix = "{PREFIX}"\navailability_topic = "{STATES}"\n'
+        f'[[serial]]\nname = "boiler"\npath = "{terminal.link}"\nframing = "csv"\n'
+    )
+    broker = broker_from_these_sources()
+    with ExitStack() as at_the_end:
+        at_the_end.callback(broker.remove)
+        await asyncio.to_thread(broker.start)
+        home = HomeAssistant(broker.port)
+        at_the_end.callback(home.close)
+
+        async def started(table: str) -> BridgeProcess:
+            bridge = BridgeProcess(tmp_path, broker.port, table)
+            at_the_end.callback(end, bridge)
+            await asyncio.to_thread(bridge.start)
+            await home.wait_until(lambda: home.available.get(STATES) == b"online")
+            return bridge
+
+        for columns, line, described in (
+            ('["flow", "level"]', b"1,2\n1,2\n", {"flow", "level"}),
+            ('["flow"]', b"1\n1\n", {"flow"}),
+        ):
+            bridge = await started(f"{tables}columns = {columns}\n")
+            await home.wait_until(lambda: home.available.get(f"{STATES}/boiler") == b"online")
+            await terminal.write(line)
+            await home.wait_until(lambda: home.shown() == [described])  # noqa: B023
+            # Its will is published for it.
+            bridge.kill()
+            await home.wait_until(lambda: home.available[STATES] == b"offline")
+        await started(tables.replace("boiler", "burner") + 'columns = ["flow"]\n')
+        await home.wait_until(lambda: not home.configs)
+        assert await asyncio.to_thread(retained, broker.port) == []

@@ -15,6 +15,7 @@ from gateway.cli.main import run
 from tests.bridge.modbus_devices import DisturbedLine, devices_behind
 from tests.bridge.protocols.test_modbus_answer import closed
 from tests.bridge.terminal import Terminal
+from tests.cli.test_serial import send_when_opened
 
 FILE = """\
 [[serial]]
@@ -155,6 +156,14 @@ def test_who_only_listens_is_shown_what_another_asks_and_gets_and_sends_nothing(
     } <= set(texts(named))
     assert {"> 5: holding 0 to 1", "< 5: holding 0 to 1 = 1480 65481"} <= set(texts(unnamed))
     assert unnamed[-1].endswith(" 0 damaged")
+
+
+def test_a_line_without_a_message_of_modbus_is_named_with_what_to_look_at(
+    terminal: Terminal, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send_when_opened(terminal, b"T=21.5 C\n" * 9, monkeypatch)
+    rows = sniffed(capsys, str(terminal.link), "--framing", "modbus", "-s", "0.2")
+    assert rows[-1].startswith("0 frames, 0 damaged; is --line what the devices have")
 
 
 class Bus:

@@ -8,3 +8,4 @@ def test_a_protocol_without_keys_names_no_device_and_works_with_any_line() -> No
     assert keys_of(ProtocolSettings) == ()
     assert ProtocolSettings().device_names == ()
     assert ProtocolSettings.data_bits == (7, 8)
+    assert ProtocolSettings().value_names("any") is None

@@ -21,7 +21,7 @@ from gmqtt.storage import PersistentStorage  # type: ignore[import-untyped]
 from firmware_bridge.mqtt.discovery import ONLINE
 from firmware_bridge.mqtt.discovery_file import TOPICS_MAX, contents_of, load, write
 from firmware_bridge.mqtt.settings import BrokerSettings
-from firmware_bridge.readings.seen import Seen
+from firmware_bridge.readings.seen import Seen, SeenDevice
 from gateway.connecting.backoff import Backoff
 from gateway.connecting.client import SessionClient, close, connect, sentence_of, target_of
 from gateway.wire.encoder import encode
@@ -49,7 +49,7 @@ class Announcer:
         path: Path,
         configs: Callable[[Seen], Mapping[str, bytes]],
         *,
-        ports: frozenset[str],
+        still_there: Callable[[Mapping[str, SeenDevice]], Mapping[str, SeenDevice]],
         status_topic: str | None,
     ) -> None:
         """Read what is remembered.
@@ -58,7 +58,8 @@ class Announcer:
             settings: of the broker.
             path: of the file that remembers what was published.
             configs: returns the descriptions of what was seen, by topic.
-            ports: the names of the ports; devices of others are removed.
+            still_there: returns those of the remembered devices that are still configured; the
+                others are removed.
             status_topic: Home Assistant's; None: nothing is described any more.
         """
         self._settings = settings
@@ -66,8 +67,7 @@ class Announcer:
         self._configs = configs
         self._status_topic = status_topic
         self._remembered = load(path)
-        devices = self._remembered.devices
-        self.seen = Seen({name: each for name, each in devices.items() if each.port in ports})
+        self.seen = Seen(still_there(self._remembered.devices))
         self._wake = asyncio.Event()
         self._saved = (set(self._remembered.topics), self.seen.changes)
         self._described: tuple[int, Mapping[str, bytes]] = (-1, {})

@@ -66,7 +66,7 @@ def config_of(
         for value_name, value in sorted(device.values.items())
         if (component := _component_of(gateway, name, value_name, value, port)) is not None
     }
-    if not components:
+    if all(each.keys() == {"p"} for each in components.values()):
         return None
     config: dict[str, object] = {
         "dev": {"ids": [f"{gateway}/{name}"], "name": name},
@@ -84,20 +84,22 @@ def config_of(
 def _component_of(
     gateway: str, device: str, name: str, value: SeenValue, port: DescribedPort
 ) -> dict[str, object] | None:
+    if value.is_gone:
+        return {"p": _platform_of(value)}  # What removes it from Home Assistant.
     template = _template_of(device, name, value, port.readings)
     if template is None:
         return None
     quantity = value.quantity if port.readings.payload == "senml" else name
     known = {**port.readings.tags, "device": device, "port": port.name, "quantity": quantity}
     component: dict[str, object] = {
-        "p": "sensor",
+        "p": _platform_of(value),
         "name": name,
         "uniq_id": f"{gateway}/{device}/{name}",
         "stat_t": topic_of(port.readings.topic, known),
         "val_tpl": template,
     }
     if value.kind == "truth":
-        component |= {"p": "binary_sensor", "pl_on": "true", "pl_off": "false"}
+        component |= {"pl_on": "true", "pl_off": "false"}
     if value.kind == "number":
         rule = port.readings.rules.get(name)
         unit = port.units.get(name) or (rule.unit if rule is not None else None) or value.unit
@@ -109,6 +111,10 @@ def _component_of(
         }
         component |= {key: each for key, each in keys.items() if each is not None}
     return component
+
+
+def _platform_of(value: SeenValue) -> str:
+    return "binary_sensor" if value.kind == "truth" else "sensor"
 
 
 def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -> str | None:

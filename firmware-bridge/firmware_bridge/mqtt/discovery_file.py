@@ -7,7 +7,7 @@ that what the broker retains can be removed when a port, the prefix or the gatew
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +26,9 @@ logger = logging.getLogger(__name__)
 FILE_NAME: Final = "bridge.discovery.json"
 TOPICS_MAX: Final = 1024
 """Topics that the broker may still retain: those in use, and those that are to be removed."""
-_VERSION: Final = 1
+_VERSION: Final = 2
+_VERSIONS_READ: Final = (1, 2)
+"""Before 2 there was no `is_gone`."""
 # The limits above, with the longest names, stay below this.
 _BYTES_MAX: Final = 16 * 1024 * 1024
 _TOPIC_CHARACTERS_MAX: Final = 512
@@ -67,8 +69,7 @@ def contents_of(remembered: Remembered) -> bytes:
             name: {
                 "port": device.port,
                 "values": {
-                    value_name: {"quantity": value.quantity, "kind": value.kind, "unit": value.unit}
-                    for value_name, value in device.values.items()
+                    value_name: asdict(value) for value_name, value in device.values.items()
                 },
             }
             for name, device in remembered.devices.items()
@@ -83,8 +84,8 @@ def write(path: Path, contents: bytes) -> None:
 
 
 def _remembered_of(found: Any) -> Remembered:
-    if found["version"] != _VERSION:
-        raise ValueError(f"version {found['version']!r:.20} is not {_VERSION}")
+    if found["version"] not in _VERSIONS_READ:
+        raise ValueError(f"version {found['version']!r:.20} is none of {_VERSIONS_READ}")
     topics = {each for each in found["topics"] if _is_topic(each)}
     if len(topics) != len(found["topics"]) or len(topics) > TOPICS_MAX:
         raise ValueError("topics")
@@ -117,6 +118,8 @@ def _device_of(found: Mapping[str, Any]) -> SeenDevice:
             raise ValueError(f"value {name!r:.80}")
         if value.unit is not None and not isinstance(value.unit, str):
             raise ValueError(f"unit of {name!r:.80}")
+        if not isinstance(value.is_gone, bool):
+            raise ValueError(f"is_gone of {name!r:.80}")
     if not isinstance(found["port"], str):
         raise ValueError("port")
     return SeenDevice(found["port"], values)

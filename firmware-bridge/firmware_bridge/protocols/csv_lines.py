@@ -45,6 +45,10 @@ class CsvLines(DecoderSettings):
             if names.count(name) > 1:
                 raise refusal(f'"{name}" once in columns, not several times')
 
+    def value_names(self, device: str) -> frozenset[str]:
+        """Return the columns."""
+        return frozenset(self.columns) - {SKIPPED}
+
     def decoder(self) -> LineDecoder:
         """Create a decoder for one line."""
         return LineDecoder(

@@ -91,6 +91,10 @@ class DeclaredFrames(DecoderSettings):
         """The units of its fields."""
         return tuple(each.unit for each in self.fields)
 
+    def value_names(self, device: str) -> frozenset[str]:
+        """Return the fields."""
+        return frozenset(each.name for each in self.fields)
+
     @property
     def start_bytes(self) -> bytes:
         """`start` as bytes."""

@@ -90,6 +90,15 @@ class Modbus(PollerSettings):
         """The devices that answer."""
         return tuple(device.name for device in self.devices)
 
+    def value_names(self, device: str) -> frozenset[str]:
+        """Return the device's registers."""
+        return frozenset(
+            register.name
+            for each in self.devices
+            if each.name == device
+            for register in each.registers
+        )
+
     def check(self) -> None:
         """Refuse two devices of one name or address."""
         _refuse_repeated(self.device_names, "name", "devices")
@@ -154,8 +163,9 @@ class ModbusPoller(Poller):
         if not self._waiting:
             self._waiting = list(self._blocks[self._device])
             interval = self._intervals[self._device]
-            # What was missed is not made up for.
-            self._due[self._device] = max(self._due[self._device] + interval, now_seconds)
+            # What was missed is not made up for: an interval that is over is left out.
+            late_seconds = now_seconds - self._due[self._device]
+            self._due[self._device] += (late_seconds // interval + 1) * interval
         self._asked = self._waiting.pop(0)
         return self._request_for(self._asked)
 

@@ -9,7 +9,7 @@ Source: the MySensors serial protocol 2.x.
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.interface import DecoderSettings
@@ -42,6 +42,8 @@ _TYPES: Final[dict[int, tuple[str, str | None]]] = {
 @dataclass(frozen=True, kw_only=True)
 class MySensors(DecoderSettings):
     """Messages of a MySensors gateway."""
+
+    has_parts: ClassVar = True
 
     def decoder(self) -> "MySensorsDecoder":
         """Create a decoder for one line."""

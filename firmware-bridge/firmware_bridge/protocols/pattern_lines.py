@@ -53,6 +53,10 @@ class PatternLines(DecoderSettings):
                 "could keep the bridge busy for hours"
             )
 
+    def value_names(self, device: str) -> frozenset[str]:
+        """Return the named groups."""
+        return frozenset(re.compile(self.pattern).groupindex)
+
     def decoder(self) -> LineDecoder:
         """Create a decoder for one line."""
         expression = re.compile(self.pattern)

@@ -23,11 +23,15 @@ KINDS: Final = get_args(Kind)
 
 @dataclass(frozen=True, slots=True)
 class SeenValue:
-    """One value of a device: the quantity whose topic it has in SenML, its kind and its unit."""
+    """One value of a device: the quantity whose topic it has in SenML, its kind and its unit.
+
+    `is_gone`: the configuration has no such value any more, and none has come since.
+    """
 
     quantity: str
     kind: Kind
     unit: str | None
+    is_gone: bool = False
 
 
 @dataclass(slots=True)
@@ -77,7 +81,7 @@ class Seen:
             self._noted.add((device, name))
             return
         if before is None:
-            if len(known.values) >= QUANTITIES_DESCRIBED_MAX:
+            if len(known.values) >= QUANTITIES_DESCRIBED_MAX and not _forget_one_gone(known):
                 limit = f"{QUANTITIES_DESCRIBED_MAX} values of a device"
                 self._log_limit(f"{device}/{name}", limit)
                 return
@@ -95,6 +99,14 @@ class Seen:
         if not self._is_limit_logged:
             logger.warning("%.160s is not described: the limit is %s", what, limit)
             self._is_limit_logged = True
+
+
+def _forget_one_gone(device: SeenDevice) -> bool:
+    """Make room for a value; False: all that there are may still come."""
+    gone = next((name for name, value in device.values.items() if value.is_gone), None)
+    if gone is not None:
+        del device.values[gone]
+    return gone is not None
 
 
 def _kind_of(value: Value) -> Kind | None:

@@ -1,13 +1,15 @@
 """Logs what a port loses: damaged frames and dropped readings, by reason, without a flood.
 
 The 1st of a reason, the 2nd, 4th, 8th and so on have a line each; a full outbox has one when it
-begins to cost readings and one when it no more does. What came since the last summary has a line
-when the port is lost and at the end. All are counted in the port's status.
+begins to cost readings and one when it no more does. When the port is lost and at the end one line
+has what was counted since the one before it, frames that were read too. All are counted in the
+port's status.
 """
 
 import logging
 from collections import Counter
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from firmware_bridge.serial.status import PortStatus
 
@@ -15,6 +17,8 @@ logger = logging.getLogger(__name__)
 
 # What is counted as dropped, and is no reading: the board sends its frame again.
 _ACKNOWLEDGEMENT = "acknowledgement"
+# Of the counts in a summary those that make it a warning.
+_LOST = ("overruns", "damaged", "dropped")
 
 
 class Losses:
@@ -78,17 +82,37 @@ class Losses:
             )
 
     def summarise(self, damaged: Mapping[str, int]) -> None:
-        """Log in one line what was lost since the last summary, if anything."""
+        """Log in one line what was counted since the last summary, if anything."""
+        status = self._status
         counts = {
-            **{("damaged", reason): count for reason, count in damaged.items()},
-            **{("dropped", reason): count for reason, count in self.dropped.items()},
+            ("bytes", ""): status.bytes_read,
+            ("frames", ""): status.frames,
+            ("resyncs", ""): status.resyncs,
+            ("reopened", ""): max(0, status.opened - 1),
+            ("overruns", ""): status.overruns,
+            **{("damaged", f" ({reason})"): count for reason, count in damaged.items()},
+            **{("dropped", f" ({reason})"): count for reason, count in self.dropped.items()},
         }
         new = {key: count - self._summarised[key] for key, count in counts.items()}
         self._summarised.update(new)
-        found = [f"{n} {kind} ({reason})" for (kind, reason), n in sorted(new.items()) if n]
-        if found:
-            logger.warning("serial port %s: in all %s", self._port, ", ".join(found))
+        found = [f"{count} {kind}{reason}" for (kind, reason), count in new.items() if count]
+        if not found:
+            return
+        has_lost = any(count for (kind, _), count in new.items() if kind in _LOST)
+        logger.log(
+            logging.WARNING if has_lost else logging.INFO,
+            "serial port %s: since the last summary %s; last frame %s",
+            self._port,
+            ", ".join(found),
+            _time_text(status.last_frame_ms),
+        )
 
     def _has_doubled(self, kind: str, reason: str, count: int) -> bool:
         before, self._logged[kind, reason] = self._logged[kind, reason], count
         return count.bit_length() > before.bit_length()
+
+
+def _time_text(time_ms: int | None) -> str:
+    if time_ms is None:
+        return "never"
+    return datetime.fromtimestamp(time_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

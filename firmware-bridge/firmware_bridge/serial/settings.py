@@ -45,6 +45,16 @@ class PortSettings:
         """The device of frames that do not name another."""
         return self.name if self.device is None else self.device
 
+    def has_device(self, name: str) -> bool:
+        """Return whether a device of this name can be one of the port's."""
+        protocol = self.protocol
+        if protocol.device_prefix is not None:
+            return name.startswith(protocol.device_prefix)
+        if protocol.device_names:
+            return name in protocol.device_names
+        is_part = protocol.has_parts and name.startswith(f"{self.device_name}-")
+        return is_part or name == self.device_name
+
     @property
     def policy(self) -> WhenFull:
         """What is done where the outbox is full: a device that can wait is not read."""

@@ -22,7 +22,7 @@ def announcer_of(port: int, path: Path, configs: Mapping[str, bytes]) -> Announc
         BrokerSettings("127.0.0.1", port, "bridge"),
         path,
         lambda _: configs,
-        ports=frozenset(),
+        still_there=dict,
         status_topic="sensors/status" if configs else None,
     )
 

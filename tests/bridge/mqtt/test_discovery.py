@@ -9,7 +9,7 @@ from firmware_bridge.mqtt.discovery import DescribedPort, config_of, topic_for
 from firmware_bridge.readings.measurement import Measurement, Quantities
 from firmware_bridge.readings.numbering import Numbering
 from firmware_bridge.readings.publications import publications_of
-from firmware_bridge.readings.seen import Seen
+from firmware_bridge.readings.seen import Seen, SeenDevice, SeenValue
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from gateway.keys.readings import QuantityRule, Readings
@@ -137,3 +137,20 @@ def test_topics_are_home_assistant_s_and_one_for_each_device() -> None:
         found = re.fullmatch(schema.DISCOVERY_TOPIC, topic.removeprefix("homeassistant/"))
         assert found is not None
         assert (found["component"], found["node_id"]) == ("device", None)
+
+
+def test_a_value_that_is_gone_has_its_platform_alone_and_a_device_of_such_values_nothing() -> None:
+    port = DescribedPort("roof", Readings(), {})
+    values = {
+        "door": SeenValue("door", "truth", None, is_gone=True),
+        "level": SeenValue("level", "number", "m", is_gone=True),
+    }
+    others = {"flow": SeenValue("flow", "number", None)}
+
+    def config(device: SeenDevice) -> bytes | None:
+        return config_of("cellar", "tank", device, port, availability_topic=None, version="1")
+
+    found = json.loads(config(SeenDevice("roof", {**values, **others})) or b"")["cmps"]
+    assert (found["door"], found["level"]) == ({"p": "binary_sensor"}, {"p": "sensor"})
+    assert found["flow"]["uniq_id"] == "cellar/tank/flow"
+    assert config(SeenDevice("roof", values)) is None

@@ -15,7 +15,15 @@ from firmware_bridge.readings.seen import SeenDevice, SeenValue
 
 WHOLE = Remembered(
     {"homeassistant/device/cellar-gps/config"},
-    {"gps": SeenDevice("port 1", {"gga/alt": SeenValue("gga", "number", "m")})},
+    {
+        "gps": SeenDevice(
+            "port 1",
+            {
+                "gga/alt": SeenValue("gga", "number", "m"),
+                "gga/fix": SeenValue("gga", "text", None, is_gone=True),
+            },
+        )
+    },
 )
 VALUE = {"quantity": "x", "kind": "number", "unit": None}
 
@@ -32,13 +40,19 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
+def test_a_file_of_before_values_could_be_gone_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(changed(version=1, devices={"d": {"port": "p", "values": {"x": VALUE}}}))
+    assert load(path).devices == {"d": SeenDevice("p", {"x": SeenValue("x", "number", None)})}
+
+
 @pytest.mark.parametrize(
     "content",
     [
         "",
         "[]",
         "[" * 100_000,
-        changed(version=2),
+        changed(version=3),
         changed(topics=["sensors/+/x"]),
         changed(topics=["sensors/gps/alt"]),
         changed(topics=[3]),
@@ -48,6 +62,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
         changed(devices={"d": {"port": "p", "values": {"x'}": VALUE}}}),
         changed(devices={"d": {"port": "p", "values": {"x": {**VALUE, "kind": "odd"}}}}),
         changed(devices={"d": {"port": "p", "values": {"x": {**VALUE, "unit": 3}}}}),
+        changed(devices={"d": {"port": "p", "values": {"x": {**VALUE, "is_gone": 3}}}}),
         changed(devices={f"d{n}": {"port": "p", "values": {}} for n in range(257)}),
         changed(devices={"d": {"port": "p", "values": {f"x{n}": VALUE for n in range(129)}}}),
     ],

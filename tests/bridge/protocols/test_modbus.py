@@ -153,6 +153,17 @@ def test_a_device_has_an_interval_of_its_own_where_it_names_one() -> None:
     assert [when for address, when in asked if address == 5] == list(range(0, 125, 10))
 
 
+def test_an_interval_that_is_over_is_left_out_and_not_made_up_for() -> None:
+    poller = settings(TANK, poll_interval=1.0).poller(Line())
+    poller.begin(0.0)
+    for now, due in ((0.1, 1.0), (3.4, 4.0), (4.0, 5.0)):
+        assert isinstance(poller.next_step(now), Request)
+        poller.end(Damage("no_answer"), now)
+        pause = poller.next_step(now)
+        assert isinstance(pause, Pause)
+        assert now + pause.seconds == pytest.approx(due)
+
+
 @pytest.mark.parametrize(
     ("devices", "mend"),
     [

@@ -6,10 +6,13 @@ import sys
 from typing import Any
 
 import pytest
+from firmware_bridge.protocols.csv_lines import CsvLines
 from firmware_bridge.protocols.declared_field import FrameField
+from firmware_bridge.protocols.declared_frames import DeclaredFrames
 from firmware_bridge.protocols.interface import Decoder, DecoderSettings, PollerSettings
-from firmware_bridge.protocols.modbus import Device
+from firmware_bridge.protocols.modbus import Device, Modbus
 from firmware_bridge.protocols.modbus_register import Register
+from firmware_bridge.protocols.pattern_lines import PatternLines
 from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration.serial_port import Serial
@@ -80,3 +83,15 @@ def test_a_program_that_only_reads_the_configuration_needs_no_library_of_a_proto
     command = [sys.executable, "-c", IMPORTED]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert found == "[]\n"
+
+
+def test_a_protocol_whose_keys_name_the_values_knows_them() -> None:
+    level = Register(name="level", at=0)
+    modbus = Modbus(devices=(Device(name="tank", address=1, registers=(level,)),))
+    assert modbus.value_names("tank") == {"level"}
+    assert modbus.value_names("pump") == frozenset()
+    assert CsvLines(columns=("level", "_")).value_names("tank") == {"level"}
+    assert PatternLines(pattern="(?P<level>[0-9]+)").value_names("tank") == {"level"}
+    fields = (FrameField(name="level", at=1),)
+    frames = DeclaredFrames(start="42", frame_bytes=2, checksum="none", fields=fields)
+    assert frames.value_names("tank") == {"level"}

@@ -52,3 +52,17 @@ def test_devices_and_values_beyond_the_limits_are_not_described_and_logged_once(
     assert [record.message for record in caplog.records] == [
         "d0/x3 is not described: the limit is 3 values of a device"
     ]
+
+
+def test_a_value_that_is_gone_is_there_again_when_it_comes_and_makes_room_for_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "QUANTITIES_DESCRIBED_MAX", 2)
+    gone = {name: SeenValue(name, "number", "V", is_gone=True) for name in ("x", "y")}
+    seen = Seen({"d": SeenDevice("p", gone)})
+    seen.note("p", "d", of("x", 1, "V"))
+    assert seen.devices["d"].values["x"] == SeenValue("x", "number", "V")
+    seen.note("p", "d", of("z", 1))
+    assert seen.devices["d"].values.keys() == {"x", "z"}
+    seen.note("p", "d", of("y", 1))
+    assert seen.devices["d"].values.keys() == {"x", "z"}

@@ -11,7 +11,7 @@ from firmware_bridge.protocols.board_frame import acknowledgement_of
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.serial.link import PortLost, SerialLink
 
-from gateway.keys.serial_line import Line, Rs485
+from gateway.keys.serial_line import FlowControl, Line, Rs485
 from tests.bridge.terminal import Terminal
 
 TIOCSRS485 = 0x542F
@@ -78,6 +78,24 @@ def test_the_line_is_set_as_configured(
     assert control & taken == flags & taken
     speed = getattr(termios, f"B{line.baud_rate}")
     assert (input_speed, output_speed) == (speed, speed)
+
+
+@pytest.mark.parametrize(
+    ("flow_control", "input_flags", "control_flags"),
+    [
+        ("none", 0, 0),
+        ("rts_cts", 0, termios.CRTSCTS),
+        ("xon_xoff", termios.IXON | termios.IXOFF, 0),
+    ],
+)
+def test_the_driver_is_asked_for_the_flow_control_of_the_configuration(
+    flow_control: FlowControl, input_flags: int, control_flags: int, terminal: Terminal
+) -> None:
+    link = SerialLink(str(terminal.link), Line(), flow_control=flow_control)
+    found = terminal.attributes()
+    link.close()
+    assert found[0] & (termios.IXON | termios.IXOFF) == input_flags
+    assert found[2] & termios.CRTSCTS == control_flags
 
 
 def test_a_pseudo_terminal_is_opened_again_with_a_parity_that_it_does_not_have(

@@ -1,5 +1,6 @@
 """What a port loses is logged at doublings, and summed up when it is lost and at the end."""
 
+import logging
 from collections import Counter
 
 import pytest
@@ -25,16 +26,29 @@ def test_each_reason_is_logged_when_its_count_has_doubled(caplog: pytest.LogCapt
     assert lines[-1].startswith("serial port sensor: damaged (checksum), 512 since the start")
 
 
-def test_a_summary_has_what_came_since_the_last_one(caplog: pytest.LogCaptureFixture) -> None:
-    losses = Losses(PortStatus("sensor", "board", "path"))
+def test_a_summary_has_what_was_counted_since_the_last_one_and_warns_of_losses(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    status = PortStatus("sensor", "board", "path")
+    losses = Losses(status)
+    losses.summarise({})
     losses.begin_dropping("outbox_full", 5)
     caplog.clear()
+    caplog.set_level(logging.INFO)
+    status.note_bytes(31)
+    status.note_frame(1_763_715_138.25)
+    status.note_line_errors({"overrun": 2}, {})
+    status.resyncs, status.opened = 1, 3
     losses.summarise({"checksum": 3})
     losses.summarise({"checksum": 3})
-    losses.summarise({"checksum": 4})
-    assert [record.getMessage() for record in caplog.records] == [
-        "serial port sensor: in all 3 damaged (checksum), 5 dropped (outbox_full)",
-        "serial port sensor: in all 1 damaged (checksum)",
+    status.note_bytes(7)
+    losses.summarise({"checksum": 3})
+    since = "serial port sensor: since the last summary"
+    last = "last frame 2025-11-21T08:52:18Z"
+    counted = "31 bytes, 1 frames, 1 resyncs, 2 reopened, 2 overruns, 3 damaged (checksum)"
+    assert [(record.levelname, record.getMessage()) for record in caplog.records[-2:]] == [
+        ("WARNING", f"{since} {counted}, 5 dropped (outbox_full); {last}"),
+        ("INFO", f"{since} 7 bytes; {last}"),
     ]
 
 
@@ -54,4 +68,4 @@ async def test_a_bad_quantity_beside_a_good_one_does_not_fill_the_log(
         await room.wait_for_port("sensor", "lost")
     assert caplog.text.count("readings are dropped (out_of_range)") == 7
     assert 1 <= caplog.text.count("serial port sensor: damaged (") <= 4
-    assert caplog.text.count("serial port sensor: in all") == 1
+    assert caplog.text.count("serial port sensor: since the last summary") == 1
