@@ -48,7 +48,7 @@ SMALL = {
     "spark.sql.lightweightPlanChangeValidation": "false",
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
-    # What nobody looks at is not kept.
+    # No page shows them.
     "spark.sql.ui.retainedExecutions": "1",
     "spark.ui.retainedJobs": "1",
     "spark.ui.retainedStages": "1",
