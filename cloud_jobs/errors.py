@@ -21,14 +21,13 @@ def spark_failures() -> tuple[type[Exception], ...]:
     return (PySparkException,) if py4j is None else (PySparkException, py4j.Py4JJavaError)
 
 
-_CONFLICTS: Final = ("[DELTA_CONCURRENT", "RemoteFileChangedException")
-"""What the texts of conflicts of two writers have: Delta's own, whichever class PySpark gives it,
-and Hadoop's where another driver has put the same commit into S3 a moment before."""
+_CONFLICT: Final = "[DELTA_CONCURRENT"
+"""What the text of each conflict of two writers begins with, whichever class PySpark gives it."""
 
 
 def is_conflict(failure: Exception) -> bool:
     """Return whether a failure of Spark is that another writer committed beside this one."""
-    return any(text in str(failure) for text in _CONFLICTS)
+    return _CONFLICT in str(failure)
 
 
 class IngestError(RuntimeError):

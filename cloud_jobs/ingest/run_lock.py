@@ -1,8 +1,8 @@
 """At most one run at a time on a local tables directory; a second one is refused immediately.
 
 What keeps two runs from doing a step twice is the application transaction of each write
-(cloud_jobs.tables.delta_tables). On an object store this lock does nothing; there the stores keep
-two commits of one table apart, S3 by a conditional write (docs/decisions/0146).
+(cloud_jobs.tables.delta_tables). On an object store this lock does nothing, and on S3 Delta keeps
+apart only the writers of one driver: one job at a time there (docs/decisions/0136).
 """
 
 from __future__ import annotations

@@ -51,11 +51,6 @@ _DELTA: Final = {
     _EXTENSIONS: "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
-_ONE_COMMIT: Final = {
-    # With it Hadoop creates a file on S3 by a conditional request where it must not be there yet:
-    # of two drivers that write one commit of Delta's the second fails (docs/decisions/0146).
-    "spark.hadoop.fs.s3a.performance.flags": "create",
-}
 _LOCAL: Final = {
     "spark.app.name": "oncegate ingest",
     "spark.ui.enabled": "false",
@@ -153,9 +148,8 @@ def _submitted() -> SparkSession:
     builder = SparkSession.builder
     there = dict(SparkConf().getAll())
     # Delta's own default of 50 tasks for each state of each table is for larger logs than these.
-    ours = {_SNAPSHOT_TASKS: "4"} | _ONE_COMMIT
-    chosen = {name: value for name, value in ours.items() if name not in there}
-    for key, value in (_with_delta(there) | chosen).items():
+    few = {} if _SNAPSHOT_TASKS in there else {_SNAPSHOT_TASKS: "4"}
+    for key, value in (_with_delta(there) | few).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     try:
@@ -224,7 +218,7 @@ def _settings(
     cache: Path, jars: list[Path] | None, outside: Mapping[str, str], needed: Needed
 ) -> dict[str, str]:
     """Return what a JVM of this process starts with: nothing that was set outside is changed."""
-    chosen = _RUNTIME | _ONE_COMMIT
+    chosen = dict(_RUNTIME)
     if is_local(outside):
         chosen |= _LOCAL
     logging = Path(__file__).with_name("log4j2.properties")
