@@ -21,7 +21,7 @@
 #   make hostile   an honest client beside each attack, ten to thirty minutes: docs/limits.md
 #   make soak      all attacks at the same time, in turn with calm, MINUTES=10 long: docs/limits.md
 #   make cloud-dist  what spark-submit takes: dist/cloud/cloud_jobs.zip, oncegate_job.py and a wheel
-#   make bench-cloud  oncegate ingest beside plain Spark on the same lines
+#   make bench-cloud  oncegate ingest beside plain Spark on the same lines: docs/benchmarks-cloud.md
 #   make bench-serial  full serial lines through the bridge, beside ser2net and mosquitto_pub: docs/benchmarks-serial.md
 #   make bench-turns  this build and that of another checkout in turn, BEFORE=its build/compiled
 #   make scale     standstill, wear, memory and restart, some ten minutes: docs/benchmarks-scale.md
@@ -186,7 +186,8 @@ ingest: $(VENV)/.ready-run
 bench: packages-bench $(VENV)/.ready-run build/compiled/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.side_by_side $(ARGUMENTS)
 
-# EVENTS=2000000 measures more than the 200,000 events of the default.
+# EVENTS=5000000 measures more than the 500,000 events of the default; ARGUMENTS=--write puts the result
+# into docs/benchmarks-cloud.md.
 bench-cloud: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.instruments.benchmarks.cloud $(if $(EVENTS),--events $(EVENTS)) $(ARGUMENTS)
 

@@ -56,6 +56,18 @@ PYTHON_BATCH_BYTES_MAX: Final = 4_000_000
 """Bytes of rows handed to a Python worker together, the one that exceeds them included: its memory
 is that of few segments, and a batch of many small ones costs one exchange."""
 
+OUTLINE_RUNS_MAX: Final = 2_000
+"""Runs of numbers in a staged file's outline. Numbers that follow each other are one run: an honest
+file has a few of each board."""
+
+OUTLINE_CHARACTERS_MAX: Final = 256 * 1024
+"""Characters of a staged file's outline. The driver has those of a batch, at most 128 MB; of files
+with larger ones it has none, and reads their events from the table again."""
+
+HALVES_PER_BATCH_MAX: Final = 20_000
+"""Messages of which a file has one half that the driver pairs: in a file's life of minutes only
+those are apart that were on their way when it was sealed. More are paired by a join."""
+
 KEY_RANGES_MAX: Final = 64
 """Ranges of keys that are written into one filter so that Delta skips files; more than this and the
 filter costs more than it saves."""
@@ -63,6 +75,13 @@ filter costs more than it saves."""
 REFUSED_REMEMBERED_MAX: Final = 100
 """Landed files in quarantine of which a run notes the bytes, so that the next one need not start
 Spark to see that they are the same: each is read again then. Where there are more Spark looks."""
+
+HINT_BYTES_MAX: Final = 1024 * 1024
+"""Bytes of the note of the last run: a report with all lists at their limits has far fewer."""
+
+STORE_SECONDS_MAX: Final = 5
+"""Seconds that a request to an object store may take before Spark is started, which has patience: a
+run with nothing to do is to end within these."""
 
 GAPS_SHOWN_MAX: Final = 200
 """Gaps that a report carries; all are counted."""
@@ -72,6 +91,17 @@ BOARDS_SHOWN_MAX: Final = 200
 
 GATEWAYS_SHOWN_MAX: Final = 200
 """Gateways that a report carries; all are counted."""
+
+REPORT_SEGMENTS_SMALL_MAX: Final = 100_000
+"""Segments of all batches up to which the queries of a report are planned as those of a small batch
+are: a row each is interpreted sooner than code for it is generated and compiled."""
+
+REPORT_QUERIES_MAX: Final = 3
+"""Queries of a report at a time. They read different tables, and one waits while another plans."""
+
+OPEN_FILES_PER_TASK_MAX: Final = 8
+"""Files of different days that a task writes beside each other. Without this its rows are sorted by
+day first, although they come file by file; with more days than these the rest is sorted."""
 
 GATEWAYS_NAMED_MAX: Final = 1_000
 """Gateways whose keys are looked up by name; of more than these all keys are read, a row each."""

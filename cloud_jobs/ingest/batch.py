@@ -11,17 +11,18 @@
     sweep      the staging table is removed
 
 The staging commit fixes what is in a batch: files that change, vanish or land later do not matter
-to it. All other steps are functions of that commit and of the tables that the steps before wrote,
-and each write carries the batch's number as its application transaction. A run that died between
-any two steps (or within one) is continued by the next run: it finds the batch staged and not
-finished, and goes through all steps again; those that were committed are skipped by Delta.
+to it. What a file's events come to is in it, too: no table is read for what was just written
+(docs/decisions/0145). All other steps are functions of that commit and of the tables that the steps
+before wrote, and each write carries the batch's number as its application transaction. A run that
+died between any two steps (or within one) is continued by the next run: it finds the batch staged
+and not finished, and goes through all steps again; those that were committed are skipped by Delta.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from typing import Final
 
 from pyspark.errors import AnalysisException, PySparkException
@@ -34,18 +35,17 @@ from cloud_jobs.ingest import (
     events,
     gateway_keys,
     quarantine,
-    readings,
     segment_states,
-    senml,
     sessions,
     totals,
 )
+from cloud_jobs.ingest.batch_records import records_in
 from cloud_jobs.ingest.earlier_staging import in_the_present_layout
 from cloud_jobs.ingest.gateway_keys import StagedFiles
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
 from cloud_jobs.ingest.landing import Landed
-from cloud_jobs.ingest.readings import Found
-from cloud_jobs.ingest.staging import events_of, read_and_verify
+from cloud_jobs.ingest.split import Split, split
+from cloud_jobs.ingest.staging import events_of, read_and_verify, sessions_of
 from cloud_jobs.ingest.trust import Refusal, SignedFile, new_keys, refusals_of
 from cloud_jobs.tables.delta_tables import Tables
 
@@ -109,12 +109,11 @@ class Batch:
         try:
             staged = self._read_staged()
             # What is looked at again and again is small without them.
-            rows = staged.drop("events").persist()
+            rows = staged.drop("events", "sessions", "records").persist()
             try:
                 refusals, files = self._judged_by_keys(rows)
                 judged = gateway_keys.without_refused(rows, refusals)
-                trusted = events_of(gateway_keys.without_refused(staged, refusals), self.number)
-                self._derive(judged, files, trusted)
+                self._derive(judged, files, gateway_keys.without_refused(staged, refusals))
             finally:
                 rows.unpersist()
         except PySparkException:
@@ -127,7 +126,7 @@ class Batch:
 
     def _read_staged(self) -> DataFrame:
         found = self.tables.read(self._staging_name)
-        if "body" in found.columns:  # an earlier version staged it, and did not finish it
+        if "outline" not in found.columns:  # an earlier version staged it, and did not finish it
             return in_the_present_layout(found)
         return found
 
@@ -166,8 +165,9 @@ class Batch:
         mine = self.tables.read("segments").where(F.col("batch") == self.number)
         return self.tables.has_appended("events", self.number) or not mine.isEmpty()
 
-    def _derive(self, staged: DataFrame, files: StagedFiles, candidates: DataFrame) -> None:
+    def _derive(self, staged: DataFrame, files: StagedFiles, whole: DataFrame) -> None:
         tables, number = self.tables, self.number
+        candidates = events_of(whole, number)
         overlapping = self._overlapping(files)
         ranges = events.ranges_of(overlapping)
         new = candidates
@@ -177,21 +177,30 @@ class Batch:
         self.progress(f"batch {number}: events")
         tables.append("events", new, batch=number)
         self.after_step("events")
-        delivered = deliveries.delivered_in(tables.read("events"), number)
-        records = senml.records_of(delivered).persist()
-        try:
-            found = readings.found_in(records)
-            readings_new = self._commit_readings(records, found)
-            self._commit_sessions()
+        before = partial(deliveries.halves_before, tables.read("events"), number)
+        parts = split(files.with_events, {file.gateway for file in overlapping}, before)
+        plain = whole.where(~F.col("gateway").isin(*parts.odd)) if parts.odd else whole
+        with records_in(tables, number, plain, parts) as records:
+            self.progress(f"batch {number}: sensor readings")
+            readings_new = records.commit()
+            self.after_step("readings")
+            self._commit_sessions(plain, parts)
             self._commit_segments(staged, files)
-            refused = self._refused(records, found, readings_new)
+            refused = records.refused(readings_new)
             if overlapping:
                 conflicting = events.conflicting_events(candidates, tables.read("events"), ranges)
                 refused.append(quarantine.refused_events(conflicting, number))
-            self._commit_quarantine(staged, files, refused)
-            self._finish(files, found.good, readings_new)
-        finally:
-            records.unpersist()
+            is_refusing = self._commit_quarantine(staged, files, refused)
+            counted = totals.Counted(
+                good_lines=files.good_lines,
+                records=records.found.good,
+                readings_new=readings_new,
+                segments=None if files.any_refused or overlapping else len(files.names),
+                events_new=None if overlapping else files.good_lines,
+                is_refusing=is_refusing,
+            )
+        tables.append("batches", totals.row_of(tables, number, counted), batch=number)
+        self.after_step("finish")
 
     def _overlapping(self, files: StagedFiles) -> list[SignedFile]:
         """Return the files of which an event may be in the tables, or in the batch, already."""
@@ -221,49 +230,25 @@ class Batch:
             )
         self.after_step("segments")
 
-    def _commit_readings(self, records: DataFrame, found: Found) -> int:
-        """Return how many readings are new."""
-        new = 0
-        if found.good:
-            self.progress(f"batch {self.number}: sensor readings")
-            stored = self.tables.read("sensor_readings")
-            known = stored.where(F.col("batch") != self.number).where(found.near)
-            rows = readings.new_readings(readings.readings_of(records, self.number), known)
-            self.tables.append("sensor_readings", rows, batch=self.number)
-            mine = self.tables.read("sensor_readings").where(F.col("batch") == self.number)
-            new = mine.count()
-        self.after_step("readings")
-        return new
-
-    def _refused(self, records: DataFrame, found: Found, readings_new: int) -> list[DataFrame]:
-        """Return the rows of `quarantine` for what delivered messages carried.
-
-        What the counts exclude is not looked for: each part costs as much as a query.
-        """
-        refused = []
-        if found.wrong:
-            refused.append(quarantine.refused_payloads(records, self.number))
-        if found.good > readings_new:
-            # Contradictions are looked for in the committed tables: the answer is then the same
-            # whether this is the first try or one after a crash.
-            contradicting = readings.conflicting_readings(
-                readings.readings_of(records, self.number),
-                self.tables.read("sensor_readings").where(found.near),
-            )
-            refused.append(quarantine.refused_readings(contradicting, self.number))
-        return refused
-
-    def _commit_sessions(self) -> None:
+    def _commit_sessions(self, plain: DataFrame, parts: Split) -> None:
         self.progress(f"batch {self.number}: sessions")
-        rows = sessions.sessions_in(self.tables.read("events"), self.number)
+        found = sessions_of(plain)
+        if parts.odd:
+            mine = (F.col("batch") == self.number) & F.col("gateway").isin(*parts.odd)
+            found = found.unionByName(sessions.parts_in(self.tables.read("events").where(mine)))
         self.tables.merge(
-            "sessions", rows, on=sessions.ON, batch=self.number, clauses=sessions.merge_sessions
+            "sessions",
+            sessions.combined(found, self.number),
+            on=sessions.ON,
+            batch=self.number,
+            clauses=sessions.merge_sessions,
         )
         self.after_step("sessions")
 
     def _commit_quarantine(
         self, staged: DataFrame, files: StagedFiles, refused: list[DataFrame]
-    ) -> None:
+    ) -> bool:
+        """Return whether there can be any row."""
         if files.any_malformed_lines:
             refused = [*refused, quarantine.refused_lines(staged, self.number)]
         rows = [quarantine.bounded(reduce(DataFrame.unionByName, refused))] if refused else []
@@ -276,17 +261,7 @@ class Batch:
             all_rows = reduce(DataFrame.unionByName, rows)
             self.tables.append("quarantine", all_rows, batch=self.number)
         self.after_step("quarantine")
-
-    def _finish(self, files: StagedFiles, records: int, readings_new: int) -> None:
-        row = totals.row_of(
-            self.tables,
-            self.number,
-            good_lines=files.good_lines,
-            records=records,
-            readings_new=readings_new,
-        )
-        self.tables.append("batches", row, batch=self.number)
-        self.after_step("finish")
+        return bool(rows)
 
     def sweep(self) -> None:
         """Remove the staging table of a finished batch; nothing happens when there is none."""

@@ -7,11 +7,14 @@ segments and in different runs, in any order: the pair belongs to the batch that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from cloud_jobs.ingest.split import Event, Message
 from cloud_jobs.limits import KEY_RANGES_MAX
 from cloud_jobs.tables.schemas import DELIVERED
 
@@ -37,6 +40,42 @@ def delivered_in(events: DataFrame, batch: int) -> DataFrame:
     delivered = published.select(*columns).unionByName(pairs.select(*columns)).where(carried)
     once = Window.partitionBy(*MESSAGE).orderBy("sequence", "boot")
     return delivered.withColumn("nth", F.row_number().over(once)).where("nth = 1").drop("nth")
+
+
+def halves_before(
+    events: DataFrame, batch: int, wanted: Sequence[tuple[Message, bool]]
+) -> list[Event]:
+    """Return the halves of these messages in earlier batches: held ones where True.
+
+    Of few gateways Delta skips the files of all others, and of older messages.
+    """
+    rows = [(*message, f"message_{HALVES[0] if is_held else HALVES[1]}")
+            for message, is_held in wanted]  # fmt: skip
+    keys = events.sparkSession.createDataFrame(
+        rows, "gateway string, store string, message long, event string"
+    )
+    ranges: dict[str, tuple[int, int]] = {}
+    for (gateway, _, number), _ in wanted:
+        least, greatest = ranges.get(gateway, (number, number))
+        ranges[gateway] = min(least, number), max(greatest, number)
+    numbers = [number for (_, _, number), _ in wanted]
+    near = F.col("message").between(min(numbers), max(numbers))
+    near &= F.col("gateway").isin(*ranges)
+    if len(ranges) <= KEY_RANGES_MAX:
+        near = reduce(
+            Column.__or__,
+            ((F.col("gateway") == gateway) & F.col("message").between(*run)
+             for gateway, run in ranges.items()),
+        )  # fmt: skip
+    kinds = F.col("event").isin(*(f"message_{what}" for what in HALVES))
+    before = events.where((F.col("batch") < batch) & kinds & near)
+    columns = dict.fromkeys(("event", *MESSAGE, *_CONTENT, *DELIVERED.fieldNames()))
+    found = before.join(F.broadcast(keys), [*MESSAGE, "event"], "left_semi").select(*columns)
+    names = DELIVERED.fieldNames()
+    return [
+        Event(row["event"] == "message_held", {name: row[name] for name in names})
+        for row in found.collect()
+    ]
 
 
 def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
+from cloud_jobs.ingest.file_contents import day_of
 from cloud_jobs.ingest.keys_file import Pinned
+from cloud_jobs.ingest.outline import outline_in
+from cloud_jobs.ingest.split import Origin
 from cloud_jobs.ingest.trust import FOREIGN_KEY, WRONG_PREFIX, GatewayKey, Refusal, SignedFile
 from cloud_jobs.limits import GATEWAYS_NAMED_MAX
 from cloud_jobs.tables.delta_tables import Tables
@@ -33,6 +36,13 @@ class StagedFiles:
     """Good lines by the path of a file whose bytes are right."""
     names: Sequence[str]
     """Of all files."""
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    """By the path of a file whose bytes are right and that has a good line."""
+
+    @property
+    def with_events(self) -> list[Origin]:
+        """Where the trusted files that have a good line are from."""
+        return [self.origins[file.path] for file in self.trusted if file.path in self.origins]
 
     @property
     def good_lines(self) -> int:
@@ -55,14 +65,22 @@ def files_of(staged: DataFrame) -> StagedFiles:
         "path", "folder", "name", "gateway", "segment", "first_sequence", "last_sequence",
         "public_key", "boot",
     )  # fmt: skip
-    rows = staged.select(*columns, "reason", "bad_lines", "lines").orderBy("path").collect()
+    others = ("reason", "bad_lines", "lines", "store", "clock", "began", "outline")
+    rows = sorted(staged.select(*columns, *others).collect(), key=lambda row: row["path"])
     return StagedFiles(
         trusted=[SignedFile(*row[: len(columns)]) for row in rows if row["reason"] is None],
         any_refused=any(row["reason"] is not None for row in rows),
         any_malformed_lines=any(row["bad_lines"] != 0 for row in rows),
         lines={row["path"]: row["lines"] - row["bad_lines"] for row in rows},
         names=sorted({row["name"] for row in rows}),
+        origins={row["path"]: _origin_of(row) for row in rows if row["began"] is not None},
     )
+
+
+def _origin_of(row: Row) -> Origin:
+    gateway, store, boot, clock = (row[name] for name in ("gateway", "store", "boot", "clock"))
+    day, outline = day_of(row["began"]), outline_in(row["outline"])
+    return Origin(gateway, store, boot, clock, day, outline)
 
 
 def known_keys(
@@ -105,7 +123,7 @@ def without_refused(staged: DataFrame, refusals: Sequence[Refusal]) -> DataFrame
         "detail": F.coalesce("why_detail", "detail"),
     } | {
         name: F.when(F.col("why").isNull(), F.col(name))
-        for name in ("malformed", "events")
+        for name in ("malformed", "events", "sessions", "records")
         if name in staged.columns
     }
     return marked.withColumns(changed).select(*staged.columns)

@@ -180,10 +180,11 @@ def refused_among(
 
     None where one of them was not looked at, or where they are more than REFUSED_REMEMBERED_MAX.
     """
-    settled = tables.read("segments").where(F.col("state").isin(*SETTLED)).select("name")
-    open_names = {*names} - {row["name"] for row in settled.collect()}
+    open_names = {*_without_settled(tables, [*names])} if names else {*names}
     if len(open_names) > REFUSED_REMEMBERED_MAX:
         return None
+    if not open_names:
+        return {}
     found: dict[str, list[tuple[int, str | None]]] = {}
     for row in _refused(tables).where(F.col("name").isin(*open_names)).collect():
         found.setdefault(row["name"], []).append((row["file_bytes"], row["file_sha256"]))

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from pyspark.sql import Column, DataFrame, Row, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from cloud_jobs.ingest.outline import Outline
+from cloud_jobs.ingest.split import Split
 from cloud_jobs.limits import GATEWAYS_NAMED_MAX, KEY_RANGES_MAX
 from cloud_jobs.tables.schemas import READINGS
 
 _BOARDS: Final = "board-"
 """What names of boards begin with, and no others: only boards number their own frames."""
+
+Numbers: TypeAlias = Mapping[str, Any]
+"""What is known of a gateway's records: counts, and ranges of their numbers."""
 
 _BOOT_BITS: Final = 32
 """A board's own number of its start has so many; what is above counts how often it was given."""
@@ -31,8 +37,38 @@ class Found:
     skip the files whose numbers lie elsewhere."""
 
 
-def found_in(records: DataFrame) -> Found:
-    """Count records, and find the ranges of their numbers for each gateway of the batch."""
+def found_of(plain: Split, odd: DataFrame | None) -> Found:
+    """Sum up the records of plain gateways, and those of others, which are counted."""
+    rows = [*_ranges_of(plain), *(_counted(odd) if odd is not None else ())]
+    good, wrong = sum(row["good"] for row in rows), sum(row["wrong"] for row in rows)
+    return Found(good, wrong, _near([row for row in rows if row["good"]]))
+
+
+def _ranges_of(plain: Split) -> Iterator[Numbers]:
+    """Return counts and ranges of numbers as `_counted` does, from outlines."""
+    outlines: dict[str, list[Outline]] = {}
+    for gateway, outline in plain.numbers:
+        outlines.setdefault(gateway, []).append(outline)
+    for gateway, found in outlines.items():
+        boards = [run for one in found for run in one.boards]
+        messages = [number for one in found for run in one.messages for number in run]
+        boots = [run.boot for run in boards]
+        sequences = [number for run in boards for number in (run.least, run.greatest)]
+        row: dict[str, Any] = {
+            "gateway": gateway,
+            "good": sum(one.good for one in found),
+            "wrong": sum(one.wrong for one in found),
+            "by_message": sum(one.by_message for one in found),
+        }
+        of = {"senml_boot": boots, "senml_sequence": sequences, "message": messages}
+        for name, numbers in of.items():
+            row[f"least_{name}"] = min(numbers, default=None)
+            row[f"greatest_{name}"] = max(numbers, default=None)
+        yield row
+
+
+def _counted(records: DataFrame) -> list[Numbers]:
+    """Count records, and find the ranges of their numbers for each gateway."""
     numbers = ("senml_boot", "senml_sequence", "message")
     is_good = F.col("wrong").isNull()
     rows = (
@@ -46,30 +82,45 @@ def found_in(records: DataFrame) -> Found:
         )
         .collect()
     )
-    good, wrong = sum(row["good"] for row in rows), sum(row["wrong"] for row in rows)
-    return Found(good, wrong, _near([row for row in rows if row["good"]]))
+    return [row.asDict() for row in rows]
 
 
-def _near(rows: list[Row]) -> Column:
+def _near(rows: list[Numbers]) -> Column:
     names = sorted({row["gateway"] for row in rows})
     if len(names) > GATEWAYS_NAMED_MAX:
-        return F.lit(True)
+        return _ranges(_of_all(rows))
     if len(names) > KEY_RANGES_MAX:
-        return F.col("gateway").isin(*names)
+        return F.col("gateway").isin(*names) & _ranges(_of_all(rows))
     near = F.lit(False)
     for row in rows:
-        ranges = F.lit(False)
-        if row["by_message"] < row["good"]:
-            ranges |= _within(row, "device_boot", "senml_boot") & _within(
-                row, "device_sequence", "senml_sequence"
-            )
-        if row["by_message"]:
-            ranges |= _within(row, "message", "message")
-        near |= (F.col("gateway") == row["gateway"]) & ranges
+        near |= (F.col("gateway") == row["gateway"]) & _ranges(row)
     return near
 
 
-def _within(row: Row, column: str, name: str) -> Column:
+def _of_all(rows: list[Numbers]) -> Numbers:
+    """Return the widest of all ranges, and the sums of all counts."""
+    found: dict[str, Any] = {
+        name: sum(row[name] for row in rows) for name in ("good", "by_message")
+    }
+    for name in ("senml_boot", "senml_sequence", "message"):
+        for which, end in (("least", min), ("greatest", max)):
+            ends = (row[f"{which}_{name}"] for row in rows)
+            found[f"{which}_{name}"] = end((n for n in ends if n is not None), default=None)
+    return found
+
+
+def _ranges(row: Numbers) -> Column:
+    ranges = F.lit(False)
+    if row["by_message"] < row["good"]:
+        ranges |= _within(row, "device_boot", "senml_boot") & _within(
+            row, "device_sequence", "senml_sequence"
+        )
+    if row["by_message"]:
+        ranges |= _within(row, "message", "message")
+    return ranges
+
+
+def _within(row: Numbers, column: str, name: str) -> Column:
     return F.col(column).between(row[f"least_{name}"], row[f"greatest_{name}"])
 
 
@@ -141,12 +192,10 @@ def first_readings(candidates: DataFrame) -> DataFrame:
 
 
 def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
-    """Select the candidates that are not in the table yet, each identity once."""
+    """Select the candidates, of distinct identities, that are not in the table yet."""
     known = readings.select("gateway", "identity")
-    return (
-        first_readings(candidates)
-        .join(known, ["gateway", "identity"], "left_anti")
-        .select(*READINGS.fieldNames())
+    return candidates.join(known, ["gateway", "identity"], "left_anti").select(
+        *READINGS.fieldNames()
     )
 
 

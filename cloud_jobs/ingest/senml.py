@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -47,8 +46,7 @@ class RefusedPackError(ValueError):
     """The payload is no SenML JSON, or not that of its topic. The text is the rule broken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One resolved record: the columns of RECORDS from `position` on."""
 
     position: int
@@ -235,10 +233,11 @@ _NOTHING: Final = (0, *(None,) * (_RESOLVED - 1))
 
 def _records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        yield _records_of_batch(batch)
+        yield records_of_batch(batch)
 
 
-def _records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows of RECORDS for rows of DELIVERED."""
     received = batch.column("time").cast(pa.int64()).to_pylist()
     rows: list[tuple[object, ...]] = []
     sources: list[int] = []
@@ -248,7 +247,7 @@ def _records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
             if payload is None:
                 raise RefusedPackError("the payload is not UTF-8")
             found = records_in(payload, topic, received[index] / 1_000_000)
-            rows += ((*astuple(record), None, False) for record in found)
+            rows += ((*record, None, False) for record in found)
             sources += [index] * len(found)
         except RefusedPackError as refusal:
             rows.append((*_NOTHING, str(refusal), str(refusal) == ELSEWHERE))

@@ -7,25 +7,28 @@ time, parses its lines as a whole and keeps them as columns; nothing parses them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
+from cloud_jobs.ingest.file_contents import EPOCH, contents_of, day_of
 from cloud_jobs.ingest.landing import Landed, binary_files
+from cloud_jobs.ingest.outline import text_of
 from cloud_jobs.ingest.segment_columns import verify_in_columns
-from cloud_jobs.ingest.segment_file import MORE, Line
+from cloud_jobs.ingest.segment_file import MORE, Header, Line
+from cloud_jobs.ingest.session_parts import PARTS
 from cloud_jobs.ingest.trust import folder_of
 from cloud_jobs.limits import DAY_MIN, SEGMENT_FILE_BYTES_MAX
-from cloud_jobs.tables.schemas import EVENTS, STAGED
+from cloud_jobs.tables.schemas import EVENTS, RECORDS, STAGED
 
 ARROW_STAGED: Final = to_arrow_schema(STAGED, timezone="UTC")
 _EVENTS: Final = to_arrow_schema(EVENTS, timezone="UTC")
-_EPOCH: Final = date(1970, 1, 1)
 _DAY_MILLISECONDS: Final = 86_400_000
 _CONSTANTS: Final = ("gateway", "boot", "store", "clock", "segment")
 """Columns of an event that its file has too, under the same name."""
@@ -70,6 +73,9 @@ def _row_of(path: str, length: int, content: bytes | None, source: str) -> dict[
     header, claimed = verdict.header, verdict.claimed
     # Where an untrusted file belongs is known from its own name only.
     known = header or claimed
+    columns = events_part(events)
+    if header is not None:
+        columns |= _contents_part(events, header, columns["began"])
     return {
         "path": path,
         "name": verdict.name,
@@ -91,7 +97,7 @@ def _row_of(path: str, length: int, content: bytes | None, source: str) -> dict[
         "reason": verdict.reason,
         "detail": verdict.detail,
         "malformed": malformed_part(verdict.lines),
-        **events_part(events),
+        **columns,
     }
 
 
@@ -119,10 +125,26 @@ def events_part(events: pa.RecordBatch | None) -> dict[str, Any]:
     return {"began": _within_days(began), "events": _stream_of(events)}
 
 
+def _contents_part(
+    events: pa.RecordBatch | None, header: Header, began: int | None
+) -> dict[str, Any]:
+    """Return what the events come to as the columns `sessions`, `records` and `outline`."""
+    if events is None or began is None:
+        return {"sessions": None, "records": None, "outline": None}
+    of_file = {name: getattr(header, name) for name in ("gateway", "store", "boot", "clock")}
+    found = contents_of(events, of_file | {"day": day_of(began)})
+    outline = None if found.outline is None else text_of(found.outline)
+    return {
+        "sessions": _stream_of(found.sessions) if found.sessions.num_rows else None,
+        "records": _stream_of(found.records) if found.records.num_rows else None,
+        "outline": outline,
+    }
+
+
 def _within_days(milliseconds: int) -> int:
     """Return a time within the days that make partitions: a clock may show any year."""
     today = datetime.now(UTC).date()
-    first, last = ((day - _EPOCH).days for day in (DAY_MIN, today + timedelta(days=1)))
+    first, last = ((day - EPOCH).days for day in (DAY_MIN, today + timedelta(days=1)))
     return min(max(milliseconds, first * _DAY_MILLISECONDS), last * _DAY_MILLISECONDS)
 
 
@@ -165,18 +187,44 @@ def _events_of_file(file: dict[str, Any], batch_number: int) -> pa.RecordBatch:
     constants = {name: file[name] for name in _CONSTANTS} | {
         "segment_name": file["name"],
         "batch": batch_number,
-        "day": _EPOCH + timedelta(milliseconds=file["began"]),
+        "day": day_of(file["began"]),
     }
-    columns = []
-    for field in _EVENTS:
-        if field.name in constants:
-            value = pa.scalar(constants[field.name], field.type)
-            columns.append(pa.repeat(value, lines.num_rows))
-        elif field.name not in lines.schema.names:
-            columns.append(pa.nulls(lines.num_rows, field.type))
-        elif field.name == "time":
-            microseconds = pc.multiply(lines.column("time"), 1000)
-            columns.append(microseconds.cast(field.type))
-        else:
-            columns.append(lines.column(field.name))
-    return pa.record_batch(columns, _EVENTS)
+    found = {name: lines.column(name) for name in lines.schema.names}
+    found["time"] = pc.multiply(found["time"], 1000).cast(_EVENTS.field("time").type)
+    for name, value in constants.items():
+        found[name] = pa.repeat(pa.scalar(value, _EVENTS.field(name).type), lines.num_rows)
+    return _complete(found, lines.num_rows, _EVENTS)
+
+
+def _complete(found: Mapping[str, pa.Array], rows: int, schema: pa.Schema) -> pa.RecordBatch:
+    """Return columns in the order of a schema, null where one was left out of a stream."""
+    columns = [found.get(field.name, None) for field in schema]
+    made = [
+        pa.nulls(rows, field.type) if column is None else column
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    return pa.record_batch(made, schema)
+
+
+def sessions_of(staged: DataFrame) -> DataFrame:
+    """Select what staged files say about sessions, as rows of PARTS."""
+    return _streams_of(staged, "sessions", PARTS)
+
+
+def records_of(staged: DataFrame) -> DataFrame:
+    """Select the SenML records of the messages that staged files have whole."""
+    return _streams_of(staged, "records", RECORDS)
+
+
+def _streams_of(staged: DataFrame, column: str, schema: StructType) -> DataFrame:
+    arrow = to_arrow_schema(schema, timezone="UTC")
+
+    def unpack(batches: Batches) -> Batches:
+        for batch in batches:
+            for content in batch.column(0).to_pylist():
+                with pa.ipc.open_stream(content) as stream:
+                    rows = stream.read_next_batch()
+                found = {name: rows.column(name) for name in rows.schema.names}
+                yield _complete(found, rows.num_rows, arrow)
+
+    return staged.where(f"{column} IS NOT NULL").select(column).mapInArrow(unpack, schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -12,32 +13,40 @@ from cloud_jobs.tables.delta_tables import Tables, each
 from cloud_jobs.tables.schemas import BATCHES
 
 
-def row_of(
-    tables: Tables, batch: int, *, good_lines: int, records: int, readings_new: int
-) -> DataFrame:
-    """Return the row, counted in the tables.
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What is known of a batch without counting its rows."""
 
-    Args:
-        tables: with all the batch's rows.
-        batch: its number.
-        good_lines: of its trusted files.
-        records: readings in its delivered messages.
-        readings_new: those of them that were not there before.
-    """
+    good_lines: int
+    """Of its trusted files."""
+    records: int
+    """Readings in its delivered messages."""
+    readings_new: int
+    """Those of them that were not there before."""
+    segments: int | None = None
+    """Where each is ingested; None: they are counted in the table, as in the next one."""
+    events_new: int | None = None
+    is_refusing: bool = True
+    """Whether it may have rows in `quarantine`."""
+
+
+def row_of(tables: Tables, batch: int, counted: Counted) -> DataFrame:
+    """Return the row of a batch all of whose rows are in the tables."""
     mine = F.col("batch") == batch
-    segment = F.concat(F.lit("segments_"), F.col("state"))
-    found = tables.sums(
-        [
-            each(tables.read("segments").where(mine), segment),
-            each(tables.read("events").where(mine), "events_new"),
-            each(tables.read("sessions").where(mine), "sessions"),
-            quarantine.sums_of(tables.read("quarantine").where(mine)),
-        ]
-    )
-    count = defaultdict(int, found)
-    count["readings_new"] = readings_new
-    count["events_duplicate"] = good_lines - count["events_new"] - count["refused_event"]
-    count["readings_duplicate"] = records - readings_new - count["refused_reading"]
+    asked = [each(tables.read("sessions").where(mine), "sessions")]
+    if counted.segments is None:
+        state = F.concat(F.lit("segments_"), F.col("state"))
+        asked.append(each(tables.read("segments").where(mine), state))
+    if counted.events_new is None:
+        asked.append(each(tables.read("events").where(mine), "events_new"))
+    if counted.is_refusing:
+        asked.append(quarantine.sums_of(tables.read("quarantine").where(mine)))
+    count = defaultdict(int, tables.sums(asked))
+    count["segments_ingested"] += counted.segments or 0
+    count["events_new"] += counted.events_new or 0
+    count["readings_new"] = counted.readings_new
+    count["events_duplicate"] = counted.good_lines - count["events_new"] - count["refused_event"]
+    count["readings_duplicate"] = counted.records - counted.readings_new - count["refused_reading"]
     count["batch"] = batch
     names = [field.name for field in BATCHES if field.name != "finished_at"]
     return tables.spark.range(1).select(

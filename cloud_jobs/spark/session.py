@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from cloud_jobs import distribution
 from cloud_jobs.errors import IngestError, spark_failures
-from cloud_jobs.limits import PYTHON_BATCH_BYTES_MAX
+from cloud_jobs.limits import OPEN_FILES_PER_TASK_MAX, PYTHON_BATCH_BYTES_MAX
 from cloud_jobs.spark.jars import (
     JARS,
     PACKAGE,
@@ -40,6 +40,7 @@ _RUNTIME: Final = {
     # is where a broken clock may be.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.maxConcurrentOutputFileWriters": str(OPEN_FILES_PER_TASK_MAX),
     # A row is a whole segment: without this a worker would get 10,000 of them together.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(PYTHON_BATCH_BYTES_MAX),
 }

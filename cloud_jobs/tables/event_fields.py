@@ -81,5 +81,6 @@ KNOWN_EVENTS: Final = frozenset(
         "log_truncated",
         "serial_port_found",
         "serial_port_lost",
+        "operated",
     }
 )

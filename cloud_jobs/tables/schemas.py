@@ -78,10 +78,14 @@ STAGED: Final = StructType(
         ).fields,
         StructField("malformed", ArrayType(MALFORMED)),
         StructField("events", BinaryType()),
+        StructField("sessions", BinaryType()),
+        StructField("records", BinaryType()),
+        StructField("outline", StringType()),
     ]
 )
 """A batch's own table: one row a file. `began` is the least time of its events in milliseconds,
-`events` its good lines as an Arrow stream; null where the file is not trusted."""
+`events` its good lines as an Arrow stream, `sessions` and `records` what they come to, likewise,
+`outline` JSON (cloud_jobs.ingest.outline); null where the file is not trusted."""
 
 SEGMENTS: Final = schema_of(
     """

@@ -4,7 +4,8 @@ Pure but for `load` and `save`.
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,9 @@ class Kept:
     """Users that the password file had when it was read last."""
     removed: frozenset[str] = frozenset()
     """Users that a source had, and has no more, and that have a session."""
+    ends: Mapping[str, int | None] = field(default_factory=dict)
+    """Until when users are proven whom no list has, in milliseconds of gateway time; None: as long
+    as the database has them."""
 
 
 def load(path: Path) -> Kept:
@@ -58,7 +62,11 @@ def _kept_in(data: bytes) -> Kept:
         raise ValueError("expected an object")
     if document.get("format") != FORMAT:
         raise ValueError(f"it has format {document.get('format')!r}, expected {FORMAT}")
-    return Kept(_names_in(document.get("known")), _names_in(document.get("removed")))
+    return Kept(
+        _names_in(document.get("known")),
+        _names_in(document.get("removed")),
+        _ends_in(document.get("proven_until_ms", {})),
+    )
 
 
 def _names_in(value: object) -> frozenset[str]:
@@ -67,9 +75,23 @@ def _names_in(value: object) -> frozenset[str]:
     return frozenset(value)
 
 
+def _ends_in(value: object) -> dict[str, int | None]:
+    if not isinstance(value, dict) or not all(
+        each is None or (isinstance(each, int) and not isinstance(each, bool))
+        for each in value.values()
+    ):
+        raise ValueError("expected an object of times, each a whole number or null")
+    return dict(value)
+
+
 def text_of(kept: Kept) -> bytes:
     """Return the contents of the file."""
-    document = {"format": FORMAT, "known": sorted(kept.known), "removed": sorted(kept.removed)}
+    document = {
+        "format": FORMAT,
+        "known": sorted(kept.known),
+        "removed": sorted(kept.removed),
+        "proven_until_ms": dict(sorted(kept.ends.items())),
+    }
     return json.dumps(document, indent=1).encode() + b"\n"
 
 

@@ -58,16 +58,16 @@ def add(
     path = _file_of(file, config, tenant)
     tokens = _tokens_in(path, missing_is_empty=True)
     if any(token.name == name for token in tokens):
-        raise CommandFailed(
-            f"{path}: there is a token {name!a} already: remove it first, or take another name"
-        )
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        taken = f"there is a token {name!a} already: remove it first, or take another name"
+        raise CommandFailed(f"{path}: {taken}")
+    today = datetime.datetime.now(datetime.UTC).date()
     try:
-        text, token = new_token(name, ROLES_BY_WORD[role], today)
+        text, token = new_token(name, ROLES_BY_WORD[role], today.isoformat())
     except TokensFileError as error:
         raise CommandFailed(str(error)) from None
     is_new = not path.exists()
     _write(path, [*tokens, token])
+    _report("api_token_added", f"{name} ({role})", config, tenant)
     print(f"added: {name} ({role}) in {path}")
     if is_new:
         print(f"# Let the page's user read it: chgrp oncegate-api {path}")
@@ -118,7 +118,19 @@ def remove(
     if len(kept) == len(tokens):
         raise CommandFailed(f"{path}: there is no token {name!a}")
     _write(path, kept)
+    _report("api_token_removed", name, config, tenant)
     print(f"removed: {name} from {path}")
+
+
+def _report(action: str, name: str, config: Path | None, tenant: str | None) -> None:
+    """Have the broker write an event of it; one that does not run, or is another's, has none."""
+    from gateway.cli.control import ask
+
+    try:
+        control_socket = configuration_of(config, tenant=tenant).gateway.control_socket
+        ask(control_socket, "operated", action=action, name=name)
+    except CommandFailed as failure:
+        print(f"# The session log has no event of it: {failure}")
 
 
 def _file_of(file: Path | None, config: Path | None, tenant: str | None) -> Path:

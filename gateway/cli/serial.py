@@ -201,7 +201,8 @@ def detect(
     if best is None:
         raise CommandFailed(
             "no protocol was recognised: look at the bytes with `oncegate serial sniff`, or give a "
-            "sensor that sends seldom more --seconds"
+            "sensor that sends seldom more --seconds; Modbus devices have to be asked: write them "
+            "into a [[serial]] and use `oncegate serial sniff --config FILE --port NAME`"
         )
     key = "address" if settings.address else "usb" if settings.usb else "path"
     table = best.toml("sensor", f'{key} = "{port}"')

@@ -54,6 +54,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         **_all(_NEW, "allow_anonymous_network", "origins", "tls"),
         **_all(_NEW, "max_connections", "max_connection_rate"),
         **_all(_NEW, "max_packet_rate", "max_byte_rate"),
+        **_all(_NEW, "sessions", "login_rate", "packet_rate", "byte_rate"),
     },
     "queues": _all(_NOW, "client", "when_full"),
     "mqtt": {
@@ -74,13 +75,16 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         **_all(_NOW, "anonymous_share", "anonymous_queued_bytes"),
         "anonymous_session_expiry": _NOW,
         **_all(_NEW, "max_connections_per_address", "exempt_addresses"),
-        "max_connection_rate_per_address": _NEW,
+        **_all(_NEW, "max_connection_rate_per_address", "max_sessions_per_address"),
+        **_all(_NEW, "max_packet_rate_per_address", "max_byte_rate_per_address"),
+        "anonymous_journal_bytes_per_day": _NEW,
     },
     "user_quotas": {
         **_all(_NOW, "user", "sessions", "session_expiry", "subscriptions"),
         **_all(_NOW, "retained", "retained_bytes", "queued_bytes"),
         "awaiting_rel_bytes": _NOW,
         **_all(_NEW, "connections", "login_rate", "packet_rate", "byte_rate"),
+        "journal_bytes_per_day": _NEW,
     },
     "flapping": _all(_NOW, "enable", "max_count", "window_time", "ban_time"),
     "limits": _all(
@@ -94,6 +98,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
     "disk": _all(_NOW, "free_min", "log_max", "damaged_max", "reserve"),
     "access": {
         **_all(_ENDS, "password_file", "rules_file", "order", "jwt", "mysql"),
+        "sessions_outlive_proof": _NOW,
     },
     "hooks": {"module": _RESTART},
     "session_log": {"payload_topics": _NOW, "seal_after": _PROCESS},

@@ -32,6 +32,10 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "max_connection_rate": "New connections a second at this listener.",
         "max_packet_rate": "Packets a second of one client; more are read later.",
         "max_byte_rate": "Bytes a second of one client; more are read later.",
+        "sessions": "Sessions of all clients of this listener together.",
+        "login_rate": "Logins a second of all its clients; more are refused.",
+        "packet_rate": "Packets a second of all its clients; more are read later.",
+        "byte_rate": "Bytes a second of all its clients; more are read later.",
     },
     "queues": {
         "client": 'The clients whose queues these are; "*" stands for any characters.',
@@ -74,6 +78,10 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "anonymous_session_expiry": "Longest life of a session without a user.",
         "max_connections_per_address": "Open connections of one address; IPv6: of one /64.",
         "max_connection_rate_per_address": "New connections a second of one address; 0: any.",
+        "anonymous_journal_bytes_per_day": "What clients without a user may write a day.",
+        "max_sessions_per_address": "Sessions of all clients of one address.",
+        "max_packet_rate_per_address": "Packets a second of one address; more are read later.",
+        "max_byte_rate_per_address": "Bytes a second of one address; more are read later.",
         "exempt_addresses": "Addresses and networks that have no such limits.",
     },
     "flapping": {
@@ -95,6 +103,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "login_rate": "Logins a second of all clients of the user; more are refused.",
         "packet_rate": "Packets a second of all clients of the user; more are read later.",
         "byte_rate": "Bytes a second of all clients of the user; more are read later.",
+        "journal_bytes_per_day": "What all clients of the user may bring into the journal.",
     },
     "limits": {
         "max_uncommitted": "Bytes of the batch at which sockets stop being read.",
@@ -115,6 +124,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "order": "The order in which sources of users are asked.",
         "jwt": "Tokens of an identity provider as proof of who a client is.",
         "mysql": "Users in a database of MySQL or MariaDB.",
+        "sessions_outlive_proof": "How long stored sessions receive after a token or certificate.",
     },
     "hooks": {
         "module": "Python module that observes the broker.",

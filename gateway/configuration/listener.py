@@ -36,6 +36,10 @@ class Listener(Section):
     max_connection_rate: Annotated[int, Whole(1, 1_000_000)] | None = None
     max_packet_rate: Annotated[int, Whole(1, 1_000_000)] | None = None
     max_byte_rate: Annotated[int, Size(128, 1 << 40)] | None = None
+    sessions: Annotated[int, Whole(1, 100_000_000)] | None = None
+    login_rate: Annotated[int, Whole(1, 1_000_000)] | None = None
+    packet_rate: Annotated[int, Whole(1, 10_000_000)] | None = None
+    byte_rate: Annotated[int, Size(128, 1 << 40)] | None = None
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -19,11 +19,15 @@ class Quotas(Section):
 
     anonymous_share: Annotated[int, Whole(1, 100)] = 50
     anonymous_queued_bytes: Annotated[int, Size(MIB, 1 << 50)] | None = None
+    anonymous_journal_bytes_per_day: Annotated[int, Size(MIB, 1 << 50)] | None = None
     anonymous_session_expiry: Annotated[
         float | None, Duration(1, 10 * YEAR_SECONDS, never=True)
     ] = None
     max_connections_per_address: Annotated[int, Whole(1, 1_000_000)] | None = None
     max_connection_rate_per_address: Annotated[int, Whole(0, 1_000_000)] = 100
+    max_sessions_per_address: Annotated[int, Whole(1, 100_000_000)] | None = None
+    max_packet_rate_per_address: Annotated[int, Whole(1, 1_000_000)] | None = None
+    max_byte_rate_per_address: Annotated[int, Size(128, 1 << 40)] | None = None
     exempt_addresses: Annotated[tuple[Annotated[str, Network()], ...], Items()] = ()
 
 
@@ -45,6 +49,7 @@ class UserQuota(Section):
     login_rate: Annotated[int, Whole(1, 1_000_000)] | None = None
     packet_rate: Annotated[int, Whole(1, 1_000_000)] | None = None
     byte_rate: Annotated[int, Size(128, 1 << 40)] | None = None
+    journal_bytes_per_day: Annotated[int, Size(KIB, 1 << 50)] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

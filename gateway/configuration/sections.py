@@ -129,6 +129,9 @@ class Access(Section):
     order: Annotated[tuple[Annotated[str, SOURCE], ...], Items(1)] = SOURCES
     jwt: Jwt | None = None
     mysql: Mysql | None = None
+    sessions_outlive_proof: Annotated[float | None, Duration(60, 10 * YEAR_SECONDS, never=True)] = (
+        30 * 86400.0
+    )
 
     def check(self) -> None:
         if len({*self.order}) < len(self.order):

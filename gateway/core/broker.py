@@ -1,8 +1,7 @@
 """The one entry to the core: stimuli go in, effects and batches come out.
 
-The event loop calls a method for everything that happens, with the time. What there is to do
-afterwards is in `effects`; `waits_for_commit` is whether a client waits for a batch, `seal` ends
-one and `committed` releases what waited for it.
+The event loop calls a method for everything that happens, with the time. What to do afterwards is
+in `effects`. `waits_for_commit`: a client waits for a batch; `seal` ends it, `committed` releases.
 """
 
 from typing import Final
@@ -18,9 +17,10 @@ from gateway.core.records.recorder import Recorder
 from gateway.core.rules.composition import Rules
 from gateway.core.rules.permissions import AccessRules
 from gateway.core.rules.revoke import Revoking
-from gateway.core.sessions.connection import Connection, ConnectionShare
+from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Delivery, Message
 from gateway.core.sessions.session import Session
+from gateway.core.sessions.share import Share
 from gateway.core.state import State
 from gateway.core.violation import Violation
 from gateway.core.work import SLICE_UNITS
@@ -134,7 +134,7 @@ class Broker:
         address: str,
         anonymous: bool,
         now: float,
-        share: ConnectionShare | None = None,
+        share: Share | None = None,
         listener: str = "",
     ) -> Connection:
         """Take a connection that was made. It may come back closing: there are too many."""

@@ -47,6 +47,9 @@ class Quota:
         """Packets a second of all its clients; 0: no limit."""
         self.byte_rate = 0
         """Bytes a second of all its clients; 0: no limit."""
+        self.journal_bytes_per_day = 0
+        """What all its clients bring into the journal, and so into the session log, in a day; 0: no
+        limit."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -100,6 +100,7 @@ class State:
         """Discard everything the session had; a retained message is no part of it."""
         session.ended = True
         self.owners.ended(session)
+        session.count_at(())
         for topic_filter in session.subscriptions:
             self.tree.unsubscribe(session, topic_filter)
         if session.persistent:

@@ -1,4 +1,4 @@
-"""What all clients of one user may send in a second together. Pure.
+"""What all clients of one user may send together, and all clients without one. Pure.
 
 A meter outlives the connections that it counts: who comes back gets no new burst.
 """
@@ -13,7 +13,7 @@ clients keep the meter that they have, and the next one begins another."""
 
 
 class UserMeters:
-    """A meter for each user that has `packet_rate` or `byte_rate`."""
+    """A meter for each user that has `packet_rate`, `byte_rate` or `journal_bytes_per_day`."""
 
     def __init__(self) -> None:
         self._meters: dict[str, Meter] = {}
@@ -22,15 +22,19 @@ class UserMeters:
     def meter_of(self, owner: Owner, now: float) -> Meter | None:
         """Return what counts the clients of a user; None: nothing is limited."""
         quota = owner.quota
-        if not (quota.packet_rate or quota.byte_rate):
+        rates = quota.packet_rate, quota.byte_rate, quota.journal_bytes_per_day
+        if not any(rates):
             self._meters.pop(owner.username, None)
             return None
         meter = self._meters.pop(owner.username, None)
-        if meter is None or (meter.packet_rate, meter.byte_rate) != (
-            quota.packet_rate,
-            quota.byte_rate,
-        ):
-            meter = Meter(quota.prefix, quota.packet_rate, quota.byte_rate, now)
+        if meter is None or meter.rates() != rates:
+            meter = Meter(
+                quota.packet_rate,
+                quota.byte_rate,
+                now,
+                prefix=quota.prefix,
+                journal_bytes_per_day=quota.journal_bytes_per_day,
+            )
         self._meters[owner.username] = meter
         if len(self._meters) > USERS_MAX:
             del self._meters[next(iter(self._meters))]

@@ -98,6 +98,7 @@ class Running:
         self.bans = Bans(event_loop, self.listening.addresses, configuration)
         self.removed_users = RemovedUsers(data_dir, event_loop.broker)
         event_loop.authentications.user_gone = self.removed_users.add
+        event_loop.authentications.user_proven = self.removed_users.note_proof
         self.reloading = Reloading(
             *(configuration, reload, self.service, event_loop, self.system_topics),
             *(self.housekeeping, self.listening, self.bans, self.removed_users),
@@ -106,6 +107,7 @@ class Running:
         self.status.needs_restart = lambda: self.reloading.needs_restart
         current, reload_now = self.status.current, self.reloading.reload
         self.control = Control(event_loop, current, reload_now, load_key(data_dir), self.bans)
+        self.reloading.note_signal = self.control.operations.note_signal
         self.status.operations = lambda: self.control.operating.counted
         event_loop.answer_system_topics = self.system_topics.answer
         event_loop.look_at_disk = self.housekeeping.tick
@@ -203,6 +205,7 @@ class Running:
         self.system_topics.stop()
         await self.housekeeping.stop()
         await self.bans.stop()
+        self.removed_users.stop()
         await self.event_loop.stop()
         if self.event_loop.hooks is not None:
             await self.event_loop.hooks.stop()

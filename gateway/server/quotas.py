@@ -15,10 +15,18 @@ from gateway.core.quota import (
     Quota,
     Quotas,
 )
+from gateway.space.budget import Limits as SpaceLimits
 from gateway.space.inventory import disk_of
 
 DISK_SHARE = 8
 """An eighth of the disk for what waits in sessions without a user, where nothing is configured."""
+
+JOURNAL_SHARE = 8
+"""An eighth of the room for the session log a day for what clients without a user bring into the
+journal: they need a week to displace what others have written."""
+
+JOURNAL_BYTES_MIN = 1 << 20
+"""At least, however small the disk is."""
 
 
 class ConfiguredQuotas(Quotas):
@@ -65,7 +73,19 @@ def _anonymous_of(configuration: Configuration) -> Quota:
     if queued_bytes is None:
         queued_bytes = disk_of(configuration.gateway.data_dir).total_bytes // DISK_SHARE
     quota.queued_bytes = queued_bytes
+    quota.journal_bytes_per_day = quotas.anonymous_journal_bytes_per_day or _journal_bytes_per_day(
+        configuration
+    )
     return quota
+
+
+def _journal_bytes_per_day(configuration: Configuration) -> int:
+    total_bytes = disk_of(configuration.gateway.data_dir).total_bytes
+    limits = SpaceLimits(
+        log_max=configuration.disk.log_max, brokers_count=configuration.brokers_count
+    )
+    log_max = limits.of_disk(total_bytes).log_max
+    return max(JOURNAL_BYTES_MIN, log_max // JOURNAL_SHARE)
 
 
 def quota_in(table: UserQuota) -> Quota:
@@ -82,6 +102,7 @@ def quota_in(table: UserQuota) -> Quota:
     quota.login_rate = table.login_rate or 0
     quota.packet_rate = table.packet_rate or 0
     quota.byte_rate = table.byte_rate or 0
+    quota.journal_bytes_per_day = table.journal_bytes_per_day or 0
     return quota
 
 

@@ -76,6 +76,8 @@ class Reloading:
         self.configuration = configuration
         """What holds now."""
         self.needs_restart: tuple[str, ...] = ()
+        self.note_signal: Callable[[str | None], None] = lambda _: None
+        """Called with what came of a reload at SIGHUP; None: it holds."""
         """The keys of the file that was read last whose values wait for a restart."""
         self.rules = rules
         """The access rules that hold; None: everything is allowed."""
@@ -236,10 +238,13 @@ class Reloading:
 
     def reload_on_signal(self) -> None:
         """Reload at SIGHUP as `reload`; a mistake in the file leaves everything as it was."""
+        problem = None
         try:
             self.reload()
         except (ConfigurationError, AccessFileError) as error:
+            problem = str(error)
             logger.error("the configuration stays as it was: %s", error)
+        self.note_signal(problem)
 
 
 def _answer_of(changes: Changes, contents: list[str], ended: int) -> dict[str, Any]:

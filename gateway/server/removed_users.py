@@ -7,6 +7,7 @@ only who was in the file, and is not any more, is known to be gone. That is kept
 the file may be changed while the broker does not run.
 """
 
+import asyncio
 import logging
 from pathlib import Path
 from typing import Final
@@ -15,11 +16,16 @@ from gateway.access.passwords import PasswordFile
 from gateway.access.removed_file import FILE_NAME, Kept, RemovedFileError, load, save
 from gateway.configuration import Configuration
 from gateway.core.broker import Broker
+from gateway.server.proof_ends import ProofEnds
 from gateway.server.rights import users_known
 
 logger = logging.getLogger(__name__)
 
 NO_USERS: Final[frozenset[str]] = frozenset()
+
+WRITE_SECONDS: Final = 600.0
+"""Between two writes of nothing but ends of proofs: what a power cut takes of them is taken for
+proven until the start."""
 
 
 class RemovedUsers:
@@ -32,6 +38,8 @@ class RemovedUsers:
         self._users: frozenset[str] | None = None
         """All users that there are; None: that is not known."""
         self._is_unwritten = False
+        self._writes_at = 0.0
+        self._loop = asyncio.get_running_loop()
         try:
             self._kept = load(self._path)
         except RemovedFileError as error:
@@ -42,33 +50,64 @@ class RemovedUsers:
             except OSError as failure:
                 logger.error("%s stays in its place: %s", self._path, failure)
 
+        self.proof_ends = ProofEnds(broker, self._kept.ends)
+
     def take(self, configuration: Configuration, file: PasswordFile | None) -> None:
         """Let the users of the password file be those of this moment; None: there is no file."""
         names = NO_USERS if file is None else file.usernames
         self._users = users_known(configuration, file)
-        self._keep(names, (self._kept.removed | self._kept.known) - names)
+        removed = (self._kept.removed | self._kept.known) - names
+        has_lists_alone = self._users is not None or not configuration.authenticates
+        self.proof_ends.take(
+            None if has_lists_alone else names,
+            configuration.access.sessions_outlive_proof,
+            has_database=configuration.access.mysql is not None,
+            gone=removed,
+        )
+        self._keep(names, removed)
 
     def add(self, username: str) -> None:
         """Let a user be gone whom a database has no more."""
         self._keep(self._kept.known, self._kept.removed | {username})
 
+    def note_proof(self, username: str, seconds: float | None) -> None:
+        """Note that a user is proven for so long; None: a list or a database has it."""
+        self.proof_ends.note(username, seconds, self._loop.time())
+
+    def stop(self) -> None:
+        """Write down until when users are proven."""
+        if dict(self._kept.ends) != self.proof_ends.of_sessions():
+            self._write(Kept(self._kept.known, self._kept.removed, self.proof_ends.of_sessions()))
+
     def tick(self) -> None:
         """Once a second: forget who was proven again, and write what could not be written."""
+        now = self._loop.time()
+        over = self.proof_ends.over(now)
+        if over:
+            logger.warning(
+                "%d users were proven last too long ago: their sessions receive nothing", len(over)
+            )
+            self._keep(self._kept.known, self._kept.removed | over)
         removed = self._kept.removed
         if self._broker.revoking.core.authenticates:
             removed &= self._broker.revoking.permissions.gone
-        if removed != self._kept.removed or self._is_unwritten:
-            self._write(Kept(self._kept.known, removed))
+        if (
+            removed != self._kept.removed
+            or self._is_unwritten
+            or (now >= self._writes_at and dict(self._kept.ends) != self.proof_ends.of_sessions())
+        ):
+            self._write(Kept(self._kept.known, removed, self.proof_ends.of_sessions()))
 
     def _keep(self, known: frozenset[str], removed: frozenset[str]) -> None:
         owners = {session.username for session in self._broker.state.sessions.values()}
-        kept = Kept(known, removed & owners)
+        kept = Kept(known, removed & owners, self.proof_ends.of_sessions())
         if kept != self._kept or self._is_unwritten:
             self._write(kept)
         self._broker.know_users(self._users, kept.removed)
 
     def _write(self, kept: Kept) -> None:
         self._kept = kept
+        self._writes_at = self._loop.time() + WRITE_SECONDS
         try:
             # Before any user of a file that was read again logs in: it must be known as one.
             save(self._path, kept)

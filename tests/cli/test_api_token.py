@@ -1,6 +1,8 @@
 """`oncegate api-token`: the file that it writes is the one that the page reads."""
 
+import asyncio
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -8,7 +10,11 @@ import pytest
 
 from api.roles import Role
 from api.tokens import Tokens
+from gateway.access.passwords import set_password
 from gateway.cli.main import run
+from gateway.core.records.events import decode
+from gateway.store.journal_reader import JournalReader
+from tests.server.reloading_broker import eventually, reloading_broker
 
 
 @pytest.fixture
@@ -76,3 +82,33 @@ def test_the_configured_file_is_taken(
     ):
         monkeypatch.setenv(f"ONCEGATE_{name}", value)
     assert f"in {path}" in printed(capsys, "add", "a")
+
+
+async def test_a_running_broker_records_who_made_and_removed_a_token(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "gateway.toml"
+    data_dir, tokens = tmp_path / "data", tmp_path / "tokens"
+    set_password(tmp_path / "users", "anna", b"secret", scram_iterations=4_096)
+    written.write_text(
+        f'[gateway]\ndata_dir = "{data_dir}"\n[access]\npassword_file = "{tmp_path}/users"\n'
+        f'[api]\ntokens_file = "{tokens}"\nviewers = ["anna"]\n'
+    )
+    words = ("dashboard", "--config", str(written))
+    async with reloading_broker(tmp_path, listeners=[{"port": 0}]):
+        said = await asyncio.to_thread(printed, capsys, "add", *words)
+        assert "no event" not in said
+        await asyncio.to_thread(printed, capsys, "remove", *words)
+        await eventually(lambda: len(operated(data_dir)) == 2)
+    who = f"user id {os.getuid()} of this machine"
+    assert operated(data_dir) == [
+        ("api_token_added", f"{who}: 'name'='dashboard (viewer)': done"),
+        ("api_token_removed", f"{who}: 'name'='dashboard': done"),
+    ]
+    assert "no event of it: no broker answers" in printed(capsys, "add", *words)
+
+
+def operated(data_dir: Path) -> list[tuple[object, object]]:
+    blobs = JournalReader(data_dir).blobs_after(0, 1 << 20)
+    events = [event for blob in blobs for event in decode(blob).events]
+    return [(each["action"], each["detail"]) for each in events if each["event"] == "operated"]

@@ -17,8 +17,8 @@ def test_the_golden_segments_become_the_rows_that_the_contract_promises(ingested
         ("state", None, "ok", None),
     }
     (gateway,) = (one for one in ingested.first.gateways if one.gateway == "gw-golden")
-    assert (gateway.boots, gateway.first_sequence, gateway.last_sequence) == (2, 1, 61)
-    assert (gateway.events, gateway.segments) == (55, 5)
+    assert (gateway.boots, gateway.first_sequence, gateway.last_sequence) == (2, 1, 62)
+    assert (gateway.events, gateway.segments) == (56, 6)
     (gap,) = ingested.gaps(ingested.first, "gw-golden")
     assert (gap.from_sequence, gap.to_sequence) == (41, 46)
     assert "log_truncated" in gap.detail

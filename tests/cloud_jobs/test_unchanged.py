@@ -187,7 +187,7 @@ def test_another_landing_directory_with_the_same_names_is_not_known(
     assert report_if_unchanged(moved) is None
 
 
-@pytest.mark.parametrize("place", ["s3a://bucket/prefix", "hdfs://host/x"])
+@pytest.mark.parametrize("place", ["gs://bucket/prefix", "hdfs://host/x"])
 def test_what_is_not_on_this_machine_has_no_hint(place: str, settings: IngestSettings) -> None:
     assert report_if_unchanged(dataclasses.replace(settings, source=place)) is None
     assert report_if_unchanged(dataclasses.replace(settings, tables=place)) is None

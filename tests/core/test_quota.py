@@ -54,9 +54,18 @@ def log_in_often(harness: Harness, name: str) -> None:
 def send_much(harness: Harness, name: str) -> None:
     client = log_in(harness, name, "c")
     client.send(*[Pingreq()] * 1_000)
-    meter = client.connection.meter
-    assert meter is not None
+    (meter,) = client.connection.meters
     # The event loop counts it, where it stops reading: tests/server/event_loop/test_rates.py.
+    harness.broker.statistics.count_error(meter.limit)
+
+
+def record_much(harness: Harness, name: str) -> None:
+    client = log_in(harness, name, "c")
+    (meter,) = client.connection.meters
+    assert meter.free_at == harness.now
+    client.send(Publish("t", bytes(2_000), 1, False, False, 1))
+    meter.record(harness.broker.batch.pending_bytes(), harness.now)
+    assert meter.free_at > harness.now + 3_600
     harness.broker.statistics.count_error(meter.limit)
 
 
@@ -72,6 +81,7 @@ CASES: Final[dict[str, tuple[int, Act]]] = {
     "login_rate": (1, log_in_often),
     "packet_rate": (1, send_much),
     "byte_rate": (128, send_much),
+    "journal_bytes_per_day": (1_000, record_much),
 }
 COUNTERS: Final = {"held_bytes": "awaiting_rel_bytes"}
 NOT_COUNTED: Final = {"prefix", "session_expiry_seconds"}

@@ -11,7 +11,8 @@ from gateway.core.limits import HELD_BYTES_MAX
 from gateway.core.quota import NO_LIMIT
 from gateway.server.quotas import pattern_of, quotas_of
 from gateway.space.inventory import disk_of
-from tests.peers.mqtt_bytes import connect
+from tests.peers.mqtt_bytes import connect, publish
+from tests.server.broker import protocols_of
 from tests.server.conftest import Start
 
 PASSWORD = "secret"  # noqa: S105
@@ -31,6 +32,7 @@ def test_where_there_are_users_clients_without_one_have_half_of_everything(tmp_p
     assert (quota.connections, quota.sessions, quota.retained) == (5_000, 50_000, 50_000)
     assert quota.held_bytes == HELD_BYTES_MAX // 2
     assert quota.queued_bytes == disk_of(tmp_path).total_bytes // 8
+    assert quota.journal_bytes_per_day == disk_of(tmp_path).total_bytes // 2 // 8
     assert quota.session_expiry_seconds is None
     assert quota.prefix == "anonymous_"
 
@@ -39,6 +41,7 @@ def test_the_share_is_a_key_and_so_is_what_their_queues_may_hold(tmp_path: Path)
     written: dict[str, Any] = {
         "quotas__anonymous_share": 10,
         "quotas__anonymous_queued_bytes": "1MiB",
+        "quotas__anonymous_journal_bytes_per_day": "3MiB",
         "quotas__anonymous_session_expiry": "7d",
         "mqtt__max_sessions": 200,
         "mqtt__max_retained_bytes": "10MiB",
@@ -46,11 +49,13 @@ def test_the_share_is_a_key_and_so_is_what_their_queues_may_hold(tmp_path: Path)
     quota = quotas_of(configured(tmp_path, **written)).quota_of("")
     assert (quota.sessions, quota.retained_bytes, quota.queued_bytes) == (20, 1 << 20, 1 << 20)
     assert quota.session_expiry_seconds == 7 * 86_400
+    assert quota.journal_bytes_per_day == 3 << 20
 
 
 def test_where_there_are_no_users_nothing_is_reserved(tmp_path: Path) -> None:
     quota = quotas_of(configured(tmp_path, users=False)).quota_of("")
     assert (quota.connections, quota.sessions, quota.queued_bytes) == 3 * (NO_LIMIT,)
+    assert quota.journal_bytes_per_day == 0
 
 
 def test_the_first_table_that_matches_a_user_counts(tmp_path: Path) -> None:
@@ -97,3 +102,37 @@ async def test_clients_without_a_user_leave_places_for_those_who_have_one(
     ann = await broker.open(1)
     ann.send(connect("a", clean=False, username="ann", password=PASSWORD.encode()))
     assert (await ann.packet())[3] == 0
+
+
+async def test_clients_without_a_user_bring_no_more_into_the_journal_than_their_share(
+    start: Start, tmp_path: Path
+) -> None:
+    """What the disk gets of them bounds the session log: it is made of the journal."""
+    users = tmp_path / "passwords"
+    set_password(users, "ann", PASSWORD.encode())
+    reached = {"proxy_protocol": True, "allow_anonymous_network": True}
+    broker = await start(reached, {"protocol": "mqtt"}, users=users)
+    limits = broker.running.event_loop.broker.limits
+    anonymous = limits.quotas.quota_of("")
+    anonymous.journal_bytes_per_day = 100_000
+    ann, stranger, other = [await broker.open(index) for index in (1, 0, 0)]
+    ann.send(connect("a", clean=False, username="ann", password=PASSWORD.encode()))
+    assert (await ann.packet())[3] == 0
+    for number, client in enumerate((stranger, other)):
+        client.send(HEADER + connect(f"nobody{number}", clean=False))
+        assert (await client.packet())[3] == 0
+    for number in range(1, 12):
+        stranger.send(publish("t", bytes(10_000), qos=1, packet_id=number))
+    # What has been read is acknowledged; what is beyond the share is not read for hours.
+    assert (await stranger.packet())[0] == 0x40
+    channels = protocols_of(broker)
+    await broker.eventually(lambda: channels["nobody0"].throttled)
+    (meter,) = channels["nobody0"].connection.meters
+    assert channels["nobody1"].connection.meters == (meter,), "all of them have one share"
+    assert channels["a"].connection.meters == ()
+    assert broker.errors == {"anonymous_journal_bytes_per_day": 1}
+    before = broker.running.event_loop.broker.batch.next_sequence
+    for number in range(1, 30):
+        ann.send(publish("t", bytes(10_000), qos=1, packet_id=number))
+        assert (await ann.packet())[0] == 0x40, "known users go on"
+    assert broker.running.event_loop.broker.batch.next_sequence > before

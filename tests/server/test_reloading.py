@@ -108,7 +108,7 @@ async def test_certificates_are_read_again_and_what_cannot_be_used_changes_nothi
             broker.reloading.reload()
         assert broker.event_loop.limits.max_inflight == 7, "of what is wrong nothing holds"
         assert served.loaded is before
-        answer = await broker.control._answer(b'{"command":"reload"}')
+        answer = await broker.control._answer(b'{"command":"reload"}', "a test")
         assert answer["ok"] is False
         assert "the configuration stays as it was: " in str(answer)
 

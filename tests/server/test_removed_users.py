@@ -127,7 +127,12 @@ async def test_who_is_removed_while_the_broker_is_away_receives_nothing_after_th
     for _ in range(2):  # the second start has it from the file
         async with site.broker() as broker:
             assert await queued_after_a_message(broker, site) == 0
-        assert site.kept() == {"format": 1, "known": ["ben"], "removed": ["anna"]}
+        assert site.kept() == {
+            "format": 1,
+            "known": ["ben"],
+            "removed": ["anna"],
+            "proven_until_ms": {},
+        }
 
 
 async def test_another_source_that_proves_the_user_brings_the_session_back(

@@ -175,4 +175,5 @@ _SUBJECT_FIELDS = {
     Observation.PROTOCOL_ERROR: "reason",
     Observation.SERIAL_PORT_FOUND: "port",
     Observation.SERIAL_PORT_LOST: "port",
+    Observation.OPERATED: "action",
 }

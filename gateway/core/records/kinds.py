@@ -134,3 +134,4 @@ class Observation(Word):
     SERIAL_PORT_FOUND = 5
     SERIAL_PORT_LOST = 6
     CLOCK_READ = 7
+    OPERATED = 8

@@ -9,6 +9,7 @@ from typing import Final
 from gateway.core.bans import BANNED_REASON
 from gateway.core.core import Core
 from gateway.core.limits import KEEP_ALIVE_PART_BYTES
+from gateway.core.login_rates import LOGIN_RATE
 from gateway.core.records.kinds import CloseReason, EndReason, WillClearReason
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.full_disk import DISK_FULL, FullDisk
@@ -106,6 +107,8 @@ class Admitting:
         if self.core.bans.is_banned(packet.client_id, connection.username):
             return BANNED, BANNED_REASON  # of a user that was proven otherwise than by password
         limit = self.core.login_rates.take(self.places.owner_of(connection), now)
+        if not limit and connection.share is not None and not connection.share.take_login(now):
+            limit = connection.share.name_of(LOGIN_RATE)
         if limit:
             return CONNECTION_RATE_EXCEEDED, limit
         permissions = self.permissions
@@ -137,7 +140,11 @@ class Admitting:
         """Set what the client gets of what it asked for: keep-alive and session expiry; and its
         rates, which it cannot ask for."""
         owner = self.places.owner_of(connection)
-        connection.meter = self.core.user_meters.meter_of(owner, now) or connection.meter
+        of_user = self.core.user_meters.meter_of(owner, now)
+        if of_user is not None:
+            has_rates = of_user.packet_rate or of_user.byte_rate
+            kept = [each for each in connection.meters if not (each.is_of_client and has_rates)]
+            connection.meters = (*kept, of_user)
         connection.keep_alive_seconds = packet.keep_alive_seconds
         longest = self.limits.max_keep_alive_seconds
         if packet.protocol_level == 5 and not 0 < packet.keep_alive_seconds <= longest:
@@ -183,6 +190,7 @@ class Admitting:
         if self.core.authenticates and connection.username not in (None, session.username):
             assert connection.username is not None
             self.recorder.session_owned(session, connection.username)
+        session.count_at(connection.shares())
         self._take_rights(session, connection)
         connection.session = session
         return session

@@ -7,6 +7,7 @@ from typing import Final
 
 from gateway.core.core import Core
 from gateway.core.effects import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.login_rates import LOGIN_RATE
 from gateway.core.rules.admit import Admitting
 from gateway.core.rules.refuse import Refusing
 from gateway.core.sessions.connection import Connection, ConnectionState
@@ -49,6 +50,9 @@ class Authenticating:
     ) -> None:
         """Ask whether a user has the password of a CONNECT."""
         limit = self.core.login_rates.spent(username, now)
+        share = connection.share
+        if not limit and share is not None and not share.has_login(now):
+            limit = share.name_of(LOGIN_RATE)
         if limit:
             # Before the check, which takes a processor for tens of milliseconds.
             self.refusing.refuse(connection, CONNECTION_RATE_EXCEEDED, limit)

@@ -15,8 +15,8 @@ from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.packets import Packets
 from gateway.core.rules.refuse import Refusing
 from gateway.core.rules.subscribe import Subscribing
-from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
-from gateway.core.sessions.meter import Meter
+from gateway.core.sessions.connection import Connection, ConnectionState
+from gateway.core.sessions.share import Share
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import Violation
 from gateway.core.work import SLICE_UNITS
@@ -59,7 +59,7 @@ class Receiving:
         address: str,
         anonymous: bool,
         now: float,
-        share: ConnectionShare | None,
+        share: Share | None,
         listener: str,
     ) -> Connection:
         """Return a new connection; it is closing already where there are too many."""
@@ -72,8 +72,7 @@ class Receiving:
         self.statistics.connections_open += 1
         if share is not None:
             share.connections_open += 1
-            if share.packet_rate or share.byte_rate:
-                connection.meter = Meter("max_", share.packet_rate, share.byte_rate, now)
+            connection.meters = share.meters(now)
         if self.packets.places_missing(connection) > REFUSED_CONNECTIONS_MAX:
             self.statistics.count_error("max_connections")
             self.disconnecting.end(connection, CloseReason.PROTOCOL_ERROR, now)
@@ -89,8 +88,8 @@ class Receiving:
             connection.last_packet = now
         self.statistics.bytes_received += len(data)
         self.statistics.packets_received_total += len(packets)
-        if connection.meter is not None:
-            connection.meter.spend(len(packets), len(data), now)
+        for meter in connection.meters:
+            meter.spend(len(packets), len(data), now)
         if connection.behind:
             connection.undecided.extend(packets)
         else:

@@ -48,6 +48,9 @@ class SessionPlaces:
             return QUOTA_EXCEEDED, owner.name_of("connections")
         if before is not None:
             return 0, ""
+        for share in connection.shares():
+            if share.sessions >= share.sessions_max:
+                return QUOTA_EXCEEDED, share.name_of("sessions")
         if owner.sessions >= quota.sessions and not self._give_back(owner, now):
             return QUOTA_EXCEEDED, owner.name_of("sessions")
         if len(self.sessions) >= self.limits.max_sessions:

@@ -9,6 +9,7 @@ from gateway.core.limits import Limits
 from gateway.core.sessions.meter import Meter
 from gateway.core.sessions.packet_buffer import PacketBuffer
 from gateway.core.sessions.session import NO_GROUPS, Session
+from gateway.core.sessions.share import Share
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import Connect, Packet, Publish
 
@@ -22,17 +23,6 @@ class ConnectionState(Enum):
     AWAITING_AUTH = 2
     CONNECTED = 3
     CLOSED = 4
-
-
-class ConnectionShare:
-    """The connections that one listener may have of all that the broker may have, and what each of
-    them may send in a second (0: as much as it can)."""
-
-    def __init__(self, connections_max: int, packet_rate: int = 0, byte_rate: int = 0) -> None:
-        self.connections_max = connections_max
-        self.connections_open = 0
-        self.packet_rate = packet_rate
-        self.byte_rate = byte_rate
 
 
 class PutOff:
@@ -57,8 +47,10 @@ class Connection:
     packet before it was complete."""
     is_local = False
     """It comes from this machine, where the bridge is."""
-    meter: Meter | None = None
-    """What it may send in a second; None: as much as it can."""
+    meters: tuple[Meter, ...] = ()
+    """What it may send, alone and together with others; none: as much as it can."""
+    address_share: Share | None = None
+    """What its address may have; None: it does not count for one."""
 
     groups: frozenset[str] = NO_GROUPS
     """Groups of the access rules that its user's proof has brought."""
@@ -69,7 +61,7 @@ class Connection:
         decoder: Decoder,
         anonymous: bool,
         now: float,
-        share: ConnectionShare | None = None,
+        share: Share | None = None,
         listener: str = "",
     ) -> None:
         self.address = address
@@ -135,6 +127,15 @@ class Connection:
     def is_open(self) -> bool:
         """Whether the core has not closed it."""
         return self.state is not ConnectionState.CLOSED
+
+    def counts_at(self, address_share: Share, now: float) -> None:
+        """Let it count for its address from now on."""
+        self.address_share = address_share
+        self.meters += address_share.meters(now)
+
+    def shares(self) -> tuple[Share, ...]:
+        """Return what its listener and its address may have."""
+        return tuple(share for share in (self.share, self.address_share) if share is not None)
 
     def takes(self, packet: bytes) -> bool:
         """Return whether a packet keeps to the client's maximum packet size [MQTT5-3.1.2-24]."""

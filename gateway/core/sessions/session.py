@@ -10,6 +10,7 @@ from gateway.core.limits import FORWARDED_BYTES_MAX, Limits
 from gateway.core.sessions.message import Delivery, Held, Will
 from gateway.core.sessions.owner import Owner
 from gateway.core.sessions.packet_identifiers import PacketIdentifiers
+from gateway.core.sessions.share import Share
 from gateway.core.sessions.subscription import Subscription
 from gateway.core.sessions.when_full import WhenFull
 
@@ -30,6 +31,8 @@ class Session:
     """Whose it is, with what all of that user's sessions have; None: it is not open."""
     is_local = False
     """Its last connection came from this machine; False after a start, until it is resumed."""
+    shares: tuple[Share, ...] = ()
+    """Of the listener and the address that its last connection came by; none after a start."""
     asked_again_before = 0
     """What stands in the queue before this position came in under other access rules: whether it
     may be received is asked again when it leaves the queue."""
@@ -102,6 +105,14 @@ class Session:
         self.dropped_messages = 0
         self.received_messages = 0
         self.delivered_messages = 0
+
+    def count_at(self, shares: tuple[Share, ...]) -> None:
+        """Count it at these listener and address, and not where it counted before."""
+        for share in self.shares:
+            share.sessions -= 1
+        self.shares = shares
+        for share in shares:
+            share.sessions += 1
 
     def has_room(self, limits: Limits, size_bytes: int) -> bool:
         """Return whether one more message may wait in the queue."""

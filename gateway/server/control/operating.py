@@ -10,6 +10,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.configuration.page import ROLES, Api
+from gateway.server.control.operations import (
+    SHOWN_CHARACTERS_MAX,
+    arguments_of,
+    shown,
+    who_of,
+)
 from gateway.server.control.refused import Refused, text_of
 
 logger = logging.getLogger(__name__)
@@ -24,11 +30,6 @@ LEAST_ROLES: Final[Mapping[str, str]] = {
 
 NAME_CHARACTERS_MAX: Final = 1_024
 """Of who acts: as long as a user's name may be."""
-
-SHOWN_CHARACTERS_MAX: Final = 200
-"""Of each value in a line of the audit log."""
-
-_OF_CALLER: Final = frozenset({"command", "by", "program", "role", "from"})
 
 
 class Operating:
@@ -77,20 +78,9 @@ class Operating:
         name = str(request.get("command"))[:SHOWN_CHARACTERS_MAX]
         is_done = answer["ok"] is True
         self.counted[name if is_done else "refused"] += 1
-        arguments = ", ".join(
-            f"{_shown(key)}={_shown(value)}"
-            for key, value in sorted(request.items())[:8]
-            if key not in _OF_CALLER
-        )
-        kind = "the program " if request.get("program") is True else ""
         logger.log(
             logging.INFO if is_done else logging.WARNING,
-            "page: %s%s (%s) from %s: %s(%s): %s",
-            *(kind, _shown(request.get("by")), _shown(request.get("role"))),
-            *(_shown(request.get("from")), _shown(name), arguments),
+            "page: %s: %s(%s): %s",
+            *(who_of(request), shown(name), arguments_of(request)),
             "done" if is_done else f"refused: {answer['error']['message'][:1000]!a}",
         )
-
-
-def _shown(value: object) -> str:
-    return ascii(value)[:SHOWN_CHARACTERS_MAX]

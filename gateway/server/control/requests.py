@@ -18,6 +18,7 @@ from gateway.core.records.kinds import CloseReason, Observation
 from gateway.server.bans import Bans
 from gateway.server.control.ban_requests import BanRequests
 from gateway.server.control.operating import Operating
+from gateway.server.control.operations import REPORTED, Operations, who_of
 from gateway.server.control.people import People
 from gateway.server.control.refused import Refused, text_of
 from gateway.server.control.sockets import ControlSocket, refusal_of
@@ -67,6 +68,7 @@ class Control:
         self._operate_socket: ControlSocket | None = None
         self._operate_problem: str | None = None
         self.operating = Operating()
+        self.operations = Operations(self._operated, asyncio.get_running_loop().time)
         self.people = people = People(event_loop.authentications, version_key)
         self._commands: dict[str, Callable[[Request], Answer | Awaitable[Answer]]] = {
             "status": lambda _: self._status(),
@@ -84,6 +86,7 @@ class Control:
             "user": people.user,
             "observe": self._observe,
             "exported": self._exported,
+            "operated": _reported,
         }
 
     async def start(self, configuration: Configuration) -> None:
@@ -134,14 +137,14 @@ class Control:
             await self._operate_socket.stop()
             self._operate_socket = None
 
-    async def _answer_reader(self, line: bytes) -> dict[str, Any]:
-        return await self._answer(line, _permit_reading)
+    async def _answer_reader(self, line: bytes, caller: str) -> dict[str, Any]:
+        return await self._answer(line, caller, _permit_reading)
 
-    async def _answer_page(self, line: bytes) -> dict[str, Any]:
-        return await self._answer(line, self.operating.permit, self.operating.note)
+    async def _answer_page(self, line: bytes, caller: str) -> dict[str, Any]:
+        return await self._answer(line, caller, self.operating.permit, self.operating.note)
 
     async def _answer(
-        self, line: bytes, permit: Permit | None = None, note: Note | None = None
+        self, line: bytes, caller: str, permit: Permit | None = None, note: Note | None = None
     ) -> dict[str, Any]:
         try:
             request = json.loads(line)
@@ -152,6 +155,8 @@ class Control:
         answer = await self._answer_to(request, permit)
         if note is not None:
             note(request, answer)
+        if permit is not _permit_reading:
+            self.operations.note(request, answer, caller if note is None else who_of(request))
         return answer
 
     async def _answer_to(self, request: Request, permit: Permit | None) -> dict[str, Any]:
@@ -257,6 +262,10 @@ class Control:
         self._event_loop.schedule()
         return {}
 
+    def _operated(self, action: str, detail: str) -> None:
+        self._event_loop.broker.observe(None, Observation.OPERATED, action, detail)
+        self._event_loop.schedule()
+
     def _exported(self, request: Request) -> dict[str, Any]:
         sequence = request.get("sequence")
         last = self._event_loop.broker.batch.next_sequence - 1
@@ -264,6 +273,14 @@ class Control:
             raise Refused("bad_request", f"'sequence' has to be 0 to {last}")
         self._event_loop.committer.journal_room.exported(sequence)
         return {}
+
+
+def _reported(request: Request) -> dict[str, Any]:
+    """Take what the command line did: its event follows."""
+    if request.get("action") not in REPORTED:
+        raise Refused("bad_request", f"'action' has to be one of {sorted(REPORTED)}")
+    text_of(request, "name")
+    return {}
 
 
 def _permit_reading(name: str, _: Request) -> None:

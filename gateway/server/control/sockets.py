@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.control.messages import LINE_BYTES_MAX
+from gateway.server.control.operations import caller_at
 from gateway.server.host.unix_sockets import PATH_BYTES_MAX, closed_to_others, inode_of, is_answered
 
 logger = logging.getLogger(__name__)
@@ -27,7 +28,8 @@ CONNECTIONS_MAX = 64
 DIRECTORY_MODE = 0o755
 """Of a directory made for the sockets: their own modes decide who may use which."""
 
-Answer = Callable[[bytes], Awaitable[dict[str, Any]]]
+Answer = Callable[[bytes, str], Awaitable[dict[str, Any]]]
+"""Takes a line, and which user of this machine has sent it."""
 
 
 class ControlSocket:
@@ -87,9 +89,10 @@ class ControlSocket:
             writer.close()
             return
         self._connections.add(writer)
+        caller = caller_at(writer.get_extra_info("socket"))
         try:
             while line := await reader.readline():
-                writer.write(json.dumps(await self._answer(line)).encode() + b"\n")
+                writer.write(json.dumps(await self._answer(line, caller)).encode() + b"\n")
                 await writer.drain()
         except ValueError:
             refusal = refusal_of("bad_request", f"a line of more than {LINE_BYTES_MAX} bytes")

@@ -32,6 +32,10 @@ def _do_nothing(username: str) -> None:
     """Stand for what keeps who is gone, where nothing does."""
 
 
+def _note_nothing(username: str, seconds: float | None) -> None:
+    """Stand for what keeps until when users are proven."""
+
+
 class Authentications:
     """Every check of credentials that is under way."""
 
@@ -50,6 +54,9 @@ class Authentications:
         self.proofs = Proofs(self._end)
         self.user_gone: Callable[[str], None] = _do_nothing
         """Called when a source has a user no more who was connected by it alone."""
+        self.user_proven: Callable[[str, float | None], None] = _note_nothing
+        """Called with a user that was let in, and for how many seconds what proved it holds; None:
+        as long as its source has it."""
         self._counted: Counter[str] = Counter()
 
     @property
@@ -161,6 +168,8 @@ class Authentications:
     ) -> None:
         if not isinstance(answer, Proven) or connection.session is None or not connection.is_open:
             return
+        if answer.username is not None:
+            self.user_proven(answer.username, answer.lifetime_seconds)
         source = self.sources.get(answer.source)
         if source is not None and source.recheck_seconds is not None:
             self.proofs.keep(connection, login, answer)
@@ -170,17 +179,29 @@ class Authentications:
         username = connection.username
         source = self.proofs.source_of(connection)
         if is_gone and username is not None:
-            others = (
-                each.connection
-                for each in self._broker.state.sessions.values()
-                if each.username == username and each.connection is not None
-            )
+            others = self._connections_of(username)
             if all(self.proofs.source_of(other) == source for other in others):
                 self.user_gone(username)
         self.proofs.forget(connection)
         violation = Violation(CREDENTIALS_REVOKED, NOT_AUTHORIZED, REVOKED_DETAIL)
         self._broker.end_for(connection, violation, self._loop.time())
         self._answered(connection)
+
+    def note_proof(self, username: str, seconds: float | None) -> None:
+        """Pass on that a certificate has proven a user."""
+        self.user_proven(username, seconds)
+
+    def withdraw(self, username: str) -> None:
+        """Let a user be gone whose certificate was revoked, where no other connection proves it."""
+        if not self._connections_of(username):
+            self.user_gone(username)
+
+    def _connections_of(self, username: str) -> list[Connection]:
+        return [
+            each.connection
+            for each in self._broker.state.sessions.values()
+            if each.username == username and each.connection is not None
+        ]
 
     async def _checked(self, login: Login) -> AuthenticationAnswer:
         while True:

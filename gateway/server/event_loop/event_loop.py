@@ -12,7 +12,8 @@ from gateway.access.authentication import Authenticator
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
 from gateway.core.records.kinds import CloseReason
-from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
+from gateway.core.sessions.connection import Connection, ConnectionState
+from gateway.core.sessions.share import Share
 from gateway.core.violation import Violation
 from gateway.hooks.dispatch import Hooks
 from gateway.server.commit.committer import Committer
@@ -110,7 +111,7 @@ class EventLoop:
         address: str,
         *,
         anonymous: bool,
-        share: ConnectionShare | None,
+        share: Share | None,
         listener: str,
     ) -> Connection:
         """Take a client's connection to a listener, whose name access rules may depend on."""
@@ -136,8 +137,8 @@ class EventLoop:
         if recorder.pending_bytes() > self.batch_limits.max_uncommitted:
             self.reading.look_at_records(channel, recorded_bytes)
         connection = channel.connection
-        if connection.meter is not None:
-            self.reading.look_at_rate(channel)
+        if connection.meters:
+            self.reading.look_at_rates(channel, recorded_bytes)
         if connection.behind or channel.unread:
             self.reading.fall_behind(channel)
         elif connection.state is ConnectionState.AUTHENTICATING:

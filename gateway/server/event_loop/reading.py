@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from gateway.core.broker import Broker
+from gateway.core.sessions.meter import Meter
 from gateway.core.work import SLICE_UNITS
 from gateway.server.event_loop.channel import Channel
 
@@ -91,9 +92,17 @@ class Reading:
 
     # -- more than its rate
 
-    def look_at_rate(self, channel: Channel) -> None:
-        """Stop reading from a client that sent more than its rate allows, while it owes."""
-        meter, now = channel.connection.meter, self._loop.time()
+    def look_at_rates(self, channel: Channel, recorded_bytes: int | None) -> None:
+        """Stop reading from a client that sent more than its rates allow, while it owes.
+
+        `recorded_bytes` is what waited for its commit before; None: nothing new has come.
+        """
+        meters, now = channel.connection.meters, self._loop.time()
+        if recorded_bytes is not None:
+            brought_bytes = max(0, self._broker.batch.pending_bytes() - recorded_bytes)
+            for each in meters:
+                each.record(brought_bytes, now)
+        meter = max(meters, key=_free_at, default=None)
         if meter is None or channel.throttled or meter.free_at <= now:
             return
         channel.throttled = True
@@ -110,7 +119,7 @@ class Reading:
     def _look_again(self, channel: Channel) -> None:
         channel.throttled = False
         if channel.connection.is_open:
-            self.look_at_rate(channel)  # what was read before it was paused may owe more
+            self.look_at_rates(channel, None)  # what was read before it was paused may owe more
             channel.update_reading()
 
     # -- more than a slice of work
@@ -163,13 +172,18 @@ class Reading:
         if channel.unread and not channel.connection.behind:
             self._read_on(channel)
         self.look_at_records(channel, recorded_bytes)
+        if channel.connection.meters:
+            self.look_at_rates(channel, recorded_bytes)
         if channel.is_behind():
             self.fall_behind(channel)
         elif channel.lost:
             self._lose(channel)
         else:
-            self.look_at_rate(channel)
             channel.update_reading()
         if self._behind:
             self.fall_behind(next(iter(self._behind)))
         self._schedule()
+
+
+def _free_at(meter: Meter) -> float:
+    return meter.free_at

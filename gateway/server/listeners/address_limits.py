@@ -1,4 +1,5 @@
-"""How many connections one address may have, and make in a second: decided at accept.
+"""How many connections one address may have, and make in a second: decided at accept. And what its
+clients may have and send together, which the core counts.
 
 Nothing is read from a connection that is refused, and the core does not know of it: it costs a
 look into one table. Addresses of IPv6 count by their first 64 bits, because one machine has all of
@@ -11,6 +12,8 @@ from typing import Final
 
 from gateway.configuration import Configuration
 from gateway.core.bans import BANNED_REASON
+from gateway.core.quota import NO_LIMIT
+from gateway.core.sessions.share import Share
 from gateway.core.statistics import Statistics
 from gateway.core.token_bucket import TokenBucket
 from gateway.server.listeners.banned_networks import Address, BannedNetworks, Network
@@ -53,6 +56,20 @@ class AddressSettings:
     """New ones a second."""
     exempt: tuple[Network, ...] = ()
     """Networks to which none of it applies, beside loopback."""
+    sessions_max: int = 0
+    packet_rate: int = 0
+    byte_rate: int = 0
+    """Of all its clients, in a second."""
+
+    @property
+    def limits_nothing(self) -> bool:
+        """Whether no address need be remembered."""
+        return not (self.connections_max or self.rate or self.limits_clients)
+
+    @property
+    def limits_clients(self) -> bool:
+        """Whether there is a limit that the core counts."""
+        return bool(self.sessions_max or self.packet_rate or self.byte_rate)
 
 
 class Entry:
@@ -61,9 +78,15 @@ class Entry:
     def __init__(self, bucket: TokenBucket) -> None:
         self.open_count = 0
         self.bucket = bucket
+        self.share: Share | None = None
         self.next_line_at = 0.0
         self.refused_count = 0
         """Since the last line in the log."""
+
+    def is_idle(self, now: float) -> bool:
+        """Return whether there is nothing to remember."""
+        is_idle = not self.open_count and self.bucket.is_full(now)
+        return is_idle and (self.share is None or self.share.is_idle(now))
 
 
 class AddressLimits:
@@ -87,6 +110,8 @@ class AddressLimits:
         self.exempt = LOOPBACK + settings.exempt
         for entry in self._entries.values():
             entry.bucket = self._new_bucket(now)
+            if entry.share is not None:
+                self._assign(entry.share)
 
     def is_exempt(self, address: Address) -> bool:
         """Return whether an address is this machine's, or one that the operator named."""
@@ -104,7 +129,7 @@ class AddressLimits:
             return self._banned(address, now), ""
         if address is None or self.is_exempt(address):
             return "", ""
-        if not settings.connections_max and not settings.rate:
+        if settings.limits_nothing:
             return "", ""
         key = key_of(address)
         entry = self._entries.pop(key, None)
@@ -125,8 +150,24 @@ class AddressLimits:
         if entry is None:
             return
         entry.open_count -= 1
-        if not entry.open_count and entry.bucket.is_full(now):
+        if entry.is_idle(now):
             del self._entries[key]
+
+    def share_of(self, key: str) -> Share | None:
+        """Return what the clients of an address have together, which `enter` counted under this
+        key; None: nothing is limited."""
+        entry = self._entries.get(key)
+        if entry is None or not self._settings.limits_clients:
+            return None
+        if entry.share is None:
+            entry.share = Share(prefix="max_", suffix="_per_address")
+            self._assign(entry.share)
+        return entry.share
+
+    def _assign(self, share: Share) -> None:
+        settings = self._settings
+        share.sessions_max = settings.sessions_max or NO_LIMIT
+        share.packet_rate, share.byte_rate = settings.packet_rate, settings.byte_rate
 
     def _refused(self, entry: Entry, key: str, reason: str, now: float) -> str:
         entry.refused_count += 1
@@ -149,13 +190,13 @@ class AddressLimits:
         return TokenBucket(rate, rate * BURST_SECONDS, now)
 
     def _make_room(self) -> None:
-        """Forget addresses without a connection. Those with one are as many as there are
-        connections."""
+        """Forget addresses without connection and session. Those with one are as many as there are
+        of these."""
         for key in list(_first(self._entries, LOOKED_AT)):
             if len(self._entries) < ENTRIES_MAX:
                 return
             entry = self._entries.pop(key)
-            if entry.open_count:
+            if entry.open_count or (entry.share is not None and entry.share.sessions):
                 self._entries[key] = entry
 
 
@@ -167,6 +208,9 @@ def address_settings_of(configuration: Configuration) -> AddressSettings:
         connections_max=quotas.max_connections_per_address or half,
         rate=quotas.max_connection_rate_per_address,
         exempt=tuple(ipaddress.ip_network(each) for each in quotas.exempt_addresses),
+        sessions_max=quotas.max_sessions_per_address or 0,
+        packet_rate=quotas.max_packet_rate_per_address or 0,
+        byte_rate=quotas.max_byte_rate_per_address or 0,
     )
 
 

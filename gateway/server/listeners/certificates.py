@@ -56,6 +56,10 @@ class Certificates:
         """Why what is on disk now is not used."""
         self.peers: dict[MqttProtocol, Peer] = {}
         """The clients' certificates of open connections."""
+        self.note_proof: Callable[[str, float | None], None] = lambda *_: None
+        """Called with a user whom a certificate proved, and for how many seconds it holds."""
+        self.withdraw: Callable[[str], None] = lambda _: None
+        """Called with the user of a connection whose certificate does not hold any more."""
         self.shown: list[dict[str, Any]] = []
         """What the status shows, for each address of the listener."""
 
@@ -92,6 +96,11 @@ class Certificates:
                 end_revoked(protocol)
             elif withdrawn and peer.anchor not in loaded.authorities:
                 end_withdrawn(protocol)
+            else:
+                continue
+            user = protocol.connection.proven_user
+            if user is not None:
+                self.withdraw(user)
 
     def end_expired(self, now: float) -> float:
         """End the connections whose client's certificate is over; return when the next one is."""

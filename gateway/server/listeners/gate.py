@@ -67,7 +67,7 @@ class Gate(asyncio.Protocol):
             cast(asyncio.Transport, transport).abort()
             return
         protocol, following = self._make()
-        if key and keeping.addresses is not None:
-            protocol.counts_at(keeping.addresses, key)
         cast(asyncio.Transport, transport).set_protocol(following)
         following.connection_made(transport)
+        if key and keeping.addresses is not None:
+            protocol.counts_at(keeping.addresses, key)

@@ -15,8 +15,7 @@ from typing import Any
 from gateway.access.certificates import CertificateError, Loaded
 from gateway.configuration import Listener
 from gateway.configuration.listener import ends_connections, paired
-from gateway.core.quota import NO_LIMIT
-from gateway.core.sessions.connection import ConnectionShare
+from gateway.core.sessions.share import Share
 from gateway.core.violation import Violation
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.listeners.address_limits import AddressLimits, AddressSettings
@@ -45,7 +44,7 @@ class Open:
     def __init__(self, listener: Listener, bound: Bound) -> None:
         self.listener = listener
         self.bound = bound
-        self.share = ConnectionShare(NO_LIMIT)
+        self.share = Share()
         self.policy: AdmissionPolicy
         self.factory: Factory
         self.certificates: Certificates | None = None
@@ -179,6 +178,9 @@ class Listening:
         problem = certificates.loaded.problem_at(time.time()) if self._open else None
         if problem is not None:
             raise CertificateError(problem)
+        authentications = self._event_loop.authentications
+        certificates.note_proof = authentications.note_proof
+        certificates.withdraw = authentications.withdraw
         return certificates
 
     def _begin(self, each: Open, listener: Listener, certificates: Certificates | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from gateway.access.certificates import TlsFiles
 from gateway.configuration import Listener
 from gateway.core.quota import NO_LIMIT
-from gateway.core.sessions.connection import ConnectionShare
+from gateway.core.sessions.share import Share
 from gateway.core.token_bucket import TokenBucket
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.listeners.address_limits import BURST_SECONDS, AddressLimits
@@ -38,11 +38,15 @@ def tls_files_of(listener: Listener) -> TlsFiles:
     )
 
 
-def policy_of(listener: Listener, share: ConnectionShare) -> AdmissionPolicy:
+def policy_of(listener: Listener, share: Share) -> AdmissionPolicy:
     """Return the admission policy of a listener; its limits are set in the share."""
     share.connections_max = listener.max_connections or NO_LIMIT
-    share.packet_rate = listener.max_packet_rate or 0
-    share.byte_rate = listener.max_byte_rate or 0
+    share.client_packet_rate = listener.max_packet_rate or 0
+    share.client_byte_rate = listener.max_byte_rate or 0
+    share.sessions_max = listener.sessions or NO_LIMIT
+    share.login_rate = listener.login_rate or 0
+    share.packet_rate = listener.packet_rate or 0
+    share.byte_rate = listener.byte_rate or 0
     return AdmissionPolicy(
         anonymous=listener.anonymous,
         share=share,

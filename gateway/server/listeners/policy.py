@@ -1,6 +1,6 @@
 """The admission policy of one listener."""
 
-from gateway.core.sessions.connection import ConnectionShare
+from gateway.core.sessions.share import Share
 
 
 class AdmissionPolicy:
@@ -10,7 +10,7 @@ class AdmissionPolicy:
         self,
         *,
         anonymous: bool,
-        share: ConnectionShare,
+        share: Share,
         origins: tuple[str, ...] = (),
         listener: str = "",
         is_local: bool = False,

@@ -37,6 +37,9 @@ class MqttProtocol(asyncio.Protocol, Channel):
     def counts_at(self, addresses: AddressLimits, key: str) -> None:
         """Note where this connection counts for its address until it is gone."""
         self._counted = addresses, key
+        share = addresses.share_of(key)
+        if share is not None:
+            self.connection.counts_at(share, asyncio.get_running_loop().time())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take over the transport of a client that connected."""

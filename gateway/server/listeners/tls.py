@@ -13,6 +13,7 @@ buffer are the protocol's own.
 import asyncio
 import contextlib
 import ssl
+import time
 from time import perf_counter
 from typing import Any, Final, cast
 
@@ -145,6 +146,8 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
             return False
         self._protocol.connection.proven_user = user
         certificates.peers[self._protocol] = peer
+        if user is not None:
+            certificates.note_proof(user, max(0.0, peer.not_after - time.time()))
         return True
 
     def _refuse(self, error: ssl.SSLError) -> None:

@@ -74,6 +74,7 @@ def values_of(
         "uptime": f"{int(uptime_seconds)} seconds",
     }
     values.update({name: str(number) for name, number in numbers.items()})
+    values.update({f"errors/{name}": str(n) for name, n in broker.statistics.errors.items()})
     values.update({f"load/{name}": f"{average:.2f}" for name, average in averages.items()})
     return {ROOT + name: text.encode() for name, text in values.items()}
 

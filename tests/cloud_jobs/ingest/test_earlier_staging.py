@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 
 from cloud_jobs.ingest.earlier_staging import converted
+from cloud_jobs.ingest.landing import Landed
 from cloud_jobs.ingest.segment_file import verify
-from cloud_jobs.ingest.staging import ARROW_STAGED
+from cloud_jobs.ingest.staging import ARROW_STAGED, read_and_verify
+from cloud_jobs.tables.delta_tables import Tables
+from tests.cloud_jobs.conftest import Place
 from tests.cloud_jobs.ingest.test_segment_file import many_bad_lines
 from tests.cloud_jobs.ingest.test_staging import events_of, staged
+from tests.contract.segments import LogWriter, opened, readings
 
 EARLIER = pa.struct(
     [
@@ -36,3 +41,18 @@ def test_lines_become_the_columns_and_the_malformed_lines_of_their_file() -> Non
     assert {one["line"]: one for one in found["malformed"]} == by_line
     assert found["began"] == expected["began"]
     assert list(events_of([batch])) == list(events_of([present]))
+
+
+@pytest.mark.long
+def test_a_batch_that_was_staged_before_files_had_outlines_is_finished(place: Place) -> None:
+    made = LogWriter().seal([opened(), *readings(2)])
+    path = made.write_to(place.landing)
+    tables = Tables(place.spark, place.settings.tables)
+    tables.create()
+    now = read_and_verify(place.spark, [Landed(f"file:{path}", len(made.content))])
+    earlier = now.drop("sessions", "records", "outline")
+    earlier.write.format("delta").save(tables.path("_staging/00000001"))
+    report = place.run()
+    assert (report.batches, report.events_new, report.readings_new) == (1, 5, 2)
+    (session,) = place.rows("sessions")
+    assert (session.events, session.connects, session.state) == (5, 1, "connected")

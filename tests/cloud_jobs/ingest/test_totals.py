@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import functions as F
 
 from cloud_jobs.ingest import totals
@@ -16,8 +18,12 @@ def test_the_batches_counts_add_up_to_the_rows_of_the_tables(ingested: Ingested)
     tables = Tables(ingested.place.spark, ingested.place.settings.tables)
     newest = max(batches, key=lambda row: row.batch)
     assert newest.quarantined == tables.read("quarantine").where(F.col("batch") == 2).count()
-    row = totals.row_of(
-        tables, newest.batch, good_lines=newest.events_new, records=9, readings_new=4
-    ).first()
+    counted = totals.Counted(good_lines=newest.events_new, records=9, readings_new=4)
+    row = totals.row_of(tables, newest.batch, counted).first()
     assert row is not None
     assert (row.events_new, row.readings_new) == (newest.events_new, 4)
+    known = replace(counted, segments=3, events_new=2, is_refusing=False)
+    row = totals.row_of(tables, newest.batch, known).first()
+    assert row is not None
+    assert (row.segments_ingested, row.events_new, row.quarantined) == (3, 2, 0)
+    assert row.sessions == newest.sessions

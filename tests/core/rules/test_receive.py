@@ -6,7 +6,7 @@ import pytest
 
 from gateway.core.records.kinds import CloseReason
 from gateway.core.rules.receive import REFUSED_CONNECTIONS_MAX
-from gateway.core.sessions.connection import ConnectionShare
+from gateway.core.sessions.share import Share
 from gateway.wire.encoder import encode
 from gateway.wire.packets import (
     Connack,
@@ -25,7 +25,7 @@ from tests.core.harness import Client, Harness, payloads
 from tests.core.mqtt5 import end_of, properties
 
 
-def at(harness: Harness, share: ConnectionShare | None, version: int = 4) -> Client:
+def at(harness: Harness, share: Share | None, version: int = 4) -> Client:
     connection = harness.broker.accept("127.0.0.1:1", True, harness.now, share)
     client = Client(harness, connection, version)
     harness.clients[connection] = client
@@ -45,7 +45,7 @@ def test_a_connection_beyond_its_listeners_share_receives_server_unavailable(
     tmp_path: Path, version: int, code: int
 ) -> None:
     harness = Harness(tmp_path)
-    share = ConnectionShare(2)
+    share = Share(2)
     assert [connect(at(harness, share), name) for name in "ab"] == [0, 0]
     refused = at(harness, share, version)
     assert connect(refused, "c") == code
@@ -58,7 +58,7 @@ def test_a_connection_beyond_its_listeners_share_receives_server_unavailable(
 
 def test_a_place_that_becomes_free_at_a_listener_is_given_again(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
-    share = ConnectionShare(1)
+    share = Share(1)
     first = at(harness, share)
     assert connect(first, "a") == 0
     waiting = at(harness, share)
@@ -69,7 +69,7 @@ def test_a_place_that_becomes_free_at_a_listener_is_given_again(tmp_path: Path) 
 
 def test_connections_far_beyond_a_share_are_cut_immediately(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
-    share = ConnectionShare(1)
+    share = Share(1)
     clients = [at(harness, share) for _ in range(REFUSED_CONNECTIONS_MAX + 2)]
     assert [client.closed for client in clients].index(True) == REFUSED_CONNECTIONS_MAX + 1
     assert share.connections_open == REFUSED_CONNECTIONS_MAX + 1

@@ -12,9 +12,8 @@ from gateway.access.authentication import Authenticator
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
-from gateway.core.quota import NO_LIMIT
 from gateway.core.records.recorder import Recorder
-from gateway.core.sessions.connection import ConnectionShare
+from gateway.core.sessions.share import Share
 from gateway.server.event_loop.event_loop import UPKEEP_SECONDS, EventLoop
 from gateway.server.listeners.policy import AdmissionPolicy
 from gateway.server.listeners.stream import MqttProtocol
@@ -119,7 +118,7 @@ class Machine:
         self.life_count = 0
         self.boot_times: list[float] = []
         self.links: dict[int, Link] = {}
-        self.policy = AdmissionPolicy(anonymous=True, share=ConnectionShare(NO_LIMIT))
+        self.policy = AdmissionPolicy(anonymous=True, share=Share())
         self._broker_class = broker_class
         self._booted = booted
         self._tell = tell

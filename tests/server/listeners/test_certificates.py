@@ -156,6 +156,8 @@ async def test_a_new_revocation_list_ends_the_connections_that_it_names(
     for name in ("cellar", "roof"):
         clients[name] = await broker.open(0, site.client(name))
         assert await clients[name].log_in(name) == 0
+    gone: list[str] = []
+    broker.running.event_loop.authentications.user_gone = gone.append
     site.authority.revoke(site.authority.folder / "roof.pem")
     site.authority.list_revoked()
     look(broker)
@@ -163,6 +165,8 @@ async def test_a_new_revocation_list_ends_the_connections_that_it_names(
     assert broker.errors == {"tls_certificate_revoked": 1}
     clients["cellar"].send(PINGREQ)
     assert await clients["cellar"].packet() == PINGRESP
+    # A stored session of roof would receive nothing from now on: no other connection proves it.
+    assert gone == ["roof"]
 
 
 async def test_a_client_that_is_gone_is_not_kept(start: Start, site: Site) -> None:

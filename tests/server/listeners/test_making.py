@@ -7,7 +7,7 @@ import pytest
 from gateway.configuration import Listener
 from gateway.configuration.tls import Tls
 from gateway.core.quota import NO_LIMIT
-from gateway.core.sessions.connection import ConnectionShare
+from gateway.core.sessions.share import Share
 from gateway.server.listeners.making import policy_of, tls_files_of
 
 
@@ -25,11 +25,13 @@ def test_a_listener_is_called_as_it_is_configured(listener: Listener, name: str)
 
 
 def test_limits_are_set_in_the_share_whose_connections_stay_counted() -> None:
-    share = ConnectionShare(5)
+    share = Share(5)
     share.connections_open = 3
-    policy = policy_of(Listener(max_packet_rate=7), share)
+    policy = policy_of(Listener(max_packet_rate=7, byte_rate=500, login_rate=3), share)
     assert policy.share is share
-    assert (share.connections_max, share.packet_rate, share.byte_rate) == (NO_LIMIT, 7, 0)
+    assert (share.connections_max, share.sessions_max) == (NO_LIMIT, NO_LIMIT)
+    assert (share.client_packet_rate, share.client_byte_rate) == (7, 0)
+    assert (share.packet_rate, share.byte_rate, share.login_rate) == (0, 500, 3)
     assert share.connections_open == 3
     assert policy.is_local
 

@@ -1,6 +1,10 @@
 """`make bench-cloud`: ingest a fleet's logs, and let plain Spark copy the same lines beside it.
 
-All figures are of one session on the same cores, but for the first: a process of its own that
+make bench-cloud                       half a million events
+make bench-cloud EVENTS=5000000        the size of docs/benchmarks-cloud.md
+make bench-cloud ARGUMENTS=--write     also writes that page
+
+All is measured in one session on the same cores, but for the first row: a process of its own that
 starts Spark and ingests ten small segments.
 """
 
@@ -8,11 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from backports import zstd
 from pyspark.sql import SparkSession
@@ -23,12 +29,22 @@ from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.tables.event_fields import EVENT_FIELDS
 from cloud_jobs.tables.schemas import EVENTS
+from cloud_jobs.unchanged import report_if_unchanged
+from tests.instruments.benchmarks.cloud import report
 from tests.instruments.benchmarks.cloud.fleet import Gateway, land
-from tests.instruments.benchmarks.cloud.processor import Cost, measured
+from tests.instruments.benchmarks.cloud.processor import Cost, measured, processor_seconds
+from tests.instruments.benchmarks.cloud.report import Row
+from tests.instruments.benchmarks.machine import machine_of
 
 PROGRAM = "tests.instruments.benchmarks.cloud"
+ROOT = Path(__file__).resolve().parents[4]
+PAGE = ROOT / "docs" / "benchmarks-cloud.md"
 OWN_FIELDS = ("sequence", "time", "event")
-SMALL_SEGMENTS, SMALL_EVENTS, TIMES = 10, 100, 2
+SMALL_SEGMENTS, SMALL_EVENTS = 10, 100
+TURNS = 2
+"""Times that plain Spark and the job go over a like number of lines, one behind the other."""
+GROWTH = (100, 10)
+"""The tables have such a part of all events when small segments are ingested, and then all."""
 
 
 class Bench:
@@ -49,18 +65,22 @@ class Bench:
         landing = Path(self.settings.source)
         return land(landing, self.small, events=events, segment_events=SMALL_EVENTS)
 
-    def ingest(self) -> Cost:
+    def ingest(self, progress: Callable[[str], None] = lambda _: None) -> Cost:
         assert self.spark is not None
         with measured() as cost:
-            ingest(self.spark, self.settings, lambda _: None, lambda _: None)
+            ingest(self.spark, self.settings, progress, lambda _: None)
         return cost
 
 
+def say(line: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
+
+
 def cold(root: Path) -> None:
-    """In a process of its own: start Spark, ingest what has landed, end."""
+    """In a process of its own: start Spark, ingest what has landed; print the processor seconds."""
     with spark_session(None, lambda _: None) as spark:
-        bench = Bench(spark, root, 0)
-        print(json.dumps(vars(bench.ingest())))
+        Bench(spark, root, 0).ingest()
+        print(processor_seconds())
 
 
 def copy_as_text(spark: SparkSession, lines: Path, target: Path) -> Cost:
@@ -79,73 +99,117 @@ def copy_as_columns(spark: SparkSession, lines: Path, target: Path) -> Cost:
     return cost
 
 
+COPIES = {
+    "plain Spark: JSON as text": copy_as_text,
+    "plain Spark: JSON as columns": copy_as_columns,
+}
+
+
 def _cold(root: Path) -> Cost:
     with measured() as cost:
-        subprocess.run(
+        outcome = subprocess.run(
             [sys.executable, "-m", PROGRAM, "--cold", str(root)],
-            check=True, stdout=subprocess.DEVNULL,
+            check=True, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
+    cost.processor_seconds = float(outcome.stdout.splitlines()[-1])
     return cost
 
 
-def measure(root: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure everything."""
-    Bench(None, root / "cold", 0).land_small()
-    found: dict[str, Any] = {}
+def measure(root: Path, options: argparse.Namespace) -> list[Row]:
+    """Measure everything; a row each."""
+    rows: list[Row] = []
+
+    def note(name: str, cost: Cost, events: int) -> None:
+        rows.append(Row(name, events, **vars(cost)))
+        say(report.line_of(rows[-1]))
+
     if not options.warm_only:
-        found["ten small segments, cold"] = vars(_cold(root / "cold"))
+        say("ten small segments, cold")
+        events = Bench(None, root / "cold", 0).land_small()
+        note("ten small segments, the JVM's start included", _cold(root / "cold"), events)
     with spark_session(None, lambda _: None) as spark:
-        bench = Bench(spark, root / "warm", options.gateways)
-        bench.land(options.gateways * 1000, 1000)
-        found["first batch"] = vars(bench.ingest())
-        found["ten small segments, warm"] = _small(bench)
-        events = bench.land(options.events, options.segment_events)
-        lines = _as_text(bench, root / "lines")
-        for name, copy in (("text", copy_as_text), ("columns", copy_as_columns)):
-            copy(spark, lines, root / f"{name}-warm-up")
-            found[f"plain Spark, {name}"] = _rated(copy(spark, lines, root / name), events)
-        found["oncegate"] = _rated(bench.ingest(), events)
-        found["nothing new"] = vars(bench.ingest())
-        found["ten small segments behind it"] = _small(bench)
-    return found
+        bench, landed = Bench(spark, root / "warm", options.gateways), 0
+        for part in GROWTH:
+            landed += _warm_up(bench, options.events // part - landed, options.segment_events)
+            _small(bench, landed, note)
+        left = options.events - landed
+        for turn in range(TURNS):
+            lines = root / f"lines-{turn}"
+            segments, events = _landed(bench, left // TURNS, options.segment_events)
+            _turn(bench, _as_text(segments, lines), note, events)
+            landed += events
+        _small(bench, landed, note)
+        note("nothing new, in a session", bench.ingest(), 0)
+        with measured() as cost:
+            assert report_if_unchanged(bench.settings) is not None
+        note("nothing new, as `oncegate ingest` looks first", cost, 0)
+    return rows
 
 
-def _small(bench: Bench) -> list[dict[str, float]]:
-    costs = []
-    for _ in range(TIMES):
-        bench.land_small()
-        costs.append(vars(bench.ingest()))
-    return costs
+def _warm_up(bench: Bench, events: int, segment_events: int) -> int:
+    say(f"landing {events:,} events")
+    landed = bench.land(events, segment_events)
+    bench.ingest(say)
+    return landed
 
 
-def _rated(cost: Cost, events: int) -> dict[str, float]:
-    return {**vars(cost), "events": events, "events_s_core": events / cost.processor_seconds}
+def _landed(bench: Bench, events: int, segment_events: int) -> tuple[set[Path], int]:
+    """Land events; return their files and how many they are."""
+    say(f"landing {events:,} events")
+    before = {*Path(bench.settings.source).iterdir()}
+    landed = bench.land(events, segment_events)
+    return {*Path(bench.settings.source).iterdir()} - before, landed
 
 
-def _as_text(bench: Bench, target: Path) -> Path:
+def _turn(bench: Bench, lines: Path, note: Callable[[str, Cost, int], None], events: int) -> None:
+    assert bench.spark is not None
+    for name, copy in COPIES.items():
+        say(name)
+        target = lines.with_name(f"{lines.name}-{copy.__name__}")
+        note(name, copy(bench.spark, lines, target), events)
+    note("oncegate ingest", bench.ingest(say), events)
+
+
+def _small(bench: Bench, landed: int, note: Callable[[str, Cost, int], None]) -> None:
+    """Twice: the first run may be the first of its kind in this JVM."""
+    for which in ("", ", again"):
+        events = bench.land_small()
+        note(f"ten small segments, {landed:,} events in the tables{which}", bench.ingest(), events)
+
+
+def _as_text(segments: set[Path], target: Path) -> Path:
     """The same lines unpacked: Spark reads no zstd without Hadoop's native library."""
     target.mkdir()
-    for path in Path(bench.settings.source).glob("gw-0*.zst"):
-        content = zstd.decompress(path.read_bytes())
-        if content.count(b"\n") > SMALL_EVENTS * 20:
-            (target / f"{path.stem}.jsonl").write_bytes(content)
+    for path in segments:
+        (target / f"{path.stem}.jsonl").write_bytes(zstd.decompress(path.read_bytes()))
     return target
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="make bench-cloud", description=__doc__)
-    parser.add_argument("--events", type=int, default=200_000)
-    parser.add_argument("--gateways", type=int, default=4)
+    parser.add_argument("--events", type=int, default=500_000)
+    parser.add_argument("--gateways", type=int, default=8)
     parser.add_argument("--segment-events", type=int, default=30_000)
     parser.add_argument("--warm-only", action="store_true")
-    parser.add_argument("--cold", type=Path)
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks-cloud.md")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--cold", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.cold is not None:
         cold(options.cold)
         return
+    machine = machine_of(Path(tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix="oncegate-bench-cloud-") as root:
-        print(json.dumps(measure(Path(root), options), indent=2))
+        rows = measure(Path(root), options)
+    if options.json:
+        print(json.dumps([row._asdict() for row in rows], indent=2))
+    else:
+        print(report.table_of(rows))
+    if options.write:
+        load = f"load average {machine['load_average']} before, {os.getloadavg()[0]:.1f} behind it"
+        PAGE.write_text(report.page_of(rows, machine, load))
+        say(f"written: docs/{PAGE.name}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,90 @@
+"""The SenML records of a batch's delivered messages, and what becomes of them.
+
+Those of plain gateways come from the staged files as they are; those of others from the committed
+events, by joins and sorts (cloud_jobs.ingest.split).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cloud_jobs.ingest import deliveries, quarantine, readings, senml
+from cloud_jobs.ingest.readings import Found, found_of
+from cloud_jobs.ingest.split import Split
+from cloud_jobs.ingest.staging import records_of
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import RECORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The records of a batch, as rows of RECORDS."""
+
+    tables: Tables
+    batch: int
+    plain: DataFrame
+    """No reading is in them twice."""
+    odd: DataFrame | None
+    found: Found
+
+    def commit(self) -> int:
+        """Add the readings that are new to `sensor_readings`; return how many these are."""
+        if not self.found.good:
+            return 0
+        candidates = readings.readings_of(self.plain, self.batch)
+        if self.odd is not None:
+            others = readings.first_readings(readings.readings_of(self.odd, self.batch))
+            candidates = candidates.unionByName(others)
+        stored = self.tables.read("sensor_readings").where(self.found.near)
+        rows = readings.new_readings(candidates, stored.where(F.col("batch") != self.batch))
+        self.tables.append("sensor_readings", rows, batch=self.batch)
+        mine = self.tables.read("sensor_readings").where(F.col("batch") == self.batch)
+        return mine.count()
+
+    def refused(self, readings_new: int) -> list[DataFrame]:
+        """Return the rows of `quarantine` for them, where so many were new.
+
+        What the counts exclude is not looked for: each part costs as much as a query.
+        """
+        refused = []
+        if self.found.wrong:
+            refused.append(quarantine.refused_payloads(self._all, self.batch))
+        if self.found.good > readings_new:
+            # Contradictions are looked for in the committed tables: the answer is then the same
+            # whether this is the first try or one after a crash.
+            contradicting = readings.conflicting_readings(
+                readings.readings_of(self._all, self.batch),
+                self.tables.read("sensor_readings").where(self.found.near),
+            )
+            refused.append(quarantine.refused_readings(contradicting, self.batch))
+        return refused
+
+    @property
+    def _all(self) -> DataFrame:
+        return self.plain if self.odd is None else self.plain.unionByName(self.odd)
+
+
+@contextmanager
+def records_in(tables: Tables, batch: int, staged: DataFrame, parts: Split) -> Iterator[Records]:
+    """Yield the records of a batch whose events are committed, and release them afterwards.
+
+    ``staged`` has the files of its plain gateways.
+    """
+    plain, odd = records_of(staged), None
+    if parts.paired.num_rows:
+        table = pa.Table.from_batches([parts.paired])
+        plain = plain.unionByName(tables.spark.createDataFrame(table, RECORDS))
+    if parts.odd:
+        events = tables.read("events").where(F.col("gateway").isin(*parts.odd))
+        odd = senml.records_of(deliveries.delivered_in(events, batch)).persist()
+    try:
+        yield Records(tables, batch, plain, odd, found_of(parts, odd))
+    finally:
+        if odd is not None:
+            odd.unpersist()

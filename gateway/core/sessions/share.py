@@ -1,0 +1,83 @@
+"""What all clients of one listener, or of one address, may have together. Pure."""
+
+from typing import Final
+
+from gateway.core.quota import NO_LIMIT
+from gateway.core.sessions.meter import Meter
+from gateway.core.token_bucket import TokenBucket
+
+LISTENER: Final = "listener_"
+"""What the names of a listener's limits begin with, in counters and in the log."""
+
+LOGIN_BURST_SECONDS: Final = 10.0
+"""What may come together after a pause, in seconds of the rate: all come back after an outage."""
+
+
+class Share:
+    """Of a rate 0 is: no limit. What is beyond a limit that was lowered stays."""
+
+    def __init__(
+        self, connections_max: int = NO_LIMIT, prefix: str = LISTENER, suffix: str = ""
+    ) -> None:
+        """`prefix` and `suffix`: of the names of its limits."""
+        self.prefix = prefix
+        self.suffix = suffix
+        self.connections_max = connections_max
+        self.connections_open = 0
+        self.client_packet_rate = 0
+        self.client_byte_rate = 0
+        """What each client may send in a second."""
+        self.sessions_max = NO_LIMIT
+        self.sessions = 0
+        """Those whose last connection since the start counted here, connected or not."""
+        self.login_rate = 0
+        self.packet_rate = 0
+        self.byte_rate = 0
+        """Of all clients together, in a second."""
+        self._meter: Meter | None = None
+        self._logins: TokenBucket | None = None
+
+    def name_of(self, limit: str) -> str:
+        """Return what a limit is called in counters and in the log."""
+        return self.prefix + limit + self.suffix
+
+    def meters(self, now: float) -> tuple[Meter, ...]:
+        """Return what counts one more connection: of its client alone, then of all together."""
+        found: tuple[Meter, ...] = ()
+        if self.client_packet_rate or self.client_byte_rate:
+            found = (
+                Meter(
+                    self.client_packet_rate,
+                    self.client_byte_rate,
+                    now,
+                    prefix="max_",
+                    is_of_client=True,
+                ),
+            )
+        if not (self.packet_rate or self.byte_rate):
+            self._meter = None
+            return found
+        meter = self._meter
+        if meter is None or meter.rates() != (self.packet_rate, self.byte_rate, 0):
+            meter = self._meter = Meter(
+                self.packet_rate, self.byte_rate, now, prefix=self.prefix, suffix=self.suffix
+            )
+        return (*found, meter)
+
+    def has_login(self, now: float) -> bool:
+        """Return whether one more login is within the rate; nothing is counted."""
+        logins = self._logins
+        return not self.login_rate or logins is None or logins.has_one(now)
+
+    def take_login(self, now: float) -> bool:
+        """Count a login; return False where it is beyond the rate."""
+        rate = float(self.login_rate)
+        if not rate:
+            return True
+        if self._logins is None or self._logins.rate != rate:
+            self._logins = TokenBucket(rate, rate * LOGIN_BURST_SECONDS, now)
+        return self._logins.take(now)
+
+    def is_idle(self, now: float) -> bool:
+        """Return whether there is nothing to remember."""
+        return not self.sessions and (self._meter is None or self._meter.is_full(now))

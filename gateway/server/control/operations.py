@@ -1,0 +1,93 @@
+"""Actions of operators as events of the session log: who did what, and what came of it.
+
+So the cloud can tell why a client was gone. What is only read is no action; those that only an
+operator can take are here, wherever they were asked for.
+"""
+
+import json
+import socket
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from gateway.core.token_bucket import TokenBucket
+
+RECORDED: Final = frozenset({"kick", "drop", "ban", "lift_ban", "reload", "operated"})
+"""The commands of which there is an event."""
+
+REPORTED: Final = frozenset({"api_token_added", "api_token_removed"})
+"""What the command line did to files that the broker does not read, and reports with `operated`."""
+
+REFUSED_PER_SECOND, REFUSED_BURST = 1.0, 20.0
+"""Refused requests of which there is an event: a page that was taken over cannot fill the log."""
+
+SHOWN_CHARACTERS_MAX: Final = 200
+"""Of each value in a line of the log, or in an event."""
+
+_OF_CALLER: Final = frozenset({"command", "action", "by", "program", "role", "from"})
+_CREDENTIALS: Final = struct.Struct("3i")
+
+
+class Operations:
+    """Writes an event for each action."""
+
+    def __init__(self, observe: Callable[[str, str], None], now: Callable[[], float]) -> None:
+        """`observe` takes the action and its detail."""
+        self._observe = observe
+        self._now = now
+        self._refused = TokenBucket(REFUSED_PER_SECOND, REFUSED_BURST, now())
+
+    def note(self, request: Mapping[str, Any], answer: Mapping[str, Any], who: str) -> None:
+        """Write the event of a request that was answered."""
+        command = request.get("command")
+        if command not in RECORDED or (
+            answer["ok"] is not True and not self._refused.take(self._now())
+        ):
+            return
+        action = str(request.get("action")) if command == "operated" else str(command)
+        arguments = arguments_of(request)
+        detail = f"{who}: {arguments or 'no arguments'}: {outcome_of(answer)}"
+        self._observe(action, detail)
+
+    def note_signal(self, problem: str | None) -> None:
+        """Write the event of a reload at SIGHUP; None: it went well."""
+        outcome = "done" if problem is None else f"failed: {shown(problem)}"
+        self._observe("reload", f"SIGHUP: no arguments: {outcome}")
+
+
+def who_of(request: Mapping[str, Any]) -> str:
+    """Return who asked at the page, as it states."""
+    kind = "the program " if request.get("program") is True else ""
+    by, role, place = (shown(request.get(key)) for key in ("by", "role", "from"))
+    return f"{kind}{by} ({role}) from {place}"
+
+
+def arguments_of(request: Mapping[str, Any]) -> str:
+    """Return what an action was about."""
+    return ", ".join(
+        f"{shown(key)}={shown(value)}"
+        for key, value in sorted(request.items())[:8]
+        if key not in _OF_CALLER
+    )
+
+
+def outcome_of(answer: Mapping[str, Any]) -> str:
+    """Return what came of it: of a reload, which keys wait."""
+    if answer["ok"] is not True:
+        return f"refused: {answer['error']['message'][:SHOWN_CHARACTERS_MAX]!a}"
+    waiting = answer["result"].get("needs_restart")
+    return "done" if not waiting else f"done, needs a restart: {json.dumps(waiting)}"
+
+
+def shown(value: object) -> str:
+    """Return a value as it may stand in a line: printable ASCII, cut."""
+    return ascii(value)[:SHOWN_CHARACTERS_MAX]
+
+
+def caller_at(peer: socket.socket | None) -> str:
+    """Return which user of this machine is at the other end of a Unix socket."""
+    if peer is None:
+        return "a user of this machine"
+    credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    _, user_id, _ = _CREDENTIALS.unpack(credentials)
+    return f"user id {user_id} of this machine"

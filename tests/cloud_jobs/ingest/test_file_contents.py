@@ -1,0 +1,94 @@
+"""A file's sessions, records and outline are worked out of its lines."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from cloud_jobs.ingest.file_contents import Contents, contents_of, day_of
+from cloud_jobs.ingest.outline import BoardRun, Half
+from cloud_jobs.ingest.segment_columns import verify_in_columns
+from tests.contract.segments import (
+    TIME_MS,
+    Event,
+    held,
+    numbered,
+    opened,
+    payload_of,
+    published,
+    readings,
+    released,
+    sealed,
+)
+
+OF_FILE = {
+    "gateway": "gw-1",
+    "store": "s",
+    "boot": "b",
+    "clock": "unknown",
+    "day": date(2025, 1, 2),
+}
+
+
+def contents(events: list[Event]) -> Contents:
+    made = sealed(numbered(events, 1), first_sequence=1)
+    _, lines = verify_in_columns(made.name, made.content, len(made.content))
+    assert lines is not None
+    return contents_of(lines, OF_FILE)
+
+
+def test_messages_that_are_whole_are_read_and_halves_are_kept() -> None:
+    lone = payload_of(1.5, sequence=9)
+    found = contents([opened(), *readings(2), held(3, lone), released(4), published(5, "no")])
+    records = found.records.to_pylist()
+    assert [(row["message"], row["value"], row["wrong"]) for row in records] == [
+        (5, None, "the payload is not JSON"),
+        (1, 20.125, None),
+        (2, 20.25, None),
+    ]
+    assert {(row["gateway"], row["boot"], row["day"], row["clock"]) for row in records} == {
+        ("gw-1", "b", date(2025, 1, 2), "unknown")
+    }
+    assert [row["sequence"] for row in records] == [8, 3, 5]
+    outline = found.outline
+    assert outline is not None
+    assert (outline.good, outline.wrong, outline.by_message) == (2, 1, 0)
+    assert (outline.messages, outline.boards) == (
+        ((1, 2), (5, 5)),
+        (BoardRun("board-0000002a", 3, 1, 2),),
+    )
+    first, second = outline.halves
+    topic = "sensors/board-0000002a/temperature"
+    assert first == Half(True, 3, 6, (TIME_MS + 50) * 1000, topic, lone, None, "oncegate-bridge")
+    assert second == Half(False, 4, 7, (TIME_MS + 60) * 1000, None, None, None, None)
+    assert [row["events"] for row in found.sessions.to_pylist()] == [8]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [*readings(1), *readings(1)],
+        [held(1, payload_of(1)), held(1, payload_of(1)), released(1)],
+        [held(1, payload_of(1)), released(1), released(1)],
+        [*readings(1), published(1, payload_of(1, sequence=2))],
+        [published(1, payload_of(1)), released(1)],
+        [{**published(1, payload_of(1)), "message": None}],
+        [published(1, payload_of(1)), published(2, payload_of(1))],
+    ],
+)
+def test_a_file_with_a_message_or_a_reading_twice_has_no_outline(events: list[Event]) -> None:
+    assert contents(events).outline is None
+
+
+def test_readings_without_numbers_are_counted_and_messages_without_contents_are_none() -> None:
+    plain = '[{"n":"x","v":1},{"n":"x","v":2}]'
+    found = contents([published(1, plain), {**published(2, plain), "payload": None}])
+    assert found.outline is not None
+    assert (found.outline.good, found.outline.by_message) == (2, 2)
+    assert (found.outline.messages, found.outline.boards) == (((1, 2),), ())
+
+
+def test_the_day_is_that_of_the_first_event() -> None:
+    assert day_of(86_400_000 - 1) == date(1970, 1, 1)
+    assert day_of(TIME_MS) == date(2025, 11, 21)

@@ -1,0 +1,77 @@
+"""docs/benchmarks-cloud.md, from figures that were measured and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+BEGINNING = """\
+# Ingestion beside plain Spark
+
+Written by `make bench-cloud ARGUMENTS=--write`, which overwrites what is changed by hand.
+"""
+METHOD = Path(__file__).with_name("method.md").read_text()
+
+
+class Row(NamedTuple):
+    """One thing that was done."""
+
+    name: str
+    events: int
+    """That were new."""
+    seconds: float
+    processor_seconds: float
+    """User and system, of the driver, its JVM and the Python workers."""
+    jvm_bytes_max: int
+    worker_bytes_max: int
+
+    @property
+    def rate(self) -> float | None:
+        """Events a processor second; None where they are too few to say anything."""
+        is_rated = self.events >= 10_000 and self.processor_seconds > 0
+        return self.events / self.processor_seconds if is_rated else None
+
+
+def line_of(row: Row) -> str:
+    """Return a row for a person who waits."""
+    rate = "" if row.rate is None else f", {row.rate:,.0f} events/s a core"
+    return f"{row.name}: {row.seconds:.1f} s, {row.processor_seconds:.1f} processor s{rate}"
+
+
+def table_of(rows: Sequence[Row]) -> str:
+    """Return all rows as a table of Markdown."""
+    heads = "what | events | seconds | processor seconds | events/s a core | JVM | largest worker"
+    lines = [f"| {heads} |", "|---|" + "---:|" * 6]
+    for row in rows:
+        rate = "" if row.rate is None else f"{row.rate:,.0f}"
+        jvm, worker = (
+            f"{size / 1e6:,.0f} MB" if size else ""
+            for size in (row.jvm_bytes_max, row.worker_bytes_max)
+        )
+        lines.append(
+            f"| {row.name} | {row.events:,} | {row.seconds:,.1f} | {row.processor_seconds:,.1f} "
+            f"| {rate} | {jvm} | {worker} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def ratios_of(rows: Sequence[Row]) -> str:
+    """Return the job's rate beside that of each way of plain Spark, over all turns."""
+    rates: dict[str, float] = {}
+    for name in dict.fromkeys(row.name for row in rows if row.rate is not None):
+        mine = [row for row in rows if row.name == name]
+        rates[name] = sum(row.events for row in mine) / sum(row.processor_seconds for row in mine)
+    job = rates.pop("oncegate ingest")
+    found = "; ".join(f"{job / rate:.2f} of {name}" for name, rate in rates.items())
+    return f"`oncegate ingest` over all turns: {job:,.0f} events a processor second: {found}.\n"
+
+
+def page_of(rows: Sequence[Row], machine: Mapping[str, Any], load: str) -> str:
+    """Return the whole page."""
+    on = (
+        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, "
+        f"{machine['file_system']}, Python {machine['python']}; {load}. Where that is above 0.5 a "
+        "core others were at work: believe processor seconds and ratios, not seconds.\n"
+    )
+    return "\n".join([BEGINNING, on, table_of(rows), ratios_of(rows), METHOD])
