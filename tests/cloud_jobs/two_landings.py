@@ -19,6 +19,8 @@ from tests.laws.events import begin, completed, one_batch, opened, queued, recei
 from tests.laws.events import held as law_held
 from tests.laws.events import released as law_released
 
+CONTENTS = ("began", "events", "sessions", "records", "outline")
+"""Columns of a staged file that a refused one lacks."""
 DAY_MS = 86_400_000
 FIRST = datetime.date(2025, 11, 21)
 """The day of TIME_MS."""
@@ -58,9 +60,9 @@ def earlier_job() -> Iterator[None]:
     def refusing(*of: Any) -> DataFrame:
         is_unknown = F.col("name") == unknown.name
         reason = F.when(is_unknown, "version").otherwise(F.col("reason"))
-        # What is refused has no events.
-        events = F.when(~is_unknown, F.col("events"))
-        return read_and_verify(*of).withColumns({"reason": reason, "events": events})
+        # What is refused has no contents.
+        none = {name: F.when(~is_unknown, F.col(name)) for name in CONTENTS}
+        return read_and_verify(*of).withColumns({"reason": reason, **none})
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch, "read_and_verify", refusing)
