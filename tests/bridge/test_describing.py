@@ -15,7 +15,7 @@ from tests.bridge.broker import DEADLINE_SECONDS, Mosquitto
 from tests.bridge.firmware.bridge_process import BridgeProcess
 from tests.bridge.running import ControlRoom, port_on, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
-from tests.uplink.processes import broker_from_these_sources
+from tests.system.broker_process import BrokerProcess
 
 PREFIX = "homeassistant"
 STATES = "sensors/state"
@@ -193,7 +193,7 @@ async def test_at_the_gateway_s_own_broker_a_killed_bridge_is_away_and_what_is_g
         f'home_assistant_prefix = "{PREFIX}"\navailability_topic = "{STATES}"\n'
         f'[[serial]]\nname = "boiler"\npath = "{terminal.link}"\nframing = "csv"\n'
     )
-    broker = broker_from_these_sources()
+    broker = BrokerProcess()
     with ExitStack() as at_the_end:
         at_the_end.callback(broker.remove)
         await asyncio.to_thread(broker.start)

@@ -2,21 +2,18 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
+
+from tests.system.warm_command import run
 
 
 def oncegate(
     *arguments: object, directory: Path, stdin: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("ONCEGATE_")}
-    return subprocess.run(
-        [sys.executable, "-m", "gateway.cli.main", *map(str, arguments)],
-        check=False,
-        capture_output=True,
-        text=True,
-        input=stdin,
-        timeout=60,
-        cwd=directory,
-        env=inherited | {"COLUMNS": "100", "NO_COLOR": "1"} | environment,
+    return run(
+        [str(each) for each in arguments],
+        directory=directory,
+        environment=inherited | {"COLUMNS": "100", "NO_COLOR": "1"} | environment,
+        standard_input=stdin,
     )

@@ -21,6 +21,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.system.warm_command import WarmProcess
+
 START_DEADLINE_SECONDS = 60.0
 STOP_DEADLINE_SECONDS = 15.0
 PORTS_OF_A_PROCESS = 100
@@ -86,7 +88,7 @@ class BrokerProcess:
         self.planted = ""
         """Python that the process runs first, to be a broker with a mistake; "" for none."""
         self._stderr_path = self.directory / "stderr"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: WarmProcess | subprocess.Popen[bytes] | None = None
         self._configuration: Path | None = None
         if settings is not None or listener_settings:
             self._configuration = self.directory / "gateway.toml"
@@ -101,15 +103,11 @@ class BrokerProcess:
         assert self._configuration is not None
         self._configuration.write_text(self._configuration.read_text().replace(old, new))
 
-    def _command(self) -> list[str]:
-        command = oncegate_command()
-        if self.planted:
-            main = "from gateway.cli.main import main; main()"
-            command = [sys.executable, "-c", f"{self.planted}\n{main}"]
+    def _arguments(self) -> list[str]:
         if self._configuration is not None:
-            return [*command, "broker", "--config", str(self._configuration)]
+            return ["broker", "--config", str(self._configuration)]
         listen = ["--listen", f"127.0.0.1:{self.port}"]
-        return [*command, "broker", *listen, "--data-dir", str(self.data_directory)]
+        return ["broker", *listen, "--data-dir", str(self.data_directory)]
 
     # Processes
 
@@ -132,21 +130,34 @@ class BrokerProcess:
     def spawn(self, environment: Mapping[str, str] | None = None) -> None:
         """Start the process and do not wait for anything."""
         assert not self.is_running, "the broker of this test runs already"
-        clean = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+        clean = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"} | dict(environment or {})
         with self._stderr_path.open("ab") as stderr:
-            self._process = subprocess.Popen(
-                self._command(),
-                stdin=subprocess.DEVNULL,
-                stdout=stderr,
-                stderr=stderr,
-                env=clean | dict(environment or {}),
-                cwd=self.directory,
-            )
+            if self.planted or "PYTHONPATH" in clean:
+                main = "from gateway.cli.main import main; main()"
+                self._process = subprocess.Popen(
+                    [sys.executable, "-c", f"{self.planted}\n{main}", *self._arguments()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=stderr,
+                    stderr=stderr,
+                    env=clean,
+                    cwd=self.directory,
+                )
+            else:
+                self._process = WarmProcess(
+                    self._arguments(),
+                    output=stderr,
+                    errors=stderr,
+                    directory=self.directory,
+                    environment=clean,
+                )
 
     def second_start_exit_code(self) -> int:
         """Start a second process on the same port and data, and wait until it gives up."""
         second = subprocess.run(
-            self._command(), capture_output=True, timeout=START_DEADLINE_SECONDS, check=False
+            [*oncegate_command(), *self._arguments()],
+            capture_output=True,
+            timeout=START_DEADLINE_SECONDS,
+            check=False,
         )
         return second.returncode
 

@@ -7,7 +7,7 @@ the segments can check that each message was received once, released once and de
 import contextlib
 import json
 import signal
-import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from typing import Any
 from backports import zstd
 
 from gateway.store.journal_files import FOLDER_NAME, journal_files, sequence_of
-from tests.system.broker_process import oncegate_command
+from tests.system.warm_command import WarmProcess
 
 STOP_DEADLINE_SECONDS = 60.0
 EXPORT_DEADLINE_SECONDS = 120.0
@@ -33,16 +33,19 @@ class Uploader:
     def __init__(self, data_directory: Path, log: Path | None = None) -> None:
         self._data_directory = data_directory
         self._log = log
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: WarmProcess | None = None
 
     def start(self) -> None:
         """Start the process; it waits for the broker by itself."""
         with contextlib.ExitStack() as files:
-            self._process = subprocess.Popen(
-                [*oncegate_command(), "upload", "--data-dir", str(self._data_directory), "--quiet"],
-                stdin=subprocess.DEVNULL,
-                stderr=files.enter_context(self._log.open("ab")) if self._log else None,
-                env={"PATH": "/usr/bin:/bin", "ONCEGATE_SESSION_LOG_SEAL_AFTER": "500ms"},
+            log = files.enter_context(self._log.open("ab")) if self._log else sys.__stderr__
+            assert log is not None
+            self._process = WarmProcess(
+                ["upload", "--data-dir", str(self._data_directory), "--quiet"],
+                output=log,
+                errors=log,
+                directory=self._data_directory.parent,
+                environment={"PATH": "/usr/bin:/bin", "ONCEGATE_SESSION_LOG_SEAL_AFTER": "500ms"},
             )
 
     @property

@@ -2,13 +2,11 @@
 its log.
 """
 
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.system.warm_command import WarmProcess
+
 STOP_SECONDS_MAX = 15.0
 
 
@@ -18,22 +16,21 @@ class VerbProcess:
     def __init__(self, verb: str, directory: Path, settings: str) -> None:
         self._verb = verb
         self._log = directory / f"{verb}.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: WarmProcess | None = None
+        self._directory = directory
         self._configuration = directory / f"{verb}.toml"
         self._configuration.write_text(settings)
 
     def start(self) -> None:
         """Start it and wait for nothing."""
         assert not self.is_running, f"the {self._verb} of this test runs already"
-        options = ["--config", str(self._configuration)]
-        path = os.pathsep.join(str(each) for each in (ROOT, ROOT / "firmware-bridge"))
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "gateway.cli.main", self._verb, *options],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONPATH": path},
+            self._process = WarmProcess(
+                [self._verb, "--config", str(self._configuration)],
+                output=log,
+                errors=log,
+                directory=self._directory,
+                environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
             )
 
     @property

@@ -20,7 +20,7 @@ from tests.peers.resuming_client import Progress, Publisher
 from tests.system.broker_process import BrokerProcess
 from tests.uplink.cutting_proxy import CuttingProxy
 from tests.uplink.numbered_subscriber import NumberedSubscriber
-from tests.uplink.processes import UplinkProcess, broker_from_these_sources
+from tests.uplink.processes import UplinkProcess
 from tests.uplink.repeated_exchanges import RepeatedExchanges
 
 OUT = '[[uplink.topics]]\nfilter = "load/there/+"\ndirection = "out"\n'
@@ -92,11 +92,11 @@ class Campaign:
         protocol: int = 5,
     ) -> None:
         self.dice = random.Random(seed)  # noqa: S311
-        self.local = broker_from_these_sources()
+        self.local = BrokerProcess()
         self.upstream: Mosquitto | BrokerProcess = (
             Mosquitto(Path(self.local.directory), in_flight=MOSQUITTO_IN_FLIGHT, persists=True)
             if mosquitto
-            else broker_from_these_sources()
+            else BrokerProcess()
         )
         self._broken = BROKEN if mosquitto else (*BROKEN, REORDERED)
         self.kills: Counter[str] = Counter()

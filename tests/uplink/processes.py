@@ -1,7 +1,4 @@
-"""The uplink as a process of its own, from these sources, and what it logs of its connections.
-
-Its brokers are started from these sources too.
-"""
+"""The uplink as a process of its own, from these sources, and what it logs of its connections."""
 
 import asyncio
 import tempfile
@@ -10,17 +7,7 @@ from pathlib import Path
 from tests.system.broker_process import BrokerProcess
 from tests.system.verb_process import VerbProcess
 
-ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_SECONDS = 30.0
-
-
-def broker_from_these_sources(
-    settings: str | None = None, *, listener_settings: str = ""
-) -> BrokerProcess:
-    """A broker of this tree, also where another one is installed."""
-    broker = BrokerProcess(settings, listener_settings=listener_settings)
-    broker.planted = f"import sys; sys.path.insert(0, {str(ROOT)!r})"
-    return broker
 
 
 class UplinkProcess(VerbProcess):

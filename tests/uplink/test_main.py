@@ -33,7 +33,6 @@ from tests.bridge.broker import DEADLINE_SECONDS
 from tests.peers.packet_client import PacketClient
 from tests.server.listeners.tls_site import Site
 from tests.system.broker_process import BrokerProcess, free_port
-from tests.uplink.processes import broker_from_these_sources
 
 ROUTES = (
     Route(filter="out/#", qos=2, remote_prefix="site/"),
@@ -44,7 +43,7 @@ ROUTES = (
 
 @pytest.fixture(scope="module")
 def brokers() -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
-    pair = (broker_from_these_sources(), broker_from_these_sources())
+    pair = (BrokerProcess(), BrokerProcess())
     try:
         for broker in pair:
             broker.start()
@@ -191,7 +190,7 @@ async def test_over_tls_with_a_certificate_each_gateway_has_topics_of_its_own(
     certificate, key = site.clients["cellar"]
     plain_port = free_port()
     table = ", ".join(f'{name} = "{value}"' for name, value in site.mutual().items())
-    upstream = broker_from_these_sources(
+    upstream = BrokerProcess(
         f'[[listeners]]\nbind = "127.0.0.1"\nport = {plain_port}\n',
         listener_settings=f"tls = {{ {table} }}",
     )

@@ -16,7 +16,7 @@ from tests.peers import mqtt_bytes
 from tests.peers.byte_client import ByteClient
 from tests.peers.mqtt_bytes import Kind, Received
 from tests.peers.resuming_client import Progress, Subscriber
-from tests.uplink.processes import broker_from_these_sources
+from tests.system.broker_process import BrokerProcess
 
 INTERVAL_MS = 100
 """The board's memory holds some 20 frames: two seconds without a bridge, then it gives some up."""
@@ -84,7 +84,7 @@ class Campaign:
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)  # noqa: S311
-        self.broker = broker_from_these_sources()
+        self.broker = BrokerProcess()
         self.directory = Path(self.broker.directory)
         self.kills: Counter[str] = Counter()
         self.account = Account()

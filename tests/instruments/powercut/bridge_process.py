@@ -3,13 +3,12 @@
 import shutil
 import signal
 import sqlite3
-import subprocess
 import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
 
-from tests.system.broker_process import oncegate_command
+from tests.system.warm_command import WarmProcess
 
 START_DEADLINE_SECONDS = 60.0
 STOP_DEADLINE_SECONDS = 15.0
@@ -29,7 +28,7 @@ class BridgeProcess:
         self._log = self._directory / "stderr"
         self._log.touch()
         self._said = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: WarmProcess | None = None
         self._configuration = self._directory / "gateway.toml"
         self._configuration.write_text(
             f'[gateway]\ndata_dir = "{data_directory}"\n'
@@ -40,12 +39,12 @@ class BridgeProcess:
     def spawn(self) -> None:
         self._said = len(self.log())
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [*oncegate_command(), "bridge", "--config", str(self._configuration)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+            self._process = WarmProcess(
+                ["bridge", "--config", str(self._configuration)],
+                output=log,
+                errors=log,
+                directory=self._directory,
+                environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
             )
 
     def await_ready(self) -> None:

@@ -102,7 +102,14 @@ def _alias_used_before_its_definition_has_left(right: Any) -> object:
 
 MUTANTS_OF_5 = (
     one("hand over nothing", Redistribution, "begin", _nothing, scenario=PILED_UP),
-    one("hand over nothing from disk", Redistribution, "finish", _nothing, scenario=PILED_UP),
+    one(
+        "hand over nothing from disk",
+        Redistribution,
+        "finish",
+        _nothing,
+        scenario=PILED_UP,
+        begin=130,
+    ),
     Mutant(
         "hand over in the next batch",
         (
@@ -110,8 +117,9 @@ MUTANTS_OF_5 = (
             (Broker, "committed", later_when_committed),
         ),
         PILED_UP,
+        begin=144,
     ),
-    one("hand over QoS 2 in flight", Redistribution, "begin", _hands_over_qos_2),
+    one("hand over QoS 2 in flight", Redistribution, "begin", _hands_over_qos_2, begin=50),
     one("keep what is handed over", Disconnecting, "_leave", _keeps_what_it_hands_over),
     one("every member of a group gets it", FanOut, "deliver_shared", _everybody_gets_it),
     one("topic aliases kept for the next connection", Frames, "_aliased", _aliases_kept),
@@ -127,5 +135,6 @@ MUTANTS_OF_5 = (
         Frames,
         "qos0",
         _alias_used_before_its_definition_has_left,
+        begin=22,
     ),
 )

@@ -120,6 +120,7 @@ MUTANTS_OF_TIME = (
         "begin",
         _any_clock_is_trusted_at_start,
         scenario=THRICE,
+        begin=73,
     ),
     one(
         "an outage counts for younger messages",

@@ -5,6 +5,7 @@ On plain Python only: compiled functions cannot be replaced.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.instruments.simulation.campaigns import SingleCuts
 from tests.instruments.simulation.mutant import Mutant
 from tests.instruments.simulation.mutants import MUTANTS
 from tests.instruments.simulation.mutants_of_5 import MUTANTS_OF_5
+from tests.instruments.simulation.mutants_of_commits import MUTANTS_OF_COMMITS
 from tests.instruments.simulation.mutants_of_queues import MUTANTS_OF_QUEUES
 from tests.instruments.simulation.mutants_of_time import MUTANTS_OF_TIME
 from tests.instruments.simulation.plan import ClientPlan, Plan, Publish, Subscribe
@@ -27,14 +29,18 @@ SEEDS_MAX = 150
 
 def lives_of(mutant: Mutant) -> Iterator[Outcome]:
     if not mutant.scenario:
-        return (run(plan_of(seed)) for seed in range(SEEDS_MAX))
-    names = [scenario.seed for scenario in SCENARIOS]
-    return SingleCuts(names.index(mutant.scenario), first=1, step=1).outcomes()
+        seeds = chain(range(mutant.begin, SEEDS_MAX), range(mutant.begin))
+        return (run(plan_of(seed)) for seed in seeds)
+    scenario = [each.seed for each in SCENARIOS].index(mutant.scenario)
+    firsts = {max(mutant.begin, 1), 1}
+    return chain.from_iterable(
+        SingleCuts(scenario, first, step=1).outcomes() for first in sorted(firsts, reverse=True)
+    )
 
 
 @pytest.mark.parametrize(
     "mutant",
-    [*MUTANTS, *MUTANTS_OF_5, *MUTANTS_OF_QUEUES, *MUTANTS_OF_TIME],
+    [*MUTANTS, *MUTANTS_OF_5, *MUTANTS_OF_COMMITS, *MUTANTS_OF_QUEUES, *MUTANTS_OF_TIME],
     ids=lambda mutant: mutant.name,
 )
 def test_a_broker_with_a_mistake_is_caught(mutant: Mutant) -> None:
