@@ -56,6 +56,14 @@ PYTHON_BATCH_BYTES_MAX: Final = 4_000_000
 """Bytes of rows handed to a Python worker together, the one that exceeds them included: its memory
 is that of few segments, and a batch of many small ones costs one exchange."""
 
+PACK_CHARACTERS_MAX: Final = SEGMENT_BYTES_MAX
+"""Characters of the names, units and topics of a pack's records. A base name and the topic stand in
+each of them, so that a line of 1 MB would else become gigabytes of rows."""
+
+SESSION_EVENTS_MAX: Final = 20_000
+"""Events of which a worker sums up the sessions together: each can be one of its own, with a row of
+2 kB until it is a column."""
+
 OUTLINE_RUNS_MAX: Final = 2_000
 """Runs of numbers in a staged file's outline. Numbers that follow each other are one run: an honest
 file has a few of each board."""

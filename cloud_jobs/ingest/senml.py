@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from cloud_jobs.limits import PACK_CHARACTERS_MAX
 from cloud_jobs.tables.schemas import DELIVERED, RECORDS
 
 _RELATIVE_SECONDS_MAX: Final = 2**28
@@ -70,7 +72,7 @@ def records_of(delivered: DataFrame) -> DataFrame:
 
 def records_in(payload: str, topic: str | None, received_seconds: float) -> list[Record]:
     """Return the records of a pack that was received then. Raises RefusedPackError."""
-    found, wrong = _resolved(_pack_of(payload), received_seconds)
+    found, wrong = _resolved(_pack_of(payload), received_seconds, len(topic or ""))
     if wrong:
         # Of several the same one, whatever the order of the records.
         raise RefusedPackError(min(wrong))
@@ -109,11 +111,14 @@ def _pack_of(payload: str) -> list[Any]:
     return pack
 
 
-def _resolved(pack: list[Any], received_seconds: float) -> tuple[list[Record], list[str]]:
+def _resolved(
+    pack: list[Any], received_seconds: float, topic_characters: int
+) -> tuple[list[Record], list[str]]:
     """Resolve base fields (RFC 8428 section 4.6): each holds for its record and all after it."""
     base: dict[str, Any] = {}
     found: list[Record] = []
     wrong: list[str] = []
+    room = PACK_CHARACTERS_MAX
     for position, fields in enumerate(pack):
         mistyped = _mistyped(fields)
         if mistyped is not None:
@@ -121,6 +126,9 @@ def _resolved(pack: list[Any], received_seconds: float) -> tuple[list[Record], l
             continue
         base |= {name: fields[name] for name in _BASES if fields.get(name) is not None}
         record = _record_of(position, fields, base, received_seconds)
+        room -= topic_characters + len(record.name) + len(record.unit or "")
+        if room < 0:
+            raise RefusedPackError(f"its records have more than {PACK_CHARACTERS_MAX} characters")
         rule = _wrong_record(record)
         if rule is None:
             found.append(record)
@@ -227,6 +235,8 @@ def _is_elsewhere(record: Record, levels: list[str]) -> bool:
 
 _ARROW: Final = to_arrow_schema(RECORDS, timezone="UTC")
 _OF_RECORD: Final = [field for field in _ARROW if field.name not in DELIVERED.fieldNames()]
+_OF_REFUSED: Final = ("payload", "payload_base64", "client_id")
+"""Columns of a message that only a refused payload's row has: one pack can have many records."""
 _RESOLVED: Final = len(_OF_RECORD) - 2
 _NOTHING: Final = (0, *(None,) * (_RESOLVED - 1))
 
@@ -254,5 +264,10 @@ def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
             sources.append(index)
     columns = list(zip(*rows, strict=True)) or [()] * len(_OF_RECORD)
     made = [pa.array(column, field.type) for column, field in zip(columns, _OF_RECORD, strict=True)]
-    taken = batch.take(pa.array(sources, pa.int64()))
-    return pa.record_batch([*taken.columns, *made], _ARROW)
+    every = pa.array(sources, pa.int64())
+    of_refused = pc.if_else(pc.is_valid(made[-2]), every, None)
+    taken = [
+        batch.column(name).take(of_refused if name in _OF_REFUSED else every)
+        for name in DELIVERED.fieldNames()
+    ]
+    return pa.record_batch([*taken, *made], _ARROW)

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from cloud_jobs.limits import SESSION_EVENTS_MAX
 from cloud_jobs.tables.schemas import SESSIONS
 
 SESSION: Final = ("gateway", "store", "session")
@@ -61,7 +62,13 @@ _FIELD_OF: Final = {
 
 
 def parts_of(events: pa.RecordBatch) -> pa.RecordBatch:
-    """Return one row of PARTS for each session in events with the columns USED."""
+    """Return rows of PARTS for events with the columns USED: one for each session, several only
+    where there are more than SESSION_EVENTS_MAX events."""
+    starts = range(0, max(events.num_rows, 1), SESSION_EVENTS_MAX)
+    return pa.concat_batches([_parts_of(events.slice(at, SESSION_EVENTS_MAX)) for at in starts])
+
+
+def _parts_of(events: pa.RecordBatch) -> pa.RecordBatch:
     mine = pa.table(events.select(USED)).filter(pc.field("session").is_valid())
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     kinds = mine.group_by([*SESSION, "client_id", "event"], use_threads=False)

@@ -13,6 +13,9 @@ compiled core. One message, one lookup and one filter are never cut."""
 FILTER_UNITS: Final = 4
 """Making or removing a subscription: 4 microseconds."""
 
+RETAINED_UNITS: Final = 6
+"""Setting or removing what a topic retains, its levels and their memory included."""
+
 DELIVERY_UNITS: Final = 2
 """Starting a delivery or putting one into a queue: 1 to 3 microseconds."""
 

@@ -15,7 +15,7 @@ from gateway.hooks.dispatch import Hooks
 from gateway.server.bans import Bans
 from gateway.server.control.requests import Control
 from gateway.server.event_loop.event_loop import UPKEEP_SECONDS, EventLoop
-from gateway.server.host import garbage
+from gateway.server.host import garbage, threads
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import space_limits_of
 from gateway.server.listeners.address_limits import address_settings_of
@@ -146,6 +146,7 @@ class Running:
         if reload is not None:
             loop.add_signal_handler(signal.SIGHUP, running.reloading.reload_on_signal)
         garbage.watch()
+        threads.switch_quickly()
         running.status.state = "running"
         running.service.ready()
         return running

@@ -1,7 +1,7 @@
 """When a checkpoint begins, its steps beside the commits, and how far the tables cover the journal.
 
-Steps run on the caller's thread, in the transactions of batches; `finish` alone has a thread and a
-connection of its own.
+Steps run on the caller's thread, beside batches. What blocks has a thread of its own: the COMMIT of
+rows, which no batch waits for, and `finish`, which has a connection of its own as well.
 """
 
 import os
@@ -46,7 +46,9 @@ class Checkpointing:
         self._sweep = sweep
         self._checkpoint: Checkpoint | None = None
         self._has_rows = False
-        """The batch that was begun has rows of it. One may be begun while a commit is under way."""
+        """A transaction is open with rows of it, or being committed."""
+        self._takes_rows = False
+        """The transaction was opened with the batch that was begun last: steps write into it."""
         self._rows_wait = False
         self._begun_at = now
         self.written_to = covered
@@ -69,9 +71,9 @@ class Checkpointing:
         return count >= CHECKPOINT_CHANGES or (count > 0 and since >= CHECKPOINT_IDLE_SECONDS)
 
     @property
-    def is_under_way(self) -> bool:
-        """Whether a checkpoint is on its way and has rows to write."""
-        return self._checkpoint is not None and not self._rows_wait
+    def wants_rows(self) -> bool:
+        """Whether a checkpoint is on its way, has rows to write, and none are being committed."""
+        return self._checkpoint is not None and not self._rows_wait and not self._has_rows
 
     @property
     def lacks_room(self) -> bool:
@@ -95,25 +97,21 @@ class Checkpointing:
         self._begun_at = now
         self.journal_bytes = 0
 
-    # -- with a batch: `begin_rows`, `step`, then `commit_rows` on the commit thread
+    # -- `begin_rows` and `step` with a batch; once that is durable, `commit_rows` on a thread, and
+    # `rows_committed`
 
     def begin_rows(self) -> None:
-        """Open a transaction for the batch's rows, if a checkpoint is on its way."""
-        self._has_rows = self.is_under_way
-        if self._has_rows:
+        """Open a transaction for rows, if a checkpoint wants it."""
+        self._takes_rows = self.wants_rows
+        if self._takes_rows:
+            self._has_rows = True
             self._writer.execute("BEGIN IMMEDIATE")
 
-    def step(self, *, amid_traffic: bool = False) -> set[Session] | None:
-        """Write rows into the open transaction for a few milliseconds.
-
-        Returns:
-            The sessions it touched once its last row is written, else None. The commit that follows
-            ends the transaction, unless it lacks room: `is_under_way` shows that afterwards. Then
-            `finish` makes it durable.
-        """
+    def step(self, *, amid_traffic: bool = False) -> None:
+        """Write rows into the transaction of this batch, if it has one, for a few milliseconds."""
         checkpoint = self._checkpoint
-        if checkpoint is None or not self.is_under_way:
-            return None
+        if checkpoint is None or not self._takes_rows:
+            return
         deadline = time.monotonic() + (
             CHECKPOINT_STEP_AMID_TRAFFIC_SECONDS if amid_traffic else CHECKPOINT_STEP_SECONDS
         )
@@ -121,18 +119,24 @@ class Checkpointing:
             checkpoint.write_again()
         while not (checkpoint.lacks_room or checkpoint.is_finished or checkpoint.step()):
             if time.monotonic() >= deadline:
-                return None
-        return None if checkpoint.lacks_room else checkpoint.changes.sessions
+                return
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are rows to commit, or being committed."""
+        return self._has_rows
 
     def commit_rows(self) -> None:
-        """Commit what the last step wrote; on a full disk it is written again when asked for.
+        """Commit what the steps wrote; on a full disk roll it back. Blocks.
+
+        On a thread; meanwhile `begin_rows` and `step` do nothing. The batch that the rows came with
+        is durable: they may not be newer than the journal.
 
         Raises:
             sqlite3.Error: what is on the disk is uncertain; the process has to end.
         """
         checkpoint = self._checkpoint
-        if checkpoint is None or not self._has_rows:
-            return
+        assert checkpoint is not None
         if not checkpoint.lacks_room:
             try:
                 self._writer.execute("COMMIT")
@@ -140,15 +144,28 @@ class Checkpointing:
                 if not rows_lack_room(error):
                     raise
                 checkpoint.lacks_room = True
+        if checkpoint.lacks_room and self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
+
+    def rows_committed(self) -> set[Session] | None:
+        """Note that `commit_rows` has returned; where there was no room the rows wait for `resume`.
+
+        Returns:
+            The sessions that the checkpoint touched, once its last row is committed: `finish` then
+            makes it durable. None: there are more.
+        """
+        checkpoint = self._checkpoint
+        assert checkpoint is not None
+        self._has_rows = self._takes_rows = False
         if checkpoint.lacks_room:
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
             self._rows_wait = True
-            return
+            return None
         checkpoint.committed()
-        if checkpoint.is_finished:
-            self._checkpoint = None
-            self.written_to = checkpoint.next_sequence
+        if not checkpoint.is_finished:
+            return None
+        self._checkpoint = None
+        self.written_to = checkpoint.next_sequence
+        return checkpoint.changes.sessions
 
     # -- behind the last row
 

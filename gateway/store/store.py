@@ -1,8 +1,8 @@
 """The store's one interface: open, commit a batch, take part in checkpoints, load pages.
 
-Everything but `fsync_commit` and `finish_checkpoint` runs on the caller's thread, in bounded
-slices. While a commit is in flight on its thread the caller touches neither the writing connection
-nor the journal.
+Everything but `fsync_commit`, `commit_rows` and `finish_checkpoint` runs on the caller's thread, in
+bounded slices. While a batch is being committed the caller does not touch the journal, and while
+rows are, not the writing connection.
 """
 
 import os
@@ -101,14 +101,15 @@ class Store:
         while self.checkpointing:
             self.begin(recovered.next_sequence, None)
             self.step_checkpoint()
-            self.fsync_commit()
+            self.commit_rows()
+            self.rows_committed()
         if not self.checkpoint_lacks_room:
             self.checkpoint_finished(self.finish_checkpoint())
 
     # -- a batch: `begin`, then `fsync_commit` on the commit thread
 
     def begin(self, first_sequence: int, blob: bytes | None) -> None:
-        """Take the batch's blob, and open a transaction if a checkpoint is on its way."""
+        """Take the batch's blob, and open a transaction for rows if a checkpoint wants it."""
         if blob is not None:
             self._pending = (first_sequence, blob)
             self._checkpoints.journal_bytes += len(blob)
@@ -138,17 +139,14 @@ class Store:
     def fsync_commit(self) -> float:
         """Make the batch durable; blocks on the disk. Returns how many seconds that took.
 
-        Rows may never be newer than the journal: they are committed when the blob is durable.
-
         Raises:
             NoRoom: the disk is full. The batch is still the one that was begun: call again.
-            OSError, sqlite3.Error: what is on the disk is uncertain; the process has to end.
+            OSError: what is on the disk is uncertain; the process has to end.
         """
         began = time.monotonic()
         if self._pending is not None:
             self.journal.append(*self._pending)
             self._pending = None
-        self._checkpoints.commit_rows()
         return time.monotonic() - began
 
     # -- checkpoints: see `Checkpointing`
@@ -159,8 +157,8 @@ class Store:
 
     @property
     def checkpointing(self) -> bool:
-        """Whether a checkpoint is on its way and has rows to write."""
-        return self._checkpoints.is_under_way
+        """Whether a checkpoint is on its way, has rows to write, and none are being committed."""
+        return self._checkpoints.wants_rows
 
     @property
     def checkpoint_lacks_room(self) -> bool:
@@ -180,9 +178,26 @@ class Store:
         """Freeze the net change up to `next_sequence`; its rows are written by steps."""
         self._checkpoints.begin(recovered.state, next_sequence, now)
 
-    def step_checkpoint(self, *, amid_traffic: bool = False) -> set[Session] | None:
-        """Write rows for a few milliseconds; return the sessions touched, behind the last row."""
-        return self._checkpoints.step(amid_traffic=amid_traffic)
+    def step_checkpoint(self, *, amid_traffic: bool = False) -> None:
+        """Write rows for a few milliseconds, into the transaction that this batch began."""
+        self._checkpoints.step(amid_traffic=amid_traffic)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are rows to commit, or being committed."""
+        return self._checkpoints.has_rows
+
+    def commit_rows(self) -> None:
+        """Commit rows, on a thread, once the batch that they came with is durable.
+
+        Raises:
+            sqlite3.Error: what is on the disk is uncertain; the process has to end.
+        """
+        self._checkpoints.commit_rows()
+
+    def rows_committed(self) -> set[Session] | None:
+        """Note that rows are; return the sessions touched, behind the last row."""
+        return self._checkpoints.rows_committed()
 
     def finish_checkpoint(self) -> int:
         """Make committed rows durable, on a thread; return the argument of the next method."""

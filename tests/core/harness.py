@@ -182,8 +182,11 @@ class Harness:
         done = None
         if batch.blob is not None or self.store.checkpointing:
             self.store.begin(first_sequence, batch.blob)
-            done = self._write_chunks(checkpoint_chunks)
+            self._write_chunks(checkpoint_chunks)
             self.store.fsync_commit()
+            if self.store.has_rows:
+                self.store.commit_rows()
+                done = self.store.rows_committed()
             if done is not None:
                 covered = self.store.finish_checkpoint()
                 self.store.checkpoint_finished(covered)
@@ -194,12 +197,11 @@ class Harness:
             self.broker.evict(session)
         self.flush()
 
-    def _write_chunks(self, count: int) -> set[Session] | None:
+    def _write_chunks(self, count: int) -> None:
         checkpoint = self.store._checkpoints._checkpoint
         for _ in range(count):
-            if checkpoint is not None and checkpoint.step():
-                return checkpoint.changes.sessions
-        return None
+            if checkpoint is None or checkpoint.step():
+                return
 
     def commit(self) -> None:
         """Commit until nothing is waiting, pages included."""

@@ -114,7 +114,8 @@ def test_a_checkpoint_that_finds_the_disk_full_is_written_later_and_whole(disk: 
         while store.checkpointing:
             store.begin(harness.broker.batch.next_sequence, None)
             store.step_checkpoint()
-            store.fsync_commit()
+            store.commit_rows()
+            store.rows_committed()
         assert store.checkpoint_lacks_room
         assert store.written_to == 1
         store.resume_checkpoint()
@@ -122,7 +123,8 @@ def test_a_checkpoint_that_finds_the_disk_full_is_written_later_and_whole(disk: 
     while store.checkpointing:
         store.begin(harness.broker.batch.next_sequence, None)
         store.step_checkpoint()
-        store.fsync_commit()
+        store.commit_rows()
+        store.rows_committed()
     store.checkpoint_finished(store.finish_checkpoint())
     assert store.written_to == harness.broker.batch.next_sequence
     with sqlite3.connect(disk.folder / "broker.db") as tables:

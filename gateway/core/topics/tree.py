@@ -22,7 +22,7 @@ from gateway.core.topics.route import (
     is_system_topic,
     memory_bytes_of,
 )
-from gateway.core.work import Work
+from gateway.core.work import RETAINED_UNITS, Work
 
 # Not Final: tests make it small enough to be reached.
 ROUTES_BYTES_MAX: int = 16 * 1024 * 1024
@@ -137,6 +137,7 @@ class TopicTree:
 
     def set_retained(self, topic: str, message: Message | None) -> None:
         """Keep `message` as the topic's retained message; None removes it."""
+        self.work.spent += RETAINED_UNITS
         if message is not None:
             node = self.topics.grow(topic)
             if node.retained is None:

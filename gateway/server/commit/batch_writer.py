@@ -1,8 +1,8 @@
 """Nothing is sent before it is on disk: this module is the durability argument.
 
 A batch is sealed, its blob goes into the journal and is fsynced on a thread of its own (on a quick
-disk and for a small batch: by the event loop), some rows of a checkpoint with it, and only then may
-the batch's bytes leave. What arrives meanwhile is the next batch.
+disk and for a small batch: by the event loop), and only then may the batch's bytes leave. What
+arrives meanwhile is the next batch. Rows of a checkpoint are committed behind it (`checkpoints`).
 A full disk makes the batch wait, unsent, until there is room. Any other failure ends the process:
 nothing untrue has been sent.
 """
@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from gateway.core.broker import Broker, SealedBatch
-from gateway.core.sessions.session import Session
 from gateway.server.commit.checkpoints import Checkpoints
 from gateway.server.commit.journal_room import JournalRoom
 from gateway.server.commit.metrics import CommitMetrics
@@ -87,7 +86,7 @@ class BatchWriter:
         self._started_at = 0.0
         self._commit_seconds = 2 * QUICK_COMMIT_SECONDS
         """What a commit takes on average; a disk is slow until it has shown that it is not."""
-        self._waiting: tuple[SealedBatch, set[Session] | None] | None = None
+        self._waiting: SealedBatch | None = None
         """The batch for which there was no room. Nothing is under way on the disk meanwhile."""
         self.is_last = False
         """The process is to end: a batch that finds no room is given up."""
@@ -137,13 +136,9 @@ class BatchWriter:
         first_sequence = recorder.next_sequence
         now = self._loop.time()
         batch = self._seal(now, checkpoint_interval_seconds)
-        if batch.blob is None and not store.checkpointing and not self.journal_room.is_wanted:
-            broker.committed(batch)
-            self._outcomes.released()
-            return
         try:
             store.begin(first_sequence, batch.blob)
-            written = store.step_checkpoint(amid_traffic=bool(batch.withheld))
+            store.step_checkpoint(amid_traffic=bool(batch.withheld))
             if self.journal_room.is_wanted:
                 self.journal_room.drop()
         except (sqlite3.Error, OSError) as error:
@@ -153,11 +148,13 @@ class BatchWriter:
             store.write_ahead()
         if is_lazy:
             self._outcomes.written()
-        if commits_here:
-            self._commit_here(batch, written)
-            return
-        self._begin(now)
-        self._commit_on_thread(batch, written)
+        if batch.blob is None:
+            self._release(batch)
+        elif commits_here:
+            self._commit_here(batch)
+        else:
+            self._begin(now)
+            self._commit_on_thread(batch)
 
     def _seal(self, now: float, checkpoint_interval_seconds: float) -> SealedBatch:
         """Seal what was collected, and begin a checkpoint behind it if one is due."""
@@ -185,50 +182,50 @@ class BatchWriter:
         self.is_busy = False
         self.quiet.set()
 
-    def _commit_on_thread(self, batch: SealedBatch, written: set[Session] | None) -> None:
+    def _commit_on_thread(self, batch: SealedBatch) -> None:
         future = self._loop.run_in_executor(self._thread, self.store.fsync_commit)
-        future.add_done_callback(lambda done: self._committed(done, batch, written))
+        future.add_done_callback(lambda done: self._committed(done, batch))
 
-    def _commit_here(self, batch: SealedBatch, written: set[Session] | None) -> None:
+    def _commit_here(self, batch: SealedBatch) -> None:
         """Commit on the loop's thread: this disk is done before a thread would have begun."""
         try:
             seconds = self.store.fsync_commit()
         except NoRoom as error:
             self._begin(self._loop.time())
-            self._wait_for_room(error, batch, written)
+            self._wait_for_room(error, batch)
             return
-        except (sqlite3.Error, OSError) as error:
+        except OSError as error:
             self._outcomes.failed(error)
             return
-        self._release(batch, written, seconds)
+        self._durable(batch, seconds)
 
-    def _committed(
-        self, done: "asyncio.Future[float]", batch: SealedBatch, written: set[Session] | None
-    ) -> None:
+    def _committed(self, done: "asyncio.Future[float]", batch: SealedBatch) -> None:
         error = done.exception()
         if isinstance(error, NoRoom):
-            self._wait_for_room(error, batch, written)
+            self._wait_for_room(error, batch)
             return
         self._end()
         if error is not None:
             self._outcomes.failed(error)
             return
-        self._release(batch, written, done.result())
+        self._durable(batch, done.result())
 
-    def _release(self, batch: SealedBatch, written: set[Session] | None, seconds: float) -> None:
-        """Release the bytes of a batch that is durable."""
+    def _durable(self, batch: SealedBatch, seconds: float) -> None:
+        """Note how long it took to make a batch durable, and release its bytes."""
+        assert batch.blob is not None
         self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
-        self.metrics.add(seconds, 0 if batch.blob is None else len(batch.blob))
+        self.metrics.add(seconds, len(batch.blob))
+        self._release(batch)
+
+    def _release(self, batch: SealedBatch) -> None:
+        """Release the bytes of a batch that is durable, or has nothing to be made durable."""
         self.broker.committed(batch)
-        if written is not None:
-            self.checkpoints.rows_committed(written)
+        self.checkpoints.commit_rows()
         self._outcomes.released()
 
     # -- a batch that finds no room
 
-    def _wait_for_room(
-        self, error: NoRoom, batch: SealedBatch, written: set[Session] | None
-    ) -> None:
+    def _wait_for_room(self, error: NoRoom, batch: SealedBatch) -> None:
         """Wait for room: nothing of the batch has been sent, it can be written a while later."""
         if self.is_last:
             self.is_unwritten = self.is_stopped = True
@@ -237,14 +234,14 @@ class BatchWriter:
             )
             self._end()
             return
-        self._waiting = batch, written
+        self._waiting = batch
         self._outcomes.full()
         self._loop.call_later(NO_ROOM_SECONDS, self._write_again)
 
     def _write_again(self) -> None:
         if self._waiting is None or self.is_stopped:
             return
-        batch, written = self._waiting
+        batch = self._waiting
         try:
             # What the tables cover and is exported, or the budget gives up, makes room in place.
             self.journal_room.drop()
@@ -253,7 +250,7 @@ class BatchWriter:
             return
         self._waiting = None
         self._started_at = self._loop.time()
-        self._commit_on_thread(batch, written)
+        self._commit_on_thread(batch)
 
     # -- the end
 

@@ -1,7 +1,8 @@
-"""Checkpoints beside the batches: when one begins, its fsync, and the memory that it frees.
+"""Checkpoints beside the batches: when one begins, its rows, its fsync, the memory that it frees.
 
-The rows of a checkpoint are written with the batches (`committer`). Once all of them are committed
-they are fsynced on a thread of its own, and what is in the tables may leave the memory.
+Some rows are written with each batch. Once that is durable they are committed on a thread of their
+own: SQLite writes whole pages, which takes up to ten milliseconds, and no client waits for it. Once
+all of them are committed they are fsynced, and what is in the tables may leave the memory.
 """
 
 import asyncio
@@ -27,18 +28,22 @@ class Checkpoints:
         store: Store,
         recovered: Recovered,
         failed: Callable[[BaseException], None],
+        go_on: Callable[[], None],
     ) -> None:
         """Args:
         failed: called when the tables could not be written.
+        go_on: called when more rows may be written.
         """
         self.broker = broker
         self.store = store
         self.recovered = recovered
         self._failed = failed
+        self._go_on = go_on
         self._loop = asyncio.get_running_loop()
         # Of the usual priority, as every thread is: one that gives way to other programs would
         # stand still with the interpreter in its hand, and the event loop with it (decision 120).
-        self._copies = ThreadPoolExecutor(1, "checkpoint")
+        self._thread = ThreadPoolExecutor(1, "checkpoint")
+        self._committing: asyncio.Future[None] | None = None
         self._finishing: asyncio.Future[int] | None = None
         self._evictable: list[Session] = []
         """What the last checkpoint wrote and memory still holds: the next one has to wait."""
@@ -56,18 +61,29 @@ class Checkpoints:
         next_sequence = self.broker.batch.next_sequence
         self.store.begin_checkpoint(self.recovered, next_sequence, now)
 
-    def rows_committed(self, sessions: set[Session]) -> None:
-        """Have all committed rows fsynced, and evict what they hold of `sessions`."""
-        if self.store.checkpoint_lacks_room:
+    def commit_rows(self) -> None:
+        """Have the rows that came with a batch committed, now that the batch is durable."""
+        if self._committing is None and self.store.has_rows:
+            self._committing = self._loop.run_in_executor(self._thread, self.store.commit_rows)
+            self._committing.add_done_callback(self._committed)
+
+    def _committed(self, done: "asyncio.Future[None]") -> None:
+        self._committing = None
+        error = done.exception()
+        if error is not None:
+            self._failed(error)
             return
-        self._finish()
+        sessions = self.store.rows_committed()
+        if sessions is not None:
+            self.finish(sessions)
+        self._go_on()
+
+    def finish(self, sessions: set[Session]) -> None:
+        """Have rows that are all committed fsynced, and evict what they hold of `sessions`."""
+        self._finishing = self._loop.run_in_executor(self._thread, self.store.finish_checkpoint)
+        self._finishing.add_done_callback(self._finished)
         self._evictable = list(sessions)
         self._evict()
-
-    def _finish(self) -> None:
-        """Have rows that are all committed fsynced: no client waits for that."""
-        self._finishing = self._loop.run_in_executor(self._copies, self.store.finish_checkpoint)
-        self._finishing.add_done_callback(self._finished)
 
     def _finished(self, done: "asyncio.Future[int]") -> None:
         error = done.exception()
@@ -89,6 +105,16 @@ class Checkpoints:
         """Forget what could be evicted: the process is to end, and its memory with it."""
         self._evictable.clear()
 
+    @property
+    def is_committing(self) -> bool:
+        """Whether rows are being committed."""
+        return self._committing is not None
+
+    async def committed(self) -> None:
+        """Wait until rows that are being committed are."""
+        if self._committing is not None:
+            await asyncio.wait([self._committing])
+
     async def finished(self) -> None:
         """Wait until no fsync is under way."""
         if self._finishing is not None:
@@ -96,4 +122,4 @@ class Checkpoints:
 
     def close(self) -> None:
         """End the thread."""
-        self._copies.shutdown()
+        self._thread.shutdown()

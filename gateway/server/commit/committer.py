@@ -45,7 +45,9 @@ class Committer:
         self.failure: StoreFailed | None = None
         self._failed = failed
         self.journal_room = JournalRoom(broker, store)
-        self.checkpoints = Checkpoints(broker, store, recovered, self._fail_tables)
+        self.checkpoints = Checkpoints(
+            broker, store, recovered, failed=self._fail_tables, go_on=released
+        )
         self.writer = BatchWriter(
             broker,
             store,
@@ -175,9 +177,15 @@ class Committer:
 
     async def _commit_while(self, wanted: Callable[[], bool]) -> None:
         writer = self.writer
-        await writer.quiet.wait()
+        await self._quiet()
         while not writer.is_stopped and wanted():
             # The event loop may have begun a batch since the last one was over.
             if not writer.is_busy:
                 self._commit()
-            await writer.quiet.wait()
+            await self._quiet()
+
+    async def _quiet(self) -> None:
+        """Wait until no batch and no rows are being committed: what is wanted shows then."""
+        while self.writer.is_busy or self.checkpoints.is_committing:
+            await self.writer.quiet.wait()
+            await self.checkpoints.committed()

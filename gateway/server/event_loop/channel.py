@@ -15,6 +15,8 @@ class Channel(ABC):
         """Not read from while more is uncommitted than `max_uncommitted` allows."""
         self.throttled = False
         """Not read from because its client sent more than its rate allows."""
+        self.is_heavy = False
+        """The last read brought a good part of a slice of work: see `Reading.put_off`."""
         self.unread = b""
         """Read from the socket, and too much for the slice of work that it had."""
         self.unread_from = 0

@@ -35,10 +35,6 @@ BURST_BYTES = 1024 * 1024
 up in memory, once for each subscriber, before it shows who reads too slowly."""
 
 
-def _do_nothing() -> None:
-    """Stand for what this broker does not have."""
-
-
 class EventLoop:
     """Connects channels, the core and the store."""
 
@@ -67,9 +63,9 @@ class EventLoop:
         self._loop = asyncio.get_running_loop()
         self._started_at = self._loop.time()
         self.hooks: Hooks | None = None
-        self.answer_system_topics: Callable[[], None] = _do_nothing
+        self.answer_system_topics: Callable[[], None] = lambda: None
         """Called when clients have subscribed to something under `$SYS`."""
-        self.look_at_disk: Callable[[], None] = _do_nothing
+        self.look_at_disk: Callable[[], None] = lambda: None
         """Called once a second, and when a batch finds no room."""
         self.channels: dict[Connection, Channel] = {}
         self._work = broker.work
@@ -127,6 +123,9 @@ class EventLoop:
             channel.unread = channel.unread[channel.unread_from :] + data
             channel.unread_from = 0
             return
+        if channel.is_heavy and self.reading.turn_is_long():
+            self.reading.put_off(channel, data)
+            return
         recorder = self.broker.batch
         recorded_bytes = recorder.pending_bytes()
         self._work.spent = 0
@@ -134,6 +133,7 @@ class EventLoop:
             self.broker.receive(channel.connection, data, self._loop.time())
         else:
             self.reading.begin(channel, data)
+        self.reading.note_work(channel)
         if recorder.pending_bytes() > self.batch_limits.max_uncommitted:
             self.reading.look_at_records(channel, recorded_bytes)
         connection = channel.connection
@@ -141,9 +141,7 @@ class EventLoop:
             self.reading.look_at_rates(channel, recorded_bytes)
         if connection.behind or channel.unread:
             self.reading.fall_behind(channel)
-        elif connection.state is ConnectionState.AUTHENTICATING:
-            channel.update_reading()
-        if connection.put_off.is_full:
+        elif connection.state is ConnectionState.AUTHENTICATING or connection.put_off.is_full:
             channel.update_reading()
         if not self._scheduled:
             self.schedule()
@@ -202,6 +200,7 @@ class EventLoop:
 
     def _tick(self) -> None:
         self._scheduled = False
+        self.reading.turn_units = 0
         broker = self.broker
         if self.committer.failure is not None:
             return

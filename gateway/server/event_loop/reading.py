@@ -17,6 +17,10 @@ from gateway.server.event_loop.channel import Channel
 PIECE_BYTES: Final = 16 * 1024
 """Read bytes that are decoded in one go: 8,000 of the shortest packets, two milliseconds."""
 
+HEAVY_UNITS: Final = SLICE_UNITS // 4
+"""Half a millisecond: whose last read was as much waits for a slice where a turn has had one. Ten
+such clients in one turn would make all others wait for ten slices."""
+
 # Not Final: tests make it small enough to be reached.
 UNREAD_BYTES_MAX: int = 32 * 1024 * 1024
 """Read from all sockets and waiting for a slice: 128 reads of the largest size. What comes beyond
@@ -44,6 +48,8 @@ class Reading:
         self.uncommitted_bytes_max = uncommitted_bytes_max
         self.unread_bytes = 0
         """Of all clients that are behind."""
+        self.turn_units = 0
+        """Work of all reads since the last tick."""
         self._broker = broker
         self._work = broker.work
         self._may_go_on = may_go_on
@@ -124,6 +130,26 @@ class Reading:
 
     # -- more than a slice of work
 
+    def note_work(self, channel: Channel) -> None:
+        """Count the work of a read, or of a slice."""
+        spent = self._work.spent
+        self.turn_units += spent
+        channel.is_heavy = spent > HEAVY_UNITS
+
+    def turn_is_long(self) -> bool:
+        """Return whether reads had more than a slice since the last tick."""
+        return self.turn_units > SLICE_UNITS
+
+    def put_off(self, channel: Channel, data: bytes) -> None:
+        """Keep what a read brought for a slice of the client's own."""
+        if self.unread_bytes + len(data) > UNREAD_BYTES_MAX:
+            self.begin(channel, data)
+            return
+        channel.unread = data
+        channel.unread_counted = len(data)
+        self.unread_bytes += len(data)
+        self.fall_behind(channel)
+
     def begin(self, channel: Channel, data: bytes) -> None:
         """Let the core have of what a read brought as much as a slice is."""
         channel.unread = data
@@ -171,6 +197,7 @@ class Reading:
             self._broker.go_on(channel.connection, self._loop.time())
         if channel.unread and not channel.connection.behind:
             self._read_on(channel)
+        self.note_work(channel)
         self.look_at_records(channel, recorded_bytes)
         if channel.connection.meters:
             self.look_at_rates(channel, recorded_bytes)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+from datetime import UTC, datetime
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloud_jobs.ingest.senml import RefusedPackError, records_in
+from cloud_jobs.ingest.file_contents import ARROW_DELIVERED
+from cloud_jobs.ingest.senml import RefusedPackError, records_in, records_of_batch
 from tests.cloud_jobs import landings
 from tests.cloud_jobs.conftest import Ingested
 
@@ -97,3 +100,30 @@ _JSON = st.recursive(
 def test_no_payload_makes_the_reader_raise_anything_else(payload: str) -> None:
     with contextlib.suppress(RefusedPackError):
         records_in(payload, "sensors/a/b", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("base", "topic"), [("x" * 500_000, "t"), ("x", "t" * 65_535), ("x" * 400, "t" * 400)]
+)
+def test_a_pack_whose_records_would_be_gigabytes_is_refused(base: str, topic: str) -> None:
+    records = [{"bn": base, "v": 1}, *({"v": 1} for _ in range(30_000))]
+    with pytest.raises(RefusedPackError, match=r"more than 8000000 characters"):
+        records_in(json.dumps(records), topic, 0.0)
+
+
+def test_only_a_refused_payload_s_row_has_the_payload() -> None:
+    of_message = dict.fromkeys(ARROW_DELIVERED.names) | {
+        "gateway": "gw", "store": "s", "message": 1, "topic": "t", "client_id": "c",
+        "time": datetime(2025, 1, 1, tzinfo=UTC),
+    }  # fmt: skip
+    packs = ['[{"n":"x","v":1},{"n":"y","v":2}]', "no"]
+    batch = pa.RecordBatch.from_pylist(
+        [of_message | {"payload": pack} for pack in packs], ARROW_DELIVERED
+    )
+    rows = records_of_batch(batch).to_pylist()
+    assert [(row["value"], row["payload"], row["client_id"]) for row in rows] == [
+        (1.0, None, None),
+        (2.0, None, None),
+        (None, "no", "c"),
+    ]
+    assert {row["topic"] for row in rows} == {"t"}

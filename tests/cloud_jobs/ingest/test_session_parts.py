@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from cloud_jobs.ingest.session_parts import COUNTS, PARTS, USED, parts_of
+from cloud_jobs.limits import SESSION_EVENTS_MAX
 from cloud_jobs.tables.event_fields import KNOWN_EVENTS
 from cloud_jobs.tables.schemas import EVENTS
 
@@ -63,3 +64,11 @@ def test_sessions_are_rows_of_their_own_and_unknown_kinds_are_events_of_them() -
 
 def test_each_count_is_of_known_events() -> None:
     assert {event for events in COUNTS.values() for event in events} < KNOWN_EVENTS
+
+
+def test_of_many_events_a_session_has_several_rows() -> None:
+    rows = parts(*(event(n, "message_held") for n in range(SESSION_EVENTS_MAX + 1)))
+    assert [(row["first_sequence"], row["last_sequence"], row["events"]) for row in rows] == [
+        (0, SESSION_EVENTS_MAX - 1, SESSION_EVENTS_MAX),
+        (SESSION_EVENTS_MAX, SESSION_EVENTS_MAX, 1),
+    ]

@@ -8,7 +8,6 @@ it is durable at the first and reported at the second; a cut may come between th
 """
 
 import asyncio
-import errno
 import os
 import random
 import shutil
@@ -20,23 +19,16 @@ from typing import Any
 
 from gateway.store import database
 from gateway.store.journal_files import FOLDER_NAME, frame_of, journal_files
-from gateway.store.no_room import NoRoom
 from gateway.store.opening import Opened
-from gateway.store.store import Store
 from gateway.store.unsynced import FILE_NAMES
+from tests.instruments.simulation.simulated_store import SimulatedStore
 from tests.instruments.simulation.virtual_loop import Timeline
-
-JOURNAL_FILE_BYTES = 3_000
-"""So short that one follows another, and is used again."""
 
 SECTOR_BYTES = 64
 """What is written or not of a file that is not fsynced: small, for the files here are."""
 
 WAL_HEADER_BYTES = 32
 """Where SQLite's WAL separates one round of writing from the next."""
-
-ROOM_PAGES = 1 << 30
-"""What a database with room may grow to, in pages."""
 
 
 @dataclass(frozen=True)
@@ -46,60 +38,6 @@ class DiskKind:
     commit_seconds: float = 0.004
     slow: float = 0.0
     """How often a commit takes a hundred times as long."""
-
-
-class SimulatedStore(Store):
-    """The store, on a disk whose COMMIT may fail."""
-
-    def __init__(self, data_dir: Path, disk: "Disk") -> None:
-        super().__init__(data_dir, JOURNAL_FILE_BYTES)
-        self.disk = disk
-        self.is_full = False
-        self.lacks_room = False
-        """A batch found no room, and has not been written since."""
-
-    def begin(self, first_sequence: int, blob: bytes | None) -> None:
-        super().begin(first_sequence, blob)
-        self.disk.pending = blob
-
-    def fsync_commit(self) -> float:
-        fails, kept = self.disk.take_failure()
-        seconds = 0.0
-        if self.is_full and self._pending is not None:
-            self.lacks_room = True
-            raise NoRoom(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        if fails and not kept:
-            self._pending = None
-            self.disk.forget_ahead(self)
-            if self._files.writer.in_transaction:
-                self._files.writer.execute("ROLLBACK")
-        else:
-            self.lacks_room &= self._pending is None
-            super().fsync_commit()
-            seconds = self.disk.seconds()
-            self.disk.durable()
-        if fails:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return seconds
-
-    def write_ahead(self) -> None:
-        if self.is_full:
-            self.lacks_room = True
-        else:
-            super().write_ahead()
-
-    def finish_checkpoint(self) -> int:
-        covered = super().finish_checkpoint()
-        self.disk.tables_fsynced()
-        return covered
-
-    def set_room(self, *, full: bool) -> None:
-        """Let the file grow, or not by another page."""
-        self.is_full = full
-        pages = (
-            self._files.writer.execute("PRAGMA page_count").fetchone()[0] if full else ROOM_PAGES
-        )
-        self._files.writer.execute(f"PRAGMA max_page_count={pages}")
 
 
 _TABLE_FILES = (database.DATABASE_NAME, f"{database.DATABASE_NAME}-wal")

@@ -4,11 +4,10 @@ A mutant replaces one function of the real broker for as long as its context las
 those that brokers have made, or that a change to this one could easily make.
 """
 
-from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
-from gateway.core.broker import Broker, SealedBatch
+from gateway.core.broker import Broker
 from gateway.core.frames import Frames
 from gateway.core.output import Output
 from gateway.core.records.kinds import RecordKind
@@ -25,10 +24,6 @@ from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Delivery, DeliveryState, Message
 from gateway.core.sessions.packet_buffer import PacketBuffer
 from gateway.core.sessions.session import Session
-from gateway.server.commit.batch_writer import BatchWriter
-from gateway.server.commit.checkpoints import Checkpoints
-from gateway.server.commit.committer import Committer
-from gateway.store.checkpoint import Checkpoint
 from gateway.store.store import Store
 from gateway.wire.encoder import pubrec
 from gateway.wire.packets import Publish
@@ -116,27 +111,6 @@ def _delivers_repeats(right: Any) -> object:
     return receive_publish
 
 
-def _checkpoint_counts_too_early(right: Any) -> object:
-    def run(self: Checkpoint) -> Iterator[bool]:
-        self._finish()
-        yield from right(self)
-
-    return run
-
-
-def _blobs_dropped_too_early(right: Any) -> object:
-    def opened(self: Store, *arguments: Any) -> object:
-        found = right(self, *arguments)
-        self._checkpoints.covered = found.recovered.next_sequence
-        return found
-
-    return opened
-
-
-def _checkpoint_not_fsynced(_: object) -> object:
-    return lambda self: self.store.checkpoint_finished(self.store.written_to)
-
-
 def _window_ignored(_: object) -> object:
     return lambda self, limits: 65_535
 
@@ -151,24 +125,6 @@ def _pages_reversed(right: Any) -> object:
         return contents, deliveries, count
 
     return load_page
-
-
-def _failed_commit_ignored(right: Any) -> object:
-    def committed(self: BatchWriter, done: Any, batch: SealedBatch, written: object) -> None:
-        if done.exception() is not None:
-            done = self._loop.create_future()
-            done.set_result(1.0)
-        right(self, done, batch, written)
-
-    return committed
-
-
-def _full_disk_ignored(_: object) -> object:
-    def wait_for_room(self: BatchWriter, error: object, batch: SealedBatch, written: Any) -> None:
-        self._end()
-        self._release(batch, written, 0.0)
-
-    return wait_for_room
 
 
 def _no_dup(right: Any) -> object:
@@ -242,13 +198,6 @@ def _will_published_after_disconnect(right: Any) -> object:
     return receive_disconnect
 
 
-def _does_nothing(_: object) -> object:
-    def nothing(_self: object) -> None:
-        return
-
-    return nothing
-
-
 AWAY = "a session expires while its client is away"
 
 MUTANTS = (
@@ -273,13 +222,8 @@ MUTANTS = (
     one("forget DeliveryReceived", Recorder, "delivery_received", _forgets_received),
     one("forget MessageHeld at recovery", Replay, "_contents", _forgets_held),
     one("deliver a repeat", Qos2Receive, "receive_publish", _delivers_repeats),
-    one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early, begin=11),
-    one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early, begin=68),
-    one("checkpoint not fsynced", Checkpoints, "_finish", _checkpoint_not_fsynced),
     one("window ignored", Connection, "window_of", _window_ignored),
     one("pages reversed", Store, "load_page", _pages_reversed),
-    one("failed commit ignored", BatchWriter, "_committed", _failed_commit_ignored),
-    one("full disk ignored", BatchWriter, "_wait_for_room", _full_disk_ignored),
     one("identifier reused", Session, "free_packet_id", _identifier_reused),
     one("completed at PUBREC", Acknowledging, "receive_pubrec", _completed_at_pubrec),
     one("subscription not recorded", Recorder, "subscribed", _subscription_unrecorded),
@@ -288,7 +232,6 @@ MUTANTS = (
     one("resend nothing", Deliverer, "resume", _unacknowledged_is_dropped),
     one("a repeat does not say so", Frames, "delivery", _no_dup),
     one("retained message not recorded", Recorder, "retained_set", _retained_unrecorded),
-    one("what no client waits for is not written", Committer, "write_down", _does_nothing),
     one(
         "will after DISCONNECT",
         Disconnecting,

@@ -161,7 +161,7 @@ def _count_cut(world: "World", what: str) -> None:
     world.count(what)
     if world.disk.pending is not None:
         world.count(f"{what} before COMMIT")
-    if life.store.checkpointing:
+    if life.store.checkpointing or life.store.has_rows:
         world.count(f"{what} amid a checkpoint")
     sessions = life.broker.state.sessions.values()
     if any(session.inbound for session in sessions):

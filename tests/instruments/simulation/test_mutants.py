@@ -13,6 +13,7 @@ from tests.instruments.simulation.campaigns import SingleCuts
 from tests.instruments.simulation.mutant import Mutant
 from tests.instruments.simulation.mutants import MUTANTS
 from tests.instruments.simulation.mutants_of_5 import MUTANTS_OF_5
+from tests.instruments.simulation.mutants_of_commits import MUTANTS_OF_COMMITS
 from tests.instruments.simulation.mutants_of_queues import MUTANTS_OF_QUEUES
 from tests.instruments.simulation.mutants_of_time import MUTANTS_OF_TIME
 from tests.instruments.simulation.plan import ClientPlan, Plan, Publish, Subscribe
@@ -39,7 +40,7 @@ def lives_of(mutant: Mutant) -> Iterator[Outcome]:
 
 @pytest.mark.parametrize(
     "mutant",
-    [*MUTANTS, *MUTANTS_OF_5, *MUTANTS_OF_QUEUES, *MUTANTS_OF_TIME],
+    [*MUTANTS, *MUTANTS_OF_5, *MUTANTS_OF_COMMITS, *MUTANTS_OF_QUEUES, *MUTANTS_OF_TIME],
     ids=lambda mutant: mutant.name,
 )
 def test_a_broker_with_a_mistake_is_caught(mutant: Mutant) -> None:

@@ -7,7 +7,7 @@ take a second of these.
 
 from gateway.core.state import State
 from gateway.server.event_loop.event_loop import EventLoop
-from tests.instruments.simulation.disk import SimulatedStore
+from tests.instruments.simulation.simulated_store import SimulatedStore
 from tests.instruments.simulation.violation import require
 
 RULE = "a killed process loses nothing that was passed to it"

@@ -61,9 +61,9 @@ class CommitterOnDisk:
         """Write a checkpoint, and have it fsynced."""
         now = asyncio.get_running_loop().time()
         self.store.begin_checkpoint(self.opened.recovered, self.recorder.next_sequence, now)
-        self.released.clear()
-        self.committer.tick()
-        await self.released.wait()
+        while self.store.checkpointing:
+            self.committer.tick()
+            await self.committer.checkpoints.committed()
         await self.committer.checkpoints.finished()
 
     async def close(self) -> None:

@@ -1,7 +1,7 @@
 """A quick disk is waited for in the loop, a slow one in the commit thread; no failure is quiet."""
 
 import asyncio
-import sqlite3
+import errno
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ class TimedDisk(Store):
     """A store on a disk that takes as long as the test wants, and notes which thread waited."""
 
     seconds = 0.0
-    failure: sqlite3.Error | None = None
+    failure: OSError | None = None
 
     def fsync_commit(self) -> float:
         self.waited_on = threading.current_thread().name
@@ -82,7 +82,7 @@ async def test_a_commit_that_fails_ends_the_process_wherever_it_ran(
     async with commits_on(tmp_path) as commits:
         for _ in range(before):
             await commits.is_here()
-        commits.store.failure = sqlite3.OperationalError("disk I/O error")
+        commits.store.failure = OSError(errno.EIO, "disk I/O error")
         batch = commits.on_disk.recorder.batch_number
         commits.on_disk.recorder.observed(None, Observation.LIMIT_HIT, "max_retained", "")
         commits.on_disk.committer.tick()

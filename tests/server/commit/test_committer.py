@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.records.kinds import Observation
-from gateway.store import journal
+from gateway.store import checkpointing, journal
 from tests.server.commit.on_disk import CommitterOnDisk
 
 
@@ -65,9 +65,10 @@ async def _upkeep_while_draining(data_dir: Path, monkeypatch: pytest.MonkeyPatch
     store, committer = ending.store, ending.committer
     ending.recorder.observed(None, Observation.LIMIT_HIT, "max_retained", "")
     # It is always time for a checkpoint, and the second's upkeep comes when one has just finished.
-    monkeypatch.setattr(store, "wants_checkpoint", lambda *_: not store.checkpointing)
+    monkeypatch.setattr(checkpointing, "CHECKPOINT_BYTES", 0)
     committer.upkeep(1 << 30)
     await ending.released.wait()
+    await committer.checkpoints.committed()
     finishing = committer.checkpoints._finishing
     assert finishing is not None
     finishing.add_done_callback(lambda _: committer.upkeep(1 << 30))

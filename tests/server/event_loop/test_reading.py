@@ -18,6 +18,9 @@ KIB = 1024
 PINGS = 30_000
 """15 slices of the shortest packets: 60 kB, which one read brings."""
 
+MANY_PINGS = 1_500
+"""Most of a slice: two clients with as many make a turn long."""
+
 
 async def test_while_one_client_is_behind_the_others_are_answered(start: Start) -> None:
     broker = await start({})
@@ -111,3 +114,24 @@ async def test_while_the_disk_stalls_publishers_wait_and_qos_0_and_pingreq_do_no
         for number in range(count):
             assert await client.packet() == b"\x40\x02" + (number + 1).to_bytes(2, "big")
     assert not any(protocol.overloaded for protocol in protocols.values())
+
+
+async def test_of_clients_that_send_much_in_one_turn_those_that_come_late_wait_for_a_slice(
+    start: Start,
+) -> None:
+    broker = await start({})
+    names = [f"heavy{number}" for number in range(4)]
+    clients = [await log_in(broker, name) for name in names]
+    calm = await log_in(broker, "calm")
+    for client in clients:
+        client.send(PINGREQ * MANY_PINGS)
+        assert await client.read(2 * MANY_PINGS) == b"\xd0\x00" * MANY_PINGS
+    protocols = protocols_of(broker)
+    for name in names:
+        protocols[name].data_received(PINGREQ * MANY_PINGS)
+    protocols["calm"].data_received(PINGREQ)
+    assert [protocols[name].is_behind() for name in names] == [False, False, True, True]
+    assert not protocols["calm"].is_behind(), "who sends little is answered in every turn"
+    assert await calm.packet() == b"\xd0\x00"
+    for client in clients:
+        assert await client.read(2 * MANY_PINGS) == b"\xd0\x00" * MANY_PINGS
