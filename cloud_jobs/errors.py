@@ -21,6 +21,15 @@ def spark_failures() -> tuple[type[Exception], ...]:
     return (PySparkException,) if py4j is None else (PySparkException, py4j.Py4JJavaError)
 
 
+_CONFLICT: Final = "[DELTA_CONCURRENT"
+"""What the text of each conflict of two writers begins with, whichever class PySpark gives it."""
+
+
+def is_conflict(failure: Exception) -> bool:
+    """Return whether a failure of Spark is that another writer committed beside this one."""
+    return _CONFLICT in str(failure)
+
+
 class IngestError(RuntimeError):
     """The run cannot go on. The text is for a person and ends with the mend."""
 

@@ -18,7 +18,14 @@ from pyspark.sql import SparkSession
 
 from cloud_jobs import unchanged
 from cloud_jobs.audit.run import audited
-from cloud_jobs.errors import IngestError, TablesBusyError, first_line_of, jars_hint, spark_failures
+from cloud_jobs.errors import (
+    IngestError,
+    TablesBusyError,
+    first_line_of,
+    is_conflict,
+    jars_hint,
+    spark_failures,
+)
 from cloud_jobs.ingest.keys_file import load_keys
 from cloud_jobs.ingest.landing import refused_among
 from cloud_jobs.ingest.run import ingest_batches
@@ -121,7 +128,8 @@ def ingest(
                 _remember(tables, settings, landing, report)
             return report
     except spark_failures() as error:
-        raise IngestError(
+        kind = TablesBusyError if is_conflict(error) else IngestError
+        raise kind(
             f"Spark failed: {first_line_of(error)} (nothing is lost: run it again; if it fails "
             f"again, Spark's log in the cache directory has the details{jars_hint(error)})"
         ) from error

@@ -12,7 +12,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from cloud_jobs.errors import IngestError, first_line_of, spark_failures
+from cloud_jobs.errors import (
+    IngestError,
+    TablesBusyError,
+    first_line_of,
+    is_conflict,
+    spark_failures,
+)
 from cloud_jobs.gold.run import gaps_by_day
 from cloud_jobs.gold.run import gold as gold_of
 from cloud_jobs.gold.sensor_gaps import KIND as SENSOR
@@ -96,7 +102,8 @@ def _failures(root: str) -> Iterator[None]:
     try:
         yield
     except spark_failures() as error:
-        raise IngestError(
+        kind = TablesBusyError if is_conflict(error) else IngestError
+        raise kind(
             f"Spark failed on the tables in {root}: {first_line_of(error)} (what was committed "
             "stays, run it again; if it fails again, Spark's log in the cache directory has more)"
         ) from error

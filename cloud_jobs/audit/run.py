@@ -7,7 +7,9 @@ that contradict each other; where something is missing between them it is inconc
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
 
@@ -45,15 +47,39 @@ def audited(spark: SparkSession, tables_root: str, progress: Progress) -> dict[s
 
 
 def _audited(tables: Tables, progress: Progress) -> dict[str, Any]:
-    events = tables.read("events").select(*AUDITED).persist()
+    with audit_of(tables, progress) as audit:
+        return _result(tables, audit)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What the audit looked at, what it found, and where the log has gaps."""
+
+    events: DataFrame
+    found: DataFrame
+    lacks: DataFrame
+
+
+@contextmanager
+def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Audit]:
+    """Audit the ingested tables; all that was kept for it is given back behind the block."""
+    kept: list[DataFrame] = []
+
+    def keep(rows: DataFrame) -> DataFrame:
+        kept.append(rows.persist())
+        return kept[-1]
+
     try:
         progress("looking for what is missing")
-        lacks = lacks_of(tables, events).persist()
+        # Each law looks at the events: without this each would read the table.
+        events = keep(tables.read("events").select(*AUDITED))
+        lacks = keep(lacks_of(tables, events))
         progress("walking over identifiers, queues and releases")
-        found = judged(findings_of(events, lacks), lacks).persist()
-        return _result(tables, events, found, lacks)
+        found = keep(judged(findings_of(events, lacks, keep), lacks))
+        yield Audit(events, found, lacks)
     finally:
-        events.unpersist()
+        for rows in reversed(kept):
+            rows.unpersist()
 
 
 def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
@@ -94,10 +120,15 @@ def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
     return found if foreign is None else found.unionByName(foreign)
 
 
-def findings_of(events: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Find everything that contradicts a law, as if the log were whole."""
-    used = identifiers.uses_of(events).persist()
-    places = queues.positions(events).persist()
+def findings_of(
+    events: DataFrame, lacks: DataFrame, keep: Callable[[DataFrame], DataFrame]
+) -> DataFrame:
+    """Find everything that contradicts a law, as if the log were whole.
+
+    `keep` is called with what several laws need, and returns it.
+    """
+    used = keep(identifiers.uses_of(events))
+    places = keep(queues.positions(events))
     left = queues.waiting(places, events)
     first_lack = lacks.groupBy(*STORE).agg(F.min("at").alias("first_lack"))
     releases = fan_out.releases_of(events).join(first_lack, list(STORE), "left")
@@ -179,9 +210,8 @@ def _of_the_log(lacks: DataFrame) -> DataFrame:
     return finding(rows, "log", F.col("detail"), F.lit(0), "inconclusive")
 
 
-def _result(
-    tables: Tables, events: DataFrame, found: DataFrame, lacks: DataFrame
-) -> dict[str, Any]:
+def _result(tables: Tables, audit: Audit) -> dict[str, Any]:
+    events, found = audit.events, audit.found
     totals = {row["verdict"]: row["count"] for row in found.groupBy("verdict").count().collect()}
     violations, doubts = totals.get("violation", 0), totals.get("inconclusive", 0)
     counts = _counts(tables, events)
@@ -189,8 +219,6 @@ def _result(
     if not violations and (doubts or not counts["events"]):
         verdict = "inconclusive"
     exceptions = _exceptions(events, found)
-    lacks.unpersist()
-    found.unpersist()
     return {
         "source": tables.root,
         "verdict": verdict,

@@ -1,8 +1,9 @@
 """One run of `oncegate gold`: all batches that were ingested since the last one.
 
-A run first commits which batches it takes. One that died is finished first, over the same batches;
-merges carry the number of the run's last batch as their transaction, so what was committed is not
-added twice. All other tables are functions of those, made again for the days that batches touched.
+A run first commits which batches it takes. One that died is finished first, over the same batches,
+and what was ingested since is taken behind it. Merges carry the number of the run's last batch as
+their transaction, so what was committed is not added twice. All other tables are functions of
+those, made again for the days that batches touched.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.audit.gaps import GAP_COLUMNS, gaps_of
+from cloud_jobs.audit.run import audit_of
 from cloud_jobs.errors import IngestError
 from cloud_jobs.gold.days import gateway_health, qos2_daily
 from cloud_jobs.gold.offline import ON, merge_offline
 from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
 from cloud_jobs.gold.times import BOOT, merge_corrections, timed
 from cloud_jobs.gold.totals import ROWS, merge_totals, remake
-from cloud_jobs.gold.verdicts import audit_of, daily_verdicts, merge_verdicts
+from cloud_jobs.gold.verdicts import daily_verdicts, merge_verdicts
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
 from cloud_jobs.tables.merge import Merge
@@ -45,10 +47,13 @@ class Run:
     through: int
     audited_through: int
     """The last batch that the verdicts cover when the run begins."""
+    is_resumed: bool = False
+    """A run before began it, and died."""
 
     @property
-    def has_batches(self) -> bool:
-        return self.through >= self.first
+    def batches(self) -> int:
+        """How many there are."""
+        return max(self.through - self.first + 1, 0)
 
 
 def gold(
@@ -68,9 +73,32 @@ def gold(
         raise IngestError(f"there are no tables in {root}: run `oncegate ingest` first")
     made.create()
     run = _begun(silver, made)
-    after_step("begin")
+    batches = run.batches
+    if run.is_resumed:
+        # Its batches are committed: what was ingested since is taken by a run of its own.
+        _make(silver, made, run, progress, after_step, audits=False)
+        run = _begun(silver, made)
+        batches += run.batches
     audits = is_audited and run.audited_through < run.through
-    if run.has_batches:
+    audited_through = _make(silver, made, run, progress, after_step, audits=audits)
+    rows = {name: made.read(name).count() for name in GOLD_TABLES if name != "gold_runs"}
+    return {"tables_root": root, "batches": batches,
+            "through_batch": run.through, "is_audited": audited_through >= run.through,
+            "audited_through": audited_through, "tables": rows}  # fmt: skip
+
+
+def _make(
+    silver: Tables,
+    made: Tables,
+    run: Run,
+    progress: Progress,
+    after_step: Progress,
+    *,
+    audits: bool,
+) -> int:
+    """Do a run and note that it is done; return the last batch that the verdicts cover then."""
+    after_step("begin")
+    if run.batches:
         _take(silver, made, run, progress, after_step)
         progress("gaps")
         replace(made, "gaps", gaps_by_day(silver, made.read("clock_corrections")))
@@ -80,12 +108,9 @@ def gold(
         _judge(silver, made, run)
         after_step("audit")
     audited_through = run.through if audits else run.audited_through
-    if run.has_batches or audits:
+    if run.batches or audits:
         _note(made, run, is_done=True, audited_through=audited_through)
-    rows = {name: made.read(name).count() for name in GOLD_TABLES if name != "gold_runs"}
-    return {"tables_root": root, "batches": max(run.through - run.first + 1, 0),
-            "through_batch": run.through, "is_audited": audited_through >= run.through,
-            "audited_through": audited_through, "tables": rows}  # fmt: skip
+    return audited_through
 
 
 def gold_tables(spark: SparkSession, root: str) -> Tables:
@@ -101,12 +126,13 @@ def _begun(silver: Tables, made: Tables) -> Run:
     newest = runs.orderBy(F.col("run").desc(), F.col("is_done").desc()).limit(1).collect()
     last = newest[0] if newest else None
     if last is not None and not last["is_done"]:
-        return Run(last["run"], last["from_batch"], last["through_batch"], audited_through)
+        first, through = last["from_batch"], last["through_batch"]
+        return Run(last["run"], first, through, audited_through, is_resumed=True)
     row = silver.read("batches").agg(F.max("batch")).first()
     through = (row[0] if row is not None else None) or 0
     number, first = (last["run"] + 1, last["through_batch"] + 1) if last is not None else (1, 1)
     run = Run(number, first, through, audited_through)
-    if run.has_batches:
+    if run.batches:
         _note(made, run, is_done=False, audited_through=None)
     return run
 
@@ -204,13 +230,10 @@ def _put_days(made: Tables, name: str, rows: DataFrame) -> None:
 
 
 def _judge(silver: Tables, made: Tables, run: Run) -> None:
-    audit = audit_of(silver)
-    try:
+    with audit_of(silver) as audit:
         events = timed(silver.read("events"), made.read("clock_corrections"))
         replace(made, "audit_daily", daily_verdicts(silver, events, audit.found, run.through))
         merge_verdicts(made, audit)
-    finally:
-        audit.release()
 
 
 def _of_days(rows: DataFrame, days: DataFrame) -> DataFrame:

@@ -6,40 +6,19 @@ log lies within the life of the message; else `ok`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.audit.findings import SESSION, STORE
-from cloud_jobs.audit.run import AUDITED, findings_of, judged, lacks_of
+from cloud_jobs.audit.run import Audit
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import AUDIT_DAILY
 from cloud_jobs.tables.merge import Merge
 
 _OF_MESSAGES: Final = ("held_once", "duplicate", "released_once", "fan_out")
 _OF_DELIVERIES: Final = ("identifier", "resent", "delivery", "session", "fan_out")
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """What the audit finds, and where the log has gaps."""
-
-    found: DataFrame
-    lacks: DataFrame
-
-    def release(self) -> None:
-        """Give back the memory of both."""
-        self.found.unpersist()
-        self.lacks.unpersist()
-
-
-def audit_of(silver: Tables) -> Audit:
-    """Audit the ingested tables; both results are kept until `release`."""
-    events = silver.read("events").select(*AUDITED)
-    lacks = lacks_of(silver, events).persist()
-    return Audit(judged(findings_of(events, lacks), lacks).persist(), lacks)
 
 
 def daily_verdicts(silver: Tables, events: DataFrame, found: DataFrame, through: int) -> DataFrame:

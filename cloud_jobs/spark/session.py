@@ -61,9 +61,10 @@ _LOCAL: Final = {
     # One machine: hundreds of empty partitions would cost more than the work.
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
     _SNAPSHOT_TASKS: "1",
-    # Both describe a query to who looks at it: the line of Python of each expression, and its plan.
+    # Describe a query to who looks at it: the line of Python of each expression, and its plan.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.maxPlanStringLength": "0",
+    "spark.sql.ui.explainMode": "simple",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
 }
 

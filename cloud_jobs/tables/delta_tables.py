@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
-from cloud_jobs.errors import IngestError, TablesBusyError, spark_failures
+from cloud_jobs.errors import IngestError, TablesBusyError, is_conflict, spark_failures
 from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.tables.merge import Merge, quoted
@@ -35,8 +35,6 @@ _VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
 _NO_TABLE: Final = frozenset(
     {"PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "DELTA_TABLE_NOT_FOUND"}
 )
-_CONFLICT: Final = "[DELTA_CONCURRENT"
-"""What the text of each conflict of two writers begins with, whichever class PySpark gives it."""
 
 
 def each(rows: DataFrame, name: str | Column) -> DataFrame:
@@ -223,7 +221,7 @@ class Tables:
             try:
                 return write()
             except spark_failures() as error:
-                if _CONFLICT not in str(error):
+                if not is_conflict(error):
                     raise
                 # The other writer may have committed this very batch: then the next try is skipped.
                 if attempt == CONFLICT_RETRIES_MAX:

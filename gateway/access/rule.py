@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+USER_PLACEHOLDER: Final = "%u"
+
 CONNECT: Final = 1 << 10
 RECEIVE: Final = 1 << 9
 _SUBSCRIBE_SHIFT: Final = 6
@@ -21,15 +23,23 @@ def subscribe_kind(qos: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ClientPattern:
-    """A client identifier or a listener's name, in which `*` stands for any characters."""
+    """A client identifier or a listener's name, in which `*` stands for any characters, and `%u`,
+    of a client identifier, for its user."""
 
     text: str
 
-    def matches(self, name: str) -> bool:
-        """Return whether a name has this form; takes time in proportion to its length."""
+    def matches(self, name: str, username: str | None = None) -> bool:
+        """Return whether a name has this form; takes time in proportion to its length.
+
+        With `%u` no name has it where there is no user. A `*` in a user's name is a `*`.
+        """
         parts = self.text.split("*")
+        if USER_PLACEHOLDER in self.text:
+            if not username:
+                return False
+            parts = [part.replace(USER_PLACEHOLDER, username) for part in parts]
         if len(parts) == 1:
-            return name == self.text
+            return name == parts[0]
         first, *middle, last = parts
         end = len(name) - len(last)
         if len(first) > end or not (name.startswith(first) and name.endswith(last)):
@@ -78,7 +88,7 @@ class Who:
             return False
         if self.members is not None and not (username in self.members or self.group in groups):
             return False
-        if self.client is not None and not self.client.matches(client_id):
+        if self.client is not None and not self.client.matches(client_id, username):
             return False
         if self.listener is None or (not listener and username is None):
             return True

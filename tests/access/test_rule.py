@@ -48,6 +48,25 @@ def test_all_conditions_have_to_hold() -> None:
     assert not about(who, "anna", "sensor-1", "0.0.0.0:1883")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "user", "client_id", "fits"),
+    [
+        ("%u", "ann", "ann", True),
+        ("%u.*", "ann", "ann.attic", True),
+        ("%u.*", "ann", "mallory.attic", False),
+        ("%u.*", None, ".attic", False),
+        ("%u", "", "", False),
+        ("%u.*", "a*", "abc.attic", False),
+        ("%u.*", "a*", "a*.attic", True),
+        ("*-%u", "ann", "attic-ann", True),
+    ],
+)
+def test_a_client_identifier_may_be_bound_to_its_user(
+    pattern: str, user: str | None, client_id: str, fits: bool
+) -> None:
+    assert about(Who(client=ClientPattern(pattern)), user, client_id) is fits
+
+
 def test_a_listener_that_is_not_known_is_any_for_a_session_without_a_user_and_none_with_one() -> (
     None
 ):

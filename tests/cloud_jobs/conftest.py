@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,9 @@ from cloud_jobs.spark.session import spark_session
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import QUARANTINE
 from cloud_jobs.tables.versions import write_version
-from tests.cloud_jobs import landings
+from tests.cloud_jobs import landings, two_landings
+from tests.cloud_jobs.forgeries import Forgeries
+from tests.instruments.fleet.fleet import Truth, fleet_of
 from tests.laws.cases import CASES
 from tests.short_jvm import SHORT_JVM
 from tests.system.fixtures import gateway
@@ -46,8 +48,14 @@ SMALL = {
     "spark.sql.lightweightPlanChangeValidation": "false",
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
+    # No page shows them.
+    "spark.sql.ui.retainedExecutions": "1",
+    "spark.ui.retainedJobs": "1",
+    "spark.ui.retainedStages": "1",
+    "spark.ui.retainedTasks": "1",
     "spark.driver.defaultJavaOptions": f"{SHORT_JVM} -Xmn400m",
 }
+FLEET_SEED = 14
 SECONDS_MAX = 900
 """Of a test: the first one that needs Spark waits for its start and for the ingestion."""
 
@@ -99,8 +107,8 @@ def empty_tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) 
 
 @dataclass
 class Ingested:
-    """Three runs of the job: all landings and all cases of the laws, then what heals the landings,
-    then nothing new."""
+    """Three runs of the job: landings, forgeries, cases of the laws and a small fleet; then what
+    heals the landings, with a keys file; then nothing new."""
 
     place: Place
     """Landing directory and tables after the three runs."""
@@ -110,6 +118,8 @@ class Ingested:
     healed: IngestReport
     idle: IngestReport
     foreign_topics: list[str]
+    fleet: Truth
+    """Of the five gateways `gw-000` to `gw-004`, which have each fault of a fleet."""
 
     def gaps(self, report: IngestReport, gateway: str) -> list[Gap]:
         return [gap for gap in report.gaps if gap.gateway == gateway]
@@ -117,8 +127,8 @@ class Ingested:
     def before_the_second_batch(self, root: Path) -> Place:
         """A copy of the tables after the first run; the landing directory is the same."""
         other = Place(self.place.spark, root)
-        tables = shutil.copytree(self.one_batch, other.settings.tables)
-        other.settings = IngestSettings(source=self.place.settings.source, tables=tables)
+        shutil.copytree(self.one_batch, other.settings.tables)
+        other.settings = replace(self.place.settings, tables=other.settings.tables)
         return other
 
 
@@ -130,19 +140,33 @@ def ingested(
     later, foreign_topics = landings.land_all(place.landing)
     for case in CASES:
         case.land(place.landing)
-    # One of the tables was begun by a version that did not count them.
-    shutil.copytree(
-        empty_tables, place.settings.tables, ignore=shutil.ignore_patterns("quarantine")
-    )
-    earlier = QUARANTINE.fields[: QUARANTINE.fieldNames().index("refused")]
-    quarantine = spark.createDataFrame([], StructType(earlier)).write.format("delta")
-    quarantine.save(f"{place.settings.tables}/quarantine")
-    write_version(Tables(spark, place.settings.tables), "segments", 0)
-    first = place.run()
+    one, two = two_landings.two_landings()
+    landings.land(place.landing, *one)
+    forgeries = Forgeries(place.landing)
+    forgeries.land_first()
+    fleet = fleet_of(FLEET_SEED, gateways=5, landings=2)
+    fleet.land(0, place.landing)
+    _begin_earlier(place, empty_tables)
+    with two_landings.earlier_job():
+        first = place.run()
     one_batch = place.landing.parent / "one-batch"
     shutil.copytree(place.settings.tables, one_batch)
-    landings.land(place.landing, *later)
-    return Ingested(place, first, one_batch, place.run(), place.run(), foreign_topics)
+    landings.land(place.landing, *later, *two)
+    forgeries.land_second()
+    fleet.land(1, place.landing)
+    place.settings = replace(place.settings, keys=forgeries.keys)
+    healed, idle = place.run(), place.run()
+    return Ingested(place, first, one_batch, healed, idle, foreign_topics, fleet.truth)
+
+
+def _begin_earlier(place: Place, empty_tables: Path) -> None:
+    """Make the tables as a version began them that did not count its versions."""
+    tables = Tables(place.spark, place.settings.tables)
+    shutil.copytree(empty_tables, tables.root, ignore=shutil.ignore_patterns("quarantine"))
+    earlier = QUARANTINE.fields[: QUARANTINE.fieldNames().index("refused")]
+    quarantine = place.spark.createDataFrame([], StructType(earlier)).write.format("delta")
+    quarantine.save(tables.path("quarantine"))
+    write_version(tables, "segments", 0)
 
 
 @pytest.fixture(scope="session")
@@ -152,11 +176,36 @@ def audit(ingested: Ingested) -> dict[str, Any]:
     return audited(place.spark, place.settings.tables, lambda _: None)
 
 
+@dataclass
+class MadeGold:
+    """Gold tables after each of the two batches, the second of which heals what the first lacked,
+    and after a run that audits them."""
+
+    place: Place
+    results: list[dict[str, Any]]
+    """What each of the three runs returned."""
+    between: dict[str, list[Row]]
+    """Tables of BETWEEN after the first run."""
+
+
+BETWEEN = ("qos2_daily", "gateway_health", "gaps")
+
+
 @pytest.fixture(scope="session")
-def golden(ingested: Ingested, tmp_path_factory: pytest.TempPathFactory) -> Place:
-    """The gold tables after each of the two batches; the second heals what the first lacked."""
+def made_gold(ingested: Ingested, tmp_path_factory: pytest.TempPathFactory) -> MadeGold:
     place = ingested.before_the_second_batch(tmp_path_factory.mktemp("golden"))
-    gold(place.spark, place.settings.tables, lambda _: None, is_audited=False)
+
+    def run(*, is_audited: bool) -> dict[str, Any]:
+        return gold(place.spark, place.settings.tables, lambda _: None, is_audited=is_audited)
+
+    results = [run(is_audited=False)]
+    between = {name: place.rows(name) for name in BETWEEN}
     shutil.copytree(ingested.place.settings.tables, place.settings.tables, dirs_exist_ok=True)
-    gold(place.spark, place.settings.tables, lambda _: None)
-    return place
+    results += [run(is_audited=False), run(is_audited=True)]
+    return MadeGold(place, results, between)
+
+
+@pytest.fixture(scope="session")
+def golden(made_gold: MadeGold) -> Place:
+    """The gold tables at last."""
+    return made_gold.place

@@ -23,7 +23,7 @@ from tests.short_jvm import SHORT_JVM
 
 PROGRAM = Path(__file__).with_name("job_process.py")
 ROOT = Path(__file__).parents[2]
-TIMES_OF_RUNNING = {"verified_at", "finished_at"}
+TIMES_OF_RUNNING = {"verified_at", "finished_at", "added_at"}
 
 
 def snapshot(place: Place) -> dict[str, list[str]]:

@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cloud_jobs.distribution import PACKAGE, write
+from cloud_jobs.distribution import PACKAGE, properties, write
+from cloud_jobs.spark.jars import PACKAGE as DELTA
 
 
 def test_the_zip_is_a_whole_package_beside_its_script(tmp_path: Path) -> None:
@@ -25,3 +26,11 @@ def test_the_zip_is_a_whole_package_beside_its_script(tmp_path: Path) -> None:
     ).stdout.split()  # fmt: skip
     assert found[0] == f"{archive}/cloud_jobs/__init__.py"
     assert int(found[1]) == len([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.properties")])
+
+
+def test_the_properties_name_delta_and_what_s3_needs_without_the_whole_sdk() -> None:
+    found = dict(line.split(" ", 1) for line in properties().splitlines())
+    packages = found["spark.jars.packages"].split(",")
+    assert DELTA in packages
+    assert any(name.startswith("org.apache.hadoop:hadoop-aws:") for name in packages)
+    assert "software.amazon.awssdk:bundle" in found["spark.jars.excludes"].split(",")

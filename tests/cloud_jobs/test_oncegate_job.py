@@ -10,7 +10,7 @@ import pytest
 
 from cloud_jobs.distribution import write
 from cloud_jobs.ingest.run_lock import only_run
-from tests.cloud_jobs.submitting import submit
+from tests.cloud_jobs.processes import submitted
 from tests.contract.segments import LogWriter, opened
 
 
@@ -40,7 +40,8 @@ def test_a_submitted_ingestion_fills_the_tables_on_that_master(tmp_path: Path, m
         log = LogWriter(f"gw-{number}", store=f"{number:016x}")
         log.seal([opened()]).write_to(landing)
     verb = ["ingest", "--source", str(landing), "--tables", str(tmp_path / "tables")]
-    code, result, errors = submit(tmp_path, master, verb)
-    assert code == 0, errors
+    found = submitted(tmp_path, master, verb)
+    assert found.code == 0, found.printed
+    result = found.result
     assert (result["segments_ingested"], result["events_new"], result["gaps_count"]) == (2, 2, 0)
-    assert "2 segments, " in errors
+    assert "2 segments, " in found.printed

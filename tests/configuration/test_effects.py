@@ -1,5 +1,6 @@
 """When each key takes effect: the declaration, the documentation, and what is made of them."""
 
+import copy
 import re
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,57 @@ def test_what_becomes_of_a_change(change: dict[str, Any], effect: Effect) -> Non
     assert changes.processes == ({"bridge": (name,)} if effect is Effect.PROCESS else {})
     assert changes.needs_restart == ((name,) if effect is Effect.RESTART else ())
     assert changes_between(after, after) == changes_between(before, before)
+
+
+class Other:
+    """A value that no key has: what a reload answers does not depend on which one it is."""
+
+    def __repr__(self) -> str:
+        return "other"
+
+
+def with_other(configuration: Configuration, section: str, key: str) -> Configuration:
+    """The same, but for one key."""
+    changed = copy.copy(configuration)
+    part = getattr(configuration, section)
+    first = copy.copy(part[0] if isinstance(part, tuple) else part)
+    object.__setattr__(first, key, Other())
+    whole = (first, *part[1:]) if isinstance(part, tuple) else first
+    object.__setattr__(changed, section, whole)
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("section", "key"),
+    [(section, key) for section, keys in EFFECTS.items() for key in keys],
+)
+def test_each_key_is_in_force_after_a_reload_or_its_answer_names_who_waits_for_what(
+    section: str, key: str
+) -> None:
+    """One key of one section is another: nothing that a file can have goes unanswered."""
+    before = configured(
+        listeners=[{"port": 1884}],
+        queues=[{"client": "a", "when_full": "refuse"}],
+        user_quotas=[{"user": "ann"}],
+        serial=[{"name": "a", "path": "/dev/a"}],
+    )
+    after = with_other(before, section, key)
+    answer = changes_between(before, after)
+    effect = EFFECTS[section][key]
+    is_moved = section == "listeners" and key in ("bind", "port", "path")
+    name = section if section in LISTS_AS_ONE or is_moved else f"{section}.{key}"
+    is_taken = effect not in (Effect.PROCESS, Effect.RESTART)
+    assert answer.taken == ((name,) if is_taken else ())
+    assert answer.needs_restart == ((name,) if effect is Effect.RESTART else ())
+    if section in PROCESSES:
+        assert answer.processes == {PROCESSES[section]: (name,)}
+    else:
+        assert answer.processes == {}
+    assert set(answer.new_connections) <= {name}
+    holds = in_force(before, after)
+    part = getattr(holds, section)
+    value = getattr(part[0] if isinstance(part, tuple) else part, key)
+    assert isinstance(value, Other) is (effect is not Effect.RESTART)
 
 
 def test_a_key_of_broker_and_uploader_is_taken_by_both() -> None:

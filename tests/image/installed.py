@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.access.passwords import set_password
+from gateway.server.event_loop.event_loop import UPKEEP_SECONDS
 from tests.image.installed_gateway import DEADLINE_SECONDS, SERVICES, WATCHDOG_SECONDS, Gateway
 from tests.image.machine import Machine, make_root
 from tests.image.packages import ROOT, SUITES, newer_than, package_of, run
@@ -134,6 +136,29 @@ def test_the_page_sees_nothing_of_the_data_and_acts_for_operators_alone(gateway:
     # Without operators in [api] there is nothing at which the page could act.
     operate = "/run/oncegate/operate.sock"
     assert "FileNotFoundError" in gateway.machine.said(*python, operate, check=False)
+
+
+def test_with_operators_the_page_alone_reaches_where_it_acts(gateway: Gateway) -> None:
+    machine, operate = gateway.machine, "/run/oncegate/operate.sock"
+    written = machine.root / "etc/oncegate/gateway.toml"
+    before = written.read_text()
+    set_password(machine.root / "etc/oncegate/passwords", "ben", b"secret")
+    machine.said("chown", "root:oncegate-broker", "/etc/oncegate/passwords")
+    machine.said("chmod", "640", "/etc/oncegate/passwords")
+    text = before.replace("[api]\n", '[api]\noperators = ["ben"]\n')
+    written.write_text(text + '\n[access]\npassword_file = "/etc/oncegate/passwords"\n')
+    machine.said("systemctl", "reload", "oncegate-broker")
+    time.sleep(2 * UPKEEP_SECONDS)
+    mode = machine.said("stat", "-c", "%a %U %G", operate)
+    assert mode == "660 oncegate-broker oncegate-operate"
+    connect = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+    for name, group in (("api", "operate"), ("bridge", "control"), ("upload", "control")):
+        as_service = ["setpriv", f"--reuid=oncegate-{name}", f"--regid=oncegate-{name}"]
+        as_service += [f"--groups=oncegate-{group}", "/usr/bin/python3", "-c", connect, operate]
+        said = machine.said(*as_service, check=False)
+        assert ("PermissionError" in said) is (name != "api"), said
+    written.write_text(before)
+    machine.said("systemctl", "reload", "oncegate-broker")
 
 
 def test_a_board_on_a_line_is_read(gateway: Gateway) -> None:

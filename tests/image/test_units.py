@@ -203,6 +203,26 @@ def test_the_configuration_that_comes_along_opens_nothing_to_the_network() -> No
     assert groups == set(declared)
 
 
+def test_each_control_socket_is_reached_by_the_services_that_need_it_and_by_no_other() -> None:
+    gateway = load(ROOT / "image/etc/gateway.toml", {}, {}, None).gateway
+    groups = {gateway.control_group, gateway.status_group, gateway.operate_group}
+    member_of = {
+        name: unit(name).words("SupplementaryGroups") & groups for name in (*SERVICES, *OF_TENANTS)
+    }
+    for name in ("broker", "broker@"):
+        assert member_of[name] == groups, "it gives its sockets to these groups"
+    for name in ("api", "api@"):
+        assert member_of[name] == {gateway.status_group, gateway.operate_group}
+    for name in ("bridge", "upload", "upload@", "uplink", "uplink@"):
+        assert gateway.operate_group not in member_of[name], name
+        assert gateway.control_group in member_of[name], "it reports what it does"
+    # The sockets' directory is entered by all; their own modes, 0660, decide.
+    assert unit("broker")["RuntimeDirectoryMode"] == ["0755"]
+    assert "d /run/oncegate 0755 oncegate-broker" in (SYSTEMD / "tmpfiles.conf").read_text()
+    # What the page may do it does at a socket, without a right on any file of the gateway.
+    assert "/run/oncegate" not in unit("api").words("ReadWritePaths")
+
+
 def test_the_examples_in_the_configuration_that_comes_along_can_be_used(tmp_path: Path) -> None:
     text = (ROOT / "image/etc/gateway.toml").read_text()
     whole = tmp_path / "gateway.toml"

@@ -1,5 +1,6 @@
 """Access rules on real sockets: Mosquitto's clients, and other rules under live connections."""
 
+import asyncio
 import logging
 import os
 import signal
@@ -12,8 +13,16 @@ import pytest_asyncio
 from gateway.access.passwords import set_password
 from gateway.access.rules_file import RulesFileError
 from gateway.configuration import load
-from tests.peers.mqtt_bytes import Kind, acknowledgement, publish, subscribe
-from tests.server.ruled_broker import RULES, RuledBroker, answered, eventually, running
+from tests.peers.byte_client import ByteClient
+from tests.peers.mqtt_bytes import Kind, acknowledgement, connect, publish, subscribe
+from tests.server.ruled_broker import (
+    PASSWORD,
+    RULES,
+    RuledBroker,
+    answered,
+    eventually,
+    running,
+)
 
 
 @pytest_asyncio.fixture
@@ -170,3 +179,25 @@ async def test_without_a_file_any_more_the_default_holds_and_it_comes_back(
     broker.running.reloading._read = read
     assert broker.running.reloading.reload()["changed"] == ["access.rules_file"]
     assert broker.running.reloading.rules is not None
+
+
+async def test_a_client_id_that_is_bound_to_its_user_is_taken_by_no_other(
+    broker: RuledBroker,
+) -> None:
+    """A user who comes first with the id of another one's device would keep it out."""
+    bound = "allow user * client %u connect\nallow user * client %u.* connect\n"
+    broker.rules.write_text(bound + "deny user * connect\n" + RULES)
+    broker.running.reloading.reload()
+    for client_id in ("anna.attic", "anna", "attic"):
+        assert await code_of(broker, "ben", client_id) == 5
+    assert broker.errors == {"not_authorized": 3}
+    await broker.log_in("anna", "anna.attic")
+    await broker.log_in("ben", "ben")
+
+
+async def code_of(broker: RuledBroker, user: str, client_id: str) -> int:
+    """What a client is answered before 5.0."""
+    client = ByteClient(*await asyncio.open_connection("127.0.0.1", broker.port))
+    async with client:
+        client.send(connect(client_id, username=user, password=PASSWORD.encode()))
+        return (await client.packet())[3]

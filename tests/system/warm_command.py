@@ -108,8 +108,10 @@ class WarmProcess:
         if self.returncode is None:
             # Until it is asked how it ended it keeps its id.
             ending = os.pidfd_open(self.pid)
+            waiting = select.poll()
+            waiting.register(ending, select.POLLIN)
             try:
-                ended, _, _ = select.select([ending], [], [], timeout)
+                ended = waiting.poll(None if timeout is None else timeout * 1000)
             finally:
                 os.close(ending)
             if not ended:

@@ -23,7 +23,15 @@ def main(
     mosquitto: Annotated[bool, typer.Option(help="Mosquitto is the upstream broker.")] = False,
     protocol: Annotated[int, typer.Option(min=4, max=5, help="Towards the upstream one.")] = 5,
 ) -> None:
-    """Kill, again and again, and count."""
+    """Kill, again and again, and count.
+
+    With --mosquitto the uplink and this gateway's broker are killed and the link is cut, and
+    Mosquitto goes on. Mosquitto 2.0 writes its sessions and messages down when it stops, and each
+    autosave_interval (30 minutes): killed, it forgets what it has acknowledged since, and its
+    clients' sessions with that. Exactly once cannot hold across it, whatever the uplink does, so
+    that a count of what is lost would be one of Mosquitto. One clean restart of it is a test:
+    tests/uplink/test_killed.py.
+    """
     chosen = seed if seed is not None else time.time_ns() % 1_000_000
     console.print(f"{kills} kills, seed {chosen}")
     campaign = Campaign(

@@ -88,8 +88,9 @@ class Receiving:
             connection.last_packet = now
         self.statistics.bytes_received += len(data)
         self.statistics.packets_received_total += len(packets)
-        for meter in connection.meters:
-            meter.spend(len(packets), len(data), now)
+        if connection.meters:
+            for meter in connection.meters:
+                meter.spend(len(packets), len(data), now)
         if connection.behind:
             connection.undecided.extend(packets)
         else:

@@ -24,6 +24,9 @@ FRAME_BYTES_MAX: Final = 1024 * 1024
 """The longest frame, or `max_packet_size` where that is more. Nothing is held because of a frame's
 length, but one that claims more than any packet or batch of packets needs is a mistake."""
 
+FRAME_HEADER_BYTES: Final = 6
+"""Of a short frame from a client, its mask included."""
+
 FRAMES_PER_TICK_MAX: Final = 300
 """Frames of one client before others are served: some 3 ms. A read can hold 40,000 empty ones."""
 
@@ -95,18 +98,22 @@ class WebSocketProtocol(MqttProtocol):
         payload: list[bytes | bytearray] = []
         ping: Ping | None = None
         end: Event | None = None
-        count = 0
+        count = idle_bytes = 0
         for event in frames.events():
             if isinstance(event, BytesMessage):
                 payload.append(event.data)
-            elif isinstance(event, Ping):
-                ping = event
+            elif isinstance(event, Ping | Pong):
+                idle_bytes += len(event.payload)
+                ping = event if isinstance(event, Ping) else ping
             elif not isinstance(event, Pong):
                 end = event
                 break
             count += 1
             if count == FRAMES_PER_TICK_MAX:
                 break
+        idle_count = count - sum(map(bool, payload))
+        if idle_count and self.connection.meters:
+            self._count_idle(idle_count, idle_bytes)
         if payload and self.connection.is_open:
             self._event_loop.receive(self, b"".join(payload))
         if ping is not None and frames.state is WebSocketState.OPEN:
@@ -118,6 +125,14 @@ class WebSocketProtocol(MqttProtocol):
         if self._behind:
             asyncio.get_running_loop().call_soon(self._go_on, frames)
         self.update_reading()
+
+    def _count_idle(self, frames_count: int, payload_bytes: int) -> None:
+        """Count frames without MQTT in them, pings and empty ones, as packets: what a client sends
+        in their place costs as much."""
+        now = asyncio.get_running_loop().time()
+        for meter in self.connection.meters:
+            meter.spend(frames_count, frames_count * FRAME_HEADER_BYTES + payload_bytes, now)
+        self._event_loop.reading.look_at_rates(self, None)
 
     def _go_on(self, frames: Frames) -> None:
         if not self.transport.is_closing():

@@ -1,10 +1,6 @@
 """A row a gateway and day, of everything that has landed of that day."""
 
-import pytest
-
 from tests.cloud_jobs.conftest import Place
-
-pytestmark = pytest.mark.long
 
 
 def test_days_have_the_sums_of_messages_and_events(golden: Place) -> None:

@@ -1,4 +1,4 @@
-"""A run of `gold`: what it takes, once, and what stands then; read by other engines too."""
+"""A run of `gold`: what it takes, once, and what stands then."""
 
 import shutil
 from collections import Counter
@@ -9,12 +9,8 @@ import pytest
 
 from cloud_jobs.gold.run import gold
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
-from cloud_jobs.tables.schemas import TABLES
 from tests.cloud_jobs.conftest import Ingested, Place
 from tests.cloud_jobs.deaths import killed_at, made_gold
-from tests.cloud_jobs.engines import columns_of, plain, rows_of_deltalake, rows_of_duckdb
-
-pytestmark = pytest.mark.long
 
 
 def test_a_run_with_nothing_new_changes_nothing(golden: Place) -> None:
@@ -38,6 +34,7 @@ def test_gaps_are_those_of_the_ingestion_and_verdicts_those_of_the_audit(
         assert found == expected
 
 
+@pytest.mark.long
 def test_a_run_that_died_is_finished_first_wherever_it_died(
     golden: Place, ingested: Ingested, tmp_path: Path
 ) -> None:
@@ -46,8 +43,8 @@ def test_a_run_that_died_is_finished_first_wherever_it_died(
         killed_at(step, lambda die: made_gold(place, die))
         # What has landed meanwhile is not of that run.
         shutil.copytree(ingested.place.settings.tables, place.settings.tables, dirs_exist_ok=True)
-    results = [gold(place.spark, place.settings.tables, lambda _: None) for _ in range(2)]
-    assert [result["through_batch"] for result in results] == [1, 2]
+    result = gold(place.spark, place.settings.tables, lambda _: None)
+    assert (result["batches"], result["through_batch"], result["is_audited"]) == (2, 2, True)
     for name in GOLD_TABLES:
         if name != "gold_runs":
             found, expected = (
@@ -55,11 +52,3 @@ def test_a_run_that_died_is_finished_first_wherever_it_died(
                 sorted(map(repr, golden.rows(name))),
             )
             assert found == expected, name
-
-
-@pytest.mark.parametrize("name", [*TABLES, *GOLD_TABLES])
-def test_other_engines_find_the_rows_that_spark_finds(golden: Place, name: str) -> None:
-    place = Path(golden.settings.tables, name)
-    expected = sorted(plain(row.asDict(), columns_of(place)) for row in golden.rows(name))
-    assert rows_of_deltalake(place) == expected
-    assert rows_of_duckdb(place) == expected

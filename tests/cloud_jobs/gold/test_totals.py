@@ -1,10 +1,6 @@
 """Tables that grow: each batch adds its events once, in whatever order they land."""
 
-import pytest
-
 from tests.cloud_jobs.conftest import Place
-
-pytestmark = pytest.mark.long
 
 
 def test_a_message_held_in_one_batch_and_released_in_another_is_one_row(golden: Place) -> None:

@@ -7,19 +7,26 @@ import pytest
 from tests.cloud_jobs.conftest import Place
 from tests.laws.cases import CASES, Case
 
-pytestmark = pytest.mark.long
+OF_LOWER_QOS = {"published-twice"}
+"""Cases of messages that are no rows: `audit_daily` alone has their verdict."""
+
+
+@pytest.fixture(scope="module")
+def verdicts(golden: Place) -> list[tuple[str, str | None]]:
+    """The gateway and the verdict of each message and each delivery."""
+    tables = (golden.rows(name) for name in ("qos2_messages", "qos2_deliveries"))
+    return [(row["gateway"], row["verdict"]) for rows in tables for row in rows]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.gateway)
-def test_messages_and_deliveries_have_the_verdict_of_their_case(golden: Place, case: Case) -> None:
-    rows = [
-        row["verdict"]
-        for name in ("qos2_messages", "qos2_deliveries")
-        for row in golden.rows(name, f"gateway = '{case.gateway}'")
-    ]
+def test_messages_and_deliveries_have_the_verdict_of_their_case(
+    verdicts: list[tuple[str, str | None]], case: Case
+) -> None:
+    rows = [verdict for gateway, verdict in verdicts if gateway == case.gateway]
     assert None not in rows
-    assert ("violation" in rows) is (case.verdict == "violation")
+    is_broken = case.verdict == "violation" and case.gateway not in OF_LOWER_QOS
+    assert ("violation" in rows) is is_broken
     if case.verdict == "ok":
         assert set(rows) == {"ok"}
-    elif case.laws - {"log"}:
+    elif case.laws - {"log"} and case.gateway not in OF_LOWER_QOS:
         assert case.verdict in rows

@@ -1,11 +1,12 @@
 """An object store with the S3 protocol on the loopback, with faults: moto in a process of its own.
 
-A proxy stands before it, so that answers can be late or failures: every n-th request is answered
-with 503, which clients of S3 have to try again.
+A proxy stands before it, so that answers can be late, failures, or cut off in their middle. Clients
+of S3 have to try such requests again.
 """
 
 from __future__ import annotations
 
+import enum
 import http.client
 import itertools
 import socket
@@ -14,7 +15,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,6 +25,17 @@ START_SECONDS_MAX = 60
 BUCKET = "fleet"
 
 
+class Fault(enum.Enum):
+    """What happens to a request."""
+
+    BUSY = "503"
+    BROKEN = "500"
+    CUT = "cut"
+    """It is done, and half of its answer arrives: the client cannot know whether it was done."""
+    LOST = "lost"
+    """The connection ends without an answer, and nothing is done."""
+
+
 class Store:
     """The server's address, and its faults, which may be changed at any time."""
 
@@ -31,20 +43,35 @@ class Store:
         self.moto_port = port
         self.fail_every = 0
         """Every so manieth request fails; 0: none."""
+        self.faults: tuple[Fault, ...] = (Fault.BUSY,)
+        """How they fail, in turn."""
         self.delay_seconds = 0.0
         self.failures = 0
+        self.on_put: Callable[[str], Fault | None] = lambda _: None
+        """Called with the key of each PUT before it is done; returns how it fails."""
         self._requests = itertools.count(1)
         handler = type("Handler", (_Handler,), {"store": self})
         self.proxy = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.endpoint = f"http://127.0.0.1:{self.proxy.server_address[1]}"
 
-    def is_failing(self) -> bool:
-        """Return whether the request that is here now fails."""
+    def _turn(self) -> Fault | None:
         number = next(self._requests)
         time.sleep(self.delay_seconds)
-        fails = bool(self.fail_every) and number % self.fail_every == 0
-        self.failures += fails
-        return fails
+        if not self.fail_every or number % self.fail_every:
+            return None
+        self.failures += 1
+        return self.faults[self.failures % len(self.faults)]
+
+    def fault_of(self, command: str, path: str) -> Fault | None:
+        """Return how a request fails, None where it does not."""
+        found = self.on_put(path.removeprefix(f"/{BUCKET}/")) if command == "PUT" else None
+        return found or self._turn()
+
+    def get(self, key: str) -> bytes:
+        address = f"http://127.0.0.1:{self.moto_port}/{BUCKET}/{key}"
+        with urllib.request.urlopen(address, timeout=120) as answer:
+            content: bytes = answer.read()
+        return content
 
     def put(self, key: str, content: bytes) -> None:
         request = urllib.request.Request(
@@ -86,10 +113,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _forward(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(length) if length else None
-        if self.store.is_failing():
-            self.send_response(503, "Slow Down")
+        fault = self.store.fault_of(self.command, self.path)
+        if fault in (Fault.BUSY, Fault.BROKEN):
+            self.send_response(int(fault.value))
             self.send_header("Content-Length", "0")
             self.end_headers()
+            return
+        if fault is Fault.LOST:
+            self.close_connection = True
             return
         connection = http.client.HTTPConnection("127.0.0.1", self.store.moto_port, timeout=60)
         connection.request(self.command, self.path, body, dict(self.headers))
@@ -100,6 +131,9 @@ class _Handler(BaseHTTPRequestHandler):
             if name.lower() not in {"transfer-encoding", "connection", "content-length"}:
                 self.send_header(name, value)
         size = answer.getheader("Content-Length") if self.command == "HEAD" else str(len(content))
+        if fault is Fault.CUT:
+            size, content = str(int(size or 0) + 1), content[: len(content) // 2]
+            self.close_connection = True
         self.send_header("Content-Length", size or "0")
         self.end_headers()
         self.wfile.write(content)

@@ -5,7 +5,7 @@ import pytest
 from gateway.core.sessions import meter
 from gateway.server.listeners.address_limits import AddressSettings
 from tests.peers.mqtt_bytes import PINGREQ, connect, publish, subscribe
-from tests.peers.websocket_client import BINARY, frame_of
+from tests.peers.websocket_client import BINARY, PING, frame_of
 from tests.server.broker import log_in, protocols_of
 from tests.server.conftest import Start
 
@@ -140,3 +140,31 @@ async def test_sessions_of_an_address_and_of_a_listener_are_bounded_and_others_c
         "listener_sessions": 1,
         "listener_login_rate": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [(PING, b"x"), (PING, bytes(100)), (BINARY, b"")],
+    ids=["short pings", "long pings", "empty frames"],
+)
+@pytest.mark.parametrize("rates", [{"max_packet_rate": 50}, {"max_byte_rate": "300B"}])
+async def test_frames_without_mqtt_count_as_packets(
+    start: Start,
+    monkeypatch: pytest.MonkeyPatch,
+    rates: dict[str, object],
+    kind: int,
+    payload: bytes,
+) -> None:
+    monkeypatch.setattr(meter, "BURST_SECONDS", 0.5)
+    broker = await start({"protocol": "websocket", **rates}, {"protocol": "mqtt"})
+    client = await broker.open()
+    assert await client.connect_in_frames("c") == 0
+    frame = len(frame_of(kind, payload))
+    client.send(frame_of(kind, payload) * (60 if "max_packet_rate" in rates else 700 // frame))
+    channel = protocols_of(broker)["c"]
+    await broker.eventually(lambda: channel.throttled)
+    assert not channel.transport.is_reading()
+    assert set(broker.errors) == set(rates)
+    await broker.eventually(lambda: not channel.throttled)
+    client.send(frame_of(BINARY, PINGREQ))
+    assert channel.connection.is_open

@@ -1,0 +1,100 @@
+"""Two landings of gateways whose second one changes what the first one showed."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cloud_jobs.ingest import batch
+from cloud_jobs.ingest.staging import read_and_verify
+from tests.cloud_jobs.landings import log_of
+from tests.contract.segments import TIME_MS, Segment, held, payload_of, released
+from tests.laws.events import begin, completed, one_batch, opened, queued, received, started
+from tests.laws.events import held as law_held
+from tests.laws.events import released as law_released
+
+CONTENTS = ("began", "events", "sessions", "records", "outline")
+"""Columns of a staged file that a refused one lacks."""
+DAY_MS = 86_400_000
+FIRST = datetime.date(2025, 11, 21)
+"""The day of TIME_MS."""
+
+
+def day(number: int) -> datetime.date:
+    return FIRST + datetime.timedelta(days=number)
+
+
+def two_starts() -> tuple[Segment, Segment]:
+    """A gateway that is off for three days; its second start lands later."""
+    log = log_of("off")
+    one = log.seal([opened(1)])
+    log.boot, log.time_ms = "fedcba9876543210", TIME_MS + 3 * DAY_MS
+    return one, log.seal([opened(2)])
+
+
+def late_half() -> tuple[Segment, Segment]:
+    """A delivery that began on one day and ended on the next, which landed first."""
+    log = log_of("half")
+    one = log.seal([*begin(law_held(1)), *one_batch(law_released(1), queued(1, 0))])
+    log.time_ms = TIME_MS + DAY_MS
+    return one, log.seal([started(1, 0), received(1), completed(1)])
+
+
+def later_format() -> tuple[Segment, Segment]:
+    """A gateway whose second segment is of a format that an earlier job does not know."""
+    log = log_of("tail")
+    return log.seal([opened(1)]), log.seal([opened(2)])
+
+
+@contextmanager
+def earlier_job() -> Iterator[None]:
+    """The job of a version that does not know the format of `later_format`'s second segment."""
+    _, unknown = later_format()
+
+    def refusing(*of: Any) -> DataFrame:
+        is_unknown = F.col("name") == unknown.name
+        reason = F.when(is_unknown, "version").otherwise(F.col("reason"))
+        # What is refused has no contents.
+        none = {name: F.when(~is_unknown, F.col(name)) for name in CONTENTS}
+        return read_and_verify(*of).withColumns({"reason": reason, **none})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "read_and_verify", refusing)
+        yield
+
+
+def numbered_readings() -> tuple[Segment, Segment, Segment]:
+    """A sensor's numbers 1, 2 | 3 | 4, 7: the middle lands later, 5 and 6 never were."""
+    log = log_of("sensor")
+
+    def of(*numbers: int) -> Segment:
+        events = [(held(n, payload_of(n, sequence=n)), released(n)) for n in numbers]
+        return log.seal([event for pair in events for event in pair])
+
+    return of(1, 2), of(3), of(4, 7)
+
+
+def late_clock(gateway: str, time_ms: int) -> tuple[Segment, Segment]:
+    """A message that was taken while the clock showed `time_ms`; the clock was set later.
+
+    The gateway never writes times before those of its last run: `step_ms` is of the clock alone.
+    """
+    log = log_of(gateway)
+    log.clock, log.time_ms = "unsynchronised", time_ms
+    one = log.seal([opened(1), held(1, payload_of(1.0, device=gateway)), released(1)])
+    log.clock, log.time_ms = "synchronised", TIME_MS
+    return one, log.seal([{"event": "clock_stepped", "step_ms": TIME_MS - 30}, opened(2)])
+
+
+def two_landings() -> tuple[list[Segment], list[Segment]]:
+    """What lands first, and what lands then."""
+    (off, on), (begun, ended) = two_starts(), late_half()
+    one, middle, last = numbered_readings()
+    unset, is_set = zip(late_clock("clock", 0), late_clock("floor", TIME_MS - 9_000), strict=True)
+    return [off, ended, one, last, *unset, *later_format()], [on, begun, middle, *is_set]
