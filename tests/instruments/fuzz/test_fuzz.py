@@ -46,6 +46,8 @@ DEFECTS = {
     "segment-that-is-believed": Defect("segment", 5_000, "accepted with sequences"),
     "framing-that-raises": Defect("framing", 200_000, "planted in the framing"),
 }
+LONG = ("broker-in-haste",)
+"""Half a minute of a processor: it starts a broker for each run."""
 COVERAGE_MIN = {
     "decoder": 500,
     "connection": 500,
@@ -91,7 +93,10 @@ async def test_a_short_run_finds_nothing(tmp_path: Path) -> None:
 @pytest.mark.slow
 @needs_atheris
 @pytest.mark.timeout(2 * SECONDS_MAX)
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in PLANTED],
+)
 def test_a_planted_defect_is_found(name: str, tmp_path: Path) -> None:
     defect = DEFECTS[name]
     campaign = Campaign(name, tmp_path, SECONDS_MAX, seed=SEED, runs_max=defect.runs_max)
