@@ -46,8 +46,8 @@ DEFECTS = {
     "segment-that-is-believed": Defect("segment", 5_000, "accepted with sequences"),
     "framing-that-raises": Defect("framing", 200_000, "planted in the framing"),
 }
-LONG = ("broker-in-haste",)
-"""Half a minute of a processor: it starts a broker for each run."""
+LONG = ("broker-in-haste", "framing-that-raises")
+"""Half a minute of a processor each."""
 COVERAGE_MIN = {
     "decoder": 500,
     "connection": 500,
