@@ -76,9 +76,9 @@ class Reloading:
         self.configuration = configuration
         """What holds now."""
         self.needs_restart: tuple[str, ...] = ()
+        """The keys of the file that was read last whose values wait for a restart."""
         self.note_signal: Callable[[str | None], None] = lambda _: None
         """Called with what came of a reload at SIGHUP; None: it holds."""
-        """The keys of the file that was read last whose values wait for a restart."""
         self.rules = rules
         """The access rules that hold; None: everything is allowed."""
         self._read = read

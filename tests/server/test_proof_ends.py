@@ -25,13 +25,6 @@ from tests.server.reloading_broker import (
 MONTH = 30 * 86_400.0
 
 
-@pytest.fixture
-def provider() -> Iterator[IdentityProvider]:
-    made = IdentityProvider()
-    yield made
-    made.stop()
-
-
 class Site:
     """A directory with the user ben and a provider with others, and a broker in it."""
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
@@ -27,13 +26,6 @@ from tests.server.reloading_broker import (
     free_ports,
     reloading_broker,
 )
-
-
-@pytest.fixture
-def provider() -> Iterator[IdentityProvider]:
-    made = IdentityProvider()
-    yield made
-    made.stop()
 
 
 class Site:

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,6 @@ from tests.server.reloading_broker import eventually
 
 METHOD = "OAUTHBEARER"
 RULES = "group writers =\nallow group writers publish w/#\nallow user * subscribe r/#\n"
-
-
-@pytest.fixture
-def provider() -> Iterator[IdentityProvider]:
-    made = IdentityProvider()
-    yield made
-    made.stop()
 
 
 @pytest_asyncio.fixture

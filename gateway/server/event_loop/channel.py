@@ -16,7 +16,7 @@ class Channel(ABC):
         self.throttled = False
         """Not read from because its client sent more than its rate allows."""
         self.is_heavy = False
-        """The last read brought a good part of a slice of work: see `Reading.put_off`."""
+        """The last read brought a good part of a slice of work: see `Reading.puts_off`."""
         self.unread = b""
         """Read from the socket, and too much for the slice of work that it had."""
         self.unread_from = 0

@@ -123,8 +123,7 @@ class EventLoop:
             channel.unread = channel.unread[channel.unread_from :] + data
             channel.unread_from = 0
             return
-        if channel.is_heavy and self.reading.turn_is_long():
-            self.reading.put_off(channel, data)
+        if channel.is_heavy and self.reading.puts_off(channel, data):
             return
         recorder = self.broker.batch
         recorded_bytes = recorder.pending_bytes()

@@ -136,19 +136,17 @@ class Reading:
         self.turn_units += spent
         channel.is_heavy = spent > HEAVY_UNITS
 
-    def turn_is_long(self) -> bool:
-        """Return whether reads had more than a slice since the last tick."""
-        return self.turn_units > SLICE_UNITS
-
-    def put_off(self, channel: Channel, data: bytes) -> None:
-        """Keep what a read brought for a slice of the client's own."""
-        if self.unread_bytes + len(data) > UNREAD_BYTES_MAX:
-            self.begin(channel, data)
-            return
+    def puts_off(self, channel: Channel, data: bytes) -> bool:
+        """Keep what a read brought for a slice of the client's own, where reads had more than a
+        slice since the last tick. Return False where they had less, or too much waits already."""
+        size_bytes = len(data)
+        if self.turn_units <= SLICE_UNITS or self.unread_bytes + size_bytes > UNREAD_BYTES_MAX:
+            return False
         channel.unread = data
-        channel.unread_counted = len(data)
-        self.unread_bytes += len(data)
+        channel.unread_counted = size_bytes
+        self.unread_bytes += size_bytes
         self.fall_behind(channel)
+        return True
 
     def begin(self, channel: Channel, data: bytes) -> None:
         """Let the core have of what a read brought as much as a slice is."""

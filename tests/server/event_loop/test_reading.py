@@ -135,3 +135,22 @@ async def test_of_clients_that_send_much_in_one_turn_those_that_come_late_wait_f
     assert await calm.packet() == b"\xd0\x00"
     for client in clients:
         assert await client.read(2 * MANY_PINGS) == b"\xd0\x00" * MANY_PINGS
+
+
+async def test_where_too_much_waits_already_a_long_turn_puts_nothing_off(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = await start({})
+    names = [f"heavy{number}" for number in range(4)]
+    clients = [await log_in(broker, name) for name in names]
+    for client in clients:
+        client.send(PINGREQ * MANY_PINGS)
+        assert await client.read(2 * MANY_PINGS) == b"\xd0\x00" * MANY_PINGS
+    monkeypatch.setattr("gateway.server.event_loop.reading.UNREAD_BYTES_MAX", 0)
+    protocols = protocols_of(broker)
+    more_than_a_slice = PINGREQ * (2 * MANY_PINGS)
+    for name in names:
+        protocols[name].data_received(more_than_a_slice)
+        assert not protocols[name].unread
+    for client in clients:
+        assert await client.read(4 * MANY_PINGS) == b"\xd0\x00" * (2 * MANY_PINGS)
