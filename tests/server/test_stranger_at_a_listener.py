@@ -150,6 +150,47 @@ async def test_a_user_takes_over_no_session_of_another_or_of_a_program_here(
     assert b"1" in await program.packet(), "it is still connected"
 
 
+@pytest.mark.parametrize("level", [3, 4, 5])
+@pytest.mark.parametrize("clean", [True, False])
+async def test_a_user_takes_no_client_id_of_another_user_by_default(
+    broker: Broker, level: int, clean: bool
+) -> None:
+    core = broker.running.event_loop.broker
+    anna = await stranger(broker)
+    anna.send(connect("device", clean=clean, username="anna", password=PASSWORD))
+    assert (await anna.packet())[3] == 0
+    anna.send(subscribe(1, ("users/anna/#", 1)))
+    await anna.packet()
+    for tried_clean in (True, False):
+        assert await code_of_mallory(broker, level, clean=tried_clean) == refusal_at(level)
+    anna.send(publish("users/anna/x", b"1", qos=1, packet_id=2))
+    assert {(await anna.packet())[0] >> 4 for _ in range(2)} == {Kind.PUBLISH, Kind.PUBACK}
+    anna.cut()
+    if clean:
+        await broker.eventually(lambda: "device" not in core.state.sessions)
+    else:
+        session = core.state.sessions["device"]
+        await broker.eventually(lambda: session.connection is None)
+        for tried_clean in (True, False):
+            assert await code_of_mallory(broker, level, clean=tried_clean) == refusal_at(level)
+        assert core.state.sessions["device"] is session
+        assert len(session.outbound) == 1, "what anna has not acknowledged stays hers"
+        core.drop_session(session, 0.0)  # `oncegate ctl drop device`
+        broker.running.event_loop.schedule()
+    assert await code_of_mallory(broker, level, clean=True) == 0, "the id is free"
+
+
+async def code_of_mallory(broker: Broker, level: int, *, clean: bool) -> int:
+    """Try the client id `device`; the return code, or the reason code."""
+    client = await stranger(broker)
+    client.send(connect("device", clean=clean, username="mallory", password=PASSWORD, level=level))
+    return (await client.packet())[3]
+
+
+def refusal_at(level: int) -> int:
+    return 0x87 if level == 5 else NOT_AUTHORISED
+
+
 async def test_a_user_that_asks_for_too_much_costs_itself_only(broker: Broker) -> None:
     client, _ = await mallory(broker)
     client.send(b"\x30\xff\xff\xff\x7f" + bytes(100_000))
