@@ -205,6 +205,8 @@ class Admitting:
         session.listener = connection.listener
         session.groups = connection.groups
         self.permissions.forget(session)
+        if self.permissions.has_rules:
+            self.state.tree.regroup(session)
 
     def _set_will(self, session: Session, packet: Connect) -> None:
         will = packet.will

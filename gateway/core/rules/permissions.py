@@ -5,7 +5,8 @@ connect    `Admitting._refusal_of_access`, once the client is authenticated; its
            `Revoking.enforce`, of those that are connected, when rules or users have changed
 publish    `Admission.refusal_of`, for each PUBLISH; `Qos2Receive.receive_pubrel`, again
 will       `Publisher.publish_will`, when a will goes out: rules may have changed meanwhile
-subscribe  `Subscribing._refusal_of`, for each filter
+subscribe  `Subscribing._refusal_of`, for each filter; `TopicTree.regroup`, which group of a
+           shared subscription a client is in: again when rules, user or listener are others
 receive    `TopicTree.route_of`, when a route is made, so that a message costs nothing;
            `Permissions.refused_among` for shared subscriptions, `RetainedReplay` for what is
            retained and `SystemMessages` for `$SYS`, when a client has subscribed;
@@ -25,6 +26,7 @@ from mypy_extensions import mypyc_attr
 from gateway.core.memory import text_bytes_of
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import NO_GROUPS, Session
+from gateway.core.sessions.subscription import Subscription
 
 CONNECT_REFUSED: Final = "not_authorized"
 WILL_REFUSED: Final = "will_not_authorized"
@@ -86,7 +88,11 @@ class AccessRules:
         return True
 
     def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return whether a client may subscribe; `$share/<name>/` is not part of the filter."""
+        """Return whether a client may subscribe to a filter, which may be `$share/NAME/FILTER`."""
+        return True
+
+    def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
+        """Return whether a client's `$share/NAME/FILTER` is in a group with other users'."""
         return True
 
     def may_receive(self, client: Client, topic: str) -> bool:
@@ -102,7 +108,8 @@ class Permissions:
         self.restricted = False
         """There are rules, or users that are gone: an answer may be no."""
         self._authenticates = authenticates
-        self._has_rules = False
+        self.has_rules = False
+        """Without them everything is allowed."""
         self._rules = AccessRules()
         self.gone: frozenset[str] = frozenset()
         """Users who may do nothing."""
@@ -116,7 +123,7 @@ class Permissions:
 
     def restrict(self, rules: AccessRules | None) -> None:
         """Answer by these rules from now on; None: everything is allowed."""
-        self._has_rules = rules is not None
+        self.has_rules = rules is not None
         self._rules = AccessRules() if rules is None else rules
         self._update()
 
@@ -126,7 +133,7 @@ class Permissions:
         self._update()
 
     def _update(self) -> None:
-        self.restricted = self._has_rules or bool(self.gone)
+        self.restricted = self.has_rules or bool(self.gone)
         self._forget_all()
 
     def _forget_all(self) -> None:
@@ -178,6 +185,17 @@ class Permissions:
         """Return whether a client must not receive messages of a topic."""
         client = self._client_of(session)
         return client.username in self.gone or not self._rules.may_receive(client, topic)
+
+    def scope_of(self, session: Session, subscription: Subscription) -> str:
+        """Return what the group of a shared subscription is called beside its name.
+
+        It is empty for the one that is common, else a slash and the user, or nothing for all
+        clients without one.
+        """
+        client = self._client_of(session)
+        if self._rules.shares_group(client, subscription.topic_filter, subscription.qos):
+            return ""
+        return f"/{client.username or ''}"
 
     def refused_among(self, members: Iterable[Session], topic: str) -> set[Session]:
         """Return the members of a shared subscription that must not receive a message."""

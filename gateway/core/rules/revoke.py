@@ -42,9 +42,12 @@ class Revoking:
         """Have routes made again: whom a topic reaches may be other clients than before."""
         tree = self.state.tree
         tree.refuses = self.permissions.refuses_receive if self.permissions.restricted else None
+        tree.scope_of = self.permissions.scope_of if self.permissions.has_rules else None
         tree.forget_all_routes()
         for session in self.state.sessions.values():
             session.asked_again_before = session.next_position
+            if tree.shared_count:
+                tree.regroup(session)
 
     def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
         """Forbid everything to the users of sessions that are gone.
@@ -69,6 +72,7 @@ class Revoking:
         """Let a session belong to a user."""
         self.core.recorder.session_owned(session, username)
         self.permissions.forget(session)
+        self.state.tree.regroup(session)
         self.state.tree.forget_all_routes()
         session.asked_again_before = session.next_position
 
