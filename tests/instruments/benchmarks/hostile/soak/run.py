@@ -46,7 +46,6 @@ class Plan:
     """Messages a second of each of the three publishers."""
     share: float = 0.03
     """What each attack does of what it does in `make hostile`, where it is alone."""
-    connect_timeout: str = "10s"
 
 
 async def soak(
@@ -58,9 +57,8 @@ async def soak(
 ) -> Soak:
     """Measure; `report` is told where it is. Raises BenchmarkFailed where nothing can be."""
     data_directory = Path(tempfile.mkdtemp(dir=directory))
-    mqtt = f'connect_timeout = "{plan.connect_timeout}"'
     try:
-        with besieged(code, data_directory / "data", mqtt=mqtt, more=FLAPPING) as broker:
+        with besieged(code, data_directory / "data", more=FLAPPING) as broker:
             return await _Soaking(broker, plan, report, kinds).run()
     finally:
         shutil.rmtree(data_directory, ignore_errors=True)
