@@ -13,7 +13,7 @@ from typing import Final
 
 from tests.instruments.benchmarks.hostile.attack import Attack
 from tests.instruments.benchmarks.hostile.attackers import ATTACKS, CONTROL
-from tests.instruments.benchmarks.hostile.besieged import BesiegedBroker, besieged, go_first
+from tests.instruments.benchmarks.hostile.besieged import BesiegedBroker, besieged
 from tests.instruments.benchmarks.hostile.figures import growth_of, percentiles_of
 from tests.instruments.benchmarks.hostile.memory import Allowance, allowed_bytes
 from tests.instruments.benchmarks.hostile.siege import Attacker, attacker
@@ -108,7 +108,6 @@ class _Soaking:
 
     async def _calm(self) -> None:
         await asyncio.sleep(self._plan.settle)
-        go_first(self._broker.process_id)
         gc.collect()
         begin = time.monotonic()
         await asyncio.sleep(self._plan.window)
@@ -120,7 +119,6 @@ class _Soaking:
         found = self._soak
         counted = await asyncio.to_thread(self._broker.counted)
         await hostile.prepare()
-        go_first(self._broker.process_id)
         begin, used = time.monotonic(), self._broker.processor_seconds()
         found.done.append(await hostile.attack())
         end = time.monotonic()
