@@ -145,6 +145,7 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
             self._end(CERTIFICATE_REFUSED, str(error))
             return False
         self._protocol.connection.proven_user = user
+        self._protocol.connection.certificate = peer.issued.name
         certificates.peers[self._protocol] = peer
         if user is not None:
             certificates.note_proof(user, max(0.0, peer.not_after - time.time()))
