@@ -15,7 +15,8 @@ receive    `TopicTree.route_of`, when a route is made, so that a message costs n
 
 All is allowed until `restrict` is called. Whether a client may receive a message is asked when the
 message is published, and of what is in its queue again once rights have changed. A user that is
-gone may do nothing, whatever the rules say, until a source of users proves it again.
+gone may do nothing, whatever the rules say, until a source of users proves it again; nor may a
+session whose certificate was revoked.
 """
 
 from collections.abc import Iterable
@@ -113,6 +114,8 @@ class Permissions:
         self._rules = AccessRules()
         self.gone: frozenset[str] = frozenset()
         """Users who may do nothing."""
+        self._has_revoked = False
+        """Of a session the certificate was revoked."""
         self._clients: dict[Session, Client] = {}
         self._answers_bytes = 0
 
@@ -132,8 +135,13 @@ class Permissions:
         self.gone = gone
         self._update()
 
+    def note_revoked(self, has_revoked: bool) -> None:
+        """Ask about each session from now on whether its certificate was revoked."""
+        self._has_revoked = has_revoked
+        self._update()
+
     def _update(self) -> None:
-        self.restricted = self.has_rules or bool(self.gone)
+        self.restricted = self.has_rules or bool(self.gone) or self._has_revoked
         self._forget_all()
 
     def _forget_all(self) -> None:
@@ -163,7 +171,7 @@ class Permissions:
             return False
         if answers & kind << REFUSED_SHIFT:
             return True
-        is_refused = client.username in self.gone or not self._rules.may_publish(
+        is_refused = self._is_gone(session, client) or not self._rules.may_publish(
             client, topic, qos, retain
         )
         self._keep(client, topic, answers, kind << REFUSED_SHIFT if is_refused else kind)
@@ -184,7 +192,10 @@ class Permissions:
     def refuses_receive(self, session: Session, topic: str) -> bool:
         """Return whether a client must not receive messages of a topic."""
         client = self._client_of(session)
-        return client.username in self.gone or not self._rules.may_receive(client, topic)
+        return self._is_gone(session, client) or not self._rules.may_receive(client, topic)
+
+    def _is_gone(self, session: Session, client: Client) -> bool:
+        return session.is_revoked or client.username in self.gone
 
     def scope_of(self, session: Session, subscription: Subscription) -> str:
         """Return what the group of a shared subscription is called beside its name.

@@ -68,6 +68,23 @@ class Revoking:
             self.permissions.forbid(frozenset(gone))
             self.apply()
 
+    def revoke_certificates(self, revoked: frozenset[str]) -> int:
+        """Let sessions whose client is away and was proven by one of these receive nothing.
+
+        Those of certificates that are not among them any more go on. Returns how many are new.
+        """
+        count, differs, has_revoked = 0, False, False
+        for session in self.state.sessions.values():
+            is_revoked = session.connection is None and session.certificate in revoked
+            count += is_revoked and not session.is_revoked
+            differs |= is_revoked != session.is_revoked
+            has_revoked |= is_revoked
+            session.is_revoked = is_revoked
+        if differs:
+            self.permissions.note_revoked(has_revoked)
+            self.apply()
+        return count
+
     def give(self, session: Session, username: str) -> None:
         """Let a session belong to a user."""
         self.core.recorder.session_owned(session, username)
