@@ -95,6 +95,8 @@ def merge_corrections(silver: Tables, made: Tables, fresh: DataFrame, through: i
         if wrong.isEmpty():
             return
         ingested = silver.read("segments").where("state = 'ingested'")
+        # A run that is finished after its death leaves what was ingested since to the next one.
+        ingested = ingested.where(F.col("batch") <= through)
         segments = ingested.join(F.broadcast(wrong), list(BOOT), "left_semi").withColumnRenamed(
             "name", "segment_name"
         )
