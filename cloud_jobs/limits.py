@@ -147,6 +147,10 @@ is room for those of an operator's programs between a run that died and the one 
 AUDIT_EXCEPTIONS_MAX: Final = 10_000
 """Exceptions that an audit carries by name, violations first; all are counted."""
 
+VALUES_MAX: Final = 20_000
+"""Rows (of some 300 bytes) that the driver holds itself because many queries ask for them: gaps and
+findings of an audit, days that are made again. More stay where they were found."""
+
 OFFLINE_DAYS_MAX: Final = 366
 """Days between two starts of a gateway that count as offline: a longer time is a clock that was
 set, and would make a row for each day since 1970."""

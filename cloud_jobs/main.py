@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -33,6 +33,7 @@ from cloud_jobs.ingest.run_lock import only_run
 from cloud_jobs.report import IngestReport
 from cloud_jobs.reporting import report_of
 from cloud_jobs.settings import IngestSettings
+from cloud_jobs.short_run import jvm_settings
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
@@ -45,15 +46,15 @@ def run(settings: IngestSettings, progress: Callable[[str], None]) -> IngestRepo
     if settings.keys is not None:
         # A mistake in it is found before Spark starts.
         load_keys(settings.keys)
-    with _session_of(settings, progress) as spark:
+    with _session_of(settings, progress, jvm_settings(settings)) as spark:
         return ingest(spark, settings, progress, lambda _: None)
 
 
 def _session_of(
-    settings: IngestSettings, progress: Callable[[str], None]
+    settings: IngestSettings, progress: Callable[[str], None], jvm: Mapping[str, str] | None = None
 ) -> contextlib.AbstractContextManager[SparkSession]:
     places = (settings.source, settings.tables)
-    return spark_session(settings.cache_dir, progress, places=places, jars=settings.jars)
+    return spark_session(settings.cache_dir, progress, jvm, places=places, jars=settings.jars)
 
 
 def follow(
