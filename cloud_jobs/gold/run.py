@@ -189,7 +189,7 @@ class Changes(NamedTuple):
 
 
 def _make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
-    """Make the days of fresh events again, and those of times that changed: of now and of before."""
+    """Make the days of fresh events again, and of changed times those of now and of before."""
     days = as_values(
         of.fresh.select("gateway", "day")
         .unionByName(of.changed.select("gateway", "day"))
