@@ -72,6 +72,12 @@ COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py gateway/core/
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py gateway/*/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
+# What ARGUMENTS name below tests/, and all else in them.
+NAMED = $(filter tests/%,$(ARGUMENTS))
+OPTIONS = $(filter-out tests/%,$(ARGUMENTS))
+# $(call run-in,ROOMS,PYTEST) runs those of the rooms that ARGUMENTS name, and all where they name none.
+rooms = $(if $(NAMED),$(filter $(addsuffix %,$(1)),$(NAMED)),$(1))
+run-in = $(if $(call rooms,$(1)),$(2) $(call rooms,$(1)) $(OPTIONS),echo "not run: ARGUMENTS")
 # Of `make fuzz`, `make powercut` and `make simulate`; the help of each program has the rest.
 SECONDS ?= 600
 CUTS ?= 100
@@ -136,16 +142,17 @@ collected: $(VENV)/.ready-test
 
 # 5: of what ARGUMENTS choose nothing is among them.
 test-quiet:
-	@$(BIN)/python -m pytest -q -m quiet tests/system/test_whole_gateway.py $(ARGUMENTS) || test $$? = 5
+	@$(BIN)/python -m pytest -q -m quiet $(or $(NAMED),tests/system/test_whole_gateway.py) $(OPTIONS) || test $$? = 5
 
-# In the order of tests/conftest.py.
+# In the order of tests/conftest.py. 5: what ARGUMENTS name runs in other streams alone.
 test-plain:
-	@exec $(BIN)/python -m pytest -m "not quiet and not long" -n $(WORKERS) --dist loadfile \
-		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) --durations=40 tests $(ARGUMENTS)
+	@$(BIN)/python -m pytest -m "not quiet and not long" -n $(WORKERS) --dist loadfile \
+		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) --durations=40 $(or $(NAMED),tests) $(OPTIONS) \
+		$(if $(NAMED),|| test $$? = 5)
 
 # `make test` leaves out those that are marked long, here and everywhere.
 test-spark:
-	@exec $(BIN)/python -m pytest -q --durations=10 tests/cloud_jobs $(ARGUMENTS)
+	@$(call run-in,tests/cloud_jobs,$(BIN)/python -m pytest -q --durations=10)
 
 test-long: $(VENV)/.ready-cloud $(VENV)/.ready-test $(OBJECT_STORE)/.ready
 	@exec $(BIN)/python -m pytest -m long --durations=20 $(ARGUMENTS)
@@ -163,17 +170,17 @@ test-image:
 # The rooms that are compiled, and what drives them: the same tests, the other build. Mutants are
 # left out: nothing can take the place of a compiled function.
 test-compiled: $(VENV)/.ready-test build/compiled/.ready
-	@PYTHONPATH="$(CURDIR)/build/compiled:$(CURDIR)" exec $(BIN)/python -P -m pytest --compiled -q \
-		-o pythonpath= tests/wire tests/core tests/store tests/instruments/simulation \
-		--ignore=tests/instruments/simulation/test_mutants.py $(ARGUMENTS)
+	@$(call run-in,tests/wire tests/core tests/store tests/instruments/simulation, \
+		PYTHONPATH="$(CURDIR)/build/compiled:$(CURDIR)" $(BIN)/python -P -m pytest --compiled -q \
+		-o pythonpath= --ignore=tests/instruments/simulation/test_mutants.py)
 
 # asyncio, sockets and files differ from version to version: the rooms that live in them, under the newest
 # Python that is installed beside the one of $(VENV). `make test` runs one in SECOND_SAMPLE of these tests.
 test-second-python: $(VENV)/.ready-test
 	@if python=$$(requirements/find-python --beside $(BIN)/python); then \
 		$(MAKE) $(SECOND)/.ready PYTHON="$$python" && "$(SECOND)/bin/python" -V && \
-		{ nice "$(SECOND)/bin/python" -m pytest -q -p no:cacheprovider -m "not slow and not quiet and not long" \
-			--one-in $(ONE_IN) tests/api tests/bridge tests/server $(ARGUMENTS) || test $$? = 5; }; \
+		{ $(call run-in,tests/api tests/bridge tests/server,nice "$(SECOND)/bin/python" -m pytest -q -p no:cacheprovider \
+			-m "not slow and not quiet and not long" --one-in $(ONE_IN)) || test $$? = 5; }; \
 	else echo "not run: no second Python"; fi
 
 check: static

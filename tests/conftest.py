@@ -11,6 +11,7 @@ import pytest
 from gateway.server.host.compiled import COMPILED
 
 if TYPE_CHECKING:
+    from tests.bridge.terminal import Terminal
     from tests.peers.mariadb import MariaDB
 
 TESTS = Path(__file__).resolve().parent
@@ -86,3 +87,13 @@ def mariadb(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[MariaDB]":
     made = MariaDB(tmp_path_factory.mktemp("mariadb"))
     yield made
     made.stop()
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> "Iterator[Terminal]":
+    """A serial port with a sensor at its other end."""
+    from tests.bridge.terminal import Terminal  # noqa: PLC0415 - most tests do without
+
+    made = Terminal(tmp_path / "sensor")
+    yield made
+    made.unplug()

@@ -124,7 +124,7 @@ def load(files: TlsFiles) -> Loaded:
         subject=subject,
         not_before=ssl.cert_time_to_seconds(described["notBefore"]),
         not_after=ssl.cert_time_to_seconds(described["notAfter"]),
-        revoked=_revoked_of(files.crl),
+        revoked=revoked_of(files.crl),
         authorities=frozenset() if files.ca is None else certificates_in(files.ca),
     )
 
@@ -179,7 +179,8 @@ def _load_trusted(context: ssl.SSLContext, path: Path) -> None:
         raise CertificateError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _revoked_of(crl: Path | None) -> frozenset[Issued]:
+def revoked_of(crl: Path | None) -> frozenset[Issued]:
+    """Return the certificates that a revocation list names. Raises CertificateError."""
     if crl is None:
         return frozenset()
     try:

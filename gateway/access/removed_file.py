@@ -35,6 +35,8 @@ class Kept:
     ends: Mapping[str, int | None] = field(default_factory=dict)
     """Until when users are proven whom no list has, in milliseconds of gateway time; None: as long
     as the database has them."""
+    certificates: Mapping[str, str] = field(default_factory=dict)
+    """The certificates by which clients of stored sessions were proven, by client identifier."""
 
 
 def load(path: Path) -> Kept:
@@ -66,6 +68,7 @@ def _kept_in(data: bytes) -> Kept:
         _names_in(document.get("known")),
         _names_in(document.get("removed")),
         _ends_in(document.get("proven_until_ms", {})),
+        _certificates_in(document.get("certificates", {})),
     )
 
 
@@ -84,6 +87,12 @@ def _ends_in(value: object) -> dict[str, int | None]:
     return dict(value)
 
 
+def _certificates_in(value: object) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
+        raise ValueError("expected an object of certificates, each a text")
+    return dict(value)
+
+
 def text_of(kept: Kept) -> bytes:
     """Return the contents of the file."""
     document = {
@@ -91,6 +100,7 @@ def text_of(kept: Kept) -> bytes:
         "known": sorted(kept.known),
         "removed": sorted(kept.removed),
         "proven_until_ms": dict(sorted(kept.ends.items())),
+        "certificates": dict(sorted(kept.certificates.items())),
     }
     return json.dumps(document, indent=1).encode() + b"\n"
 

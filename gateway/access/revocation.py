@@ -18,8 +18,9 @@ Source: RFC 5280, sections 4.1 (Certificate) and 5.1 (CertificateList)::
 
 import base64
 import binascii
+import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 _INTEGER: Final = 0x02
@@ -34,6 +35,11 @@ class Issued(NamedTuple):
 
     issuer: bytes
     serial: int
+
+    @property
+    def name(self) -> str:
+        """A short text for it: of the issuer a hash, the number in hexadecimal digits."""
+        return f"{hashlib.sha256(self.issuer).hexdigest()[:32]}:{self.serial:x}"
 
 
 class NotDer(ValueError):
@@ -53,6 +59,11 @@ def issued_of(certificate: bytes) -> Issued:
         del fields[0]
     serial, _, issuer = _expected(fields, (_INTEGER, _SEQUENCE, _SEQUENCE))
     return Issued(_bytes_of(certificate, issuer), _number_of(certificate, serial))
+
+
+def names_of(lists: Iterable[frozenset[Issued]]) -> frozenset[str]:
+    """Return the names of the certificates in several lists."""
+    return frozenset(issued.name for each in lists for issued in each)
 
 
 def revoked_in(lists: bytes) -> frozenset[Issued]:

@@ -8,6 +8,7 @@ USER_PLACEHOLDER: Final = "%u"
 CONNECT: Final = 1 << 10
 RECEIVE: Final = 1 << 9
 _SUBSCRIBE_SHIFT: Final = 6
+SUBSCRIBE: Final = 7 << _SUBSCRIBE_SHIFT
 """Kinds of questions are bits: PUBLISH by QoS and RETAIN, then SUBSCRIBE by QoS."""
 
 

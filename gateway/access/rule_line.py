@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Final
 
 from gateway.access.rule import CONNECT, RECEIVE, publish_kind, subscribe_kind
+from gateway.wire.topics import is_shared_filter
 
 ACTIONS: Final = ("connect", "publish", "subscribe", "receive", "all")
 WHO: Final = ("user", "group", "anonymous", "anyone", "client", "listener")
@@ -52,6 +53,8 @@ def kinds_of(
         raise Mistake(f"names no topics after {','.join(actions)}: use # for all")
     if "connect" in actions and len(actions) > 1:
         raise Mistake("connect has no topics: use a line of its own for it")
+    if actions != ["subscribe"] and any(map(is_shared_filter, patterns)):
+        raise Mistake("$share/GROUP/FILTER is about subscribe alone: use a line of its own for it")
     if "qos" in conditions and not (publishes or subscribes):
         raise Mistake("qos belongs to publish and subscribe: take it out")
     if "retain" in conditions and not publishes:

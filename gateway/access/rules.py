@@ -9,10 +9,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.access.rule import CONNECT, RECEIVE, Rule, publish_kind, subscribe_kind
+from gateway.access.rule import CONNECT, RECEIVE, SUBSCRIBE, Rule, publish_kind, subscribe_kind
 from gateway.access.rules_file import RulesFile
-from gateway.access.topic_patterns import NOTHING, PatternTree, has_placeholder, substituted
+from gateway.access.topic_patterns import (
+    NOTHING,
+    PatternTree,
+    has_placeholder,
+    split_pattern,
+    substituted,
+)
 from gateway.core.rules.permissions import AccessRules, Client
+from gateway.core.sessions.subscription import names_group, split_shared
 
 # Not Final: tests make it small enough to be reached.
 SHARED_PATTERNS_MAX: int = 200_000
@@ -28,6 +35,8 @@ class Decision:
 
     allowed: bool
     rule: Rule | None
+    group: str = ""
+    """Whose the group of an allowed shared subscription is: `own`, of the user, or `common`."""
 
 
 class _Rights:
@@ -77,7 +86,12 @@ class FileRules(AccessRules):
 
     def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
         """Return whether a client may subscribe: one pattern has to cover the whole filter."""
-        return self._allowed(self._first(client, topic_filter, _SUBSCRIBE[qos]))
+        return self._allowed(min(self._first_of_filter(client, topic_filter, qos)))
+
+    def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
+        """Return whether the rule that lets a client subscribe names `$share`, or everything."""
+        by_filter, by_group = self._first_of_filter(client, topic_filter, qos)
+        return by_group <= by_filter and self._allowed(by_group)
 
     def may_receive(self, client: Client, topic: str) -> bool:
         """Return whether a client may receive messages of a topic."""
@@ -93,24 +107,37 @@ class FileRules(AccessRules):
         `connect` is decided by the first line about it that matches the client; without one, a
         client that may do anything is let in, by the first line that allows something.
         """
+        group = ""
         if action == "connect":
             number = self._rights_of(client).connect
+        elif action == "subscribe":
+            number = min(self._first_of_filter(client, topic, qos))
+            if names_group(topic) and self._allowed(number):
+                group = "common" if self.shares_group(client, topic, qos) else "own"
         else:
-            kinds = {"publish": _PUBLISH[qos][retain], "subscribe": _SUBSCRIBE[qos]}
-            number = self._first(client, topic, kinds.get(action, RECEIVE))
+            number = self._first(
+                client, topic, _PUBLISH[qos][retain] if action == "publish" else RECEIVE
+            )
         rule = None if number == NOTHING else self._rules[number]
-        return Decision(self._allowed(number), rule)
+        return Decision(self._allowed(number), rule, group)
 
     # -- how they are answered
 
     def _allowed(self, number: int) -> bool:
         return number != NOTHING and self._allows[number]
 
-    def _first(self, client: Client, topic: str, kind: int) -> int:
+    def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
+        """Return the first rule about a filter, and the first about it as shared in its group."""
+        group, topic_filter = split_shared(whole_filter)
+        kind = _SUBSCRIBE[qos]
+        by_filter = self._first(client, topic_filter, kind)
+        return by_filter, self._first(client, topic_filter, kind, group) if group else NOTHING
+
+    def _first(self, client: Client, topic: str, kind: int, group: str = "") -> int:
         levels = topic.split("/")
         best = NOTHING
         for tree in self._rights_of(client).trees:
-            found = tree.first(levels, kind)
+            found = tree.first(levels, kind, group)
             best = min(best, found)
         return best
 
@@ -162,7 +189,7 @@ class FileRules(AccessRules):
         for pattern in rule.patterns or ():
             made = substituted(pattern, username=client.username, client_id=client.client_id)
             if made is not None:
-                tree.add(made, number, rule.kinds)
+                _add(tree, made, number, rule)
 
     def _shared_tree(self, numbers: list[int]) -> PatternTree:
         key = tuple(numbers)
@@ -173,11 +200,22 @@ class FileRules(AccessRules):
         for number in numbers:
             rule = self._rules[number]
             for pattern in rule.patterns or (None,):
-                plain = None if pattern is None else pattern.replace("%%", "%")
-                tree.add(plain, number, rule.kinds)
+                _add(tree, None if pattern is None else pattern.replace("%%", "%"), number, rule)
         if self._shared_size + tree.size > SHARED_PATTERNS_MAX:
             self._shared.clear()
             self._shared_size = 0
         self._shared[key] = tree
         self._shared_size += tree.size
         return tree
+
+
+def _add(tree: PatternTree, pattern: str | None, number: int, rule: Rule) -> None:
+    """Add a pattern of a rule. One of shared subscriptions brings the messages of its filter, and
+    takes none away: they may come through another subscription."""
+    group, topic_filter = ("", "") if pattern is None else split_pattern(pattern)
+    if not group:
+        tree.add(pattern, number, rule.kinds)
+        return
+    tree.add(pattern, number, rule.kinds & SUBSCRIBE)
+    if rule.allow:
+        tree.add(topic_filter, number, rule.kinds & RECEIVE)

@@ -5,6 +5,8 @@ and `%%` for a percent sign. What stands for them must not change what a pattern
 is empty or has `+`, `#` or `/` in it, or that would make the first level begin with `$`, makes the
 pattern match nothing, as in Mosquitto.
 
+`$share/GROUP/FILTER` is a pattern of shared subscriptions, with `+` for any group.
+
 A pattern covers a filter when every topic that the filter matches is one that the pattern matches.
 A topic name is a filter without wildcards, so that one search answers both questions.
 """
@@ -12,7 +14,7 @@ A topic name is a filter without wildcards, so that one search answers both ques
 import re
 from typing import Final
 
-from gateway.wire.topics import validate_topic_filter
+from gateway.wire.topics import is_shared_filter, validate_topic_filter
 
 LEVELS_MAX: Final = 128
 """Levels of a pattern; the default of `max_topic_levels` for the topics themselves."""
@@ -31,12 +33,24 @@ def pattern_error(pattern: str) -> str | None:
             return (
                 f"{match[0]!r} is no placeholder: use %u (user), %c (client id) or %% (a percent)"
             )
-    error = validate_topic_filter(_PLACEHOLDER.sub("x", pattern))
+    group, topic_filter = split_pattern(pattern)
+    if is_shared_filter(pattern) and (
+        not group or not topic_filter or "#" in group or ("+" in group and group != "+")
+    ):
+        return "use $share/GROUP/FILTER, with + for any group"
+    error = validate_topic_filter(_PLACEHOLDER.sub("x", topic_filter))
     if error is None and pattern.count("/") >= LEVELS_MAX:
         return f"the pattern has more than {LEVELS_MAX} levels"
-    if error is None and pattern.startswith("$share/"):
-        return "$share/<group>/ is not part of a pattern: write the filter alone"
     return error
+
+
+def split_pattern(pattern: str) -> tuple[str, str]:
+    """Return the group and the filter of a pattern of shared subscriptions; of any other an empty
+    group."""
+    if not is_shared_filter(pattern):
+        return "", pattern
+    _, group, topic_filter = (*pattern.split("/", 2), "")[:3]
+    return group, topic_filter
 
 
 def has_placeholder(pattern: str) -> bool:
@@ -46,6 +60,11 @@ def has_placeholder(pattern: str) -> bool:
 
 def substituted(pattern: str, *, username: str | None, client_id: str) -> str | None:
     """Return the pattern for one client; None: it matches nothing of this client's."""
+    group, topic_filter = split_pattern(pattern)
+    if group:
+        made_group = substituted(group, username=username, client_id=client_id)
+        made_filter = substituted(topic_filter, username=username, client_id=client_id)
+        return None if None in (made_group, made_filter) else f"$share/{made_group}/{made_filter}"
     values = {"u": username, "c": client_id, "%": "%"}
     for match in _PLACEHOLDER.finditer(pattern):
         value = values[match[1]]
@@ -74,6 +93,8 @@ class PatternTree:
 
     def __init__(self) -> None:
         self._root = _Node()
+        self._groups: dict[str, _Node] = {}
+        """Of patterns of shared subscriptions, by group; "+": of any."""
         self._everything: list[tuple[int, int]] = []
         self.size = 0
         """How many patterns there are."""
@@ -87,48 +108,63 @@ class PatternTree:
         if pattern is None:
             self._everything.append((number, kinds))
             return
-        node = self._root
-        for level in pattern.split("/"):
+        group, topic_filter = split_pattern(pattern)
+        node = self._groups.setdefault(group, _Node()) if group else self._root
+        for level in topic_filter.split("/"):
             node = node.children.setdefault(level, _Node())
         node.entries.append((number, kinds))
 
-    def first(self, levels: list[str], kind: int) -> int:
+    def first(self, levels: list[str], kind: int, group: str = "") -> int:
         """Return the lowest number of a pattern of this kind that covers the filter of `levels`.
+
+        Args:
+            levels: of a topic or a filter.
+            kind: of the question.
+            group: of a shared subscription: its patterns are asked, and no others.
 
         Returns:
             The number, or NOTHING.
         """
         best = _first_of(self._everything, kind, NOTHING)
-        count = len(levels)
-        # [MQTT-4.7.2-1] a leading wildcard does not match a topic that begins with $
-        hidden = levels[0].startswith("$")
-        stack = [(self._root, 0)]
-        while stack:
-            node, index = stack.pop()
-            wild = index > 0 or not hidden
-            children = node.children
-            rest = children.get("#") if wild else None
-            if rest is not None:  # "#" also matches its parent level (section 4.7.1.2)
-                best = _first_of(rest.entries, kind, best)
-            if index == count:
-                best = _first_of(node.entries, kind, best)
-                continue
-            level = levels[index]
-            if level == "#":
-                if not index and "+" in children:
-                    # A topic has at least one level: "+/#" is all that "#" is.
-                    rest = children["+"].children.get("#")
-                    if rest is not None:
-                        best = _first_of(rest.entries, kind, best)
-                continue
-            single = children.get("+") if wild else None
-            if single is not None:
-                stack.append((single, index + 1))
-            if level != "+":
-                same = children.get(level)
-                if same is not None:
-                    stack.append((same, index + 1))
+        if not group:
+            return _first_below(self._root, levels, kind, best)
+        for name in (group, "+"):
+            if name in self._groups:
+                best = _first_below(self._groups[name], levels, kind, best)
         return best
+
+
+def _first_below(root: _Node, levels: list[str], kind: int, best: int) -> int:
+    count = len(levels)
+    # [MQTT-4.7.2-1] a leading wildcard does not match a topic that begins with $
+    hidden = levels[0].startswith("$")
+    stack = [(root, 0)]
+    while stack:
+        node, index = stack.pop()
+        wild = index > 0 or not hidden
+        children = node.children
+        rest = children.get("#") if wild else None
+        if rest is not None:  # "#" also matches its parent level (section 4.7.1.2)
+            best = _first_of(rest.entries, kind, best)
+        if index == count:
+            best = _first_of(node.entries, kind, best)
+            continue
+        level = levels[index]
+        if level == "#":
+            if not index and "+" in children:
+                # A topic has at least one level: "+/#" is all that "#" is.
+                rest = children["+"].children.get("#")
+                if rest is not None:
+                    best = _first_of(rest.entries, kind, best)
+            continue
+        single = children.get("+") if wild else None
+        if single is not None:
+            stack.append((single, index + 1))
+        if level != "+":
+            same = children.get(level)
+            if same is not None:
+                stack.append((same, index + 1))
+    return best
 
 
 def _first_of(entries: list[tuple[int, int]], kind: int, best: int) -> int:

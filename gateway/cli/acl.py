@@ -157,12 +157,13 @@ def _rules_of(file: Path | None, config: Path | None, tenant: str | None) -> "Fi
 
 def _document_of(rules: "FileRules", decision: "Decision") -> dict[str, Any]:
     rule = decision.rule
+    group = {"group": decision.group} if decision.group else {}
     return {
         "allowed": decision.allowed,
         "line": None if rule is None else rule.line,
         "rule": None if rule is None else rule.text,
         "file": rules.file.name,
-    }
+    } | group
 
 
 def _sentence_of(document: dict[str, Any]) -> str:
@@ -171,7 +172,12 @@ def _sentence_of(document: dict[str, Any]) -> str:
         return f"{verdict}: {_OPEN}"
     if document["line"] is None:
         return f"{verdict}: no line of {document['file']} is about it"
-    return f"{verdict}: {document['file']}: line {document['line']}: {document['rule']}"
+    whose = {
+        "common": " (its group is common to users whose line names $share)",
+        "own": " (its group is the user's own)",
+    }
+    group = whose.get(document.get("group", ""), "")
+    return f"{verdict}: {document['file']}: line {document['line']}: {document['rule']}{group}"
 
 
 def _is_about(rule: "Rule", user: str) -> bool:

@@ -101,8 +101,8 @@ class State:
         session.ended = True
         self.owners.ended(session)
         session.count_at(())
-        for topic_filter in session.subscriptions:
-            self.tree.unsubscribe(session, topic_filter)
+        for subscription in session.subscriptions.values():
+            self.tree.unsubscribe(session, subscription)
         if session.persistent:
             self._forget_rows(session)
         session.subscriptions.clear()
@@ -150,12 +150,13 @@ class State:
     def subscribed(self, session: Session, subscription: Subscription) -> None:
         """Add or replace a subscription."""
         self.owners.subscribed(session, subscription)
+        before = session.subscriptions.get(subscription.topic_filter)
         session.subscriptions[subscription.topic_filter] = subscription
         if subscription.is_shared or subscription.identifier:
             session.keys[subscription.key] = subscription
         elif session.keys:
             session.keys.pop(subscription.key, None)
-        self.tree.subscribe(session, subscription)
+        self.tree.subscribe(session, subscription, before)
         if session.persistent:
             self.changes.subscriptions[session.number, subscription.topic_filter] = subscription
 
@@ -165,7 +166,7 @@ class State:
         if subscription is not None:
             session.keys.pop(subscription.key, None)
             self.owners.unsubscribed(session, subscription)
-        self.tree.unsubscribe(session, topic_filter)
+            self.tree.unsubscribe(session, subscription)
         if session.persistent:
             self.changes.subscriptions[session.number, topic_filter] = None
 

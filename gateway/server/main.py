@@ -20,6 +20,7 @@ from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import space_limits_of
 from gateway.server.listeners.address_limits import address_settings_of
 from gateway.server.listeners.listening import Listening
+from gateway.server.listeners.making import revoked_by
 from gateway.server.reloading import ReadConfiguration, Reloading
 from gateway.server.removed_users import RemovedUsers
 from gateway.server.rights import rules_of
@@ -119,6 +120,7 @@ class Running:
         """Recover the store, take up what the last run left, listen."""
         loop = asyncio.get_running_loop()
         users, rules = users_of(configuration), rules_of(configuration)
+        revoked = revoked_by(configuration.listeners)
         source_files = source_files_of(configuration)
         others = other_sources_of(configuration)
         store = store_of(configuration)
@@ -135,6 +137,7 @@ class Running:
         loop.set_exception_handler(running.end_on_mistake)
         apply_rules(broker, rules)
         running.removed_users.take(configuration, users)
+        broker.revoking.revoke_certificates(revoked)  # before a late will goes out
         begin_run(event_loop, opened, identity)
         give_bridge_its_sessions(broker, configuration)
         running.bans.load()

@@ -4,7 +4,7 @@ will of theirs go out, until a source proves them again.
 With a password file alone the list of users is all that has to be known. Beside a source that
 cannot be listed (certificates, tokens, a database) a user of a session may be one of that source:
 only who was in the file, and is not any more, is known to be gone. That is kept over a restart, for
-the file may be changed while the broker does not run.
+the file may be changed while the broker does not run. So are the certificates of stored sessions.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 NO_USERS: Final[frozenset[str]] = frozenset()
 
 WRITE_SECONDS: Final = 600.0
-"""Between two writes of nothing but ends of proofs: what a power cut takes of them is taken for
-proven until the start."""
+"""Between two writes of nothing but proofs of sessions: what a power cut takes of their ends is
+taken for proven until the start, and a certificate that it takes is not looked for on a list."""
 
 
 class RemovedUsers:
@@ -51,6 +51,10 @@ class RemovedUsers:
                 logger.error("%s stays in its place: %s", self._path, failure)
 
         self.proof_ends = ProofEnds(broker, self._kept.ends)
+        for client_id, certificate in self._kept.certificates.items():
+            session = broker.state.sessions.get(client_id)
+            if session is not None:
+                session.certificate = certificate
 
     def take(self, configuration: Configuration, file: PasswordFile | None) -> None:
         """Let the users of the password file be those of this moment; None: there is no file."""
@@ -75,9 +79,10 @@ class RemovedUsers:
         self.proof_ends.note(username, seconds, self._loop.time())
 
     def stop(self) -> None:
-        """Write down until when users are proven."""
-        if dict(self._kept.ends) != self.proof_ends.of_sessions():
-            self._write(Kept(self._kept.known, self._kept.removed, self.proof_ends.of_sessions()))
+        """Write down by what, and until when, users are proven."""
+        kept = self._of_sessions(self._kept.known, self._kept.removed)
+        if kept != self._kept:
+            self._write(kept)
 
     def tick(self) -> None:
         """Once a second: forget who was proven again, and write what could not be written."""
@@ -91,19 +96,28 @@ class RemovedUsers:
         removed = self._kept.removed
         if self._broker.revoking.core.authenticates:
             removed &= self._broker.revoking.permissions.gone
-        if (
-            removed != self._kept.removed
-            or self._is_unwritten
-            or (now >= self._writes_at and dict(self._kept.ends) != self.proof_ends.of_sessions())
-        ):
-            self._write(Kept(self._kept.known, removed, self.proof_ends.of_sessions()))
+        differs = removed != self._kept.removed or self._is_unwritten
+        if differs or now >= self._writes_at:
+            self._writes_at = now + WRITE_SECONDS
+            kept = self._of_sessions(self._kept.known, removed)
+            if differs or kept != self._kept:
+                self._write(kept)
 
     def _keep(self, known: frozenset[str], removed: frozenset[str]) -> None:
         owners = {session.username for session in self._broker.state.sessions.values()}
-        kept = Kept(known, removed & owners, self.proof_ends.of_sessions())
+        kept = self._of_sessions(known, removed & owners)
         if kept != self._kept or self._is_unwritten:
             self._write(kept)
         self._broker.know_users(self._users, kept.removed)
+
+    def _of_sessions(self, known: frozenset[str], removed: frozenset[str]) -> Kept:
+        """Return what is to be kept, with what there is to know of stored sessions now."""
+        certificates = {
+            session.client_id: session.certificate
+            for session in self._broker.state.sessions.values()
+            if session.persistent and session.certificate is not None
+        }
+        return Kept(known, removed, self.proof_ends.of_sessions(), certificates)
 
     def _write(self, kept: Kept) -> None:
         self._kept = kept

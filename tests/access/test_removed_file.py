@@ -11,7 +11,7 @@ from gateway.access.removed_file import Kept, RemovedFileError, load, save
 def test_what_is_saved_is_loaded_by_no_other_user(tmp_path: Path) -> None:
     path = tmp_path / "broker.removed-users.json"
     assert load(path) == Kept()
-    kept = Kept(frozenset({"anna", "b\u00e9n"}), frozenset({"carl"}))
+    kept = Kept(frozenset({"anna", "b\u00e9n"}), frozenset({"carl"}), {"d": 7}, {"c": "0f:1"})
     save(path, kept)
     assert load(path) == kept
     assert path.stat().st_mode & 0o007 == 0
@@ -26,6 +26,10 @@ def test_what_is_saved_is_loaded_by_no_other_user(tmp_path: Path) -> None:
         ('{"format": 2, "known": [], "removed": []}', "it has format 2, expected 1"),
         ('{"format": 1, "known": [7], "removed": []}', "expected a list of names"),
         ('{"format": 1, "known": []}', "expected a list of names"),
+        (
+            '{"format": 1, "known": [], "removed": [], "certificates": {"c": 7}}',
+            "expected an object of certificates",
+        ),
     ],
 )
 def test_another_file_is_refused(tmp_path: Path, content: str, reason: str) -> None:

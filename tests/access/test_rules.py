@@ -161,3 +161,62 @@ def test_answers_are_those_of_the_file_read_line_by_line(
                 expected = verb == "allow"
                 break
         assert rules.decide(client(user, client_id), question, topic).allowed == expected
+
+
+def test_a_shared_subscription_is_allowed_by_its_filter_in_the_user_s_own_group() -> None:
+    rules = rules_of("allow user * subscribe a/#\n")
+    assert rules.may_subscribe(client(), "$share/g/a/b", 1)
+    assert not rules.shares_group(client(), "$share/g/a/b", 1)
+    assert not rules.may_subscribe(client(), "$share/g/b", 1)
+
+
+def test_a_line_that_names_share_makes_a_group_common_and_allows_nothing_else() -> None:
+    rules = rules_of("allow user * subscribe $share/g/a/# $share/%u/b\n")
+    assert rules.may_subscribe(client(), "$share/g/a/+", 1)
+    assert rules.shares_group(client(), "$share/g/a/+", 1)
+    assert rules.may_receive(client(), "a/x"), "it brings the messages"
+    assert rules.shares_group(client(), "$share/anna/b", 0)
+    for topic_filter in ("a/#", "$share/h/a/#", "$share/g/#", "$share/ben/b", "$share//a/b"):
+        assert not rules.may_subscribe(client(), topic_filter, 1), topic_filter
+        assert not rules.shares_group(client(), topic_filter, 1), topic_filter
+
+
+def test_of_a_line_about_the_filter_and_one_about_the_group_the_first_decides() -> None:
+    allow, share = "allow user * subscribe a/#\n", "allow user * subscribe $share/g/a/#\n"
+    deny, deny_shared = "deny user * subscribe a/#\n", "deny user * subscribe $share/+/a/#\n"
+    asked = (client(), "$share/g/a/b", 1)
+    for text, may_subscribe, is_common in (
+        (allow + share, True, False),
+        (share + allow, True, True),
+        ("allow user * subscribe a/# $share/g/a/#\n", True, True),
+        (deny + share, False, False),
+        (share + deny, True, True),
+        (deny_shared + share, False, False),
+        (deny_shared + allow, False, False),
+        ("allow user * all\n", True, True),
+    ):
+        rules = rules_of(text)
+        assert rules.may_subscribe(*asked) == may_subscribe, text
+        assert rules.shares_group(*asked) == is_common, text
+    assert rules_of(deny_shared + allow).may_receive(client(), "a/b"), "by another subscription"
+    assert rules_of(deny_shared + allow).may_subscribe(client(), "a/b", 1)
+
+
+def test_no_wildcard_and_no_name_of_a_shared_pattern_opens_what_is_below_sys() -> None:
+    rules = rules_of("allow user * subscribe $share/+/# $share/g/%u/x\n")
+    for user in ("anna", "$SYS"):
+        for topic_filter in ("$share/g/$SYS/#", "$share/g/$SYS/x"):
+            assert not rules.may_subscribe(client(user), topic_filter, 0)
+        assert not rules.may_receive(client(user), "$SYS/x")
+    named = rules_of("allow user * subscribe $share/g/$SYS/#\n")
+    assert named.shares_group(client(), "$share/g/$SYS/broker/#", 0)
+
+
+def test_the_decision_about_a_shared_subscription_has_its_line_and_whose_its_group_is() -> None:
+    rules = rules_of("allow user anna subscribe a/#\nallow user * subscribe $share/g/a/#\n")
+    own, common = (
+        rules.decide(client(user), "subscribe", "$share/g/a/b") for user in ("anna", "b")
+    )
+    assert own.rule is not None
+    assert common.rule is not None
+    assert (own.rule.line, own.group, common.rule.line, common.group) == (1, "own", 2, "common")

@@ -120,7 +120,22 @@ def test_patterns_that_can_be_used(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["", "a/#/b", "a+", "%x/a", "50%", "%u+", "$share/g/t", "a/" * LEVELS_MAX + "a", "\0"],
+    [
+        "",
+        "a/#/b",
+        "a+",
+        "%x/a",
+        "50%",
+        "%u+",
+        "$share/g",
+        "$share/#",
+        "$share//t",
+        "$share/g+/t",
+        "$share/%x/t",
+        "$share/g/a+",
+        "a/" * LEVELS_MAX + "a",
+        "\0",
+    ],
 )
 def test_patterns_that_cannot_be_used(pattern: str) -> None:
     assert pattern_error(pattern)

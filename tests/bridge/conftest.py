@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.bridge.broker import Mosquitto, Subscriber
-from tests.bridge.terminal import Terminal
 
 
 @pytest.fixture
@@ -25,13 +24,6 @@ def subscriber(mosquitto: Mosquitto) -> Iterator[Subscriber]:
     found = Subscriber(mosquitto.port)
     yield found
     found.close()
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    found = Terminal(tmp_path / "sensor")
-    yield found
-    found.unplug()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ deny  user ben publish cellar/lock
 allow group ops publish,subscribe cellar/#
 allow user * qos 0 publish users/%u/#
 allow anonymous listener 127.0.0.1:* all #
+allow user * subscribe $share/ops/cellar/#
 """
 
 
@@ -35,6 +36,9 @@ def rules(tmp_path: Path) -> Path:
         ("carl subscribe cellar/#", 1, "no line"),
         ("anna subscribe #", 1, "no line"),
         ("anna receive cellar/x", 0, "line 3"),
+        ("anna subscribe $share/ops/cellar/x", 0, "(its group is the user's own)"),
+        ("carl subscribe $share/ops/cellar/x", 0, "$share/ops/cellar/# (its group is common"),
+        ("carl subscribe $share/other/cellar/x", 1, "no line"),
         ("carl connect", 0, "line 4"),
         ("- connect --listener 0.0.0.0:1883", 1, "no line"),
         ("- publish a --retain --listener 127.0.0.1:1883", 0, "line 5"),
@@ -73,9 +77,9 @@ def test_the_rules_about_a_user_are_listed(rules: Path, capsys: pytest.CaptureFi
         assert run(["acl", "show", "--json", "--file", str(rules), *options]) == 0
         return [each["line"] for each in json.loads(capsys.readouterr().out)["rules"]]
 
-    assert lines() == [2, 3, 4, 5]
-    assert lines("--user", "anna") == [3, 4]
-    assert lines("--user", "carl") == [4]
+    assert lines() == [2, 3, 4, 5, 6]
+    assert lines("--user", "anna") == [3, 4, 6]
+    assert lines("--user", "carl") == [4, 6]
     assert lines("--user", "-") == [5]
     assert run(["acl", "show", "--file", str(rules)]) == 0
     assert "what no line is about is denied" in capsys.readouterr().out

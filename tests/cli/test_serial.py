@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,13 +13,6 @@ import pytest
 from gateway.cli.main import run
 from tests.bridge.terminal import Terminal
 from tests.cli.command import oncegate
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    found = Terminal(tmp_path / "sensor")
-    yield found
-    found.unplug()
 
 
 def test_the_ports_of_this_machine_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
@@ -39,13 +39,6 @@ address = 30
 registers = [{{ name = "level", at = 7 }}]
 """
 PUMP = {5: [1480, 65536 - 55, 1, 1]}
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    found = Terminal(tmp_path / "line")
-    yield found
-    found.unplug()
 
 
 @pytest.fixture

@@ -35,11 +35,18 @@ def limit(harness: Harness, username: str, **limits: float) -> None:
 
 
 def log_in(
-    harness: Harness, username: str, client_id: str, *, clean: bool = False, version: int = 5
+    harness: Harness,
+    username: str,
+    client_id: str,
+    *,
+    clean: bool = False,
+    version: int = 5,
+    listener: str = "",
 ) -> Client:
     """Connect a client of a user, whose password is right; an empty name: of none."""
     harness.broker.rules.core.authenticates = True
     client = harness.open_connection(version)
+    client.connection.listener = listener
     never = properties(session_expiry_interval_seconds=0 if clean else NEVER)
     name, password = (username, b"secret") if username else (None, None)
     client.send(

@@ -88,8 +88,8 @@ def test_subscriptions_cost_no_more_than_is_counted(
     measured = cost_of(fill)
     assert measured < tree.subscription_bytes() * SLACK
     for session in sessions:
-        for name in session.subscriptions:
-            tree.unsubscribe(session, name)
+        for subscription in session.subscriptions.values():
+            tree.unsubscribe(session, subscription)
     assert tree.subscription_bytes() == 0
     assert tree.filters.wild_patterns == 0
 

@@ -124,6 +124,7 @@ async def test_who_is_removed_while_the_broker_is_away_receives_nothing_after_th
             "known": ["ben"],
             "removed": ["anna"],
             "proven_until_ms": {},
+            "certificates": {},
         }
 
 

@@ -12,7 +12,16 @@ import pytest
 import pytest_asyncio
 
 from gateway.access.passwords import set_password
+from gateway.wire.packets import (
+    Connack,
+    Connect,
+    Publish,
+    Suback,
+    Subscribe,
+    Subscription,
+)
 from tests.peers.mqtt_bytes import Kind, Will, acknowledgement, connect, packet, publish, subscribe
+from tests.peers.packet_client import PacketClient
 from tests.peers.websocket_client import WebSocketClient
 from tests.server.broker import Broker, running
 
@@ -148,6 +157,74 @@ async def test_a_user_takes_over_no_session_of_another_or_of_a_program_here(
     sender.send(publish("users/mallory/x", b"1", qos=1, packet_id=1))
     assert await sender.packet() == acknowledgement(Kind.PUBACK, 1)
     assert b"1" in await program.packet(), "it is still connected"
+
+
+@pytest.mark.parametrize("version", [4, 5])
+async def test_a_user_takes_no_messages_out_of_another_user_s_group(
+    broker: Broker, version: int
+) -> None:
+    members = [await member(broker, user, version) for user in ("mallory", "anna")]
+    bridge = await inside(broker, "bridge")
+    sent = [b"%d" % number for number in range(6)]
+    for payload in sent:
+        bridge.send(publish("sensors/a/b", payload))
+    for each in members:
+        received = [await each.receive() for _ in sent]
+        assert [got.payload for got in received if isinstance(got, Publish)] == sent
+
+
+async def member(broker: Broker, user: str, version: int) -> PacketClient:
+    """Connect as a user and join the group `workers`."""
+    client = await broker.open_packets(version)
+    client.send_bytes(FROM_ELSEWHERE)
+    client.send(Connect(version, user, True, 0, None, user, PASSWORD))
+    client.send(Subscribe(1, [Subscription("$share/workers/sensors/#", 0)]))
+    assert isinstance(await client.receive(), Connack)
+    suback = await client.receive()
+    assert isinstance(suback, Suback)
+    assert suback.reason_codes == [0]
+    return client
+
+
+@pytest.mark.parametrize("level", [3, 4, 5])
+@pytest.mark.parametrize("clean", [True, False])
+async def test_a_user_takes_no_client_id_of_another_user_by_default(
+    broker: Broker, level: int, clean: bool
+) -> None:
+    core = broker.running.event_loop.broker
+    anna = await stranger(broker)
+    anna.send(connect("device", clean=clean, username="anna", password=PASSWORD))
+    assert (await anna.packet())[3] == 0
+    anna.send(subscribe(1, ("users/anna/#", 1)))
+    await anna.packet()
+    for tried_clean in (True, False):
+        assert await code_of_mallory(broker, level, clean=tried_clean) == refusal_at(level)
+    anna.send(publish("users/anna/x", b"1", qos=1, packet_id=2))
+    assert {(await anna.packet())[0] >> 4 for _ in range(2)} == {Kind.PUBLISH, Kind.PUBACK}
+    anna.cut()
+    if clean:
+        await broker.eventually(lambda: "device" not in core.state.sessions)
+    else:
+        session = core.state.sessions["device"]
+        await broker.eventually(lambda: session.connection is None)
+        for tried_clean in (True, False):
+            assert await code_of_mallory(broker, level, clean=tried_clean) == refusal_at(level)
+        assert core.state.sessions["device"] is session
+        assert len(session.outbound) == 1, "what anna has not acknowledged stays hers"
+        core.drop_session(session, 0.0)  # `oncegate ctl drop device`
+        broker.running.event_loop.schedule()
+    assert await code_of_mallory(broker, level, clean=True) == 0, "the id is free"
+
+
+async def code_of_mallory(broker: Broker, level: int, *, clean: bool) -> int:
+    """Try the client id `device`; the return code, or the reason code."""
+    client = await stranger(broker)
+    client.send(connect("device", clean=clean, username="mallory", password=PASSWORD, level=level))
+    return (await client.packet())[3]
+
+
+def refusal_at(level: int) -> int:
+    return 0x87 if level == 5 else NOT_AUTHORISED
 
 
 async def test_a_user_that_asks_for_too_much_costs_itself_only(broker: Broker) -> None:

@@ -196,15 +196,21 @@ class Admitting:
         return session
 
     def _take_rights(self, session: Session, connection: Connection) -> None:
-        """Let a session have the listener and the groups of its connection."""
+        """Let a session have the listener, the groups and the certificate of its connection."""
         if self.permissions.restricted and (
-            session.listener != connection.listener or session.groups != connection.groups
+            session.listener != connection.listener
+            or session.groups != connection.groups
+            or session.is_revoked
         ):
             self.state.tree.forget_all_routes()  # what it may receive may depend on them
             session.asked_again_before = session.next_position
         session.listener = connection.listener
         session.groups = connection.groups
+        session.certificate = connection.certificate
+        session.is_revoked = False
         self.permissions.forget(session)
+        if self.permissions.has_rules:
+            self.state.tree.regroup(session)
 
     def _set_will(self, session: Session, packet: Connect) -> None:
         will = packet.will

@@ -5,7 +5,8 @@ connect    `Admitting._refusal_of_access`, once the client is authenticated; its
            `Revoking.enforce`, of those that are connected, when rules or users have changed
 publish    `Admission.refusal_of`, for each PUBLISH; `Qos2Receive.receive_pubrel`, again
 will       `Publisher.publish_will`, when a will goes out: rules may have changed meanwhile
-subscribe  `Subscribing._refusal_of`, for each filter
+subscribe  `Subscribing._refusal_of`, for each filter; `TopicTree.regroup`, which group of a
+           shared subscription a client is in: again when rules, user or listener are others
 receive    `TopicTree.route_of`, when a route is made, so that a message costs nothing;
            `Permissions.refused_among` for shared subscriptions, `RetainedReplay` for what is
            retained and `SystemMessages` for `$SYS`, when a client has subscribed;
@@ -14,7 +15,8 @@ receive    `TopicTree.route_of`, when a route is made, so that a message costs n
 
 All is allowed until `restrict` is called. Whether a client may receive a message is asked when the
 message is published, and of what is in its queue again once rights have changed. A user that is
-gone may do nothing, whatever the rules say, until a source of users proves it again.
+gone may do nothing, whatever the rules say, until a source of users proves it again; nor may a
+session whose certificate was revoked.
 """
 
 from collections.abc import Iterable
@@ -25,6 +27,7 @@ from mypy_extensions import mypyc_attr
 from gateway.core.memory import text_bytes_of
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import NO_GROUPS, Session
+from gateway.core.sessions.subscription import Subscription
 
 CONNECT_REFUSED: Final = "not_authorized"
 WILL_REFUSED: Final = "will_not_authorized"
@@ -86,7 +89,11 @@ class AccessRules:
         return True
 
     def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return whether a client may subscribe; `$share/<name>/` is not part of the filter."""
+        """Return whether a client may subscribe to a filter, which may be `$share/NAME/FILTER`."""
+        return True
+
+    def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
+        """Return whether a client's `$share/NAME/FILTER` is in a group with other users'."""
         return True
 
     def may_receive(self, client: Client, topic: str) -> bool:
@@ -102,10 +109,13 @@ class Permissions:
         self.restricted = False
         """There are rules, or users that are gone: an answer may be no."""
         self._authenticates = authenticates
-        self._has_rules = False
+        self.has_rules = False
+        """Without them everything is allowed."""
         self._rules = AccessRules()
         self.gone: frozenset[str] = frozenset()
         """Users who may do nothing."""
+        self._has_revoked = False
+        """Of a session the certificate was revoked."""
         self._clients: dict[Session, Client] = {}
         self._answers_bytes = 0
 
@@ -116,7 +126,7 @@ class Permissions:
 
     def restrict(self, rules: AccessRules | None) -> None:
         """Answer by these rules from now on; None: everything is allowed."""
-        self._has_rules = rules is not None
+        self.has_rules = rules is not None
         self._rules = AccessRules() if rules is None else rules
         self._update()
 
@@ -125,8 +135,13 @@ class Permissions:
         self.gone = gone
         self._update()
 
+    def note_revoked(self, has_revoked: bool) -> None:
+        """Ask about each session from now on whether its certificate was revoked."""
+        self._has_revoked = has_revoked
+        self._update()
+
     def _update(self) -> None:
-        self.restricted = self._has_rules or bool(self.gone)
+        self.restricted = self.has_rules or bool(self.gone) or self._has_revoked
         self._forget_all()
 
     def _forget_all(self) -> None:
@@ -156,7 +171,7 @@ class Permissions:
             return False
         if answers & kind << REFUSED_SHIFT:
             return True
-        is_refused = client.username in self.gone or not self._rules.may_publish(
+        is_refused = self._is_gone(session, client) or not self._rules.may_publish(
             client, topic, qos, retain
         )
         self._keep(client, topic, answers, kind << REFUSED_SHIFT if is_refused else kind)
@@ -177,7 +192,21 @@ class Permissions:
     def refuses_receive(self, session: Session, topic: str) -> bool:
         """Return whether a client must not receive messages of a topic."""
         client = self._client_of(session)
-        return client.username in self.gone or not self._rules.may_receive(client, topic)
+        return self._is_gone(session, client) or not self._rules.may_receive(client, topic)
+
+    def _is_gone(self, session: Session, client: Client) -> bool:
+        return session.is_revoked or client.username in self.gone
+
+    def scope_of(self, session: Session, subscription: Subscription) -> str:
+        """Return what the group of a shared subscription is called beside its name.
+
+        It is empty for the one that is common, else a slash and the user, or nothing for all
+        clients without one.
+        """
+        client = self._client_of(session)
+        if self._rules.shares_group(client, subscription.topic_filter, subscription.qos):
+            return ""
+        return f"/{client.username or ''}"
 
     def refused_among(self, members: Iterable[Session], topic: str) -> set[Session]:
         """Return the members of a shared subscription that must not receive a message."""

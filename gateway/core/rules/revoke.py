@@ -42,9 +42,12 @@ class Revoking:
         """Have routes made again: whom a topic reaches may be other clients than before."""
         tree = self.state.tree
         tree.refuses = self.permissions.refuses_receive if self.permissions.restricted else None
+        tree.scope_of = self.permissions.scope_of if self.permissions.has_rules else None
         tree.forget_all_routes()
         for session in self.state.sessions.values():
             session.asked_again_before = session.next_position
+            if tree.shared_count:
+                tree.regroup(session)
 
     def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
         """Forbid everything to the users of sessions that are gone.
@@ -65,10 +68,28 @@ class Revoking:
             self.permissions.forbid(frozenset(gone))
             self.apply()
 
+    def revoke_certificates(self, revoked: frozenset[str]) -> int:
+        """Let sessions whose client is away and was proven by one of these receive nothing.
+
+        Those of certificates that are not among them any more go on. Returns how many are new.
+        """
+        count, differs, has_revoked = 0, False, False
+        for session in self.state.sessions.values():
+            is_revoked = session.connection is None and session.certificate in revoked
+            count += is_revoked and not session.is_revoked
+            differs |= is_revoked != session.is_revoked
+            has_revoked |= is_revoked
+            session.is_revoked = is_revoked
+        if differs:
+            self.permissions.note_revoked(has_revoked)
+            self.apply()
+        return count
+
     def give(self, session: Session, username: str) -> None:
         """Let a session belong to a user."""
         self.core.recorder.session_owned(session, username)
         self.permissions.forget(session)
+        self.state.tree.regroup(session)
         self.state.tree.forget_all_routes()
         session.asked_again_before = session.next_position
 

@@ -14,7 +14,6 @@ from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
 from gateway.core.topics.route import is_system_topic
-from gateway.core.topics.tree import split_shared
 from gateway.core.violation import Violation, too_large
 from gateway.core.work import DELIVERY_UNITS, FILTER_UNITS, SLICE_UNITS
 from gateway.wire.codes import (
@@ -148,10 +147,10 @@ class Subscribing:
 
     def _refusal_of(self, session: Session, wanted: WantedSubscription) -> str:
         topic_filter = wanted.topic_filter
-        if self.permissions.restricted:
-            _, filter_of_topics = split_shared(topic_filter)
-            if self.permissions.refuses_subscribe(session, filter_of_topics, wanted.qos):
-                return SUBSCRIBE_REFUSED
+        if self.permissions.restricted and self.permissions.refuses_subscribe(
+            session, topic_filter, wanted.qos
+        ):
+            return SUBSCRIBE_REFUSED
         if topic_filter in session.subscriptions:
             return ""  # the limits may be smaller than they were when it was made
         if not self.limits.allow_control_characters and has_control_character(topic_filter):

@@ -42,6 +42,8 @@ class Connection:
 
     proven_user: str | None = None
     """The user that the client has proven to be before its CONNECT, by a certificate."""
+    certificate: str | None = None
+    """The certificate that has proven it, as `Revoking.revoke_certificates` names it."""
     part_seen = (0.0, 0)
     """Bytes of a packet whose end had not come when the keep-alive was looked at last, and when the
     packet before it was complete."""

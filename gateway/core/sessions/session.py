@@ -39,6 +39,11 @@ class Session:
     is_of_this_run = False
     """It was opened since the start: what its client has done is known."""
 
+    certificate: str | None = None
+    """The certificate by which its client was proven last, as `Connection` has it."""
+    is_revoked = False
+    """That certificate was revoked while its client was away: it receives nothing until its client
+    is back with another proof."""
     groups: frozenset[str] = NO_GROUPS
     """Groups of the access rules that its client's proof has brought; none after a start, until the
     client is back."""

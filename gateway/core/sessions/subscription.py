@@ -22,6 +22,8 @@ class Subscription:
         self.is_shared = names_group(topic_filter)
         self.key = crc32(topic_filter.encode())
         """What a delivery that came through this subscription alone remembers of it: 32 bits."""
+        self.group = ""
+        """Of a shared one, what `TopicTree` calls the group that it is in."""
 
     def delivery_flags(self, qos: int, retain: bool) -> int:
         """Return the flags of a delivery that came through this subscription alone."""
@@ -36,3 +38,11 @@ def names_group(topic_filter: str) -> bool:
     other, and must not be taken apart.
     """
     return is_shared_filter(topic_filter) and validate_shared_filter(topic_filter) is None
+
+
+def split_shared(topic_filter: str) -> tuple[str, str]:
+    """Return group name and filter of a shared subscription; the name is empty for others."""
+    if not names_group(topic_filter):
+        return "", topic_filter
+    _, name, rest = topic_filter.split("/", 2)
+    return name, rest

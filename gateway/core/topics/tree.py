@@ -11,7 +11,7 @@ from typing import Final
 from gateway.core.memory import text_bytes_of
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.session import Session
-from gateway.core.sessions.subscription import Subscription, names_group
+from gateway.core.sessions.subscription import Subscription, split_shared
 from gateway.core.topics.levels import Levels, Missing, Node
 from gateway.core.topics.route import (
     Group,
@@ -51,6 +51,9 @@ class TopicTree:
         self.retained_count = 0
         self.refuses: Callable[[Session, str], bool] | None = None
         """Whether a session must not receive messages of a topic; None: there are no such rules."""
+        self.scope_of: Callable[[Session, Subscription], str] | None = None
+        """What the group of a shared subscription is called beside its name, so that users have
+        groups of their own; None: each is common to all clients."""
         self.work = Work()
         """Levels that a lookup visits and subscriptions that it finds cost a unit each."""
         self.logged = Levels(False)
@@ -73,17 +76,24 @@ class TopicTree:
         """Return what one more subscription would cost."""
         _, topic_filter = split_shared(whole_filter)
         missing = self.filters.missing(topic_filter)
-        missing.size_bytes += _own_bytes_of(whole_filter)
+        missing.size_bytes += SUBSCRIPTION_BYTES + text_bytes_of(whole_filter)
         return missing
 
-    def subscribe(self, session: Session, subscription: Subscription) -> None:
+    def subscribe(
+        self, session: Session, subscription: Subscription, replaced: Subscription | None = None
+    ) -> None:
         """Add a subscription, or replace the one with the same filter [MQTT-3.8.4-3]."""
-        group_name, topic_filter = split_shared(subscription.topic_filter)
-        members = _members_to_join(self.filters.grow(topic_filter), group_name)
+        _, topic_filter = split_shared(subscription.topic_filter)
+        group_name = self._group_name_of(session, subscription)
+        if replaced is not None and replaced.group != group_name:
+            self.unsubscribe(session, replaced)
+        members = _members_to_join(self.filters.grow(topic_filter), group_name, subscription)
         before = members.get(session)
         if before is None:
             self.subscription_count += 1
-            self.subscriptions_own_bytes += _own_bytes_of(subscription.topic_filter)
+            self.subscriptions_own_bytes += SUBSCRIPTION_BYTES + text_bytes_of(
+                subscription.topic_filter
+            )
             self.shared_count += 1 if group_name else 0
             self.system_count += 1 if is_system_topic(topic_filter) else 0
         members[session] = subscription
@@ -94,9 +104,25 @@ class TopicTree:
         ):
             self._forget_routes(topic_filter)
 
-    def unsubscribe(self, session: Session, whole_filter: str) -> None:
+    def regroup(self, session: Session) -> None:
+        """Let a session be in the groups that its rights of this moment give it."""
+        for subscription in session.subscriptions.values():
+            group_name = self._group_name_of(session, subscription)
+            if subscription.group != group_name:
+                self.unsubscribe(session, subscription)
+                self.subscribe(session, subscription)
+
+    def _group_name_of(self, session: Session, subscription: Subscription) -> str:
+        """Return what a group is called: its name is without a slash, so that no two are alike."""
+        name, _ = split_shared(subscription.topic_filter)
+        if not name or self.scope_of is None:
+            return name
+        return name + self.scope_of(session, subscription)
+
+    def unsubscribe(self, session: Session, subscription: Subscription) -> None:
         """Remove a subscription if it is there."""
-        group_name, topic_filter = split_shared(whole_filter)
+        whole_filter, group_name = subscription.topic_filter, subscription.group
+        _, topic_filter = split_shared(whole_filter)
         path = self.filters.path(topic_filter)
         if path is None:
             return
@@ -106,7 +132,7 @@ class TopicTree:
             return
         del members[session]
         self.subscription_count -= 1
-        self.subscriptions_own_bytes -= _own_bytes_of(whole_filter)
+        self.subscriptions_own_bytes -= SUBSCRIPTION_BYTES + text_bytes_of(whole_filter)
         self.system_count -= 1 if is_system_topic(topic_filter) else 0
         if group_name:
             self.shared_count -= 1
@@ -116,12 +142,12 @@ class TopicTree:
 
     def group_of(self, subscription: Subscription) -> Group | None:
         """Return the group of a shared subscription."""
-        group_name, topic_filter = split_shared(subscription.topic_filter)
+        _, topic_filter = split_shared(subscription.topic_filter)
         path = self.filters.path(topic_filter)
         if path is None:
             return None
         groups = path[-1].groups
-        return None if groups is None else groups.get(group_name)
+        return None if groups is None else groups.get(subscription.group)
 
     def route_of(self, topic: str) -> Route:
         """Return all sessions a topic reaches; overlapping filters count once [MQTT-3.3.5-1]."""
@@ -199,7 +225,9 @@ class TopicTree:
         self.routes_bytes = 0
 
 
-def _members_to_join(node: Node, group_name: str) -> dict[Session, Subscription]:
+def _members_to_join(
+    node: Node, group_name: str, subscription: Subscription
+) -> dict[Session, Subscription]:
     """Return the subscribers of a level, or those of a group there; make what is missing."""
     if not group_name:
         if node.subscribers is None:
@@ -211,6 +239,7 @@ def _members_to_join(node: Node, group_name: str) -> dict[Session, Subscription]
     if group is None:
         group = Group(group_name)
         node.groups[group_name] = group
+    subscription.group = group.name  # one text for all members
     return group.members
 
 
@@ -232,18 +261,6 @@ def _let_go_of_empty(node: Node, group_name: str) -> None:
         del groups[group_name]
     if not groups:
         node.groups = None
-
-
-def _own_bytes_of(whole_filter: str) -> int:
-    return SUBSCRIPTION_BYTES + text_bytes_of(whole_filter)
-
-
-def split_shared(topic_filter: str) -> tuple[str, str]:
-    """Return group name and filter of a shared subscription; the name is empty for others."""
-    if not names_group(topic_filter):
-        return "", topic_filter
-    _, name, rest = topic_filter.split("/", 2)
-    return name, rest
 
 
 # An explicit stack below: `max_topic_levels` may be far beyond the interpreter's recursion limit.

@@ -60,6 +60,8 @@ class Certificates:
         """Called with a user whom a certificate proved, and for how many seconds it holds."""
         self.withdraw: Callable[[str], None] = lambda _: None
         """Called with the user of a connection whose certificate does not hold any more."""
+        self.used: Callable[[], None] = lambda: None
+        """Called when others are served with: the revocation list may be another one."""
         self.shown: list[dict[str, Any]] = []
         """What the status shows, for each address of the listener."""
 
@@ -101,6 +103,7 @@ class Certificates:
             user = protocol.connection.proven_user
             if user is not None:
                 self.withdraw(user)
+        self.used()
 
     def end_expired(self, now: float) -> float:
         """End the connections whose client's certificate is over; return when the next one is."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.access.certificates import CertificateError, Loaded
+from gateway.access.revocation import names_of
 from gateway.configuration import Listener
 from gateway.configuration.listener import ends_connections, paired
 from gateway.core.sessions.share import Share
@@ -137,6 +138,7 @@ class Listening:
             each.certificates for each in self._open if each.certificates is not None
         ]
         self.shown[:] = [shown for each in self._open for shown in each.shown]
+        self._revoke()
         self.certificates.start()
         if change.opened:
             serving = asyncio.get_running_loop().create_task(self._serve(change.opened))
@@ -181,7 +183,17 @@ class Listening:
         authentications = self._event_loop.authentications
         certificates.note_proof = authentications.note_proof
         certificates.withdraw = authentications.withdraw
+        certificates.used = self._revoke
         return certificates
+
+    def _revoke(self) -> None:
+        """Let stored sessions receive nothing whose certificates are revoked now."""
+        revoked = [each.loaded.revoked for each in self.certificates.all]
+        count = self._event_loop.broker.revoking.revoke_certificates(names_of(revoked))
+        if count:
+            logger.warning(
+                "the certificates of %d stored sessions are revoked: they receive nothing", count
+            )
 
     def _begin(self, each: Open, listener: Listener, certificates: Certificates | None) -> None:
         each.listener = listener

@@ -1,9 +1,10 @@
 """What makes the protocol of each connection of a listener, from its configuration."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from gateway.access.certificates import TlsFiles
+from gateway.access.certificates import TlsFiles, revoked_of
+from gateway.access.revocation import names_of
 from gateway.configuration import Listener
 from gateway.core.quota import NO_LIMIT
 from gateway.core.sessions.share import Share
@@ -36,6 +37,15 @@ def tls_files_of(listener: Listener) -> TlsFiles:
         min_version=tls.min_version,
         alpn="http/1.1" if listener.protocol == "websocket" else "mqtt",
     )
+
+
+def revoked_by(listeners: Iterable[Listener]) -> frozenset[str]:
+    """Return the names of clients' certificates that are revoked at listeners.
+
+    Raises:
+        CertificateError: a revocation list cannot be used.
+    """
+    return names_of(revoked_of(each.tls.crl) for each in listeners if each.tls is not None)
 
 
 def policy_of(listener: Listener, share: Share) -> AdmissionPolicy:

@@ -1,21 +1,18 @@
-"""TLS between the socket and the protocol: to the socket a protocol, to the protocol a transport.
+"""TLS between the socket and the MQTT protocol, behind a PROXY header where there is one.
 
-OpenSSL works on two buffers in memory, so that the connection counts, and its CONNECT is awaited,
-from its first moment (asyncio's own TLS makes a connection of it only after the handshake), and
-so that a PROXY header may come before. What one read of the socket brings is decrypted together and
-is one call of the protocol, as without TLS. Where that takes longer than a slice, because someone
-sends records without end that have nothing in them, the rest waits for the next turn of the loop.
+What one read of the socket brings is decrypted together and is one call of the protocol, as without
+TLS. Where that takes longer than a slice, because someone sends records without end that have
+nothing in them, the rest waits for the next turn of the loop.
 
 What OpenSSL writes goes into the socket's buffer within the same call, and the limits of that
 buffer are the protocol's own.
 """
 
 import asyncio
-import contextlib
 import ssl
 import time
 from time import perf_counter
-from typing import Any, Final, cast
+from typing import Final
 
 from gateway.access.certificates import said_by
 from gateway.access.peer_certificates import peer_of
@@ -23,14 +20,12 @@ from gateway.access.peer_names import NoUser, user_of
 from gateway.server.listeners.certificates import Certificates, end_revoked, end_withdrawn
 from gateway.server.listeners.handshake_turns import HandshakeTurns
 from gateway.server.listeners.stream import MqttProtocol
+from gateway.tls_transport import READ_BYTES, TlsTransport
 
 HANDSHAKE_FAILED: Final = "tls_handshake"
 CERTIFICATE_REFUSED: Final = "tls_client_certificate"
 RECORD_WRONG: Final = "tls_record"
 """How what goes wrong is counted in the status's `errors`."""
-
-READ_BYTES: Final = 64 * 1024
-"""More than a record holds: one read of OpenSSL gives one record."""
 
 PIECE_BYTES: Final = 16 * 1024
 """Encrypted bytes that OpenSSL gets before the clock is looked at: 750 of the shortest records."""
@@ -42,35 +37,22 @@ _OF_CERTIFICATES: Final = ("PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VER
 _NO_TLS: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST")
 
 
-class TlsLayer(asyncio.Transport, asyncio.Protocol):
+class TlsLayer(TlsTransport[MqttProtocol]):
     """One connection. Before its handshake is over nothing can be written, only closed."""
 
     def __init__(
         self, protocol: MqttProtocol, certificates: Certificates, turns: HandshakeTurns
     ) -> None:
-        super().__init__()
-        self._protocol = protocol
+        super().__init__(protocol)
         self._certificates = certificates
         self._turns = turns
-        self._socket: asyncio.Transport
-        self._received, self._to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._unread = b""
         """Read from the socket, and not given to OpenSSL yet."""
-        self._tls: ssl.SSLObject | None = None
-        """None until the first bytes: what only connects costs no more than without TLS."""
-        self._is_established = False
-        self._is_over = False
-        """Nothing is decrypted or encrypted any more."""
         self._wants_reading = True
         self._waits = False
         """It waits for a turn of the loop: nothing is read meanwhile."""
 
     # -- towards the socket: a protocol
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Have a client that connected count from now on."""
-        self._socket = cast(asyncio.Transport, transport)
-        self._protocol.connection_made(self)
 
     def data_received(self, data: bytes) -> None:
         """Take bytes that arrived: of the handshake, or records."""
@@ -87,17 +69,8 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Pass on that the connection is gone, whichever side ended it."""
-        self._is_over = True
         self._certificates.peers.pop(self._protocol, None)
-        self._protocol.connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        """Pass on that the peer reads too slowly."""
-        self._protocol.pause_writing()
-
-    def resume_writing(self) -> None:
-        """Pass on that the peer has caught up."""
-        self._protocol.resume_writing()
+        super().connection_lost(exc)
 
     # -- the handshake
 
@@ -105,13 +78,11 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         self._waits = False
         if self._is_over:
             return
-        if self._tls is None:
-            context = self._certificates.loaded.context
-            self._tls = context.wrap_bio(self._received, self._to_send, server_side=True)
+        tls = self._tls or self._begin(self._certificates.loaded.context)
         while self._unread and not self._is_established:
             self._feed()
             try:
-                self._tls.do_handshake()
+                tls.do_handshake()
                 self._is_established = True
             except ssl.SSLWantReadError:
                 continue  # as it is after each flight
@@ -120,7 +91,7 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
                 self._refuse(error)
                 return
         self._flush()
-        if not self._is_established or self._takes_peer(self._tls):
+        if not self._is_established or self._takes_peer(tls):
             self._update_reading()
             if self._is_established and (self._unread or self._received.pending):
                 self._decrypt()
@@ -145,6 +116,7 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
             self._end(CERTIFICATE_REFUSED, str(error))
             return False
         self._protocol.connection.proven_user = user
+        self._protocol.connection.certificate = peer.issued.name
         certificates.peers[self._protocol] = peer
         if user is not None:
             certificates.note_proof(user, max(0.0, peer.not_after - time.time()))
@@ -215,10 +187,6 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
             return error
         return None
 
-    def _flush(self) -> None:
-        if self._to_send.pending:
-            self._socket.write(self._to_send.read())
-
     def _update_reading(self) -> None:
         wanted = self._wants_reading and not self._waits
         if self._socket.is_closing() or wanted == self._socket.is_reading():
@@ -229,38 +197,6 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
             self._socket.pause_reading()
 
     # -- towards the protocol: a transport
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Encrypt and send."""
-        if self._tls is None or not self._is_established or self._is_over:
-            return
-        rest = memoryview(data)
-        try:
-            while rest:
-                rest = rest[self._tls.write(rest) :]
-        except ssl.SSLError:
-            self.abort()  # the client ended TLS with an alert
-            return
-        self._flush()
-
-    def close(self) -> None:
-        """Close when what was written has been sent."""
-        if self._tls is not None and self._is_established and not self._is_over:
-            # It asks for the client's own end of TLS as well, which is not awaited.
-            with contextlib.suppress(ssl.SSLError):
-                self._tls.unwrap()
-            self._flush()
-        self._is_over = True
-        self._socket.close()
-
-    def abort(self) -> None:
-        """Close without sending what was written."""
-        self._is_over = True
-        self._socket.abort()
-
-    def is_closing(self) -> bool:
-        """Return whether the connection is closed or being closed."""
-        return self._socket.is_closing()
 
     def pause_reading(self) -> None:
         """Read nothing for now."""
@@ -285,7 +221,3 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
     def get_write_buffer_size(self) -> int:
         """Return the encrypted bytes that wait."""
         return self._socket.get_write_buffer_size()
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return what the socket knows."""
-        return self._socket.get_extra_info(name, default)

@@ -28,6 +28,8 @@ class Rules(AccessRules):
         self.publish: set[tuple[str, str]] = set()
         self.subscribe: set[tuple[str, str]] = set()
         self.receive: set[tuple[str, str]] = set()
+        self.common: set[str] = set()
+        """Filters of shared subscriptions whose group all users are in."""
         self.asked: list[tuple[str, str, str | None, str]] = []
 
     def _ask(self, question: str, client: Client) -> None:
@@ -44,6 +46,9 @@ class Rules(AccessRules):
     def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
         self._ask("subscribe", client)
         return (client.client_id, topic_filter) not in self.subscribe
+
+    def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
+        return topic_filter in self.common
 
     def may_receive(self, client: Client, topic: str) -> bool:
         self._ask("receive", client)

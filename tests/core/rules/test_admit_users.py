@@ -18,6 +18,7 @@ from tests.core.mqtt5 import (
     subscribe,
     subscriber,
 )
+from tests.core.owned import log_in
 
 
 def test_a_takeover_by_another_user_is_refused(harness: Harness) -> None:
@@ -98,6 +99,32 @@ def test_a_session_that_the_operator_gives_to_a_user_is_that_user_s(harness: Har
     harness.cut()
     assert connect_as(harness, "bob").take() == [Connack(False, 0x87)]
     assert connack_of(connect_as(harness, "alice")).session_present
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("cut", [False, True])
+def test_the_session_of_a_user_who_is_gone_keeps_its_client_id_until_it_is_dropped(
+    harness: Harness, version: int, cut: bool
+) -> None:
+    alice = log_in(harness, "alice", "c", version=version)
+    subscribe(harness, alice, Subscription("t", 1))
+    publish(harness, connect(harness, "p"), "t", b"for alice alone")
+    harness.lose(alice)
+    harness.broker.know_users(frozenset({"bob"}), frozenset())
+    if cut:
+        harness.cut()
+        harness.broker.know_users(frozenset({"bob"}), frozenset())
+    for clean in (True, False):
+        bob = log_in(harness, "bob", "c", clean=clean, version=version)
+        assert connack_of(bob).reason_code == (0x87 if version == 5 else 5)
+    harness.broker.drop_session(harness.session("c"), harness.now)
+    harness.commit()
+    bob = log_in(harness, "bob", "c", version=version)
+    assert (
+        bob.take() == [Connack(False, 0)] if version == 4 else not connack_of(bob).session_present
+    )
+    assert harness.session("c").username == "bob"
+    assert harness.session("c").queued_count == 0
 
 
 def connect_as(harness: Harness, username: str, *, clean: bool = False) -> Client:

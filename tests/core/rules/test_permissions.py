@@ -169,12 +169,12 @@ def test_a_filter_that_was_subscribed_to_before_is_asked_about_again(
     assert subscribed(harness, client, "t") == [FAILURE]
 
 
-def test_a_shared_subscription_is_asked_about_without_its_group(
+def test_a_shared_subscription_is_asked_about_with_its_group(
     harness: Harness, rules: Rules
 ) -> None:
     client = harness.connect("c", version=5)
     client.take()
-    rules.subscribe.add(("c", "secret/#"))
+    rules.subscribe.add(("c", "$share/group/secret/#"))
     assert subscribed(harness, client, "$share/group/secret/#", "$share/group/a") == [
         NOT_AUTHORIZED,
         2,

@@ -240,3 +240,47 @@ def test_a_message_that_was_held_is_asked_about_again_when_it_is_released(
     client.send(Publish("t", b"y", 2, False, False, 1), Pubrel(1))
     harness.commit()
     assert payloads(watch.take()) == [b"y"]
+
+
+@pytest.mark.parametrize("start", ["cut", ""])
+def test_a_session_whose_certificate_is_revoked_while_it_is_away_does_nothing_more(
+    harness: Harness, start: str
+) -> None:
+    properties = Properties()
+    properties.will_delay_interval_seconds = 30
+    expiring = Properties()
+    expiring.session_expiry_interval_seconds = 3_600
+    will = Will("gone", b"x", 1, False, properties)
+    for client_id in ("c", "other"):
+        client = harness.open_connection(5)
+        client.connection.certificate = f"certificate of {client_id}"
+        client.send(Connect(5, client_id, False, 0, will, None, None, expiring))
+        client.send(Subscribe(1, [Subscription("t", 1)]))
+        harness.commit()
+    for client in list(harness.clients.values()):
+        harness.lose(client)
+    if start:
+        getattr(harness, start)()
+        harness.session("c").certificate = "certificate of c"  # as the event loop's file has it
+    assert harness.broker.revoking.revoke_certificates(frozenset({"certificate of c"})) == 1
+    assert harness.broker.revoking.revoke_certificates(frozenset({"certificate of c"})) == 0
+    publisher = harness.connect("publisher", clean=True)
+    publisher.send(Publish("t", b"1", 1, False, False, 1))
+    harness.commit()
+    assert [harness.session(each).queued_count for each in ("c", "other")] == [0, 1]
+    harness.advance(31)
+    assert harness.broker.statistics.errors["will_not_authorized"] == 1
+    back = harness.connect("c", version=5, properties=expiring)
+    back.take()
+    publisher.send(Publish("t", b"2", 1, False, False, 2))
+    harness.commit()
+    assert payloads(back.take()) == [b"2"], "its client is back with another proof"
+
+
+def test_a_session_whose_client_is_connected_is_not_taken_for_revoked(harness: Harness) -> None:
+    client = harness.open_connection(5)
+    client.connection.certificate = "one"
+    client.send(Connect(5, "c", True, 0, None, None, None))
+    harness.commit()
+    assert harness.broker.revoking.revoke_certificates(frozenset({"one"})) == 0
+    assert not harness.session("c").is_revoked

@@ -27,7 +27,7 @@ def test_a_lookup_visits_no_more_levels_than_are_known_before(
         assert tree.filters.wild_patterns == before + missing.wild_patterns
     for index in going:
         if index < len(filters):
-            tree.unsubscribe(session, filters[index])
+            tree.unsubscribe(session, Subscription(filters[index], 0, 0))
     visited = tree_module._collect(tree.filters.root, topic.split("/"), [])
     assert visited <= topic.count("/") + 2 + tree.filters.wild_patterns
 

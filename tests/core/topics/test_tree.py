@@ -35,18 +35,18 @@ def test_a_route_is_what_a_scan_of_all_filters_finds(
 ) -> None:
     tree = TopicTree([])
     sessions = {number: Session(number, str(number), False) for number in (1, 2, 3)}
-    latest: dict[tuple[int, str], int] = {}
+    latest: dict[tuple[int, str], Subscription] = {}
     for number, topic_filter, qos in wanted:
-        tree.subscribe(sessions[number], Subscription(topic_filter, qos, 0))
-        latest[number, topic_filter] = qos
+        latest[number, topic_filter] = subscription = Subscription(topic_filter, qos, 0)
+        tree.subscribe(sessions[number], subscription)
         tree.route_of(topic)  # a route that is cached now must not be believed later
     expected: dict[int, int] = {}
-    for (number, topic_filter), qos in latest.items():
+    for (number, topic_filter), subscription in latest.items():
         if matches(topic_filter, topic):
-            expected[number] = max(qos, expected.get(number, 0))
+            expected[number] = max(subscription.qos, expected.get(number, 0))
     assert subscriptions_of(tree, topic) == expected
-    for number, topic_filter in latest:
-        tree.unsubscribe(sessions[number], topic_filter)
+    for (number, _), subscription in latest.items():
+        tree.unsubscribe(sessions[number], subscription)
     assert subscriptions_of(tree, topic) == {}
     assert tree.filters.root.is_empty()
     assert tree.subscription_count == 0
@@ -89,7 +89,7 @@ def test_a_route_to_many_counts_each_of_them() -> None:
         tree.subscribe(Session(number, str(number), False), Subscription("#", 0, number))
     tree.route_of("t")
     assert tree.routes_bytes > 100 * 300
-    tree.unsubscribe(Session(0, "0", False), "#")
+    tree.unsubscribe(Session(0, "0", False), Subscription("#", 0, 0))
     tree.subscribe(Session(200, "200", False), Subscription("t", 0, 0))
     assert (tree.routes, tree.routes_bytes) == ({}, 0)
 

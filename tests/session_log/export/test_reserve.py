@@ -1,16 +1,26 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gateway.session_log.export import reserve as module
 from gateway.session_log.export.reserve import Reserve
 from gateway.session_log.settings import RESERVE_BYTES_MAX, RESERVE_STEP_BYTES
+from tests.small_disk import SmallDisk, small_disk
+
+DISK_BYTES = 64 << 20
+"""So large that its share is the largest reserve; what is not written takes no memory."""
 
 
-def test_the_reserve_is_given_up_step_by_step_and_taken_again(tmp_path: Path) -> None:
-    reserve, path = Reserve(tmp_path), tmp_path / "reserve"
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    with small_disk(tmp_path / "disk", DISK_BYTES) as made:
+        yield made
+
+
+def test_the_reserve_is_given_up_step_by_step_and_taken_again(disk: SmallDisk) -> None:
+    reserve, path = Reserve(disk.folder), disk.folder / "reserve"
     assert not reserve.give()
     reserve.make()
     whole = path.stat().st_blocks
@@ -26,13 +36,13 @@ def test_the_reserve_is_given_up_step_by_step_and_taken_again(tmp_path: Path) ->
     assert path.stat().st_blocks == whole
 
 
-def test_on_a_disk_that_is_nearly_full_no_reserve_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reserve = Reserve(tmp_path)
+def test_on_a_disk_that_is_nearly_full_no_reserve_is_taken(disk: SmallDisk) -> None:
+    reserve = Reserve(disk.folder)
     assert not reserve.is_tight()
-    # As if a share of the disk were all of it: then no disk has enough free.
-    monkeypatch.setattr(module, "RESERVE_SHARE", 1)
+    disk.fill(leave_bytes=3 * RESERVE_BYTES_MAX)
     assert reserve.is_tight()
     reserve.make()
-    assert not (tmp_path / "reserve").exists()
+    assert not (disk.folder / "reserve").exists()
+    disk.empty()
+    reserve.make()
+    assert (disk.folder / "reserve").exists()

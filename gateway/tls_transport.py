@@ -1,0 +1,99 @@
+"""TLS between a socket and a protocol: to the socket a protocol, to the protocol a transport.
+
+The broker's listeners and the page are served through it. OpenSSL works on two buffers in memory,
+so that a connection counts, and has its deadlines, from its first moment: asyncio's own TLS makes a
+connection of it only after the handshake. How a handshake goes on, and what is done with a peer
+that breaks it, is up to the class that inherits.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from typing import Any, Final, Generic, TypeVar, cast
+
+READ_BYTES: Final = 64 * 1024
+"""More than a record holds: one read of OpenSSL gives one record."""
+
+P = TypeVar("P", bound=asyncio.Protocol)
+
+
+class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
+    """One connection. Before its handshake is over nothing can be written, only closed."""
+
+    def __init__(self, protocol: P) -> None:
+        super().__init__()
+        self._protocol = protocol
+        self._socket: asyncio.Transport
+        self._received, self._to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls: ssl.SSLObject | None = None
+        """None until the first bytes: what only connects costs no more than without TLS."""
+        self._is_established = False
+        self._is_over = False
+        """Nothing is decrypted or encrypted any more."""
+
+    # -- towards the socket: a protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Have a peer that connected count from now on."""
+        self._socket = cast(asyncio.Transport, transport)
+        self._protocol.connection_made(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Pass on that the connection is gone, whichever side ended it."""
+        self._is_over = True
+        self._protocol.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Pass on that the peer reads too slowly."""
+        self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Pass on that the peer has caught up."""
+        self._protocol.resume_writing()
+
+    def _begin(self, context: ssl.SSLContext) -> ssl.SSLObject:
+        """Begin the handshake."""
+        self._tls = context.wrap_bio(self._received, self._to_send, server_side=True)
+        return self._tls
+
+    def _flush(self) -> None:
+        if self._to_send.pending:
+            self._socket.write(self._to_send.read())
+
+    # -- towards the protocol: a transport
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Encrypt and send."""
+        if self._tls is None or not self._is_established or self._is_over:
+            return
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[self._tls.write(rest) :]
+        except ssl.SSLError:
+            self.abort()  # the peer ended TLS with an alert
+            return
+        self._flush()
+
+    def close(self) -> None:
+        """Close when what was written has been sent."""
+        if self._tls is not None and self._is_established and not self._is_over:
+            # It asks for the peer's own end of TLS as well, which is not awaited.
+            with contextlib.suppress(ssl.SSLError):
+                self._tls.unwrap()
+            self._flush()
+        self._is_over = True
+        self._socket.close()
+
+    def abort(self) -> None:
+        """Close without sending what was written."""
+        self._is_over = True
+        self._socket.abort()
+
+    def is_closing(self) -> bool:
+        """Return whether the connection is closed or being closed."""
+        return self._socket.is_closing()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """Return what the socket knows."""
+        return self._socket.get_extra_info(name, default)
