@@ -189,9 +189,7 @@ class Batch:
         if overlapping:
             known = tables.read("events").where(F.col("batch") != number)
             new = events.new_events(candidates, known, ranges)
-        self.progress(f"batch {number}: events")
-        tables.append("events", new, batch=number)
-        self.after_step("events")
+        self._commit_events(new)
         before = partial(deliveries.halves_before, tables.read("events"), number)
         parts = split(files.with_events, {file.gateway for file in overlapping}, before)
         plain = whole.where(~F.col("gateway").isin(*parts.odd)) if parts.odd else whole
@@ -216,6 +214,11 @@ class Batch:
             )
         tables.append("batches", totals.row_of(tables, number, counted), batch=number)
         self.after_step("finish")
+
+    def _commit_events(self, new: DataFrame) -> None:
+        self.progress(f"batch {self.number}: events")
+        self.tables.append("events", new, batch=self.number)
+        self.after_step("events")
 
     def _commit_readings(self, records: Records) -> int:
         """Return how many were new."""
