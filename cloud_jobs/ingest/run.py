@@ -35,10 +35,7 @@ def ingest_batches(
     after_step: Callable[[str], None],
     is_stopping: Callable[[], bool] = lambda: False,
 ) -> Run:
-    """Ingest all batches.
-
-    Between two batches the run ends where `is_stopping`.
-    """
+    """Ingest all batches; where `is_stopping` the run ends between two of them."""
     pinned = load_keys(settings.keys) if settings.keys is not None else NO_KEYS
     before = last_finished(tables)
     finished, segments = before
