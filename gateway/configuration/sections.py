@@ -106,7 +106,7 @@ class Limits(Section):
     max_uncommitted: Annotated[int, Size(64 * KIB, GIB)] = 16 * MIB
     commit_delay: Annotated[float, Duration(0, 1)] = 0.0
     lazy_commit_delay: Annotated[float, Duration(0, 10)] = 1.0
-    checkpoint_interval: Annotated[float, Duration(0.01, 600)] = 1.0
+    checkpoint_interval: Annotated[float, Duration(0.01, 600)] = 10.0
     max_journal: Annotated[int, Size(MIB, TIB)] = GIB
 
 

@@ -16,10 +16,11 @@ from gateway.store.no_room import rows_lack_room
 from gateway.store.opening import Files
 
 CHECKPOINT_STEP_SECONDS = 0.004
-"""How long checkpoint rows may be written before the event loop goes on."""
+"""How long checkpoint rows are written with one batch at a start and at the end."""
 
-CHECKPOINT_STEP_AMID_TRAFFIC_SECONDS = 0.001
-"""The same where clients wait for the batch: it is not the last one, and each takes some rows."""
+CHECKPOINT_STEP_SERVING_SECONDS = 0.001
+"""The same while clients are served: whose message comes meanwhile waits for the step, also where
+no client waits for the batch."""
 
 CHECKPOINT_BYTES = 8 * 1024 * 1024
 """Journal bytes that call for a checkpoint immediately: they are what a restart has to replay."""
@@ -107,13 +108,13 @@ class Checkpointing:
             self._has_rows = True
             self._writer.execute("BEGIN IMMEDIATE")
 
-    def step(self, *, amid_traffic: bool = False) -> None:
+    def step(self, *, serving: bool = False) -> None:
         """Write rows into the transaction of this batch, if it has one, for a few milliseconds."""
         checkpoint = self._checkpoint
         if checkpoint is None or not self._takes_rows:
             return
         deadline = time.monotonic() + (
-            CHECKPOINT_STEP_AMID_TRAFFIC_SECONDS if amid_traffic else CHECKPOINT_STEP_SECONDS
+            CHECKPOINT_STEP_SERVING_SECONDS if serving else CHECKPOINT_STEP_SECONDS
         )
         if checkpoint.lacks_room:
             checkpoint.write_again()

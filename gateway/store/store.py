@@ -178,9 +178,9 @@ class Store:
         """Freeze the net change up to `next_sequence`; its rows are written by steps."""
         self._checkpoints.begin(recovered.state, next_sequence, now)
 
-    def step_checkpoint(self, *, amid_traffic: bool = False) -> None:
+    def step_checkpoint(self, *, serving: bool = False) -> None:
         """Write rows for a few milliseconds, into the transaction that this batch began."""
-        self._checkpoints.step(amid_traffic=amid_traffic)
+        self._checkpoints.step(serving=serving)
 
     @property
     def has_rows(self) -> bool:

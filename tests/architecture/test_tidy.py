@@ -33,7 +33,7 @@ LONGER_FUNCTIONS = {
     "gateway/core/limits.py: __init__": 58,
     "gateway/core/rules/admission.py: refusal_of": 46,
     "gateway/core/rules/admit.py: admit": 50,
-    "gateway/core/rules/composition.py: __init__": 58,
+    "gateway/core/rules/composition.py: __init__": 59,
     "gateway/core/rules/deliver.py: deliver_qos0": 44,
     "gateway/core/rules/publish.py: receive_publish": 50,
     "gateway/core/sessions/connection.py: __init__": 70,

@@ -82,6 +82,7 @@ class Rules:
             core,
             self.admitting,
             self.disconnecting,
+            self.refusing,
             self.resending,
             self.qos2_receive,
             self.retained_replay,

@@ -9,14 +9,16 @@ from gateway.core.rules.admit import Admitting
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.put_off import PuttingOff
 from gateway.core.rules.qos2_receive import Qos2Receive
+from gateway.core.rules.refuse import Refusing
 from gateway.core.rules.resend import Resending
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.session import Session
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import Violation
-from gateway.wire.codes import MAXIMUM_CONNECT_TIME
+from gateway.wire.codes import MAXIMUM_CONNECT_TIME, SERVER_BUSY
 
+CONNECT_TIMEOUT: Final = "connect_timeout"
 CREDENTIALS_EXPIRED: Final = "credentials_expired"
 
 
@@ -28,6 +30,7 @@ class Timeouts:
         core: Core,
         admitting: Admitting,
         disconnecting: Disconnecting,
+        refusing: Refusing,
         resending: Resending,
         qos2_receive: Qos2Receive,
         retained_replay: RetainedReplay,
@@ -38,6 +41,7 @@ class Timeouts:
         self.timers = core.timers
         self.admitting = admitting
         self.disconnecting = disconnecting
+        self.refusing = refusing
         self.resending = resending
         self.qos2_receive = qos2_receive
         self.retained_replay = retained_replay
@@ -57,9 +61,7 @@ class Timeouts:
         elif timer.kind is TimerKind.PUT_OFF:
             self.putting_off.take(connection)
         elif timer.kind is TimerKind.CONNECT_TIMEOUT:
-            if connection.state is not ConnectionState.CONNECTED:
-                self.statistics.count_error("connect_timeout")
-                self.disconnecting.end(connection, CloseReason.KEEP_ALIVE, now)
+            self._end_before_connected(connection, now)
         elif timer.kind is TimerKind.KEEP_ALIVE:
             if not self.admitting.watch_keep_alive(connection, timer, now):
                 self.statistics.count_error("keep_alive")
@@ -80,6 +82,16 @@ class Timeouts:
             if interval is not None and connection.session is not None:
                 self.resending.retry(connection.session, interval, now)
                 self.timers.add(now + interval, timer)
+
+    def _end_before_connected(self, connection: Connection, now: float) -> None:
+        """End a connection that is not let in by then; one whose client waits for an answer to its
+        login gets one: it may try again."""
+        if connection.state is ConnectionState.AUTHENTICATING:
+            detail = "its login was not checked in time"
+            self.refusing.refuse(connection, SERVER_BUSY, CONNECT_TIMEOUT, detail)
+        elif connection.state is not ConnectionState.CONNECTED:
+            self.statistics.count_error(CONNECT_TIMEOUT)
+            self.disconnecting.end(connection, CloseReason.KEEP_ALIVE, now)
 
     def _end_for_credentials(self, connection: Connection, now: float) -> None:
         """End a connection whose client was let in for a time that is over."""

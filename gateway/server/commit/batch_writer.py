@@ -138,7 +138,7 @@ class BatchWriter:
         batch = self._seal(now, checkpoint_interval_seconds)
         try:
             store.begin(first_sequence, batch.blob)
-            store.step_checkpoint(amid_traffic=bool(batch.withheld))
+            store.step_checkpoint(serving=not self.is_last)
             if self.journal_room.is_wanted:
                 self.journal_room.drop()
         except (sqlite3.Error, OSError) as error:

@@ -7,7 +7,7 @@ import pytest
 from gateway.core.effects import AuthenticationAnswer
 from gateway.core.limits import KEEP_ALIVE_PART_BYTES, SLOW_READER_SECONDS, Limits
 from gateway.wire.encoder import encode
-from gateway.wire.packets import Connect, Pingreq, Publish
+from gateway.wire.packets import Connack, Connect, Pingreq, Publish
 from tests.core.harness import Harness
 from tests.core.mqtt5 import (
     connect,
@@ -45,6 +45,24 @@ def test_the_keep_alive_of_the_server_is_the_one_that_is_watched(tmp_path: Path)
         harness.advance(15)
         assert end_of(client) == 0x8D
     harness.close()
+
+
+@pytest.mark.parametrize(("version", "code"), [(4, 3), (5, 0x89)])
+def test_a_client_whose_login_is_not_checked_in_time_is_answered_that_it_may_try_again(
+    harness: Harness, version: int, code: int
+) -> None:
+    harness.broker.rules.core.authenticates = True
+    client = harness.open_connection(version)
+    client.send(Connect(version, "c", True, 0, None, "user", b"password"))
+    harness.advance(harness.broker.limits.connect_timeout_seconds + 0.1)
+    assert client.take() == [Connack(False, code)]
+    assert client.closed
+    assert harness.broker.statistics.errors == {"connect_timeout": 1}
+    late = AuthenticationAnswer(0, None, "user")
+    harness.broker.authenticated(client.connection, late, harness.now)
+    harness.commit()
+    assert client.take() == []
+    assert not harness.broker.state.sessions
 
 
 def test_a_client_that_falls_silent_while_its_password_is_checked_is_still_watched(

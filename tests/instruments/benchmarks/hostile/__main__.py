@@ -9,7 +9,6 @@ start, or the machine is so busy that the row without an attack does not hold ei
 
 import argparse
 import json
-import os
 import signal
 import sys
 import time
@@ -24,7 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tests.instruments.benchmarks.brokers import COMPILED, BenchmarkFailed
 from tests.instruments.benchmarks.hostile.attack import Attack
 from tests.instruments.benchmarks.hostile.attackers import ATTACKS, BY_NAME, CONTROL
-from tests.instruments.benchmarks.hostile.besieged import besieged, go_first
+from tests.instruments.benchmarks.hostile.besieged import besieged
 from tests.instruments.benchmarks.hostile.report import cells_of, part_of, table_of, with_part
 from tests.instruments.benchmarks.hostile.rows import (
     Row,
@@ -53,7 +52,6 @@ def main() -> int:
     plan = Plan(attack=arguments.seconds, rate=arguments.rate)
     # Ended by a signal, it still ends its broker and its attackers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
-    go_first(os.getpid())
     wanted = {CONTROL.__name__, *arguments.attack} if arguments.attack else set(BY_NAME)
     chosen = [attack for attack in ATTACKS if attack.__name__ in wanted]
     machine = machine_of(directory)

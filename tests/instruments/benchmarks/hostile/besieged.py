@@ -5,7 +5,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,21 +20,6 @@ from tests.system.broker_process import (
 
 CLEAR_HIGH_WATER: Final = "5"
 """Written to clear_refs: the kernel sets VmHWM back to what is resident now (proc(5))."""
-
-
-def go_first(process_id: int) -> None:
-    """Let the threads that a process has now run in real time, where this user may say so.
-
-    Other programs, attackers included, get what is left. Niceness would not do: Linux weighs it
-    within one terminal's session only (sched(7), autogroup). Processes that these threads start,
-    such as those that check passwords, are scheduled as usual. So are threads that are started
-    later, until this is called again: a thread of the broker that waits for a core with the
-    interpreter in its hand has all others wait with it.
-    """
-    policy = os.SCHED_RR | os.SCHED_RESET_ON_FORK
-    for task in Path(f"/proc/{process_id}/task").iterdir():
-        with suppress(PermissionError):
-            os.sched_setscheduler(int(task.name), policy, os.sched_param(1))
 
 
 class BesiegedBroker(BrokerProcess):
@@ -142,7 +127,6 @@ def besieged(
     broker = BesiegedBroker(code, data_directory, mqtt=mqtt, more=more)
     try:
         broker.start()
-        go_first(broker.process_id)
         broker.start_page()
         yield broker
     finally:

@@ -59,8 +59,8 @@ which a message was due, to its PUBACK or PUBCOMP and to its receipt: four serie
 - A row that does not hold is measured up to {rounds} times, while there is time; then the medians
   of the latencies count, and the most of the memory. The first row is no attack: it shows the
   noise of the machine.
-- The attackers are a process of their own. Broker and honest clients are scheduled in real time,
-  before other programs, attackers among them: those would be on other machines.
+- The attackers are a process of their own, to which the kernel gives what others leave of the
+  processors: they would be on other machines.
 """
 
 BUSY_LOAD: Final = 0.5

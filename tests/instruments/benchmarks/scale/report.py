@@ -44,7 +44,7 @@ def wear(rows: Rows) -> str:
         "## Commits and bytes for each message\n\n"
         "One publisher, one subscriber, persistent sessions, 64-byte payloads, everything in the\n"
         "session log. *Written* is what the kernel counted for the process, in pages of 4 KiB.\n"
-        "Full load is 20,000 messages: too short for an interval of 10 s to begin a checkpoint.\n\n"
+        "Full load is 20,000 messages: too short for the default to begin a checkpoint.\n\n"
         + _table("settings | QoS | messages/s | commits | blob, bytes | written, bytes", lines)
     )
 

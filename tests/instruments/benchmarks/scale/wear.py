@@ -32,7 +32,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "lazy_commit_delay 0s": {"limits__lazy_commit_delay": "0s"},
     "lazy_commit_delay 50ms": {"limits__lazy_commit_delay": "50ms"},
     "lazy_commit_delay 10s": {"limits__lazy_commit_delay": "10s"},
-    "checkpoint_interval 10s": {"limits__checkpoint_interval": "10s"},
+    "checkpoint_interval 1s": {"limits__checkpoint_interval": "1s"},
 }
 PAGE_BYTES = (1024, 4096, 8192, 16384)
 

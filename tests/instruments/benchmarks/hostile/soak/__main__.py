@@ -8,7 +8,6 @@ not start, or calm windows differ from each other as much as an attack may make 
 
 import argparse
 import json
-import os
 import signal
 import sys
 from dataclasses import asdict
@@ -19,7 +18,6 @@ import uvloop
 from rich.console import Console
 
 from tests.instruments.benchmarks.brokers import COMPILED, BenchmarkFailed
-from tests.instruments.benchmarks.hostile.besieged import go_first
 from tests.instruments.benchmarks.hostile.figures import RATIO_MOST, worst_of
 from tests.instruments.benchmarks.hostile.report import with_part
 from tests.instruments.benchmarks.hostile.siege import ROOT
@@ -40,7 +38,6 @@ def main() -> int:
     directory.mkdir(parents=True, exist_ok=True)
     # Ended by a signal, it still ends its broker and its attackers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
-    go_first(os.getpid())
     machine = machine_of(directory)
     plan = _plan_of(arguments)
     try:

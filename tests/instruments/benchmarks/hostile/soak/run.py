@@ -13,7 +13,7 @@ from typing import Final
 
 from tests.instruments.benchmarks.hostile.attack import Attack
 from tests.instruments.benchmarks.hostile.attackers import ATTACKS, CONTROL
-from tests.instruments.benchmarks.hostile.besieged import BesiegedBroker, besieged, go_first
+from tests.instruments.benchmarks.hostile.besieged import BesiegedBroker, besieged
 from tests.instruments.benchmarks.hostile.figures import growth_of, percentiles_of
 from tests.instruments.benchmarks.hostile.memory import Allowance, allowed_bytes
 from tests.instruments.benchmarks.hostile.siege import Attacker, attacker
@@ -46,7 +46,6 @@ class Plan:
     """Messages a second of each of the three publishers."""
     share: float = 0.03
     """What each attack does of what it does in `make hostile`, where it is alone."""
-    connect_timeout: str = "10s"
 
 
 async def soak(
@@ -58,9 +57,8 @@ async def soak(
 ) -> Soak:
     """Measure; `report` is told where it is. Raises BenchmarkFailed where nothing can be."""
     data_directory = Path(tempfile.mkdtemp(dir=directory))
-    mqtt = f'connect_timeout = "{plan.connect_timeout}"'
     try:
-        with besieged(code, data_directory / "data", mqtt=mqtt, more=FLAPPING) as broker:
+        with besieged(code, data_directory / "data", more=FLAPPING) as broker:
             return await _Soaking(broker, plan, report, kinds).run()
     finally:
         shutil.rmtree(data_directory, ignore_errors=True)
@@ -110,7 +108,6 @@ class _Soaking:
 
     async def _calm(self) -> None:
         await asyncio.sleep(self._plan.settle)
-        go_first(self._broker.process_id)
         gc.collect()
         begin = time.monotonic()
         await asyncio.sleep(self._plan.window)
@@ -122,7 +119,6 @@ class _Soaking:
         found = self._soak
         counted = await asyncio.to_thread(self._broker.counted)
         await hostile.prepare()
-        go_first(self._broker.process_id)
         begin, used = time.monotonic(), self._broker.processor_seconds()
         found.done.append(await hostile.attack())
         end = time.monotonic()
