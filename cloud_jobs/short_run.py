@@ -58,7 +58,7 @@ def _sizes_since(directory: Path, seconds: float) -> Iterator[int]:
         for name in names:
             try:
                 found = os.stat(os.path.join(folder, name))
-            except OSError:  # the run itself says what cannot be read
+            except OSError:  # the run finds it and has the error
                 continue
             if found.st_mtime >= seconds:
                 yield found.st_size

@@ -16,7 +16,7 @@ class Submit(Protocol):
     """Have something done beside the rest; the future has what it returns."""
 
     def __call__(self, do: Callable[..., T], /, *arguments: object) -> Future[T]:
-        """Return at once."""
+        """Return a future, without waiting."""
 
 
 @contextmanager
