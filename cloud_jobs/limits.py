@@ -104,8 +104,9 @@ REPORT_SEGMENTS_SMALL_MAX: Final = 100_000
 """Segments of all batches up to which the queries of a report are planned as those of a small batch
 are: a row each is interpreted sooner than code for it is generated and compiled."""
 
-REPORT_QUERIES_MAX: Final = 3
-"""Queries of a report at a time. They read different tables, and one waits while another plans."""
+QUERIES_AT_A_TIME_MAX: Final = 3
+"""Commits of a batch, or queries of a report, beside each other. They are of different tables, and
+one is planned while another waits; what one needs of the driver's memory it needs so many times."""
 
 OPEN_FILES_PER_TASK_MAX: Final = 8
 """Files of different days that a task writes beside each other. Without this its rows are sorted by
@@ -145,6 +146,10 @@ is room for those of an operator's programs between a run that died and the one 
 
 AUDIT_EXCEPTIONS_MAX: Final = 10_000
 """Exceptions that an audit carries by name, violations first; all are counted."""
+
+VALUES_MAX: Final = 20_000
+"""Rows (of some 300 bytes) that the driver holds itself because many queries ask for them: gaps and
+findings of an audit, days that are made again. More stay where they were found."""
 
 OFFLINE_DAYS_MAX: Final = 366
 """Days between two starts of a gateway that count as offline: a longer time is a clock that was

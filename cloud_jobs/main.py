@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -33,7 +33,9 @@ from cloud_jobs.ingest.run_lock import only_run
 from cloud_jobs.report import IngestReport
 from cloud_jobs.reporting import report_of
 from cloud_jobs.settings import IngestSettings
+from cloud_jobs.short_run import jvm_settings
 from cloud_jobs.spark.session import spark_session
+from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
 
 __all__ = ["IngestError", "audit", "follow", "ingest", "run"]
@@ -44,15 +46,15 @@ def run(settings: IngestSettings, progress: Callable[[str], None]) -> IngestRepo
     if settings.keys is not None:
         # A mistake in it is found before Spark starts.
         load_keys(settings.keys)
-    with _session_of(settings, progress) as spark:
+    with _session_of(settings, progress, jvm_settings(settings)) as spark:
         return ingest(spark, settings, progress, lambda _: None)
 
 
 def _session_of(
-    settings: IngestSettings, progress: Callable[[str], None]
+    settings: IngestSettings, progress: Callable[[str], None], jvm: Mapping[str, str] | None = None
 ) -> contextlib.AbstractContextManager[SparkSession]:
     places = (settings.source, settings.tables)
-    return spark_session(settings.cache_dir, progress, places=places, jars=settings.jars)
+    return spark_session(settings.cache_dir, progress, jvm, places=places, jars=settings.jars)
 
 
 def follow(
@@ -121,11 +123,15 @@ def ingest(
             landing = unchanged.landing_of(settings)
             tables = Tables(spark, settings.tables)
             tables.create()
-            before, ignored = ingest_batches(tables, settings, progress, after_step, is_stopping)
+            done = ingest_batches(tables, settings, progress, after_step, is_stopping)
             progress("counting")
-            report = report_of(tables, settings, since=before, ignored=ignored, began=began)
-            if landing is not None and not is_stopping():
-                _remember(tables, settings, landing, report)
+            with side_by_side() as submit:
+                refused = submit(_refused_in, tables, None if is_stopping() else landing)
+                report = report_of(tables, settings, done, began=began)
+            if landing is not None and (found := refused.result()) is not None:
+                # A disk without room for it costs the next run a start of Spark, and nothing else.
+                with contextlib.suppress(OSError):
+                    unchanged.remember(settings, landing, found, report)
             return report
     except spark_failures() as error:
         kind = TablesBusyError if is_conflict(error) else IngestError
@@ -135,11 +141,5 @@ def ingest(
         ) from error
 
 
-def _remember(
-    tables: Tables, settings: IngestSettings, landing: unchanged.Landing, report: IngestReport
-) -> None:
-    refused = refused_among(tables, landing.segment_names)
-    if refused is not None:
-        # A disk without room for it costs the next run a start of Spark, and nothing else.
-        with contextlib.suppress(OSError):
-            unchanged.remember(settings, landing, refused, report)
+def _refused_in(tables: Tables, landing: unchanged.Landing | None) -> unchanged.Refused | None:
+    return None if landing is None else refused_among(tables, landing.segment_names)

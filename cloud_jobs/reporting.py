@@ -3,55 +3,42 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
 from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from cloud_jobs.audit.gaps import GAP_COLUMNS, gaps_of
+from cloud_jobs.ingest.run import Run
 from cloud_jobs.limits import (
     BOARDS_SHOWN_MAX,
     GAPS_SHOWN_MAX,
     GATEWAYS_SHOWN_MAX,
-    REPORT_QUERIES_MAX,
     REPORT_SEGMENTS_SMALL_MAX,
 )
 from cloud_jobs.report import Gap, GatewayRange, IngestReport, RepeatedStart, TableCount
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.effort import small_effort
+from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables, each
 
 
-def _totals(tables: Tables, since: int) -> tuple[dict[str, int], int]:
-    """Sum the counts of all batches after `since`; `batches` is the number of them. Return beside
-    them how many segments all batches have had."""
-    batches = tables.read("batches")
+def _totals(tables: Tables, since: int) -> dict[str, int]:
+    """Sum the counts of all batches after `since`; `batches` is the number of them."""
+    batches = tables.read("batches").where(F.col("batch") > since)
     names = [name for name in batches.columns if name not in ("batch", "finished_at")]
-    is_new = F.col("batch") > since
-    landed = reduce(Column.__add__, (F.col(name) for name in names if name.startswith("segments_")))
     sums = batches.agg(
-        F.count_if(is_new).alias("batches"),
-        *(F.coalesce(F.sum(F.when(is_new, F.col(name))), F.lit(0)).alias(name) for name in names),
-        F.coalesce(F.sum(landed), F.lit(0)).alias("landed"),
-    ).first()
-    assert sums is not None
-    found = {name: int(value) for name, value in sums.asDict().items()}
-    return found, found.pop("landed")
+        F.count("*").alias("batches"),
+        *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names),
+    ).collect()
+    return {name: int(value) for name, value in sums[0].asDict().items()}
 
 
-def report_of(
-    tables: Tables, settings: IngestSettings, *, since: int, ignored: int, began: float
-) -> IngestReport:
-    """Return the report of a run that began at ``began`` (monotonic seconds).
-
-    ``since`` is the last batch that was finished before, ``ignored`` the number of files that are
-    no segments by their name.
-    """
-    totals, landed = _totals(tables, since)
-    with small_effort(tables.spark, is_small=landed <= REPORT_SEGMENTS_SMALL_MAX):
-        found = _found(tables, since)
+def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: float) -> IngestReport:
+    """Return the report of a run that began at ``began`` (monotonic seconds)."""
+    with small_effort(tables.spark, is_small=run.segments <= REPORT_SEGMENTS_SMALL_MAX):
+        found = _found(tables, run.since)
+    totals = found.totals
     gaps, gaps_count = found.gaps
     gateways, gateways_count = found.gateways
     return IngestReport(
@@ -66,7 +53,7 @@ def report_of(
         readings_new=totals["readings_new"],
         readings_duplicate=totals["readings_duplicate"],
         quarantined_new=totals["quarantined"],
-        files_ignored=ignored,
+        files_ignored=run.ignored,
         tables=_table_counts(found.rows, totals),
         quarantine=found.refused,
         gateways=gateways,
@@ -79,6 +66,7 @@ def report_of(
 
 
 class _Found(NamedTuple):
+    totals: dict[str, int]
     gaps: tuple[list[Gap], int]
     gateways: tuple[list[GatewayRange], int]
     rows: dict[str, int]
@@ -90,15 +78,18 @@ def _found(tables: Tables, since: int) -> _Found:
     """Ask the tables, several at a time."""
     segments = tables.read("segments").persist()
     try:
-        with ThreadPoolExecutor(REPORT_QUERIES_MAX) as queries:
-            gaps = queries.submit(_gaps, tables, segments)
-            gateways = queries.submit(_gateways, tables, segments)
-            rows = queries.submit(_row_counts, tables, segments, since)
-            refused = queries.submit(_refused, tables)
-            starts = queries.submit(_repeated_starts, tables)
+        with side_by_side() as submit:
+            gaps = submit(_gaps, tables, segments)
+            gateways = submit(_gateways, tables, segments)
+            rows = submit(_row_counts, tables, segments, since)
+            totals = submit(_totals, tables, since)
+            refused = submit(_refused, tables)
+            starts = submit(_repeated_starts, tables)
         kinds, quarantined = refused.result()
         counts = rows.result() | {"quarantine": quarantined}
-        return _Found(gaps.result(), gateways.result(), counts, kinds, starts.result())
+        return _Found(
+            totals.result(), gaps.result(), gateways.result(), counts, kinds, starts.result()
+        )
     finally:
         segments.unpersist()
 

@@ -22,6 +22,7 @@ from cloud_jobs.audit.gaps import gaps_of
 from cloud_jobs.audit.signatures import signatures_of, unvouched
 from cloud_jobs.errors import IngestError, first_line_of, spark_failures
 from cloud_jobs.limits import AUDIT_EXCEPTIONS_MAX
+from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.delta_tables import Tables
 
 Progress = Callable[[str], None]
@@ -73,9 +74,9 @@ def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Au
         progress("looking for what is missing")
         # Each law looks at the events: without this each would read the table.
         events = keep(tables.read("events").select(*AUDITED))
-        lacks = keep(lacks_of(tables, events))
+        lacks = as_values(keep(lacks_of(tables, events)))
         progress("walking over identifiers, queues and releases")
-        found = keep(judged(findings_of(events, lacks, keep), lacks))
+        found = as_values(keep(judged(findings_of(events, lacks, keep), lacks)))
         yield Audit(events, found, lacks)
     finally:
         for rows in reversed(kept):

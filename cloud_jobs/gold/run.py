@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -25,6 +25,7 @@ from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
 from cloud_jobs.gold.times import BOOT, merge_corrections, timed
 from cloud_jobs.gold.totals import ROWS, merge_totals, remake
 from cloud_jobs.gold.verdicts import daily_verdicts, merge_verdicts
+from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
 from cloud_jobs.tables.merge import Merge
@@ -154,7 +155,7 @@ def _take(silver: Tables, made: Tables, run: Run, progress: Progress, after_step
     progress("clocks")
     merge_corrections(silver, made, written.where(new), run.through)
     after_step("clock_corrections")
-    corrections = made.read("clock_corrections")
+    corrections = as_values(made.read("clock_corrections"))
     fresh, every = timed(written.where(new), corrections), timed(written, corrections)
     changed = corrections.where(new)
     # What an earlier run made of these events has other times now.
@@ -170,32 +171,37 @@ def _take(silver: Tables, made: Tables, run: Run, progress: Progress, after_step
     progress("days")
     _make_daily(made, run)
     after_step("qos2_daily")
-    _make_health(silver, made, fresh, changed, written)
+    _make_health(made, silver.read("segments"), Changes(fresh, changed, written, corrections))
     after_step("gateway_health")
 
 
-def _make_health(
-    silver: Tables, made: Tables, fresh: DataFrame, changed: DataFrame, written: DataFrame
-) -> None:
-    """Make the days again that `fresh` events are of, and those that `changed` times are of now and
-    were of before."""
-    corrections = made.read("clock_corrections")
-    days = (
-        fresh.select("gateway", "day")
-        .unionByName(changed.select("gateway", "day"))
-        .unionByName(changed.select("gateway", F.col("day_before").alias("day")))
+class Changes(NamedTuple):
+    """What a run takes, and where times of earlier events are others now."""
+
+    fresh: DataFrame
+    """Its own events, at their corrected times."""
+    changed: DataFrame
+    """Corrections that are other ones than before."""
+    written: DataFrame
+    """Its events and those before it, as the gateways wrote them."""
+    corrections: DataFrame
+    """All of them."""
+
+
+def _make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
+    """Make the days of fresh events again, and of changed times those of now and of before."""
+    days = as_values(
+        of.fresh.select("gateway", "day")
+        .unionByName(of.changed.select("gateway", "day"))
+        .unionByName(of.changed.select("gateway", F.col("day_before").alias("day")))
         .distinct()
-        .persist()
     )
-    try:
-        elsewhere = _of_days(corrections, days).select("gateway", F.col("written_day").alias("day"))
-        partitions = days.unionByName(elsewhere).distinct()
-        whole = _of_days(timed(_of_days(written, partitions), corrections), days)
-        rows = days.join(gateway_health(whole, silver.read("segments")), ["gateway", "day"], "left")
-        _put_days(made, "gateway_health", rows)
-        merge_offline(made, days.select("gateway").distinct())
-    finally:
-        days.unpersist()
+    elsewhere = _of_days(of.corrections, days).select("gateway", F.col("written_day").alias("day"))
+    partitions = as_values(days.unionByName(elsewhere).distinct())
+    whole = _of_days(timed(_of_days(of.written, partitions), of.corrections), days)
+    rows = days.join(gateway_health(whole, segments), ["gateway", "day"], "left")
+    _put_days(made, "gateway_health", rows)
+    merge_offline(made, days.select("gateway").distinct())
 
 
 def _make_daily(made: Tables, run: Run) -> None:
@@ -210,7 +216,7 @@ def _make_daily(made: Tables, run: Run) -> None:
         for rows in (messages, deliveries)
         for day in ("day", "day_before")
     ]
-    days = reduce(DataFrame.unionByName, touched).where("day IS NOT NULL").distinct()
+    days = as_values(reduce(DataFrame.unionByName, touched).where("day IS NOT NULL").distinct())
     rows = qos2_daily(_of_days(messages, days), _of_days(deliveries, days))
     _put_days(made, "qos2_daily", days.join(rows, ["gateway", "day"], "left"))
 

@@ -23,6 +23,7 @@ from cloud_jobs.gold.clock_steps import (
     corrections_of,
 )
 from cloud_jobs.limits import CLOCK_LOOK_MILLISECONDS, DAY_MIN
+from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import CLOCK_CORRECTIONS
 from cloud_jobs.tables.merge import Merge
@@ -90,20 +91,19 @@ def merge_corrections(silver: Tables, made: Tables, fresh: DataFrame, through: i
     unknown = made.read("clock_corrections").where(F.col("time_quality") == UNKNOWN)
     waiting = fresh.join(F.broadcast(unknown.select(*BOOT).distinct()), list(BOOT), "left_semi")
     new = fresh.where(F.col("clock") != SYNCHRONISED)
-    wrong = new.select(*BOOT).unionByName(waiting.select(*BOOT)).distinct().persist()
-    try:
-        if wrong.isEmpty():
-            return
-        ingested = silver.read("segments").where("state = 'ingested'")
-        segments = ingested.join(F.broadcast(wrong), list(BOOT), "left_semi").withColumnRenamed(
-            "name", "segment_name"
-        )
-        events = silver.read("events").where(F.col("batch") <= through)
-        events = events.join(F.broadcast(wrong), list(BOOT), "left_semi")
-        old = made.read("clock_corrections").join(F.broadcast(wrong), list(BOOT), "left_semi")
-        _merge(made, _corrections(segments, events), old, through)
-    finally:
-        wrong.unpersist()
+    wrong = as_values(new.select(*BOOT).unionByName(waiting.select(*BOOT)).distinct())
+    if wrong.isEmpty():
+        return
+    ingested = silver.read("segments").where("state = 'ingested'")
+    # A run that is finished after its death leaves what was ingested since to the next one.
+    ingested = ingested.where(F.col("batch") <= through)
+    segments = ingested.join(F.broadcast(wrong), list(BOOT), "left_semi").withColumnRenamed(
+        "name", "segment_name"
+    )
+    events = silver.read("events").where(F.col("batch") <= through)
+    events = events.join(F.broadcast(wrong), list(BOOT), "left_semi")
+    old = made.read("clock_corrections").join(F.broadcast(wrong), list(BOOT), "left_semi")
+    _merge(made, _corrections(segments, events), old, through)
 
 
 def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:

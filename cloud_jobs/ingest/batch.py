@@ -12,7 +12,8 @@
 
 The staging commit fixes what is in a batch: files that change, vanish or land later do not matter
 to it. What a file's events come to is in it, too: no table is read for what was just written
-(docs/decisions/0145). All other steps are functions of that commit and of the tables that the steps
+(docs/decisions/0145). Readings, sessions and segments are committed side by side, in any order. All
+other steps are functions of that commit and of the tables that the steps
 before wrote, and each write carries the batch's number as its application transaction. A run that
 died between any two steps (or within one) is continued by the next run: it finds the batch staged
 and not finished, and goes through all steps again; those that were committed are skipped by Delta.
@@ -23,10 +24,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from typing import Final
+from typing import Final, NamedTuple
 
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.errors import TablesBusyError
@@ -39,7 +40,7 @@ from cloud_jobs.ingest import (
     sessions,
     totals,
 )
-from cloud_jobs.ingest.batch_records import records_in
+from cloud_jobs.ingest.batch_records import Records, records_in
 from cloud_jobs.ingest.earlier_staging import in_the_present_layout
 from cloud_jobs.ingest.gateway_keys import StagedFiles
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
@@ -47,7 +48,10 @@ from cloud_jobs.ingest.landing import Landed
 from cloud_jobs.ingest.split import Split, split
 from cloud_jobs.ingest.staging import events_of, read_and_verify, sessions_of
 from cloud_jobs.ingest.trust import Refusal, SignedFile, new_keys, refusals_of
+from cloud_jobs.spark.effort import small_effort
+from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import BATCHES
 
 STEPS: Final = (
     "stage",
@@ -62,10 +66,21 @@ STEPS: Final = (
 )
 
 
-def last_finished(tables: Tables) -> int:
-    """Return the number of the last batch whose every step is committed; 0 without one."""
-    row = tables.read("batches").agg(F.max("batch").alias("batch")).first()
-    return int(row["batch"]) if row is not None and row["batch"] is not None else 0
+class Finished(NamedTuple):
+    """The last batch whose every step is committed, and how many segments it and those before it
+    had; 0 without one."""
+
+    batch: int
+    segments: int
+
+
+def last_finished(tables: Tables) -> Finished:
+    """Look it up in `batches`, which has a row for each."""
+    names = (name for name in BATCHES.fieldNames() if name.startswith("segments_"))
+    segments = F.sum(reduce(Column.__add__, map(F.col, names)))
+    found = (F.coalesce(column, F.lit(0)) for column in (F.max("batch"), segments))
+    with small_effort(tables.spark):
+        return Finished(*tables.read("batches").agg(*found).collect()[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +133,7 @@ class Batch:
                 rows.unpersist()
         except PySparkException:
             # Without a lock a second run may have finished the batch and swept it away meanwhile.
-            if last_finished(self.tables) < self.number:
+            if last_finished(self.tables).batch < self.number:
                 raise
             self.progress(f"batch {self.number}: another run has finished it")
         self.sweep()
@@ -174,18 +189,16 @@ class Batch:
         if overlapping:
             known = tables.read("events").where(F.col("batch") != number)
             new = events.new_events(candidates, known, ranges)
-        self.progress(f"batch {number}: events")
-        tables.append("events", new, batch=number)
-        self.after_step("events")
+        self._commit_events(new)
         before = partial(deliveries.halves_before, tables.read("events"), number)
         parts = split(files.with_events, {file.gateway for file in overlapping}, before)
         plain = whole.where(~F.col("gateway").isin(*parts.odd)) if parts.odd else whole
         with records_in(tables, number, plain, parts) as records:
-            self.progress(f"batch {number}: sensor readings")
-            readings_new = records.commit()
-            self.after_step("readings")
-            self._commit_sessions(plain, parts)
-            self._commit_segments(staged, files)
+            with side_by_side() as submit:
+                readings = submit(self._commit_readings, records)
+                submit(self._commit_sessions, plain, parts)
+                submit(self._commit_segments, staged, files)
+            readings_new = readings.result()
             refused = records.refused(readings_new)
             if overlapping:
                 conflicting = events.conflicting_events(candidates, tables.read("events"), ranges)
@@ -201,6 +214,18 @@ class Batch:
             )
         tables.append("batches", totals.row_of(tables, number, counted), batch=number)
         self.after_step("finish")
+
+    def _commit_events(self, new: DataFrame) -> None:
+        self.progress(f"batch {self.number}: events")
+        self.tables.append("events", new, batch=self.number)
+        self.after_step("events")
+
+    def _commit_readings(self, records: Records) -> int:
+        """Return how many were new."""
+        self.progress(f"batch {self.number}: sensor readings")
+        readings_new = records.commit()
+        self.after_step("readings")
+        return readings_new
 
     def _overlapping(self, files: StagedFiles) -> list[SignedFile]:
         """Return the files of which an event may be in the tables, or in the batch, already."""

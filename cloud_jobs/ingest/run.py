@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 from cloud_jobs.ingest.batch import Batch, last_finished
 from cloud_jobs.ingest.keys_file import NO_KEYS, load_keys
@@ -16,19 +17,28 @@ from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.tables.delta_tables import Tables
 
 
+class Run(NamedTuple):
+    """What a run was."""
+
+    since: int
+    """The last batch that was finished before."""
+    ignored: int
+    """Files that are no segments by their names."""
+    segments: int
+    """Of all batches there are, but for those of one that a run before had begun."""
+
+
 def ingest_batches(
     tables: Tables,
     settings: IngestSettings,
     progress: Callable[[str], None],
     after_step: Callable[[str], None],
     is_stopping: Callable[[], bool] = lambda: False,
-) -> tuple[int, int]:
-    """Ingest all batches; return the last batch finished before and how many files were ignored.
-
-    Between two batches the run ends where `is_stopping`.
-    """
+) -> Run:
+    """Ingest all batches; where `is_stopping` the run ends between two of them."""
     pinned = load_keys(settings.keys) if settings.keys is not None else NO_KEYS
-    before = finished = last_finished(tables)
+    before = last_finished(tables)
+    finished, segments = before
     Batch(tables, finished, progress, after_step).sweep()
     pace = Pace(time.monotonic())
     listing: Listing | None = None
@@ -43,7 +53,7 @@ def ingest_batches(
                 listing = list_landed(tables, settings.source, pinned)
                 waiting.extend(listing.paths)
             if not waiting or is_stopping():
-                return before, listing.ignored
+                return Run(before.batch, listing.ignored, segments)
             taken = [waiting.popleft() for _ in range(min(len(waiting), SEGMENTS_PER_BATCH_MAX))]
             files = sized(tables.spark, taken)
         with small_effort(tables.spark, is_small=files is not None and _is_small(files)):
@@ -53,6 +63,7 @@ def ingest_batches(
             batch.complete()
         finished += 1
         if files is not None:
+            segments += len(files)
             size = sum(file.file_bytes for file in files)
             now, left = time.monotonic(), len(waiting)
             progress(pace.line(now, segments=len(files), file_bytes=size, waiting=left))

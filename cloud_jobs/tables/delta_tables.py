@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
+from threading import Lock
 from typing import Final
 
 from pyspark.errors import AnalysisException
@@ -35,6 +36,11 @@ _VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
 _NO_TABLE: Final = frozenset(
     {"PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "DELTA_TABLE_NOT_FOUND"}
 )
+
+
+_merging: Final = Lock()
+"""A session has one transaction and one view for a MERGE: one at a time. An append beside it names
+its own."""
 
 
 def each(rows: DataFrame, name: str | Column) -> DataFrame:
@@ -200,7 +206,7 @@ class Tables:
         contract = rows.select(*self.schemas[name].fieldNames())
 
         def write() -> None:
-            with self._transaction(name, step, batch):
+            with _merging, self._transaction(name, step, batch):
                 clauses(Merge(self.path(name), contract, on)).execute()
 
         self._commit(name, write)

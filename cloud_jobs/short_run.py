@@ -1,0 +1,64 @@
+"""How Spark's JVM is started for a run with little to do: without its second compiler.
+
+That compiler takes half of the processors in a JVM's first minute and makes faster code for later
+ones. A run that ingests a few small segments has ended before it pays off.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from cloud_jobs.limits import SMALL_BATCH_BYTES_MAX
+from cloud_jobs.places import local_directory
+from cloud_jobs.settings import IngestSettings
+from cloud_jobs.spark.outside import set_outside
+from cloud_jobs.unchanged import FILE
+
+OPTION: Final = "spark.driver.defaultJavaOptions"
+_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+"""With room for all that the first compiler makes of Spark, which else is made again and again."""
+
+
+def jvm_settings(settings: IngestSettings) -> Mapping[str, str]:
+    """Return what a JVM is started with for a run; nothing where that was set outside."""
+    if not is_short(settings) or OPTION in set_outside():
+        return {}
+    return {OPTION: _OPTIONS}
+
+
+def is_short(settings: IngestSettings) -> bool:
+    """Return whether a run has at most SMALL_BATCH_BYTES_MAX to read.
+
+    What has landed since the last complete run is estimated by the times of files in a directory:
+    where they mislead, a run takes longer and nothing else. Elsewhere no run is short.
+    """
+    source, tables = local_directory(settings.source), local_directory(settings.tables)
+    if source is None or tables is None:
+        return False
+    total = 0
+    for size in _sizes_since(source, _time_of(tables / FILE)):
+        total += size
+        if total > SMALL_BATCH_BYTES_MAX:
+            return False
+    return True
+
+
+def _time_of(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # there was no run, or it has not ended
+        return 0.0
+
+
+def _sizes_since(directory: Path, seconds: float) -> Iterator[int]:
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            try:
+                found = os.stat(os.path.join(folder, name))
+            except OSError:  # the run finds it and has the error
+                continue
+            if found.st_mtime >= seconds:
+                yield found.st_size

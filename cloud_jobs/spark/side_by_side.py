@@ -1,0 +1,39 @@
+"""Several queries of a session at a time: one is planned while another waits for its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+from cloud_jobs.limits import QUERIES_AT_A_TIME_MAX
+
+T = TypeVar("T")
+
+
+class Submit(Protocol):
+    """Have something done beside the rest; the future has what it returns."""
+
+    def __call__(self, do: Callable[..., T], /, *arguments: object) -> Future[T]:
+        """Return a future, without waiting."""
+
+
+@contextmanager
+def side_by_side() -> Iterator[Submit]:
+    """Yield what does things beside each other, at most QUERIES_AT_A_TIME_MAX at a time.
+
+    At the end of the block all of it is done. Raises what the first that failed of it raised.
+    """
+    futures: list[Future[object]] = []
+
+    with ThreadPoolExecutor(QUERIES_AT_A_TIME_MAX, "query") as queries:
+
+        def submit(do: Callable[..., T], /, *arguments: object) -> Future[T]:
+            future = queries.submit(do, *arguments)
+            futures.append(future)  # type: ignore[arg-type]  # it is read only
+            return future
+
+        yield submit
+    for future in futures:
+        future.result()

@@ -1,0 +1,59 @@
+"""Which runs have a JVM that is made for little."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cloud_jobs.limits import SMALL_BATCH_BYTES_MAX
+from cloud_jobs.settings import IngestSettings
+from cloud_jobs.short_run import OPTION, is_short, jvm_settings
+from cloud_jobs.unchanged import FILE
+
+LAST_RUN = 1_790_000_000
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> IngestSettings:
+    """A landing directory that has been ingested, with much in it."""
+    (tmp_path / "landed" / "gw").mkdir(parents=True)
+    (tmp_path / "tables").mkdir()
+    found = IngestSettings(source=str(tmp_path / "landed"), tables=str(tmp_path / "tables"))
+    land(found, "old.zst", 2 * SMALL_BATCH_BYTES_MAX, LAST_RUN - 1)
+    (tmp_path / "tables" / FILE).touch()
+    os.utime(tmp_path / "tables" / FILE, (LAST_RUN, LAST_RUN))
+    return found
+
+
+def land(settings: IngestSettings, name: str, size: int, seconds: int = LAST_RUN + 1) -> None:
+    path = Path(settings.source) / "gw" / name
+    path.write_bytes(bytes(size))
+    os.utime(path, (seconds, seconds))
+
+
+def test_a_run_is_short_where_little_has_landed_since_the_last_one(
+    settings: IngestSettings,
+) -> None:
+    assert is_short(settings)
+    land(settings, "new.zst", SMALL_BATCH_BYTES_MAX)
+    assert is_short(settings)
+    assert "TieredStopAtLevel=1" in jvm_settings(settings)[OPTION]
+    land(settings, "one more.zst", 1)
+    assert not is_short(settings)
+    assert not jvm_settings(settings)
+
+
+def test_where_no_run_has_ended_everything_is_to_be_read(settings: IngestSettings) -> None:
+    (Path(settings.tables) / FILE).unlink()
+    assert not is_short(settings)
+
+
+def test_what_lies_elsewhere_is_not_known_to_be_little() -> None:
+    assert not is_short(IngestSettings(source="s3a://landing", tables="/nowhere"))
+
+
+def test_options_that_were_set_outside_stay(
+    settings: IngestSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf {OPTION}=-Xss8m pyspark-shell")
+    assert not jvm_settings(settings)
