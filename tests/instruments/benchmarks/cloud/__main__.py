@@ -26,6 +26,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from cloud_jobs.main import ingest
 from cloud_jobs.settings import IngestSettings
+from cloud_jobs.short_run import jvm_settings
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.tables.event_fields import EVENT_FIELDS
 from cloud_jobs.tables.schemas import EVENTS
@@ -78,7 +79,8 @@ def say(line: str) -> None:
 
 def cold(root: Path) -> None:
     """In a process of its own: start Spark, ingest what has landed; print the processor seconds."""
-    with spark_session(None, lambda _: None) as spark:
+    settings = Bench(None, root, 0).settings
+    with spark_session(None, lambda _: None, jvm_settings(settings)) as spark:
         Bench(spark, root, 0).ingest()
         print(processor_seconds())
 
