@@ -13,7 +13,7 @@ from tests.instruments.benchmarks.hostile.honest_clients import COME_BACK_SECOND
 from tests.instruments.benchmarks.hostile.rows import failures_of_row
 from tests.instruments.benchmarks.hostile.siege import ROOT, Plan, besiege, besiege_running
 
-SHORT = Plan(calm=0.4, attack=0.5, settle=0.1, after=0.4)
+SHORT = Plan(calm=0.4, attack=0.5, settle=0.1, after=0.4, gives_way=False)
 
 
 @pytest.mark.parametrize(

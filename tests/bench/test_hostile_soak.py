@@ -36,7 +36,7 @@ SURE = (
 """Answered at their first packets. The limits of others are met by a rate, or after a time, that a
 loaded machine may not reach in seconds."""
 
-SHORT = Plan(window=6.0, settle=1.0, rounds=1, rate=20.0, share=0.03)
+SHORT = Plan(window=6.0, settle=1.0, rounds=1, rate=20.0, share=0.03, gives_way=False)
 """With the usual `connect_timeout`: within it a password is checked, for which a loaded machine may
 take seconds."""
 

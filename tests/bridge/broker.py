@@ -12,6 +12,7 @@ from typing import Any
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
+from tests.peers.paho_thread import disconnect
 from tests.system.broker_process import free_port
 
 MOSQUITTO = "/usr/sbin/mosquitto"
@@ -84,8 +85,7 @@ class Subscriber:
         assert self._subscribed.wait(DEADLINE_SECONDS), "the subscription was not acknowledged"
 
     def close(self) -> None:
-        self._client.disconnect()
-        self._client.loop_stop()
+        disconnect(self._client)
 
     def wait_for(self, count: int, seconds: float = DEADLINE_SECONDS) -> None:
         with self._more:

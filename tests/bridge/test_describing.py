@@ -15,6 +15,7 @@ from tests.bridge.broker import DEADLINE_SECONDS, Mosquitto
 from tests.bridge.firmware.bridge_process import BridgeProcess
 from tests.bridge.running import ControlRoom, port_on, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
+from tests.peers.paho_thread import disconnect
 from tests.system.broker_process import BrokerProcess
 
 PREFIX = "homeassistant"
@@ -40,8 +41,7 @@ class HomeAssistant:
         self._client.loop_start()
 
     def close(self) -> None:
-        self._client.disconnect()
-        self._client.loop_stop()
+        disconnect(self._client)
 
     def start(self) -> None:
         """Say that it has started, as it does."""

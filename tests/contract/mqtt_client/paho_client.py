@@ -14,6 +14,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from tests.contract.mqtt_client.foreign_client import DEADLINE_SECONDS
+from tests.peers.paho_thread import disconnect
 from tests.system.stage import Stage
 
 
@@ -129,8 +130,7 @@ class PahoClient:
 
     def stop(self) -> None:
         """Send DISCONNECT and end the network thread."""
-        self.client.disconnect()
-        self.client.loop_stop()
+        disconnect(self.client)
 
     def cut(self) -> None:
         """Reset the connection without a DISCONNECT; paho must not come back by itself."""

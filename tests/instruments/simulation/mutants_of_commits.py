@@ -82,7 +82,9 @@ MUTANTS_OF_COMMITS = (
     one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early, begin=68),
     one("checkpoint not fsynced", Checkpoints, "finish", _checkpoint_not_fsynced),
     one("failed commit ignored", BatchWriter, "_committed", _failed_commit_ignored),
-    one("commit rows before their batch", BatchWriter, "_begin", _rows_before_their_batch),
+    one(
+        "commit rows before their batch", BatchWriter, "_begin", _rows_before_their_batch, begin=165
+    ),
     one("full disk ignored", BatchWriter, "_wait_for_room", _full_disk_ignored),
     one("what no client waits for is not written", Committer, "write_down", _does_nothing),
 )

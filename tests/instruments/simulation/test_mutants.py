@@ -23,7 +23,7 @@ from tests.instruments.simulation.runs import Outcome, run
 from tests.instruments.simulation.scenarios import SCENARIOS
 from tests.instruments.simulation.shrinking import shrink
 
-SEEDS_MAX = 150
+SEEDS_MAX = 300
 """Most mutants live for a handful of seeds."""
 
 

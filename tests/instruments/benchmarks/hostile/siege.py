@@ -41,6 +41,8 @@ class Plan:
     """From the end of the attack until memory is looked at again; calm is measured in its end."""
     rate: float = 50.0
     """Messages a second of each publisher."""
+    gives_way: bool = True
+    """The attacker has what others leave of the processors. Beside other tests that is nothing."""
 
 
 class Attacker:
@@ -89,7 +91,12 @@ def give_way(process_id: int) -> None:
 
 @asynccontextmanager
 async def attacker(
-    attacks: Sequence[type[Attack]], seconds: float, target: Target, share: float = 1.0
+    attacks: Sequence[type[Attack]],
+    seconds: float,
+    target: Target,
+    *,
+    gives_way: bool,
+    share: float = 1.0,
 ) -> AsyncIterator[Attacker]:
     """A process that attacks; its connections end with the block."""
     names = ",".join(attack.__name__ for attack in attacks)
@@ -103,7 +110,8 @@ async def attacker(
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
     )
     try:
-        give_way(process.pid)
+        if gives_way:
+            give_way(process.pid)
         yield Attacker(process, seconds)
     finally:
         assert process.stdin is not None
@@ -128,7 +136,9 @@ async def besiege_running(attack: type[Attack], broker: BesiegedBroker, plan: Pl
     honest = Honest(broker.port, plan.rate, lambda: broker.is_running)
     try:
         await honest.begin()
-        async with attacker([attack], plan.attack, broker.target) as hostile:
+        async with attacker(
+            [attack], plan.attack, broker.target, gives_way=plan.gives_way
+        ) as hostile:
             await hostile.prepare()
             await honest.publish_for(plan.settle)
             calm = percentiles_of(await honest.publish_for(plan.calm))

@@ -46,6 +46,8 @@ class Plan:
     """Messages a second of each of the three publishers."""
     share: float = 0.03
     """What each attack does of what it does in `make hostile`, where it is alone."""
+    gives_way: bool = True
+    """The attackers have what others leave of the processors: beside other tests nothing."""
 
 
 async def soak(
@@ -86,7 +88,11 @@ class _Soaking:
         try:
             await self._crowd.begin()
             async with attacker(
-                self._kinds, plan.window, self._broker.target, plan.share
+                self._kinds,
+                plan.window,
+                self._broker.target,
+                gives_way=plan.gives_way,
+                share=plan.share,
             ) as hostile:
                 for number in range(plan.rounds):
                     self._report(f"calm {number + 1}")
