@@ -9,7 +9,7 @@ import ssl
 from typing import Any, Final
 
 from api.certificate import ServedCertificate
-from gateway.tls_transport import READ_BYTES, TlsTransport
+from gateway.tls_transport import TlsTransport
 
 _HANDSHAKE: Final = 0x16
 """The first byte of TLS: a record of a handshake (RFC 8446 section 5.1)."""
@@ -42,18 +42,8 @@ class TlsConnection(TlsTransport[asyncio.Protocol]):
                 self._socket.close()
                 return
             tls = self._begin(self._certificate.context)
-        self._received.write(data)
         try:
-            if not self._is_established:
-                tls.do_handshake()
-                self._is_established = True
-            while part := tls.read(READ_BYTES):
-                self._protocol.data_received(part)
-                if self._is_over:
-                    return
-            self.close()  # the visitor closed TLS: nothing more can come
-        except ssl.SSLWantReadError:
-            self._flush()
+            self._take(tls, data)
         except ssl.SSLError:
             self._flush()  # the alert with the reason
             self._is_over = True

@@ -2,7 +2,7 @@
 
 The broker's listeners and the page are served through it. OpenSSL works on two buffers in memory,
 so that a connection counts, and has its deadlines, from its first moment: asyncio's own TLS makes a
-connection of it only after the handshake. How a handshake goes on, and what is done with a peer
+connection of it only after the handshake. What begins a handshake, and what is done with a peer
 that breaks it, is up to the class that inherits.
 """
 
@@ -55,6 +55,25 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         """Begin the handshake."""
         self._tls = context.wrap_bio(self._received, self._to_send, server_side=True)
         return self._tls
+
+    def _take(self, tls: ssl.SSLObject, data: bytes) -> None:
+        """Go on with the handshake, and hand over what was decrypted.
+
+        Raises:
+            ssl.SSLError: the peer breaks TLS; an alert with the reason may be flushed.
+        """
+        self._received.write(data)
+        try:
+            if not self._is_established:
+                tls.do_handshake()
+                self._is_established = True
+            while part := tls.read(READ_BYTES):
+                self._protocol.data_received(part)
+                if self._is_over:
+                    return
+            self.close()  # the peer closed TLS: nothing more can come
+        except ssl.SSLWantReadError:
+            self._flush()
 
     def _flush(self) -> None:
         if self._to_send.pending:

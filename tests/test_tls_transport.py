@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from gateway.tls_transport import READ_BYTES, TlsTransport
+from gateway.tls_transport import TlsTransport
 from tests.access.authority import Authority
 from tests.peers.connection import DEADLINE_SECONDS
 
@@ -43,19 +43,7 @@ class Served(TlsTransport[Echo]):
     context: ssl.SSLContext
 
     def data_received(self, data: bytes) -> None:
-        tls = self._tls or self._begin(self.context)
-        self._received.write(data)
-        try:
-            if not self._is_established:
-                tls.do_handshake()
-                self._is_established = True
-            while part := tls.read(READ_BYTES):
-                self._protocol.data_received(part)
-                if self._is_over:
-                    return
-            self.close()
-        except ssl.SSLWantReadError:
-            self._flush()
+        self._take(self._tls or self._begin(self.context), data)
 
 
 class Site:
