@@ -6,14 +6,12 @@ them passes through here, live and in a replay.
 
 from collections.abc import Iterable
 
-from gateway.core.memory import text_bytes_of
 from gateway.core.quota import LOCAL_PROGRAMS, NO_USER, Quotas
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.owner import Owner
 from gateway.core.sessions.session import Session
-from gateway.core.sessions.subscription import Subscription
+from gateway.core.sessions.subscription import Subscription, own_bytes_of
 from gateway.core.topics.levels import LEVEL_BYTES
-from gateway.core.topics.tree import SUBSCRIPTION_BYTES
 
 
 class Owners:
@@ -138,4 +136,4 @@ def name_of(session: Session) -> str:
 def cost_of(topic_filter: str) -> int:
     """Return what a subscription costs in memory at the most: with levels that it may share."""
     levels_bytes = LEVEL_BYTES * (topic_filter.count("/") + 1)
-    return SUBSCRIPTION_BYTES + levels_bytes + text_bytes_of(topic_filter)
+    return own_bytes_of(topic_filter) + levels_bytes

@@ -1,9 +1,16 @@
 """A subscription of one session, as a plain record (4.7, 4.8)."""
 
+from typing import Final
 from zlib import crc32
 
+from gateway.core.memory import text_bytes_of
 from gateway.core.sessions.message import KEY_SHIFT, RETAIN, SHARED, THROUGH_ONE
 from gateway.wire.topics import is_shared_filter, validate_shared_filter
+
+SUBSCRIPTION_BYTES: Final = 1_024
+"""What a subscription costs beside its filter's characters and its levels: itself, its places in
+its session and at its level, with the dictionaries that hold them. Measured with the compiled
+core: 700 for the only one of its level, 930 for the only one of a group."""
 
 
 class Subscription:
@@ -38,6 +45,11 @@ def names_group(topic_filter: str) -> bool:
     other, and must not be taken apart.
     """
     return is_shared_filter(topic_filter) and validate_shared_filter(topic_filter) is None
+
+
+def own_bytes_of(topic_filter: str) -> int:
+    """Return what a subscription costs in memory without its levels."""
+    return SUBSCRIPTION_BYTES + text_bytes_of(topic_filter)
 
 
 def split_shared(topic_filter: str) -> tuple[str, str]:

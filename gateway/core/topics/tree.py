@@ -6,12 +6,10 @@ a topic that is published again costs one dictionary lookup. Shared subscription
 """
 
 from collections.abc import Callable
-from typing import Final
 
-from gateway.core.memory import text_bytes_of
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.session import Session
-from gateway.core.sessions.subscription import Subscription, split_shared
+from gateway.core.sessions.subscription import Subscription, own_bytes_of, split_shared
 from gateway.core.topics.levels import Levels, Missing, Node
 from gateway.core.topics.route import (
     Group,
@@ -28,11 +26,6 @@ from gateway.core.work import RETAINED_UNITS, Work
 ROUTES_BYTES_MAX: int = 16 * 1024 * 1024
 """Memory of the routes kept: those of 25,000 topics with two subscribers each. A fleet of sensors
 has fewer; a flood of new topics empties the cache."""
-
-SUBSCRIPTION_BYTES: Final = 1_024
-"""What a subscription costs beside its filter's characters and its levels: itself, its places in
-its session and at its level, with the dictionaries that hold them. Measured with the compiled
-core: 700 for the only one of its level, 930 for the only one of a group."""
 
 
 class TopicTree:
@@ -76,7 +69,7 @@ class TopicTree:
         """Return what one more subscription would cost."""
         _, topic_filter = split_shared(whole_filter)
         missing = self.filters.missing(topic_filter)
-        missing.size_bytes += SUBSCRIPTION_BYTES + text_bytes_of(whole_filter)
+        missing.size_bytes += own_bytes_of(whole_filter)
         return missing
 
     def subscribe(
@@ -91,9 +84,7 @@ class TopicTree:
         before = members.get(session)
         if before is None:
             self.subscription_count += 1
-            self.subscriptions_own_bytes += SUBSCRIPTION_BYTES + text_bytes_of(
-                subscription.topic_filter
-            )
+            self.subscriptions_own_bytes += own_bytes_of(subscription.topic_filter)
             self.shared_count += 1 if group_name else 0
             self.system_count += 1 if is_system_topic(topic_filter) else 0
         members[session] = subscription
@@ -132,7 +123,7 @@ class TopicTree:
             return
         del members[session]
         self.subscription_count -= 1
-        self.subscriptions_own_bytes -= SUBSCRIPTION_BYTES + text_bytes_of(whole_filter)
+        self.subscriptions_own_bytes -= own_bytes_of(whole_filter)
         self.system_count -= 1 if is_system_topic(topic_filter) else 0
         if group_name:
             self.shared_count -= 1
