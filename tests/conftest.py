@@ -12,6 +12,7 @@ from gateway.server.host.compiled import COMPILED
 
 if TYPE_CHECKING:
     from tests.bridge.terminal import Terminal
+    from tests.peers.identity_provider import IdentityProvider
     from tests.peers.mariadb import MariaDB
 
 TESTS = Path(__file__).resolve().parent
@@ -85,6 +86,16 @@ def mariadb(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[MariaDB]":
     from tests.peers.mariadb import MariaDB  # noqa: PLC0415 - most tests do without
 
     made = MariaDB(tmp_path_factory.mktemp("mariadb"))
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def provider() -> "Iterator[IdentityProvider]":
+    """An identity provider on loopback, over plain HTTP."""
+    from tests.peers.identity_provider import IdentityProvider  # noqa: PLC0415 - likewise
+
+    made = IdentityProvider()
     yield made
     made.stop()
 

@@ -1,11 +1,9 @@
-"""What several tests of this room share: an identity provider that runs, and files with secrets."""
+"""What all tests of this room share: files with secrets."""
 
 import os
 from collections.abc import Iterator
 
 import pytest
-
-from tests.peers.identity_provider import IdentityProvider
 
 
 @pytest.fixture(autouse=True)
@@ -14,10 +12,3 @@ def closed_files() -> Iterator[None]:
     before = os.umask(0o077)
     yield
     os.umask(before)
-
-
-@pytest.fixture
-def provider() -> Iterator[IdentityProvider]:
-    made = IdentityProvider()
-    yield made
-    made.stop()

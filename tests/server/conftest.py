@@ -2,15 +2,13 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 import pytest_asyncio
 
-from tests.peers.identity_provider import IdentityProvider
 from tests.server.broker import Broker, running
 
 try:
@@ -25,14 +23,6 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEv
     if uvloop is not None:
         factories["uvloop"] = uvloop.new_event_loop
     return factories
-
-
-@pytest.fixture
-def provider() -> Iterator[IdentityProvider]:
-    """An identity provider on loopback, over plain HTTP."""
-    made = IdentityProvider()
-    yield made
-    made.stop()
 
 
 Start = Callable[..., Awaitable[Broker]]
