@@ -1,7 +1,6 @@
 """How Spark's JVM is started for a run with little to do: without its second compiler.
 
-That compiler takes half of the processors in a JVM's first minute and makes faster code for later
-ones. A run that ingests a few small segments has ended before it pays off.
+A run that ingests a few small segments has ended before that one pays off.
 """
 
 from __future__ import annotations
@@ -14,19 +13,18 @@ from typing import Final
 from cloud_jobs.limits import SMALL_BATCH_BYTES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.settings import IngestSettings
+from cloud_jobs.spark.java import SHORT_RUN
 from cloud_jobs.spark.outside import set_outside
 from cloud_jobs.unchanged import FILE
 
 OPTION: Final = "spark.driver.defaultJavaOptions"
-_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-"""With room for all that the first compiler makes of Spark, which else is made again and again."""
 
 
 def jvm_settings(settings: IngestSettings) -> Mapping[str, str]:
     """Return what a JVM is started with for a run; nothing where that was set outside."""
-    if not is_short(settings) or OPTION in set_outside():
+    if OPTION in set_outside() or not is_short(settings):
         return {}
-    return {OPTION: _OPTIONS}
+    return {OPTION: SHORT_RUN}
 
 
 def is_short(settings: IngestSettings) -> bool:

@@ -14,6 +14,11 @@ JAVA_NEEDED: Final = (
     "(Debian 12) or openjdk-21-jre-headless (Debian 13), or set JAVA_HOME"
 )
 
+SHORT_RUN: Final = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+"""Options of a JVM that will not run for long: without the second compiler, which takes half of the
+processors and pays off after minutes; with room for all that the first one makes of Spark, which
+else is thrown away and made again."""
+
 
 def choose_java() -> bool:
     """Return whether the Java that Spark will take (JAVA_HOME, else PATH) is one of its versions.
