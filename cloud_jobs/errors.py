@@ -25,13 +25,17 @@ _CONFLICT: Final = "[DELTA_CONCURRENT"
 """What the text of each conflict of two writers begins with, whichever class PySpark gives it."""
 
 
-def is_conflict(failure: Exception) -> bool:
-    """Return whether a failure of Spark is that another writer committed beside this one."""
-    return _CONFLICT in str(failure)
-
-
 class IngestError(RuntimeError):
     """The run cannot go on. The text is for a person and ends with the mend."""
+
+
+class ConflictError(IngestError):
+    """Another writer has made the same commit, as it was found without Spark."""
+
+
+def is_conflict(failure: Exception) -> bool:
+    """Return whether a failure is that another writer committed beside this one."""
+    return isinstance(failure, ConflictError) or _CONFLICT in str(failure)
 
 
 class KeysFileError(IngestError):

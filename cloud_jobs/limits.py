@@ -158,6 +158,12 @@ set, and would make a row for each day since 1970."""
 PERCENTILE_ACCURACY: Final = 1_000
 """Of approximate percentiles: their rank is wrong by at most a thousandth of the values."""
 
+ROW_GROUP_ROWS: Final = 30_000
+"""Rows that a worker gathers into a group of a data file: those of a full segment."""
+
+FILE_BYTES_MAX: Final = 256 * 1024 * 1024
+"""Of a data file that a worker writes: behind the group that reaches this it begins another one."""
+
 COMPACT_FILE_BYTES: Final = 64 * 1024 * 1024
 """A file below this is small: it costs a reader about as much as one of this size."""
 

@@ -40,13 +40,15 @@ from cloud_jobs.ingest import (
     sessions,
     totals,
 )
+from cloud_jobs.ingest.batch_events import Events
 from cloud_jobs.ingest.batch_records import Records, records_in
 from cloud_jobs.ingest.earlier_staging import in_the_present_layout
 from cloud_jobs.ingest.gateway_keys import StagedFiles
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
 from cloud_jobs.ingest.landing import Landed
 from cloud_jobs.ingest.split import Split, split
-from cloud_jobs.ingest.staging import events_of, read_and_verify, sessions_of
+from cloud_jobs.ingest.staged import sessions_of
+from cloud_jobs.ingest.staging import read_and_verify
 from cloud_jobs.ingest.trust import Refusal, SignedFile, new_keys, refusals_of
 from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.side_by_side import side_by_side
@@ -182,14 +184,9 @@ class Batch:
 
     def _derive(self, staged: DataFrame, files: StagedFiles, whole: DataFrame) -> None:
         tables, number = self.tables, self.number
-        candidates = events_of(whole, number)
         overlapping = self._overlapping(files)
-        ranges = events.ranges_of(overlapping)
-        new = candidates
-        if overlapping:
-            known = tables.read("events").where(F.col("batch") != number)
-            new = events.new_events(candidates, known, ranges)
-        self._commit_events(new)
+        found = Events(tables, number, whole, overlapping)
+        self._commit_events(found)
         before = partial(deliveries.halves_before, tables.read("events"), number)
         parts = split(files.with_events, {file.gateway for file in overlapping}, before)
         plain = whole.where(~F.col("gateway").isin(*parts.odd)) if parts.odd else whole
@@ -199,10 +196,7 @@ class Batch:
                 submit(self._commit_sessions, plain, parts)
                 submit(self._commit_segments, staged, files)
             readings_new = readings.result()
-            refused = records.refused(readings_new)
-            if overlapping:
-                conflicting = events.conflicting_events(candidates, tables.read("events"), ranges)
-                refused.append(quarantine.refused_events(conflicting, number))
+            refused = [*records.refused(readings_new), *found.refused()]
             is_refusing = self._commit_quarantine(staged, files, refused)
             counted = totals.Counted(
                 good_lines=files.good_lines,
@@ -215,9 +209,9 @@ class Batch:
         tables.append("batches", totals.row_of(tables, number, counted), batch=number)
         self.after_step("finish")
 
-    def _commit_events(self, new: DataFrame) -> None:
+    def _commit_events(self, found: Events) -> None:
         self.progress(f"batch {self.number}: events")
-        self.tables.append("events", new, batch=self.number)
+        found.commit()
         self.after_step("events")
 
     def _commit_readings(self, records: Records) -> int:

@@ -17,7 +17,8 @@ from pyspark.sql import functions as F
 from cloud_jobs.ingest import deliveries, quarantine, readings, senml
 from cloud_jobs.ingest.readings import Found, found_of
 from cloud_jobs.ingest.split import Split
-from cloud_jobs.ingest.staging import records_of
+from cloud_jobs.ingest.staged import reading_files_of, records_of
+from cloud_jobs.tables.adding import folder_of
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import RECORDS
 
@@ -28,8 +29,10 @@ class Records:
 
     tables: Tables
     batch: int
-    plain: DataFrame
-    """No reading is in them twice."""
+    staged: DataFrame
+    """The files of plain gateways: no reading is in them twice."""
+    paired: pa.RecordBatch
+    """Records of plain gateways of messages of which the halves are in several files."""
     odd: DataFrame | None
     found: Found
 
@@ -37,12 +40,18 @@ class Records:
         """Add the readings that are new to `sensor_readings`; return how many these are."""
         if not self.found.good:
             return 0
-        candidates = readings.readings_of(self.plain, self.batch)
+        stored = self.tables.read("sensor_readings").where(self.found.near)
+        stored = stored.where(F.col("batch") != self.batch)
+        folder = folder_of(self.tables.path("sensor_readings"))
+        if folder is not None and self.odd is None and stored.isEmpty():
+            made = reading_files_of(self.staged, self.paired, self.batch, folder)
+            self.tables.add_files("sensor_readings", made, batch=self.batch)
+            return self.found.good
+        candidates = readings.readings_of(self._plain, self.batch)
         if self.odd is not None:
             others = readings.first_readings(readings.readings_of(self.odd, self.batch))
             candidates = candidates.unionByName(others)
-        stored = self.tables.read("sensor_readings").where(self.found.near)
-        rows = readings.new_readings(candidates, stored.where(F.col("batch") != self.batch))
+        rows = readings.new_readings(candidates, stored)
         self.tables.append("sensor_readings", rows, batch=self.batch)
         mine = self.tables.read("sensor_readings").where(F.col("batch") == self.batch)
         return mine.count()
@@ -66,8 +75,16 @@ class Records:
         return refused
 
     @property
+    def _plain(self) -> DataFrame:
+        found = records_of(self.staged)
+        if self.paired.num_rows:
+            table = pa.Table.from_batches([self.paired])
+            found = found.unionByName(self.tables.spark.createDataFrame(table, RECORDS))
+        return found
+
+    @property
     def _all(self) -> DataFrame:
-        return self.plain if self.odd is None else self.plain.unionByName(self.odd)
+        return self._plain if self.odd is None else self._plain.unionByName(self.odd)
 
 
 @contextmanager
@@ -76,15 +93,12 @@ def records_in(tables: Tables, batch: int, staged: DataFrame, parts: Split) -> I
 
     ``staged`` has the files of its plain gateways.
     """
-    plain, odd = records_of(staged), None
-    if parts.paired.num_rows:
-        table = pa.Table.from_batches([parts.paired])
-        plain = plain.unionByName(tables.spark.createDataFrame(table, RECORDS))
+    odd = None
     if parts.odd:
         events = tables.read("events").where(F.col("gateway").isin(*parts.odd))
         odd = senml.records_of(deliveries.delivered_in(events, batch)).persist()
     try:
-        yield Records(tables, batch, plain, odd, found_of(parts, odd))
+        yield Records(tables, batch, staged, parts.paired, odd, found_of(parts, odd))
     finally:
         if odd is not None:
             odd.unpersist()

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from cloud_jobs.ingest.outline import Outline
+from cloud_jobs.ingest.reading_columns import reading_columns
 from cloud_jobs.ingest.split import Split
 from cloud_jobs.limits import GATEWAYS_NAMED_MAX, KEY_RANGES_MAX
 from cloud_jobs.tables.schemas import READINGS
 
-_BOARDS: Final = "board-"
-"""What names of boards begin with, and no others: only boards number their own frames."""
-
 Numbers: TypeAlias = Mapping[str, Any]
 """What is known of a gateway's records: counts, and ranges of their numbers."""
-
-_BOOT_BITS: Final = 32
-"""A board's own number of its start has so many; what is above counts how often it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,60 +125,14 @@ def _is_numbered() -> Column:
     return reduce(Column.__and__, (F.col(name).isNotNull() for name in names))
 
 
-def _identity() -> Column:
-    """Return the deduplication key of a reading: the sensor's numbers where it gave all."""
-    numbered = _is_numbered()
-    # Two records of one payload may have one name (and two times): the position distinguishes them.
-    by_sensor = F.to_json(
-        F.array(
-            *(
-                F.col(column).cast("string")
-                for column in ("senml_device", "senml_boot", "senml_sequence", "name", "position")
-            )
-        )
-    )
-    by_message = F.to_json(
-        F.array("store", F.col("message").cast("string"), F.col("position").cast("string"))
-    )
-    return F.when(numbered, by_sensor).otherwise(by_message)
-
-
 def readings_of(records: DataFrame, batch: int) -> DataFrame:
     """Select the records that are not refused as rows of `sensor_readings`."""
-    is_ours = F.col("topic").startswith("sensors/")
-    return records.where("wrong IS NULL").select(
-        "gateway",
-        _identity().alias("identity"),
-        F.lit(batch).cast("long").alias("batch"),
-        F.col("senml_device").alias("device"),
-        F.col("senml_boot").alias("device_boot"),
-        F.col("senml_sequence").alias("device_sequence"),
-        "name",
-        F.col("seconds").cast("timestamp").alias("time"),
-        "value",
-        F.col("senml_vs").alias("string_value"),
-        F.col("senml_vb").alias("boolean_value"),
-        F.col("senml_vd").alias("data_value"),
-        "sum",
-        "unit",
-        "topic",
-        F.when(is_ours, F.get(F.split("topic", "/"), F.lit(2))).alias("quantity"),
-        "store",
-        "message",
-        "position",
-        "boot",
-        "sequence",
-        F.col("time").alias("delivered_at"),
-        "day",
-        "clock",
-        _board_start().alias("board_start"),
-    )
 
+    def made(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for one in batches:
+            yield reading_columns(one, batch)
 
-def _board_start() -> Column:
-    """Find which start it is that gave this number of a start again (docs/formats/readings.md)."""
-    again = F.shiftright("senml_boot", _BOOT_BITS)
-    return F.when(F.startswith("senml_device", F.lit(_BOARDS)) & (again > 0), again)
+    return records.mapInArrow(made, READINGS)
 
 
 def first_readings(candidates: DataFrame) -> DataFrame:

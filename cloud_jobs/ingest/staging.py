@@ -7,7 +7,7 @@ time, parses its lines as a whole and keeps them as columns; nothing parses them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -15,23 +15,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 from cloud_jobs.ingest.file_contents import EPOCH, contents_of, day_of
 from cloud_jobs.ingest.landing import Landed, binary_files
 from cloud_jobs.ingest.outline import text_of
 from cloud_jobs.ingest.segment_columns import verify_in_columns
 from cloud_jobs.ingest.segment_file import MORE, Header, Line
-from cloud_jobs.ingest.session_parts import PARTS
 from cloud_jobs.ingest.trust import folder_of
 from cloud_jobs.limits import DAY_MIN, SEGMENT_FILE_BYTES_MAX
-from cloud_jobs.tables.schemas import EVENTS, RECORDS, STAGED
+from cloud_jobs.tables.schemas import STAGED
 
 ARROW_STAGED: Final = to_arrow_schema(STAGED, timezone="UTC")
-_EVENTS: Final = to_arrow_schema(EVENTS, timezone="UTC")
 _DAY_MILLISECONDS: Final = 86_400_000
-_CONSTANTS: Final = ("gateway", "boot", "store", "clock", "segment")
-"""Columns of an event that its file has too, under the same name."""
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -162,69 +157,3 @@ def _stream_of(events: pa.RecordBatch) -> bytes:
         stream.write_batch(chosen)
     content: bytes = sink.getvalue().to_pybytes()
     return content
-
-
-def events_of(staged: DataFrame, batch: int) -> DataFrame:
-    """Select the good lines of staged files as rows of `events`; an identity may occur twice."""
-    columns = ("name", "began", *_CONSTANTS, "events")
-    return staged.where("events IS NOT NULL").select(*columns).mapInArrow(unpacking(batch), EVENTS)
-
-
-def unpacking(batch_number: int) -> Callable[[Batches], Batches]:
-    """Return what turns files into their rows of `events`, one file a batch."""
-
-    def unpack(batches: Batches) -> Batches:
-        for batch in batches:
-            for row in batch.to_pylist():
-                yield _events_of_file(row, batch_number)
-
-    return unpack
-
-
-def _events_of_file(file: dict[str, Any], batch_number: int) -> pa.RecordBatch:
-    with pa.ipc.open_stream(file["events"]) as stream:
-        lines = stream.read_next_batch()
-    constants = {name: file[name] for name in _CONSTANTS} | {
-        "segment_name": file["name"],
-        "batch": batch_number,
-        "day": day_of(file["began"]),
-    }
-    found = {name: lines.column(name) for name in lines.schema.names}
-    found["time"] = pc.multiply(found["time"], 1000).cast(_EVENTS.field("time").type)
-    for name, value in constants.items():
-        found[name] = pa.repeat(pa.scalar(value, _EVENTS.field(name).type), lines.num_rows)
-    return _complete(found, lines.num_rows, _EVENTS)
-
-
-def _complete(found: Mapping[str, pa.Array], rows: int, schema: pa.Schema) -> pa.RecordBatch:
-    """Return columns in the order of a schema, null where one was left out of a stream."""
-    columns = [found.get(field.name, None) for field in schema]
-    made = [
-        pa.nulls(rows, field.type) if column is None else column
-        for column, field in zip(columns, schema, strict=True)
-    ]
-    return pa.record_batch(made, schema)
-
-
-def sessions_of(staged: DataFrame) -> DataFrame:
-    """Select what staged files say about sessions, as rows of PARTS."""
-    return _streams_of(staged, "sessions", PARTS)
-
-
-def records_of(staged: DataFrame) -> DataFrame:
-    """Select the SenML records of the messages that staged files have whole."""
-    return _streams_of(staged, "records", RECORDS)
-
-
-def _streams_of(staged: DataFrame, column: str, schema: StructType) -> DataFrame:
-    arrow = to_arrow_schema(schema, timezone="UTC")
-
-    def unpack(batches: Batches) -> Batches:
-        for batch in batches:
-            for content in batch.column(0).to_pylist():
-                with pa.ipc.open_stream(content) as stream:
-                    rows = stream.read_next_batch()
-                found = {name: rows.column(name) for name in rows.schema.names}
-                yield _complete(found, rows.num_rows, arrow)
-
-    return staged.where(f"{column} IS NOT NULL").select(column).mapInArrow(unpack, schema)

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cache, reduce
 from threading import Lock
 from typing import Final
 
@@ -22,9 +22,16 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
-from cloud_jobs.errors import IngestError, TablesBusyError, is_conflict, spark_failures
+from cloud_jobs.errors import (
+    ConflictError,
+    IngestError,
+    TablesBusyError,
+    is_conflict,
+    spark_failures,
+)
 from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX
 from cloud_jobs.places import local_directory
+from cloud_jobs.tables import adding
 from cloud_jobs.tables.merge import Merge, quoted
 from cloud_jobs.tables.schemas import PARTITIONS, TABLES
 from cloud_jobs.tables.versions import PROPERTY, Step, migrate, newest_of
@@ -178,6 +185,18 @@ class Tables:
 
         self._commit(name, write)
 
+    def add_files(self, name: str, made: DataFrame, *, batch: int) -> None:
+        """Add the files that workers make (rows of ADDED), once however often this is called; it is
+        the transaction of an `append`. The table has a folder (`adding.folder_of`)."""
+        application, files = f"{self.application}/{name}", cache(made.collect)
+
+        def write() -> None:
+            table = adding.opened(self.path(name))
+            if not adding.has_seen(table, application, batch):
+                adding.add(table, files(), application, batch, self._of_batch(batch))
+
+        self._commit(name, write)
+
     def has_appended(self, name: str, batch: int) -> bool:
         """Return whether a batch's append is committed: one without rows leaves nothing else.
 
@@ -223,10 +242,11 @@ class Tables:
             self.spark.conf.unset(_VERSION_CONF)
 
     def _commit(self, name: str, write: Callable[[], None]) -> None:
+        failures: tuple[type[Exception], ...] = (*spark_failures(), ConflictError)
         for attempt in range(1, CONFLICT_RETRIES_MAX + 1):
             try:
                 return write()
-            except spark_failures() as error:
+            except failures as error:
                 if not is_conflict(error):
                     raise
                 # The other writer may have committed this very batch: then the next try is skipped.

@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from cloud_jobs.ingest.staging import ARROW_STAGED, judging, unpacking
+from cloud_jobs.ingest.staged import unpacking_events
+from cloud_jobs.ingest.staging import ARROW_STAGED, judging
 from tests.contract.segments import TIME_MS, Event, Segment, numbered, opened, readings, sealed
 
 INPUT = pa.schema([("path", pa.string()), ("length", pa.int64()), ("content", pa.binary())])
@@ -23,7 +24,7 @@ def staged(*segments: Segment) -> list[pa.RecordBatch]:
 
 def events_of(batches: list[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
     columns = ("name", "began", "gateway", "boot", "store", "clock", "segment", "events")
-    for batch in unpacking(7)(iter(batch.select(columns) for batch in batches)):
+    for batch in unpacking_events(7)(iter(batch.select(columns) for batch in batches)):
         yield from batch.to_pylist()
 
 

@@ -1,0 +1,55 @@
+"""The events of a batch, each identity once, and what becomes of those that contradict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cloud_jobs.ingest import events, quarantine
+from cloud_jobs.ingest.staged import event_files_of, events_of
+from cloud_jobs.ingest.trust import SignedFile
+from cloud_jobs.tables.adding import folder_of
+from cloud_jobs.tables.delta_tables import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The good lines of a batch's trusted files."""
+
+    tables: Tables
+    batch: int
+    staged: DataFrame
+    overlapping: list[SignedFile]
+    """The files of which an event may be in the tables, or in the batch, already."""
+
+    def commit(self) -> None:
+        """Add those that are new to `events`: the workers write them where nothing has to be looked
+        up and they can, else Spark does."""
+        folder = folder_of(self.tables.path("events"))
+        if not self.overlapping and folder is not None:
+            made = event_files_of(self.staged, self.batch, folder)
+            self.tables.add_files("events", made, batch=self.batch)
+            return
+        new = self._candidates
+        if self.overlapping:
+            known = self.tables.read("events").where(F.col("batch") != self.batch)
+            new = events.new_events(new, known, self._ranges)
+        self.tables.append("events", new, batch=self.batch)
+
+    def refused(self) -> list[DataFrame]:
+        """Return the rows of `quarantine` for those that contradict what is committed."""
+        if not self.overlapping:
+            return []
+        known = self.tables.read("events")
+        conflicting = events.conflicting_events(self._candidates, known, self._ranges)
+        return [quarantine.refused_events(conflicting, self.batch)]
+
+    @property
+    def _candidates(self) -> DataFrame:
+        return events_of(self.staged, self.batch)
+
+    @property
+    def _ranges(self) -> Column:
+        return events.ranges_of(self.overlapping)

@@ -1,0 +1,95 @@
+"""Rows of `sensor_readings` as Arrow columns, of those of SenML records. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from cloud_jobs.tables.schemas import READINGS
+
+ARROW_READINGS: Final = to_arrow_schema(READINGS, timezone="UTC")
+_BOARDS: Final = "board-"
+"""What names of boards begin with, and no others: only boards number their own frames."""
+_BOOT_BITS: Final = 32
+"""A board's own number of its start has so many; what is above counts how often it was given."""
+_OWN_NAMES: Final = {
+    "senml_device": "device",
+    "senml_boot": "device_boot",
+    "senml_sequence": "device_sequence",
+    "senml_vs": "string_value",
+    "senml_vb": "boolean_value",
+    "senml_vd": "data_value",
+    "time": "delivered_at",
+}
+"""Columns of RECORDS that have another name among the readings."""
+
+
+def reading_columns(records: pa.RecordBatch, batch: int) -> pa.RecordBatch:
+    """Return those of rows of RECORDS that are not refused as rows of READINGS."""
+    good = records.filter(pc.is_null(records.column("wrong")))
+    found = {_OWN_NAMES.get(name, name): good.column(name) for name in good.schema.names}
+    found |= {
+        "identity": _identities(good),
+        "batch": pa.repeat(pa.scalar(batch, pa.int64()), good.num_rows),
+        "time": _times(good.column("seconds")),
+        "quantity": pa.array(map(_quantity, good.column("topic").to_pylist()), pa.string()),
+        "board_start": _board_starts(good),
+    }
+    return pa.record_batch([found[field.name] for field in ARROW_READINGS], ARROW_READINGS)
+
+
+def _times(seconds: pa.DoubleArray) -> pa.TimestampArray:
+    """Return seconds since 1970 as times, cut to whole microseconds."""
+    microseconds = pc.trunc(pc.multiply(seconds, 1_000_000.0)).cast(pa.int64())
+    return microseconds.cast(ARROW_READINGS.field("time").type)
+
+
+def _quantity(topic: str | None) -> str | None:
+    if topic is None or not topic.startswith("sensors/"):
+        return None
+    levels = topic.split("/", 3)
+    return levels[2] if len(levels) > 2 else None
+
+
+def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
+    """Find which start it is that gave a number of a start again (docs/formats/readings.md)."""
+    again = pc.shift_right(records.column("senml_boot"), _BOOT_BITS)
+    is_board = pc.starts_with(records.column("senml_device"), _BOARDS)
+    return pc.if_else(pc.and_(is_board, pc.greater(again, 0)), again, None)
+
+
+def _identities(records: pa.RecordBatch) -> pa.StringArray:
+    """Return the deduplication keys of readings: the sensor's numbers where it gave all."""
+    names = ("senml_device", "senml_boot", "senml_sequence", "name", "position")
+    sensors = zip(*(records.column(name).to_pylist() for name in names), strict=True)
+    messages = zip(
+        *(records.column(name).to_pylist() for name in ("store", "message")), strict=True
+    )
+    found = []
+    for by_sensor, (store, message) in zip(sensors, messages, strict=True):
+        # Two records of one payload may have one name (and two times): the position distinguishes
+        # them.
+        numbers = by_sensor if None not in by_sensor[:3] else (store, message, by_sensor[-1])
+        found.append(_json_of(numbers))
+    return pa.array(found, pa.string())
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_CONTROL: Final = re.compile(r"\\\\|\\u00[01][0-9a-f]")
+
+
+def _json_of(values: tuple[Any, ...]) -> str:
+    """Return an array of texts as Spark's `to_json` writes it, which made the keys once."""
+    text = _ENCODER.encode([None if value is None else str(value) for value in values])
+    if "\\u00" in text:
+        text = _CONTROL.sub(lambda found: _with_large_digits(found[0]), text)
+    return text
+
+
+def _with_large_digits(escape: str) -> str:
+    return escape if escape == r"\\" else rf"\u{escape[2:].upper()}"

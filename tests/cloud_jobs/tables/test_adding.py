@@ -1,0 +1,109 @@
+"""Files that workers wrote are committed once, and Spark reads and skips them as its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from cloud_jobs.errors import ConflictError, IngestError, is_conflict
+from cloud_jobs.tables import adding
+from cloud_jobs.tables.data_files import ADDED, written
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import READINGS, TABLES
+
+NAME = "sensor_readings"
+ARROW = to_arrow_schema(READINGS, timezone="UTC")
+
+
+@pytest.fixture
+def tables(spark: SparkSession, tmp_path: Path) -> Tables:
+    made = Tables(spark, str(tmp_path), {NAME: TABLES[NAME]}, marker=NAME)
+    made.create()
+    spark.sql(
+        f"ALTER TABLE delta.`{made.path(NAME)}` "
+        "SET TBLPROPERTIES ('delta.checkpointInterval' = '3')"
+    )
+    return made
+
+
+def made_by_workers(tables: Tables, batch: int) -> DataFrame:
+    """Two readings of a batch, which workers write when they are asked for."""
+    folder = adding.folder_of(tables.path(NAME))
+    assert folder is not None
+
+    def write(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = [
+            {"gateway": "gw-1", "identity": f"{batch}-{n}", "batch": batch, "value": float("nan"),
+             "sequence": 10 * batch + n, "day": date(2026, 11, batch)}
+            for n in range(2)
+        ]  # fmt: skip
+        return written(folder, ARROW, [pa.RecordBatch.from_pylist(rows, ARROW)])
+
+    return tables.spark.range(1, numPartitions=1).mapInArrow(write, ADDED)
+
+
+def test_what_is_added_twice_is_there_once_and_looks_like_an_append(tables: Tables) -> None:
+    for batch in (1, 1, 2, 3, 4, 3, 5):
+        tables.add_files(NAME, made_by_workers(tables, batch), batch=batch)
+    tables.add_files(NAME, made_by_workers(tables, 6).where("false"), batch=6)
+    # Spark's own append of the same batch is skipped, and that of another one is not.
+    others = tables.read(NAME).where("batch = 1")
+    for batch in (5, 7):
+        tables.append(NAME, others, batch=batch)
+    tables.add_files(NAME, made_by_workers(tables, 7), batch=7)
+    found = tables.read(NAME)
+    assert {row["batch"]: row["count"] for row in found.groupBy("batch").count().collect()} == {
+        1: 4, 2: 2, 3: 2, 4: 2, 5: 2,
+    }  # fmt: skip
+    assert [tables.has_appended(NAME, batch) for batch in (1, 6, 7, 8)] == [True, True, True, False]
+    assert list((Path(tables.path(NAME)) / "_delta_log").glob("*.checkpoint.parquet"))
+
+
+def test_spark_skips_files_by_their_statistics(tables: Tables) -> None:
+    for batch in (1, 2, 3):
+        tables.add_files(NAME, made_by_workers(tables, batch), batch=batch)
+    tables.spark.conf.set("spark.databricks.delta.stats.skipping", "true")
+    try:
+        near = tables.read(NAME).where("gateway = 'gw-1' AND sequence BETWEEN 15 AND 25")
+        (file,) = near.inputFiles()
+        assert "/day=2026-11-02/" in file
+        assert [row.batch for row in near.collect()] == [2, 2]
+    finally:
+        tables.spark.conf.set("spark.databricks.delta.stats.skipping", "false")
+
+
+def test_of_two_writers_of_one_batch_the_second_finds_it_done(tables: Tables) -> None:
+    files = made_by_workers(tables, 1).collect()
+    one, two = (adding.opened(tables.path(NAME)) for _ in range(2))
+    adding.add(one, files, "application", 1, "text")
+    with pytest.raises(ConflictError, match="run it again") as failure:
+        adding.add(two, files, "application", 1, "text")
+    assert is_conflict(failure.value)
+    # What another one committed meanwhile is no conflict.
+    adding.add(two, [], "another", 2, "text")
+    now = adding.opened(tables.path(NAME))
+    assert [adding.has_seen(now, "application", n) for n in (1, 2)] == [True, False]
+    assert [adding.has_seen(now, "another", n) for n in (1, 2, 3)] == [True, True, False]
+    assert tables.read(NAME).count() == 2
+
+
+def test_a_table_that_cannot_be_read_is_an_error_with_the_mend(tables: Tables) -> None:
+    log = Path(tables.path(NAME)) / "_delta_log"
+    for commit in log.glob("*.json"):
+        commit.write_bytes(b"{")
+    with pytest.raises(IngestError, match="run it again"):
+        adding.opened(tables.path(NAME))
+
+
+def test_only_folders_with_a_table_are_written_to_without_spark(tmp_path: Path) -> None:
+    assert adding.folder_of("s3a://bucket/tables/events") is None
+    assert adding.folder_of(str(tmp_path)) is None
+    (tmp_path / "_delta_log").mkdir()
+    assert adding.folder_of(str(tmp_path)) == tmp_path
+    assert adding.folder_of(tmp_path.as_uri()) == tmp_path
