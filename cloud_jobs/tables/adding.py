@@ -20,23 +20,32 @@ from cloud_jobs.places import local_directory
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
+WRITER_VERSION_MAX: Final = 2
+"""Of Delta's protocol, that of a table as this job makes it: later ones have constraints to check,
+and lists of features."""
 _CONFLICT: Final = "Concurrent transaction"
 """In the text of the error where another writer has committed this application transaction."""
 
 
 def folder_of(path: str) -> Path | None:
     """Return the folder of a table where workers may write files beside Spark's, else None: object
-    stores have credentials that Spark alone knows, and a Spark elsewhere has another file system.
-    """
-    folder = None if is_remote() else local_directory(path)
-    return folder if folder is not None and (folder / "_delta_log").is_dir() else None
+    stores have credentials that Spark alone knows, a Spark elsewhere has another file system, and
+    features that an operator gave a table may ask more of a writer than files with statistics."""
+    folder = _local(path)
+    if folder is None or not (folder / "_delta_log").is_dir():
+        return None
+    return folder if opened(path).protocol().min_writer_version <= WRITER_VERSION_MAX else None
+
+
+def _local(path: str) -> Path | None:
+    return None if is_remote() else local_directory(path)
 
 
 def opened(path: str) -> DeltaTable:
-    """Return a table as it is now. Raises IngestError."""
+    """Return a table in a folder as it is now. Raises IngestError."""
     from deltalake import DeltaTable  # noqa: PLC0415 - 0.1 s that other commands do not need
 
-    folder = folder_of(path)
+    folder = _local(path)
     assert folder is not None, path
     with _explained(path):
         return DeltaTable(folder)

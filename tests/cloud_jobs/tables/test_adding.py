@@ -101,9 +101,13 @@ def test_a_table_that_cannot_be_read_is_an_error_with_the_mend(tables: Tables) -
         adding.opened(tables.path(NAME))
 
 
-def test_only_folders_with_a_table_are_written_to_without_spark(tmp_path: Path) -> None:
+def test_only_folders_with_a_table_as_this_job_makes_it_are_written_to_without_spark(
+    tables: Tables, tmp_path: Path
+) -> None:
     assert adding.folder_of("s3a://bucket/tables/events") is None
-    assert adding.folder_of(str(tmp_path)) is None
-    (tmp_path / "_delta_log").mkdir()
-    assert adding.folder_of(str(tmp_path)) == tmp_path
-    assert adding.folder_of(tmp_path.as_uri()) == tmp_path
+    assert adding.folder_of(str(tmp_path / "nothing")) is None
+    folder = Path(tables.path(NAME))
+    assert adding.folder_of(str(folder)) == folder
+    assert adding.folder_of(folder.as_uri()) == folder
+    tables.spark.sql(f"ALTER TABLE delta.`{folder}` ADD CONSTRAINT later CHECK (sequence > 5)")
+    assert adding.folder_of(str(folder)) is None
