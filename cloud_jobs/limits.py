@@ -108,6 +108,10 @@ QUERIES_AT_A_TIME_MAX: Final = 3
 """Commits of a batch, or queries of a report, beside each other. They are of different tables, and
 one is planned while another waits; what one needs of the driver's memory it needs so many times."""
 
+TASK_TRIES_MAX: Final = 4
+"""Times that a task is tried on one machine, where Spark itself tries once: as many as on a
+cluster."""
+
 OPEN_FILES_PER_TASK_MAX: Final = 8
 """Files of different days that a task writes beside each other. Without this its rows are sorted by
 day first, although they come file by file; with more days than these the rest is sorted."""

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from cloud_jobs import distribution
 from cloud_jobs.errors import IngestError, spark_failures
-from cloud_jobs.limits import OPEN_FILES_PER_TASK_MAX, PYTHON_BATCH_BYTES_MAX
+from cloud_jobs.limits import OPEN_FILES_PER_TASK_MAX, PYTHON_BATCH_BYTES_MAX, TASK_TRIES_MAX
 from cloud_jobs.spark.jars import (
     JARS,
     PACKAGE,
@@ -53,6 +53,8 @@ _DELTA: Final = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 _LOCAL: Final = {
+    # A task that fails is tried again, as on a cluster: an object store fails now and then.
+    "spark.master": f"local[*,{TASK_TRIES_MAX}]",
     "spark.app.name": "oncegate ingest",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

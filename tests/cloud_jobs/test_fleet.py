@@ -12,6 +12,7 @@ import pytest
 from deltalake import DeltaTable
 
 from cloud_jobs.ingest.batch import STEPS
+from cloud_jobs.limits import TASK_TRIES_MAX
 from tests.cloud_jobs import deaths
 from tests.cloud_jobs.conftest import Ingested, Place
 from tests.cloud_jobs.deaths import killed_at
@@ -129,7 +130,8 @@ def test_in_an_object_store_that_fails_now_and_then_the_tables_are_the_same(
     with object_store() as store:
 
         def run(verb: list[str], kill: Kill | None) -> Outcome:
-            return started(verb, {"spark.master": "local[2]", **store.spark_settings}, kill=kill)
+            master = {"spark.master": f"local[2,{TASK_TRIES_MAX}]"}
+            return started(verb, master | store.spark_settings, kill=kill)
 
         tables = ["--tables", f"s3a://{BUCKET}/tables"]
         for number, files in enumerate(fleet.landings):

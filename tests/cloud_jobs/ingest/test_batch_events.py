@@ -5,15 +5,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 
 from cloud_jobs.ingest import batch_events
-from cloud_jobs.main import ingest
-from cloud_jobs.settings import IngestSettings
-from tests.cloud_jobs.conftest import Place
-from tests.contract.segments import LogWriter, opened, readings
+from cloud_jobs.ingest.batch_events import Events
+from cloud_jobs.ingest.staging import ARROW_STAGED, judging
+from cloud_jobs.ingest.trust import SignedFile
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import EVENTS, STAGED
+from tests.contract.segments import LogWriter, Segment, opened, readings
+
+INPUT = pa.schema([("path", pa.string()), ("length", pa.int64()), ("content", pa.binary())])
 
 
 def writers_of(table: Path) -> list[str]:
@@ -29,36 +34,52 @@ def writers_of(table: Path) -> list[str]:
     return found
 
 
-def rows_of(place: Place) -> list[dict[str, Any]]:
-    return sorted((row.asDict() for row in place.rows("events")), key=repr)
+def staged(spark: SparkSession, *segments: Segment) -> DataFrame:
+    rows = [
+        {"path": one.name, "length": len(one.content), "content": one.content} for one in segments
+    ]
+    batches = judging("")(iter([pa.RecordBatch.from_pylist(rows, INPUT)]))
+    return spark.createDataFrame(pa.Table.from_batches(batches, ARROW_STAGED), STAGED)
+
+
+def tables_at(spark: SparkSession, root: Path) -> Tables:
+    made = Tables(spark, str(root), {"events": EVENTS}, marker="events")
+    made.create()
+    return made
+
+
+def rows_of(tables: Tables) -> list[dict[str, object]]:
+    return sorted((row.asDict() for row in tables.read("events").collect()), key=repr)
 
 
 def test_workers_and_spark_write_the_same_rows(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = LogWriter("gw-1")
-    log.seal([opened(), *readings(3)]).write_to(place.landing)
-    log.seal(readings(2, first=4)).write_to(place.landing)
-    place.run()
-    tables = Path(place.settings.tables)
-    for name in ("events", "sensor_readings"):
-        assert writers_of(tables / name) == ["workers"]
+    files = staged(spark, log.seal([opened(), *readings(3)]), log.seal(readings(2, first=4)))
+    one = tables_at(spark, tmp_path / "one")
+    for _ in range(2):
+        Events(one, 1, files, []).commit()
     monkeypatch.setattr(batch_events, "folder_of", lambda _: None)
-    other = IngestSettings(source=place.settings.source, tables=f"{tables}-by-spark")
-    ingest(place.spark, other, lambda _: None, lambda _: None)
-    assert writers_of(Path(other.tables) / "events") == ["Spark"]
-    by_spark = place.spark.read.format("delta").load(f"{other.tables}/events").collect()
-    assert rows_of(place) == sorted((row.asDict() for row in by_spark), key=repr)
+    other = tables_at(spark, tmp_path / "other")
+    for tables in (other, one):
+        Events(tables, 1, files, []).commit()
+    assert writers_of(tmp_path / "one/events") == ["workers"]
+    assert writers_of(tmp_path / "other/events") == ["Spark"]
+    assert rows_of(one) == rows_of(other)
+    assert len(rows_of(one)) == 1 + 6 + 4
 
 
-def test_events_that_may_be_there_already_are_looked_up_by_spark(place: Place) -> None:
-    log = LogWriter("gw-1")
-    log.seal([opened(), *readings(1)]).write_to(place.landing)
-    place.run()
-    again = LogWriter("gw-1")
-    again.seal([opened(), *readings(2)]).write_to(place.landing)
-    report = place.run()
-    tables = Path(place.settings.tables)
-    assert writers_of(tables / "events") == ["workers", "Spark"]
-    assert (report.events_new, report.events_duplicate) == (2, 3)
-    assert len(place.rows("events")) == 5
+def test_events_that_may_be_there_already_are_looked_up_by_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tables = tables_at(spark, tmp_path)
+    first = LogWriter("gw-1").seal([opened(), *readings(1)])
+    Events(tables, 1, staged(spark, first), []).commit()
+    again = LogWriter("gw-1").seal([opened(), *readings(2)])
+    file = SignedFile(again.name, "", again.name, "gw-1", 1, 1, 5, None)
+    second = Events(tables, 2, staged(spark, again), [file])
+    second.commit()
+    assert writers_of(tmp_path / "events") == ["workers", "Spark"]
+    assert [row["batch"] for row in rows_of(tables)] == [1, 1, 1, 2, 2]
+    assert [rows.count() for rows in second.refused()] == [0]

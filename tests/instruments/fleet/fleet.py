@@ -37,8 +37,8 @@ class Truth:
     gaps: set[Gap] = field(default_factory=set)
     sensor_gaps: set[Gap] = field(default_factory=set)
     """Device, first and last number."""
-    refused: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """Gateway, kind and reason of rows of `quarantine`."""
+    refused: Counter[tuple[str | None, str, str]] = field(default_factory=Counter)
+    """Gateway (None: its file's name has none), kind and reason of rows of `quarantine`."""
     doubled: int = 0
     """Files that are the bytes of a segment under another name."""
     violating: set[str] = field(default_factory=set)
@@ -138,6 +138,7 @@ class _Gateway:
         lost = segments[4] if "missing" in self.faults else None
         damaged = segments[5] if "damaged" in self.faults else None
         healed = segments[6] if "healed" in self.faults else None
+        copied, copied_at = segments[2], 0
         for made in segments:
             at = min(made.number * len(landings) // (len(segments) + 1), len(landings) - 1)
             if "late" in self.faults:
@@ -150,12 +151,20 @@ class _Gateway:
                 at = len(landings) - 1
             if made is not damaged:
                 self._put(at, made.segment.name, made.segment.content)
+            if made is copied:
+                copied_at = at
         if "doubled" in self.faults:
-            doubled = segments[2].segment
-            self._put(len(landings) - 1, f"again/{doubled.name}", doubled.content)
-            self._put(0, f"copy-of-{self.name}.jsonl.zst", doubled.content)
-            self.truth.doubled += 1
+            self._double(copied.segment, copied_at)
         self._state([made for made in segments if made not in (lost, damaged)])
+
+    def _double(self, segment: Segment, landing: int) -> None:
+        """Land a segment again, and under a name that is not its own."""
+        self._put(len(self.fleet.landings) - 1, f"again/{segment.name}", segment.content)
+        self._put(0, f"copy-of-{self.name}.jsonl.zst", segment.content)
+        if landing == 0:
+            self.truth.doubled += 1
+        else:  # whose copy it is was not known then
+            self.truth.refused[None, "segment", "renamed"] += 1
 
     def _put(self, landing: int, path: str, content: bytes) -> None:
         self.fleet.landings[landing].append((path, content))
