@@ -206,7 +206,7 @@ class Batch:
                 events_new=None if overlapping else files.good_lines,
                 is_refusing=is_refusing,
             )
-        tables.append("batches", totals.row_of(tables, number, counted), batch=number)
+        tables.add_row("batches", totals.row_of(tables, number, counted), batch=number)
         self.after_step("finish")
 
     def _commit_events(self, found: Events) -> None:

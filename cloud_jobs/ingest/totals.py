@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.ingest import quarantine
@@ -30,8 +30,8 @@ class Counted:
     """Whether it may have rows in `quarantine`."""
 
 
-def row_of(tables: Tables, batch: int, counted: Counted) -> DataFrame:
-    """Return the row of a batch all of whose rows are in the tables."""
+def row_of(tables: Tables, batch: int, counted: Counted) -> dict[str, object]:
+    """Return the row of a batch all of whose rows are in the tables, by the names of BATCHES."""
     mine = F.col("batch") == batch
     asked = [each(tables.read("sessions").where(mine), "sessions")]
     if counted.segments is None:
@@ -49,7 +49,4 @@ def row_of(tables: Tables, batch: int, counted: Counted) -> DataFrame:
     count["readings_duplicate"] = counted.records - counted.readings_new - count["refused_reading"]
     count["batch"] = batch
     names = [field.name for field in BATCHES if field.name != "finished_at"]
-    return tables.spark.range(1).select(
-        *(F.lit(count[name]).cast("long").alias(name) for name in names),
-        F.current_timestamp().alias("finished_at"),
-    )
+    return {name: count[name] for name in names} | {"finished_at": datetime.now(UTC)}

@@ -7,10 +7,10 @@ committed is the same: files with statistics, and the batch's application transa
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pyspark.sql import Row, is_remote
 
@@ -20,6 +20,8 @@ from cloud_jobs.places import local_directory
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
+Added: TypeAlias = Row | Mapping[str, Any]
+"""A row of ADDED (cloud_jobs.tables.data_files)."""
 WRITER_VERSION_MAX: Final = 2
 """Of Delta's protocol, that of a table as this job makes it: later ones have constraints to check,
 and lists of features."""
@@ -41,6 +43,12 @@ def _local(path: str) -> Path | None:
     return None if is_remote() else local_directory(path)
 
 
+def is_table(path: str) -> bool | None:
+    """Return whether a commit has made a table in a folder; None where only Spark knows."""
+    folder = _local(path)
+    return None if folder is None else any((folder / "_delta_log").glob("*.json"))
+
+
 def opened(path: str) -> DeltaTable:
     """Return a table in a folder as it is now. Raises IngestError."""
     from deltalake import DeltaTable  # noqa: PLC0415 - 0.1 s that other commands do not need
@@ -58,7 +66,7 @@ def has_seen(table: DeltaTable, application: str, version: int) -> bool:
 
 
 def add(
-    table: DeltaTable, files: Iterable[Row], application: str, version: int, metadata: str
+    table: DeltaTable, files: Iterable[Added], application: str, version: int, metadata: str
 ) -> None:
     """Add files (rows of ADDED) in one commit.
 
@@ -76,7 +84,7 @@ def add(
         AddAction(
             path=file["path"],
             size=file["bytes"],
-            partition_values={"day": file["day"].isoformat()},
+            partition_values={"day": file["day"].isoformat()} if file["day"] else {},
             modification_time=now,
             data_change=True,
             stats=file["statistics"],
@@ -89,7 +97,11 @@ def add(
     )
     with _explained(table.table_uri):
         table.create_write_transaction(
-            actions, "append", table.schema(), ["day"], commit_properties=properties
+            actions,
+            "append",
+            table.schema(),
+            table.metadata().partition_columns,
+            commit_properties=properties,
         )
 
 

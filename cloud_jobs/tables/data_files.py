@@ -31,7 +31,8 @@ ADDED: Final = schema_of(
     string  statistics
     """
 )
-"""A data file: its path below the table, its partition, and Delta's statistics as JSON."""
+"""A data file: its path below the table, its partition where the table has some, and Delta's
+statistics as JSON."""
 _ARROW_ADDED: Final = to_arrow_schema(ADDED)
 INDEXED_COLUMNS: Final = 32
 """Delta's default of `delta.dataSkippingNumIndexedCols`: so many columns have statistics."""
@@ -42,9 +43,10 @@ CHARACTERS_MAX: Final = 32
 class DataFile:
     """One Parquet file that is being written, and what is known of its rows."""
 
-    def __init__(self, folder: Path, day: date, schema: pa.Schema) -> None:
+    def __init__(self, folder: Path, day: date | None, schema: pa.Schema) -> None:
         self._day = day
-        self._path = f"day={day.isoformat()}/part-{uuid.uuid4()}.zstd.parquet"
+        partition = f"day={day.isoformat()}/" if day else ""
+        self._path = f"{partition}part-{uuid.uuid4()}.zstd.parquet"
         self._file = folder / self._path
         self._file.parent.mkdir(exist_ok=True)
         self._parquet = pq.ParquetWriter(self._file, schema, compression="zstd")
@@ -147,6 +149,13 @@ class DataFiles:
         self._closed += [file.close() for file in self._open.values()]
         self._open.clear()
         return self._closed
+
+
+def written_rows(folder: Path, rows: pa.RecordBatch) -> dict[str, Any]:
+    """Write the rows of a table without partitions into a file; return it as a row of ADDED."""
+    file = DataFile(folder, None, rows.schema)
+    file.write(rows)
+    return file.close()
 
 
 def written(

@@ -17,9 +17,11 @@ from functools import cache, reduce
 from threading import Lock
 from typing import Final
 
+import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, StructType
 
 from cloud_jobs.errors import (
@@ -32,6 +34,7 @@ from cloud_jobs.errors import (
 from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.tables import adding
+from cloud_jobs.tables.data_files import written_rows
 from cloud_jobs.tables.merge import Merge, quoted
 from cloud_jobs.tables.schemas import PARTITIONS, TABLES
 from cloud_jobs.tables.versions import PROPERTY, Step, migrate, newest_of
@@ -120,7 +123,8 @@ class Tables:
 
     def has(self, name: str) -> bool:
         """Return whether a table is there: tables of an earlier version have fewer."""
-        return self._schema_of(name) is not None
+        is_there = adding.is_table(self.path(name))
+        return self._schema_of(name) is not None if is_there is None else is_there
 
     def _schema_of(self, name: str) -> StructType | None:
         """Return the columns of a table as it is, None where there is none."""
@@ -188,7 +192,22 @@ class Tables:
     def add_files(self, name: str, made: DataFrame, *, batch: int) -> None:
         """Add the files that workers make (rows of ADDED), once however often this is called; it is
         the transaction of an `append`. The table has a folder (`adding.folder_of`)."""
-        application, files = f"{self.application}/{name}", cache(made.collect)
+        self._add(name, made.collect, batch)
+
+    def add_row(self, name: str, row: Mapping[str, object], *, batch: int) -> None:
+        """Add a batch's one row to a table without partitions, as `append` does; without Spark
+        where that can be."""
+        schema = self.schemas[name]
+        folder = adding.folder_of(self.path(name))
+        if folder is None:
+            values = tuple(row[column] for column in schema.fieldNames())
+            self.append(name, self.spark.createDataFrame([values], schema), batch=batch)
+            return
+        rows = pa.RecordBatch.from_pylist([dict(row)], to_arrow_schema(schema, timezone="UTC"))
+        self._add(name, lambda: [written_rows(folder, rows)], batch)
+
+    def _add(self, name: str, make: Callable[[], Iterable[adding.Added]], batch: int) -> None:
+        application, files = f"{self.application}/{name}", cache(make)
 
         def write() -> None:
             table = adding.opened(self.path(name))

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from cloud_jobs.ingest import totals
 from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import BATCHES
 from tests.cloud_jobs.conftest import Ingested
 
 
@@ -19,11 +20,10 @@ def test_the_batches_counts_add_up_to_the_rows_of_the_tables(ingested: Ingested)
     newest = max(batches, key=lambda row: row.batch)
     assert newest.quarantined == tables.read("quarantine").where(F.col("batch") == 2).count()
     counted = totals.Counted(good_lines=newest.events_new, records=9, readings_new=4)
-    row = totals.row_of(tables, newest.batch, counted).first()
-    assert row is not None
-    assert (row.events_new, row.readings_new) == (newest.events_new, 4)
+    row = totals.row_of(tables, newest.batch, counted)
+    assert [*row] == BATCHES.fieldNames()
+    assert (row["events_new"], row["readings_new"]) == (newest.events_new, 4)
     known = replace(counted, segments=3, events_new=2, is_refusing=False)
-    row = totals.row_of(tables, newest.batch, known).first()
-    assert row is not None
-    assert (row.segments_ingested, row.events_new, row.quarantined) == (3, 2, 0)
-    assert row.sessions == newest.sessions
+    row = totals.row_of(tables, newest.batch, known)
+    assert (row["segments_ingested"], row["events_new"], row["quarantined"]) == (3, 2, 0)
+    assert row["sessions"] == newest.sessions

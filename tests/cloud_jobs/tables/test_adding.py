@@ -105,6 +105,8 @@ def test_only_folders_with_a_table_as_this_job_makes_it_are_written_to_without_s
     tables: Tables, tmp_path: Path
 ) -> None:
     assert adding.folder_of("s3a://bucket/tables/events") is None
+    assert adding.is_table("s3a://bucket/tables/events") is None
+    assert [adding.is_table(tables.path(name)) for name in ("nothing", NAME)] == [False, True]
     assert adding.folder_of(str(tmp_path / "nothing")) is None
     folder = Path(tables.path(NAME))
     assert adding.folder_of(str(folder)) == folder

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.errors import IngestError
+from cloud_jobs.tables import adding
 from cloud_jobs.tables.delta_tables import Tables, each
 from cloud_jobs.tables.schemas import TABLES
 from tests.cloud_jobs.conftest import Ingested, Place
@@ -29,18 +30,30 @@ def test_a_table_of_another_version_is_refused_and_left_alone(place: Place) -> N
     assert len(place.rows("segments")) == 1
 
 
-def test_a_write_that_is_repeated_for_its_batch_adds_nothing(place: Place) -> None:
+def test_a_write_that_is_repeated_for_its_batch_adds_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tables = Tables(place.spark, place.settings.tables)
     name, schema = "batches", TABLES["batches"]
     place.spark.createDataFrame([], schema).write.format("delta").save(tables.path(name))
     counts = range(1, len(schema) - 1)
-    row = [(7, *counts, datetime(2026, 11, 23, tzinfo=UTC))]
+    moment = datetime(2026, 11, 23, tzinfo=UTC)
+    row = [(7, *counts, moment)]
     rows = place.spark.createDataFrame(row, schema)
     for batch in (7, 7, 8):
         tables.append(name, rows, batch=batch)
     assert len(place.rows(name)) == 2
-    tables.append(name, rows.where("false"), batch=9)
-    assert [tables.has_appended(name, batch) for batch in (1, 7, 8, 9, 10)] == [
+    by_name = dict(zip(schema.fieldNames(), row[0], strict=True))
+    read = by_name | {"finished_at": moment.replace(tzinfo=None)}  # UTC, as Spark gives it
+    for batch in (8, 9, 9):
+        tables.add_row(name, by_name, batch=batch)
+    assert [one.asDict() for one in place.rows(name)] == [read] * 3
+    monkeypatch.setattr(adding, "folder_of", lambda _: None)  # as on an object store
+    for batch in (9, 10):
+        tables.add_row(name, by_name, batch=batch)
+    assert [one.asDict() for one in place.rows(name)] == [read] * 4
+    tables.append(name, rows.where("false"), batch=11)
+    assert [tables.has_appended(name, batch) for batch in (1, 7, 8, 11, 12)] == [
         False,
         True,
         True,
