@@ -6,19 +6,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from cloud_jobs.ingest import batch_events
 from cloud_jobs.ingest.batch_events import Events
-from cloud_jobs.ingest.staging import ARROW_STAGED, judging
 from cloud_jobs.ingest.trust import SignedFile
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.schemas import EVENTS, STAGED
-from tests.contract.segments import LogWriter, Segment, opened, readings
-
-INPUT = pa.schema([("path", pa.string()), ("length", pa.int64()), ("content", pa.binary())])
+from cloud_jobs.tables.schemas import EVENTS
+from tests.cloud_jobs.staged_files import staged_frame
+from tests.contract.segments import LogWriter, opened, readings
 
 
 def writers_of(table: Path) -> list[str]:
@@ -32,14 +29,6 @@ def writers_of(table: Path) -> list[str]:
             )
             found.append("workers" if engine.startswith("delta-rs") else "Spark")
     return found
-
-
-def staged(spark: SparkSession, *segments: Segment) -> DataFrame:
-    rows = [
-        {"path": one.name, "length": len(one.content), "content": one.content} for one in segments
-    ]
-    batches = judging("")(iter([pa.RecordBatch.from_pylist(rows, INPUT)]))
-    return spark.createDataFrame(pa.Table.from_batches(batches, ARROW_STAGED), STAGED)
 
 
 def tables_at(spark: SparkSession, root: Path) -> Tables:
@@ -56,7 +45,7 @@ def test_workers_and_spark_write_the_same_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = LogWriter("gw-1")
-    files = staged(spark, log.seal([opened(), *readings(3)]), log.seal(readings(2, first=4)))
+    files = staged_frame(spark, log.seal([opened(), *readings(3)]), log.seal(readings(2, first=4)))
     one = tables_at(spark, tmp_path / "one")
     for _ in range(2):
         Events(one, 1, files, []).commit()
@@ -75,10 +64,10 @@ def test_events_that_may_be_there_already_are_looked_up_by_spark(
 ) -> None:
     tables = tables_at(spark, tmp_path)
     first = LogWriter("gw-1").seal([opened(), *readings(1)])
-    Events(tables, 1, staged(spark, first), []).commit()
+    Events(tables, 1, staged_frame(spark, first), []).commit()
     again = LogWriter("gw-1").seal([opened(), *readings(2)])
     file = SignedFile(again.name, "", again.name, "gw-1", 1, 1, 5, None)
-    second = Events(tables, 2, staged(spark, again), [file])
+    second = Events(tables, 2, staged_frame(spark, again), [file])
     second.commit()
     assert writers_of(tmp_path / "events") == ["workers", "Spark"]
     assert [row["batch"] for row in rows_of(tables)] == [1, 1, 1, 2, 2]

@@ -12,7 +12,8 @@ from cloud_jobs.ingest.staging import ARROW_STAGED, read_and_verify
 from cloud_jobs.tables.delta_tables import Tables
 from tests.cloud_jobs.conftest import Place
 from tests.cloud_jobs.ingest.test_segment_file import many_bad_lines
-from tests.cloud_jobs.ingest.test_staging import events_of, staged
+from tests.cloud_jobs.ingest.test_staging import events_of
+from tests.cloud_jobs.staged_files import staged_rows
 from tests.contract.segments import LogWriter, opened, readings
 
 EARLIER = pa.struct(
@@ -26,7 +27,7 @@ EARLIER = pa.struct(
 
 def test_lines_become_the_columns_and_the_malformed_lines_of_their_file() -> None:
     segment = many_bad_lines(150)
-    (present,) = staged(segment)
+    (present,) = staged_rows(segment)
     (expected,) = present.to_pylist()
     lines = [
         {"line": one.number}

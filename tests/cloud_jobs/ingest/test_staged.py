@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from cloud_jobs.ingest.reading_columns import reading_columns
 from cloud_jobs.ingest.readings import readings_of
 from cloud_jobs.ingest.staged import event_files_of, events_of, reading_files_of, records_of
-from cloud_jobs.ingest.staging import ARROW_STAGED, judging
-from cloud_jobs.tables.schemas import STAGED
-from tests.contract.segments import numbered, opened, readings, sealed
+from tests.cloud_jobs.staged_files import staged_frame
+from tests.contract.segments import Segment, numbered, opened, readings, sealed
 
 BATCH = 3
 DAY_MS = 86_400_000
-INPUT = pa.schema([("path", pa.string()), ("length", pa.int64()), ("content", pa.binary())])
 
 
 def staged(spark: SparkSession) -> DataFrame:
@@ -28,13 +25,8 @@ def staged(spark: SparkSession) -> DataFrame:
         sealed(numbered(readings(2), 20, began + DAY_MS), first_sequence=20, segment=2),
         sealed(numbered([opened()], 90), first_sequence=90, segment=3),
     ]
-    rows = [
-        {"path": f"/landed/{one.name}", "length": len(one.content), "content": one.content}
-        for one in segments
-    ]
-    rows.append({"path": f"/landed/{segments[0].name}", "length": 5, "content": b"wrong"})
-    batches = judging("/landed")(iter([pa.RecordBatch.from_pylist(rows, INPUT)]))
-    return spark.createDataFrame(pa.Table.from_batches(batches, ARROW_STAGED), STAGED)
+    refused = Segment(segments[0].name, b"wrong")
+    return staged_frame(spark, *segments, refused)
 
 
 def written_to(folder: Path, made: DataFrame) -> list[dict[str, object]]:

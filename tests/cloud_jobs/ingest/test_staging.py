@@ -8,18 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from cloud_jobs.ingest.staged import unpacking_events
-from cloud_jobs.ingest.staging import ARROW_STAGED, judging
+from cloud_jobs.ingest.staging import ARROW_STAGED
+from tests.cloud_jobs.staged_files import staged_rows
 from tests.contract.segments import TIME_MS, Event, Segment, numbered, opened, readings, sealed
-
-INPUT = pa.schema([("path", pa.string()), ("length", pa.int64()), ("content", pa.binary())])
-
-
-def staged(*segments: Segment) -> list[pa.RecordBatch]:
-    rows = [
-        {"path": f"file:/landed/gw/{one.name}", "length": len(one.content), "content": one.content}
-        for one in segments
-    ]
-    return list(judging("/landed")(iter([pa.RecordBatch.from_pylist(rows, INPUT)])))
 
 
 def events_of(batches: list[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
@@ -31,7 +22,7 @@ def events_of(batches: list[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
 def test_files_are_judged_one_by_one_and_their_events_come_back_with_what_the_file_says() -> None:
     first = sealed(numbered([opened(), *readings(2)], 1), first_sequence=1)
     second = sealed(numbered(readings(1), 6), first_sequence=6, segment=2, clock="unknown")
-    batches = staged(first, second)
+    batches = staged_rows(first, second)
     assert [batch.num_rows for batch in batches] == [1, 1]
     assert all(batch.schema == ARROW_STAGED for batch in batches)
     rows = [batch.to_pylist()[0] for batch in batches]
@@ -60,7 +51,7 @@ def test_a_refused_file_has_no_events_and_a_malformed_line_stands_beside_them() 
     lines: list[Event | bytes] = [b"{}\n", *numbered([opened()], 2)]
     odd = sealed(lines, first_sequence=1)
     cut = Segment(odd.name, odd.content[:-1])
-    good, bad = (batch.to_pylist()[0] for batch in staged(odd, cut))
+    good, bad = (batch.to_pylist()[0] for batch in staged_rows(odd, cut))
     assert (bad["reason"], bad["events"], bad["malformed"], bad["began"]) == ("cut", *[None] * 3)
     (line,) = good["malformed"]
     assert (line["line"], line["sequence"], line["reason"], line["refused"]) == (
@@ -70,9 +61,9 @@ def test_a_refused_file_has_no_events_and_a_malformed_line_stands_beside_them() 
         1,
     )
     assert (good["lines"], good["bad_lines"]) == (2, 1)
-    assert [row["sequence"] for row in events_of(staged(odd))] == [2]
+    assert [row["sequence"] for row in events_of(staged_rows(odd))] == [2]
 
 
 def test_a_file_of_malformed_lines_only_has_no_events() -> None:
-    (row,) = staged(sealed([b"{}\n"], first_sequence=1))[0].to_pylist()
+    (row,) = staged_rows(sealed([b"{}\n"], first_sequence=1))[0].to_pylist()
     assert (row["reason"], row["events"], row["lines"]) == (None, None, 1)
