@@ -19,11 +19,15 @@ def conf(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_machine_where_nothing_is_set_is_its_own_master(tmp_path: Path) -> None:
+def test_a_machine_where_nothing_is_set_is_its_own_master_and_tries_tasks_again(
+    tmp_path: Path,
+) -> None:
     found = set_outside({"SPARK_CONF_DIR": str(tmp_path)})
     assert found == {}
     assert is_local(found)
-    assert "spark.master" not in _settings(tmp_path, [], found, needed_for([]))
+    assert _settings(tmp_path, [], found, needed_for([]))["spark.master"] == "local[*,4]"
+    chosen = {"spark.master": "local[3]"}
+    assert "spark.master" not in _settings(tmp_path, [], chosen, needed_for([]))
 
 
 def test_the_file_of_defaults_and_the_arguments_are_read(conf: Path) -> None:
