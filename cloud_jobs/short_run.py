@@ -13,18 +13,20 @@ from typing import Final
 from cloud_jobs.limits import SMALL_BATCH_BYTES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.settings import IngestSettings
-from cloud_jobs.spark.java import SHORT_RUN
+from cloud_jobs.spark.java import JVM_VARIABLES, SHORT_RUN
 from cloud_jobs.spark.outside import set_outside
 from cloud_jobs.unchanged import FILE
 
 OPTION: Final = "spark.driver.defaultJavaOptions"
+OPTIONS: Final = (OPTION, "spark.driver.extraJavaOptions")
 
 
 def jvm_settings(settings: IngestSettings) -> Mapping[str, str]:
-    """Return what a JVM is started with for a run; nothing where that was set outside."""
-    if OPTION in set_outside() or not is_short(settings):
+    """Return what a JVM is started with for a run; nothing where options were set outside: with two
+    garbage collectors it does not start."""
+    if {*OPTIONS} & {*set_outside()} or any(name in os.environ for name in JVM_VARIABLES):
         return {}
-    return {OPTION: SHORT_RUN}
+    return {OPTION: SHORT_RUN} if is_short(settings) else {}
 
 
 def is_short(settings: IngestSettings) -> bool:

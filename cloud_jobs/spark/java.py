@@ -14,10 +14,19 @@ JAVA_NEEDED: Final = (
     "(Debian 12) or openjdk-21-jre-headless (Debian 13), or set JAVA_HOME"
 )
 
-SHORT_RUN: Final = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+CLASSES: Final = "-XX:MetaspaceSize=256m"
+"""An option of every JVM: room for Spark's classes, which else are searched for garbage, with all
+else, several times at the start."""
+
+SHORT_RUN: Final = (
+    f"-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC {CLASSES}"
+)
 """Options of a JVM that will not run for long: without the second compiler, which takes half of the
 processors and pays off after minutes; with room for all that the first one makes of Spark, which
-else is thrown away and made again."""
+else is thrown away and made again; without threads that collect garbage beside those that work."""
+
+JVM_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+"""Of the environment: Java takes options from them."""
 
 
 def choose_java() -> bool:

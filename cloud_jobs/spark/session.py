@@ -32,7 +32,7 @@ from cloud_jobs.spark.jars import (
     jars_or_the_fetching,
     needed_for,
 )
-from cloud_jobs.spark.java import JAVA_NEEDED
+from cloud_jobs.spark.java import CLASSES, JAVA_NEEDED
 from cloud_jobs.spark.outside import is_local, set_outside
 
 _RUNTIME: Final = {
@@ -226,7 +226,7 @@ def _settings(
         chosen |= _LOCAL
     logging = Path(__file__).with_name("log4j2.properties")
     chosen["spark.driver.extraJavaOptions"] = (
-        f"'-Dlog4j2.configurationFile={logging.as_uri()}' "
+        f"{CLASSES} '-Dlog4j2.configurationFile={logging.as_uri()}' "
         f"'-Doncegate.spark.log={cache / 'spark.log'}' -Dderby.system.home={cache}"
     )
     chosen["spark.sql.warehouse.dir"] = (cache / "warehouse").as_uri()

@@ -21,6 +21,7 @@ from cloud_jobs.gold.run import gold
 from cloud_jobs.main import ingest
 from cloud_jobs.report import Gap, IngestReport
 from cloud_jobs.settings import IngestSettings
+from cloud_jobs.spark.java import SHORT_RUN
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import QUARANTINE
@@ -29,7 +30,6 @@ from tests.cloud_jobs import landings, two_landings
 from tests.cloud_jobs.forgeries import Forgeries
 from tests.instruments.fleet.fleet import Truth, fleet_of
 from tests.laws.cases import CASES
-from tests.short_jvm import SHORT_JVM
 from tests.system.fixtures import gateway
 
 __all__ = ["gateway"]
@@ -53,7 +53,7 @@ SMALL = {
     "spark.ui.retainedJobs": "1",
     "spark.ui.retainedStages": "1",
     "spark.ui.retainedTasks": "1",
-    "spark.driver.defaultJavaOptions": f"{SHORT_JVM} -Xmn400m",
+    "spark.driver.defaultJavaOptions": f"{SHORT_RUN} -Xmn400m",
 }
 FLEET_SEED = 14
 SECONDS_MAX = 900

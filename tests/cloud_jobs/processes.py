@@ -18,7 +18,7 @@ import pyspark
 
 from cloud_jobs.distribution import write
 from cloud_jobs.spark.jars import JARS, cache_directory
-from tests.short_jvm import SHORT_JVM
+from cloud_jobs.spark.java import SHORT_RUN
 
 ROOT = Path(__file__).parents[2]
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -67,7 +67,7 @@ def submitted(
     jars = ",".join(str(cache_directory(None) / "jars" / name) for name in JARS)
     command: list[str | Path] = [
         SPARK_HOME / "bin" / "spark-submit", "--master", master, "--py-files", package,
-        "--driver-java-options", SHORT_JVM, "--conf", "spark.ui.enabled=false",
+        "--driver-java-options", SHORT_RUN, "--conf", "spark.ui.enabled=false",
         "--conf", "spark.sql.shuffle.partitions=2", "--jars", jars,
         *(word for key, value in conf.items() for word in ("--conf", f"{key}={value}")),
         script, *verb,
@@ -84,7 +84,7 @@ def started(
     verb: Sequence[str], settings: Mapping[str, str], *, kill: Kill | None = None
 ) -> Outcome:
     """Run a verb with a JVM of its own, as `oncegate` does on one machine."""
-    words = {"spark.driver.defaultJavaOptions": f"'{SHORT_JVM}'", **settings}
+    words = {"spark.driver.defaultJavaOptions": f"'{SHORT_RUN}'", **settings}
     submit = " ".join(f"--conf {key}={value}" for key, value in words.items())
     command = [sys.executable, "-m", "cloud_jobs.command", *verb]
     return _ended(command, ROOT, {"PYSPARK_SUBMIT_ARGS": f"{submit} pyspark-shell"}, kill)

@@ -16,10 +16,10 @@ import pytest
 
 from cloud_jobs.ingest.batch import STEPS, last_finished
 from cloud_jobs.ingest.run import ingest_batches
+from cloud_jobs.spark.java import SHORT_RUN
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import TABLES
 from tests.cloud_jobs.conftest import Ingested, Place
-from tests.short_jvm import SHORT_JVM
 
 PROGRAM = Path(__file__).with_name("job_process.py")
 ROOT = Path(__file__).parents[2]
@@ -95,7 +95,7 @@ def kill_process(place: Place, step: str) -> None:
 
 def kill_with_its_jvm(place: Place, line: str) -> None:
     """The job as it is run on one machine; both processes are killed when it prints this line."""
-    with process(place, JDK_JAVA_OPTIONS=SHORT_JVM) as job:
+    with process(place, JDK_JAVA_OPTIONS=SHORT_RUN) as job:
         assert job.stdout is not None
         for printed in job.stdout:
             if line in printed:

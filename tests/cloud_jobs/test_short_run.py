@@ -52,8 +52,17 @@ def test_what_lies_elsewhere_is_not_known_to_be_little() -> None:
     assert not is_short(IngestSettings(source="s3a://landing", tables="/nowhere"))
 
 
-def test_options_that_were_set_outside_stay(
-    settings: IngestSettings, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("PYSPARK_SUBMIT_ARGS", f"--conf {OPTION}=-Xss8m pyspark-shell"),
+        ("PYSPARK_SUBMIT_ARGS", "--conf spark.driver.extraJavaOptions=-XX:+UseG1GC pyspark-shell"),
+        ("JDK_JAVA_OPTIONS", "-XX:+UseParallelGC"),
+    ],
+)
+def test_options_that_were_set_outside_stay_alone(
+    settings: IngestSettings, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
 ) -> None:
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf {OPTION}=-Xss8m pyspark-shell")
+    assert jvm_settings(settings)
+    monkeypatch.setenv(variable, value)
     assert not jvm_settings(settings)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.short_jvm import SHORT_JVM
+from cloud_jobs.spark.java import SHORT_RUN
 from tests.system.broker_process import free_port, oncegate_command
 
 START_DEADLINE_SECONDS = 60.0
@@ -123,7 +123,7 @@ class WholeGateway:
             timeout=INGEST_DEADLINE_SECONDS,
             check=False,
             cwd=self.directory,
-            env=os.environ | {"COLUMNS": "120", "NO_COLOR": "1", "JDK_JAVA_OPTIONS": SHORT_JVM},
+            env=os.environ | {"COLUMNS": "120", "NO_COLOR": "1", "JDK_JAVA_OPTIONS": SHORT_RUN},
             stdin=subprocess.DEVNULL,
         )
         printed = outcome.stdout.decode()

@@ -17,8 +17,8 @@ import pyspark
 import pytest
 
 from cloud_jobs.spark.jars import JARS, cache_directory
+from cloud_jobs.spark.java import SHORT_RUN
 from tests.contract.segments import LogWriter, opened
-from tests.short_jvm import SHORT_JVM
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1500)]
 ROOT = Path(__file__).parents[3]
@@ -48,7 +48,7 @@ def server(directory: Path) -> Iterator[int]:
     process = subprocess.Popen(
         [
             home / "bin" / "spark-submit", "--master", "local[2]", "--jars", jars,
-            "--driver-java-options", SHORT_JVM,
+            "--driver-java-options", SHORT_RUN,
             *(word for key, value in settings.items() for word in ("--conf", f"{key}={value}")),
             "--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal",
         ],
