@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+import hypothesis
 import pytest
 
 from gateway.server.host.compiled import COMPILED
@@ -19,6 +20,9 @@ TESTS = Path(__file__).resolve().parent
 # What `make test-compiled` runs.
 BOTH_BUILDS = ("wire", "core", "store", "instruments/simulation")
 SOURCE_ONLY = ("test_mutants.py",)
+# The time of an example depends on the other tests, which run beside it.
+hypothesis.settings.register_profile("any time", deadline=None)
+hypothesis.settings.load_profile("any time")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
