@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from cloud_jobs.ingest import events, quarantine
 from cloud_jobs.ingest.staged import event_files_of, events_of
 from cloud_jobs.ingest.trust import SignedFile
-from cloud_jobs.tables.adding import folder_of
+from cloud_jobs.tables.adding import folder_of, writable
 from cloud_jobs.tables.delta_tables import Tables
 
 
@@ -27,10 +27,10 @@ class Events:
     def commit(self) -> None:
         """Add those that are new to `events`: the workers write them where nothing has to be looked
         up and they can, else Spark does."""
-        folder = folder_of(self.tables.path("events"))
-        if not self.overlapping and folder is not None:
-            made = event_files_of(self.staged, self.batch, folder)
-            self.tables.add_files("events", made, batch=self.batch)
+        table = None if self.overlapping else writable(self.tables.path("events"))
+        if table is not None:
+            made = event_files_of(self.staged, self.batch, folder_of(table))
+            self.tables.add_files("events", table, made, batch=self.batch)
             return
         new = self._candidates
         if self.overlapping:

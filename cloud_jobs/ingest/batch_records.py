@@ -17,10 +17,9 @@ from pyspark.sql import functions as F
 from cloud_jobs.ingest import deliveries, quarantine, readings, senml
 from cloud_jobs.ingest.readings import Found, found_of
 from cloud_jobs.ingest.split import Split
-from cloud_jobs.ingest.staged import reading_files_of, records_of
-from cloud_jobs.tables.adding import folder_of
+from cloud_jobs.ingest.staged import paired_of, reading_files_of, records_of
+from cloud_jobs.tables.adding import folder_of, writable
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.schemas import RECORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +41,10 @@ class Records:
             return 0
         stored = self.tables.read("sensor_readings").where(self.found.near)
         stored = stored.where(F.col("batch") != self.batch)
-        folder = folder_of(self.tables.path("sensor_readings"))
-        if folder is not None and self.odd is None and stored.isEmpty():
-            made = reading_files_of(self.staged, self.paired, self.batch, folder)
-            self.tables.add_files("sensor_readings", made, batch=self.batch)
+        table = writable(self.tables.path("sensor_readings")) if self.odd is None else None
+        if table is not None and stored.isEmpty():
+            made = reading_files_of(self.staged, self.paired, self.batch, folder_of(table))
+            self.tables.add_files("sensor_readings", table, made, batch=self.batch)
             return self.found.good
         candidates = readings.readings_of(self._plain, self.batch)
         if self.odd is not None:
@@ -78,8 +77,7 @@ class Records:
     def _plain(self) -> DataFrame:
         found = records_of(self.staged)
         if self.paired.num_rows:
-            table = pa.Table.from_batches([self.paired])
-            found = found.unionByName(self.tables.spark.createDataFrame(table, RECORDS))
+            found = found.unionByName(paired_of(self.tables.spark, self.paired))
         return found
 
     @property

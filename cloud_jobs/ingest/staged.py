@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -107,9 +107,14 @@ def reading_files_of(
 
     made = _with(staged, "records").select("records").mapInArrow(lambda b: write(unpack(b)), ADDED)
     if paired.num_rows:
-        rows = staged.sparkSession.createDataFrame(pa.Table.from_batches([paired]), RECORDS)
+        rows = paired_of(staged.sparkSession, paired)
         made = made.unionByName(rows.mapInArrow(write, ADDED))
     return made
+
+
+def paired_of(spark: SparkSession, paired: pa.RecordBatch) -> DataFrame:
+    """Return the records that the driver has put together of two files (split.Split) for Spark."""
+    return spark.createDataFrame(pa.Table.from_batches([paired]), RECORDS)
 
 
 def _streams_of(staged: DataFrame, column: str, schema: StructType) -> DataFrame:

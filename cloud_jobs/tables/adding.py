@@ -6,6 +6,7 @@ committed is the same: files with statistics, and the batch's application transa
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pyspark.sql import Row, is_remote
 
-from cloud_jobs.errors import ConflictError, IngestError, first_line_of
+from cloud_jobs.errors import LINE_CHARACTERS_MAX, ConflictError, IngestError
 from cloud_jobs.places import local_directory
 
 if TYPE_CHECKING:
@@ -27,16 +28,31 @@ WRITER_VERSION_MAX: Final = 2
 and lists of features."""
 _CONFLICT: Final = "Concurrent transaction"
 """In the text of the error where another writer has committed this application transaction."""
+_DRAWN: Final = re.compile(r"\x1b\[[0-9;]*m|\u21b3")
 
 
-def folder_of(path: str) -> Path | None:
-    """Return the folder of a table where workers may write files beside Spark's, else None: object
-    stores have credentials that Spark alone knows, a Spark elsewhere has another file system, and
-    features that an operator gave a table may ask more of a writer than files with statistics."""
+def writable(path: str) -> DeltaTable | None:
+    """Open a table to which workers may add files beside Spark's. Raises IngestError.
+
+    Else None: object stores have credentials that Spark alone knows, a Spark elsewhere has another
+    file system, and features that an operator gave a table may ask more of a writer than files
+    with statistics.
+    """
     folder = _local(path)
     if folder is None or not (folder / "_delta_log").is_dir():
         return None
-    return folder if opened(path).protocol().min_writer_version <= WRITER_VERSION_MAX else None
+    from deltalake import DeltaTable  # noqa: PLC0415 - 0.1 s that other commands do not need
+
+    with explained(path):
+        table = DeltaTable(folder)
+    return table if table.protocol().min_writer_version <= WRITER_VERSION_MAX else None
+
+
+def folder_of(table: DeltaTable) -> Path:
+    """Return the folder of a table that is writable."""
+    folder = local_directory(table.table_uri)
+    assert folder is not None, table.table_uri
+    return folder
 
 
 def _local(path: str) -> Path | None:
@@ -49,16 +65,6 @@ def is_table(path: str) -> bool | None:
     return None if folder is None else any((folder / "_delta_log").glob("*.json"))
 
 
-def opened(path: str) -> DeltaTable:
-    """Return a table in a folder as it is now. Raises IngestError."""
-    from deltalake import DeltaTable  # noqa: PLC0415 - 0.1 s that other commands do not need
-
-    folder = _local(path)
-    assert folder is not None, path
-    with _explained(path):
-        return DeltaTable(folder)
-
-
 def has_seen(table: DeltaTable, application: str, version: int) -> bool:
     """Return whether an application transaction of this version, or a later one, is committed."""
     seen = table.transaction_version(application)
@@ -68,10 +74,7 @@ def has_seen(table: DeltaTable, application: str, version: int) -> bool:
 def add(
     table: DeltaTable, files: Iterable[Added], application: str, version: int, metadata: str
 ) -> None:
-    """Add files (rows of ADDED) in one commit.
-
-    Raises ConflictError where another writer has committed this transaction, else IngestError.
-    """
+    """Add files (rows of ADDED) in one commit. Raises what `explained` explains."""
     from deltalake.transaction import (  # noqa: PLC0415 - likewise
         AddAction,
         CommitProperties,
@@ -95,26 +98,28 @@ def add(
         custom_metadata={"userMetadata": metadata},
         app_transactions=[Transaction(application, version)],
     )
-    with _explained(table.table_uri):
-        table.create_write_transaction(
-            actions,
-            "append",
-            table.schema(),
-            table.metadata().partition_columns,
-            commit_properties=properties,
-        )
+    table.create_write_transaction(
+        actions,
+        "append",
+        table.schema(),
+        table.metadata().partition_columns,
+        commit_properties=properties,
+    )
 
 
 @contextmanager
-def _explained(path: str) -> Iterator[None]:
-    """Raise what the library reports as errors of this job's."""
+def explained(path: str) -> Iterator[None]:
+    """Raise what the library and the disk report as errors of this job's: ConflictError where
+    another writer has committed the same transaction, else IngestError."""
     from deltalake.exceptions import DeltaError  # noqa: PLC0415 - likewise
 
     try:
         yield
-    except DeltaError as error:
+    except (DeltaError, OSError) as error:
         kind = ConflictError if _CONFLICT in str(error) else IngestError
+        # The library draws its causes as a tree, in colours.
+        detail = " ".join(_DRAWN.sub(" ", str(error)).split())[:LINE_CHARACTERS_MAX]
         raise kind(
-            f"the table {path} cannot be committed to: {first_line_of(error)} (nothing is lost: "
-            "look whether the disk is full, then run it again)"
+            f"the table {path} cannot be committed to: {detail} (nothing is lost: make room if its "
+            "disk is full, then run it again)"
         ) from error

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from threading import Lock
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
@@ -38,6 +38,9 @@ from cloud_jobs.tables.data_files import written_rows
 from cloud_jobs.tables.merge import Merge, quoted
 from cloud_jobs.tables.schemas import PARTITIONS, TABLES
 from cloud_jobs.tables.versions import PROPERTY, Step, migrate, newest_of
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
 
 APPLICATION: Final = "oncegate-ingest"
 _APP_CONF: Final = "spark.databricks.delta.write.txnAppId"
@@ -189,30 +192,37 @@ class Tables:
 
         self._commit(name, write)
 
-    def add_files(self, name: str, made: DataFrame, *, batch: int) -> None:
-        """Add the files that workers make (rows of ADDED), once however often this is called; it is
-        the transaction of an `append`. The table has a folder (`adding.folder_of`)."""
-        self._add(name, made.collect, batch)
+    def add_files(self, name: str, table: DeltaTable, made: DataFrame, *, batch: int) -> None:
+        """Add the files that workers make (rows of ADDED) to a table (`adding.writable`), once
+        however often this is called; it is the transaction of an `append`."""
+        self._add(name, table, made.collect, batch)
 
     def add_row(self, name: str, row: Mapping[str, object], *, batch: int) -> None:
         """Add a batch's one row to a table without partitions, as `append` does; without Spark
         where that can be."""
-        schema = self.schemas[name]
-        folder = adding.folder_of(self.path(name))
-        if folder is None:
+        schema, table = self.schemas[name], adding.writable(self.path(name))
+        if table is None:
             values = tuple(row[column] for column in schema.fieldNames())
             self.append(name, self.spark.createDataFrame([values], schema), batch=batch)
             return
+        folder = adding.folder_of(table)
         rows = pa.RecordBatch.from_pylist([dict(row)], to_arrow_schema(schema, timezone="UTC"))
-        self._add(name, lambda: [written_rows(folder, rows)], batch)
+        self._add(name, table, lambda: [written_rows(folder, rows)], batch)
 
-    def _add(self, name: str, make: Callable[[], Iterable[adding.Added]], batch: int) -> None:
+    def _add(
+        self,
+        name: str,
+        table: DeltaTable,
+        make: Callable[[], Iterable[adding.Added]],
+        batch: int,
+    ) -> None:
         application, files = f"{self.application}/{name}", cache(make)
 
         def write() -> None:
-            table = adding.opened(self.path(name))
-            if not adding.has_seen(table, application, batch):
-                adding.add(table, files(), application, batch, self._of_batch(batch))
+            with adding.explained(self.path(name)):
+                table.update_incremental()
+                if not adding.has_seen(table, application, batch):
+                    adding.add(table, files(), application, batch, self._of_batch(batch))
 
         self._commit(name, write)
 

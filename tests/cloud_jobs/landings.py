@@ -246,6 +246,24 @@ def land_new_database(landing: Path) -> list[Segment]:
     return [lost]
 
 
+def land_overlapping(landing: Path) -> list[Segment]:
+    """Halves of deliveries in two segments of a landing, and in two landings: of gateway `once`,
+    and the same of `twice`, whose events land twice, in segments of another name."""
+    once, twice = LogWriter("once"), LogWriter("twice")
+
+    def of_both(segment: int, *events: Event) -> list[Segment]:
+        first, lines = twice.sequence, numbered(events, twice.sequence, twice.time_ms)
+        again = sealed(lines, first_sequence=first, gateway="twice", segment=segment)
+        return [once.seal(events), twice.seal(events), again]
+
+    begun = held(4, payload_of(4, sequence=4))
+    land(landing, *of_both(90, opened(), *readings(3), begun, released(99)))
+    begun = held(5, payload_of(5, sequence=5))
+    land(landing, *of_both(90, released(4), begun, published(6, "no JSON"), closed()))
+    late = published(9, '[{"n":"x","v":1}]')
+    return of_both(91, opened(2), released(5), *readings(2, first=7), late)
+
+
 def land_golden(landing: Path) -> None:
     for path in GOLDEN.glob("*.zst"):
         (landing / path.name).write_bytes(path.read_bytes())
@@ -259,6 +277,7 @@ def land_all(landing: Path) -> tuple[list[Segment], list[str]]:
         *land_repeats(landing),
         *land_session(landing),
         *land_new_database(landing),
+        *land_overlapping(landing),
     ]
     land(landing, log_of("senml").seal(senml_events()))
     foreign_topics = land_elsewhere(landing)

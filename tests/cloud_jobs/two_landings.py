@@ -14,21 +14,7 @@ from pyspark.sql import functions as F
 from cloud_jobs.ingest import batch
 from cloud_jobs.ingest.staging import read_and_verify
 from tests.cloud_jobs.landings import log_of
-from tests.contract.segments import (
-    TIME_MS,
-    Event,
-    LogWriter,
-    Segment,
-    closed,
-    held,
-    numbered,
-    payload_of,
-    published,
-    readings,
-    released,
-    sealed,
-)
-from tests.contract.segments import opened as contract_opened
+from tests.contract.segments import TIME_MS, Segment, held, payload_of, released
 from tests.laws.events import begin, completed, one_batch, opened, queued, received, started
 from tests.laws.events import held as law_held
 from tests.laws.events import released as law_released
@@ -106,45 +92,9 @@ def late_clock(gateway: str, time_ms: int) -> tuple[Segment, Segment]:
     return one, log.seal([{"event": "clock_stepped", "step_ms": TIME_MS - 30}, opened(2)])
 
 
-def plain_and_odd() -> list[list[Segment]]:
-    """Halves of deliveries in two segments of a landing, and in two landings: of gateway `once`,
-    and the same of `twice`, whose events land twice, in segments of another name."""
-    plain, odd = LogWriter("once"), LogWriter("twice")
-    landings: list[list[list[Event]]] = [
-        [
-            [contract_opened(1), *readings(3), held(4, payload_of(4, sequence=4)), released(99)],
-            [released(4), held(5, payload_of(5, sequence=5)), published(6, "no JSON"), closed()],
-        ],
-        [
-            [
-                contract_opened(2),
-                released(5),
-                *readings(2, first=7),
-                published(9, '[{"n":"x","v":1}]'),
-            ]
-        ],
-    ]
-    found = []
-    for number, landing in enumerate(landings):
-        segments = []
-        for events in landing:
-            lines = numbered(events, odd.sequence, odd.time_ms)
-            again = sealed(lines, first_sequence=odd.sequence, gateway="twice", segment=90 + number)
-            segments += [plain.seal(events), odd.seal(events), again]
-        found.append(segments)
-    return found
-
-
 def two_landings() -> tuple[list[Segment], list[Segment]]:
     """What lands first, and what lands then."""
     (off, on), (begun, ended) = two_starts(), late_half()
     one, middle, last = numbered_readings()
-    twice, then = plain_and_odd()
     unset, is_set = zip(late_clock("clock", 0), late_clock("floor", TIME_MS - 9_000), strict=True)
-    return [off, ended, one, last, *unset, *twice, *later_format()], [
-        on,
-        begun,
-        middle,
-        *is_set,
-        *then,
-    ]
+    return [off, ended, one, last, *unset, *later_format()], [on, begun, middle, *is_set]

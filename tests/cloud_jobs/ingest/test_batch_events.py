@@ -49,7 +49,7 @@ def test_workers_and_spark_write_the_same_rows(
     one = tables_at(spark, tmp_path / "one")
     for _ in range(2):
         Events(one, 1, files, []).commit()
-    monkeypatch.setattr(batch_events, "folder_of", lambda _: None)
+    monkeypatch.setattr(batch_events, "writable", lambda _: None)
     other = tables_at(spark, tmp_path / "other")
     for tables in (other, one):
         Events(tables, 1, files, []).commit()

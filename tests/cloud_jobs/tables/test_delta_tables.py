@@ -48,7 +48,7 @@ def test_a_write_that_is_repeated_for_its_batch_adds_nothing(
     for batch in (8, 9, 9):
         tables.add_row(name, by_name, batch=batch)
     assert [one.asDict() for one in place.rows(name)] == [read] * 3
-    monkeypatch.setattr(adding, "folder_of", lambda _: None)  # as on an object store
+    monkeypatch.setattr(adding, "writable", lambda _: None)  # as on an object store
     for batch in (9, 10):
         tables.add_row(name, by_name, batch=batch)
     assert [one.asDict() for one in place.rows(name)] == [read] * 4
