@@ -142,9 +142,7 @@ async def test_a_line_of_almost_one_mebibyte_is_read(
     assert await asker.request(STATUS) == long["result"]
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answer=st.binary(max_size=200))
 async def test_no_bytes_of_the_other_side_escape_as_another_kind_of_error(
     tmp_path_factory: pytest.TempPathFactory, answer: bytes

@@ -135,9 +135,7 @@ def with_odd_value(report: Json, place: tuple[Any, ...], odd: object) -> Json:
     return bent
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.sampled_from(PLACES), odd=ODD_VALUES)
 async def test_no_value_in_a_bridges_report_breaks_the_page(
     client: httpx.AsyncClient,

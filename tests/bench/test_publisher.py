@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.bench.connection import BenchFailed
@@ -73,7 +73,6 @@ class Broker:
         return Puback(packet_id, reason_code) if qos == 1 else Pubrec(packet_id, reason_code)
 
 
-@settings(deadline=None)
 @given(
     draw=st.data(),
     qos=st.integers(1, 2),

@@ -97,7 +97,6 @@ class Story:
             self.answers += encode(Pubcomp(packet_id), self.version)
 
 
-@settings(deadline=None)
 @given(
     actions=actions,
     qos=st.integers(0, 2),
@@ -121,7 +120,7 @@ def test_any_stream_cut_anywhere_is_counted_and_answered_packet_by_packet(
     assert subscriber.foreign == story.foreign
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(qos=st.integers(0, 2), version=st.sampled_from([4, 5]))
 def test_a_stream_cut_at_every_byte_is_counted_all_the_same(qos: int, version: int) -> None:
     story = Story(qos, version)

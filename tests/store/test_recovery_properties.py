@@ -212,9 +212,7 @@ def picture_of_start(harness: Harness) -> object:
     return picture
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
 @given(st.lists(steps, min_size=5, max_size=60))
 def test_a_cut_at_any_step_of_any_checkpoint_loses_and_invents_nothing(
     story_steps: list[tuple[object, ...]],
@@ -229,7 +227,7 @@ def test_a_cut_at_any_step_of_any_checkpoint_loses_and_invents_nothing(
             story.harness.close()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps.filter(lambda step: step[0] != "cut"), min_size=5, max_size=50))
 def test_the_journal_alone_holds_the_whole_state(story_steps: list[tuple[object, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

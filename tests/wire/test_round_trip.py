@@ -41,7 +41,6 @@ def outcome(decoder: Decoder, parts: list[bytes]) -> tuple[list[Packet], str, in
 
 
 @versions
-@settings(deadline=None)
 @given(data=st.data())
 def test_a_connect_is_decoded_to_what_was_encoded(version: int, data: st.DataObject) -> None:
     connect = data.draw(connects(version))
@@ -52,7 +51,7 @@ def test_a_connect_is_decoded_to_what_was_encoded(version: int, data: st.DataObj
 
 @versions
 @sides
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_packets_are_decoded_to_what_was_encoded_for_any_split(
     version: int, side: Side, data: st.DataObject
@@ -65,7 +64,7 @@ def test_packets_are_decoded_to_what_was_encoded_for_any_split(
 
 
 @sides
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     version=st.sampled_from([0, 3, 4, 5]),
     parts=st.lists(pieces, max_size=6),
@@ -85,7 +84,7 @@ def test_any_bytes_have_one_outcome_however_they_are_cut(
     assert outcome(Decoder(max_packet_size_bytes, version, side), single) == whole
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     wire=st.sampled_from([vector.wire for vector in VECTORS if len(vector.wire) < 300]),
     position=st.integers(0, 400),

@@ -229,7 +229,7 @@ class PhysicalBoard:
         return (self.number, self.life, sequence)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, 2**32))
 def test_nothing_is_lost_or_doubled_through_resends_flashing_swaps_and_kills(seed: int) -> None:
     live(seed, Taken())

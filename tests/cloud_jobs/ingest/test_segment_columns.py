@@ -126,7 +126,7 @@ _scalars = (
 _fields = st.sampled_from(["session", "topic", "retain", "event", "time", "sequence", "later"])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(st.dictionaries(_fields, _scalars, max_size=4), min_size=1, max_size=4))
 def test_whatever_the_fields_are_the_columns_are_those_of_the_lines(
     events: list[dict[str, object]],

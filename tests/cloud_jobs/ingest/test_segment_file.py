@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from backports import zstd
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cloud_jobs.ingest.segment_file import MORE, Verdict, verify
@@ -91,13 +91,11 @@ def test_every_flipped_bit_of_a_segment_is_refused() -> None:
 
 
 # Without a deadline: a JVM is busy beside it.
-@settings(deadline=None)
 @given(st.binary(max_size=300), st.text(max_size=80))
 def test_no_bytes_and_no_name_make_the_verifier_raise(content: bytes, name: str) -> None:
     assert verify(name, content, len(content)).reason is not None
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=60), min_size=1, max_size=5))
 def test_no_lines_make_the_verifier_raise(lines: list[bytes]) -> None:
     made = sealed([line.replace(b"\n", b"") + b"\n" for line in lines], first_sequence=1)

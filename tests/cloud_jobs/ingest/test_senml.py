@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cloud_jobs.ingest.file_contents import ARROW_DELIVERED
@@ -95,7 +95,6 @@ _JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.text(max_size=30) | _JSON.map(json.dumps))
 def test_no_payload_makes_the_reader_raise_anything_else(payload: str) -> None:
     with contextlib.suppress(RefusedPackError):

@@ -102,7 +102,7 @@ def test_a_tampered_signature_is_refused_by_both_readers(footer: dict[str, objec
     assert keys_found(signed(footer)) == {"refused"}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(place=st.integers(0, len(TEXT) - 1), bits=st.integers(1, 255))
 def test_whichever_byte_is_changed_the_segment_is_not_the_gateway_s_any_more(
     place: int, bits: int
@@ -112,7 +112,7 @@ def test_whichever_byte_is_changed_the_segment_is_not_the_gateway_s_any_more(
     assert KEY not in keys_found(with_text(bytes(changed)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(data=st.data())
 def test_whichever_byte_of_the_file_is_changed_it_is_refused(data: st.DataObject) -> None:
     segment = signed()

@@ -128,7 +128,7 @@ def test_a_full_queue_drops_the_newest_counts_it_and_reports_it_once(tmp_path: P
     harness.close()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_after_any_mix_of_finished_flows_nothing_is_left(data: st.DataObject) -> None:
     with TemporaryDirectory() as folder:
