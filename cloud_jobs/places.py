@@ -12,3 +12,10 @@ def local_directory(place: str) -> Path | None:
     if parts.scheme == "file":
         return Path(unquote(parts.path))
     return None if parts.scheme else Path(place)
+
+
+def absolute(place: str) -> str:
+    """Return a place that means the same in every directory: SQL takes a relative path for the
+    name of a schema."""
+    directory = local_directory(place)
+    return place if directory is None or urlsplit(place).scheme else str(directory.absolute())

@@ -32,7 +32,7 @@ from cloud_jobs.errors import (
     spark_failures,
 )
 from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX
-from cloud_jobs.places import local_directory
+from cloud_jobs.places import absolute, local_directory
 from cloud_jobs.tables import adding
 from cloud_jobs.tables.data_files import written_rows
 from cloud_jobs.tables.merge import Merge, quoted
@@ -77,7 +77,7 @@ class Tables:
     """From each version to the next."""
 
     def path(self, name: str) -> str:
-        return f"{self.root.rstrip('/')}/{name}"
+        return f"{absolute(self.root).rstrip('/')}/{name}"
 
     def create(self) -> None:
         """Make the tables that are not there, and bring those of an earlier version up to date.

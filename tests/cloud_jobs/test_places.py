@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cloud_jobs.places import local_directory
+from cloud_jobs.places import absolute, local_directory
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,12 @@ def test_paths_and_file_urls_are_directories_of_this_machine(
     place: str, directory: Path | None
 ) -> None:
     assert local_directory(place) == directory
+
+
+def test_a_relative_path_is_made_absolute_and_all_else_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert absolute("var/tables") == str(tmp_path / "var/tables")
+    for place in ("/srv/landed", "file:///srv/a%20b", "s3a://bucket/prefix", "hdfs://host/x"):
+        assert absolute(place) == place

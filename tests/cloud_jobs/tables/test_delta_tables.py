@@ -30,6 +30,14 @@ def test_a_table_of_another_version_is_refused_and_left_alone(place: Place) -> N
     assert len(place.rows("segments")) == 1
 
 
+def test_tables_are_made_below_a_relative_path(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Tables(spark, "var/tables", {"batches": TABLES["batches"]}, marker="batches").create()
+    assert (tmp_path / "var/tables/batches/_delta_log").is_dir()
+
+
 def test_a_write_that_is_repeated_for_its_batch_adds_nothing(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
