@@ -46,12 +46,17 @@ class TablesBusyError(IngestError):
     """Another writer has the tables. The text is for a person and ends with the mend."""
 
 
+_OF_A_WORKER: Final = "from the Python worker:"
+"""What a first line ends with that is followed by a stack of Python and then by what happened."""
+
+
 def first_line_of(failure: Exception) -> str:
-    """Return the first line of a failure of Spark, without the stack of the JVM; its class where
-    it has no text."""
+    """Return the first line of a failure of Spark, without the stack of the JVM, and of a worker's
+    failure also the last one, behind its stack; the class where there is no text."""
     text = str(getattr(failure, "java_exception", None) or failure)
-    lines = text.strip().splitlines() or [type(failure).__name__]
-    return lines[0][:LINE_CHARACTERS_MAX]
+    first, *others = text.strip().splitlines() or [type(failure).__name__]
+    line = f"{first} {others[-1].strip()}" if others and first.endswith(_OF_A_WORKER) else first
+    return line[:LINE_CHARACTERS_MAX]
 
 
 _WITHOUT_FILE_SYSTEM: Final = ("No FileSystem for scheme", "FileSystem not found")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+
+import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -34,3 +38,15 @@ def test_a_failure_of_the_jvm_is_named_without_its_stack(spark: SparkSession) ->
     assert "\n" in str(failure)
     assert "\n" not in first_line_of(failure)
     assert first_line_of(failure).startswith("java.")
+
+
+def test_a_failure_of_a_worker_is_named_with_what_happened(spark: SparkSession) -> None:
+    def fail(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(spark_failures()) as caught:
+        spark.range(1).mapInArrow(fail, "id long").collect()
+    line = first_line_of(caught.value)
+    assert line.endswith("OSError: [Errno 28] No space left on device")
+    assert "\n" not in line
