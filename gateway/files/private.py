@@ -6,6 +6,7 @@ the next start (`prepare`). A link that another user put where one of our files 
 us write into a file of that user's choice, with our rights: it is refused, never followed.
 """
 
+import contextlib
 import errno
 import logging
 import os
@@ -124,17 +125,29 @@ def _with_all_inside(path: Path) -> Iterator[Path]:
 
 
 def _refuse_planted(path: Path) -> None:
-    found = path.lstat()
+    found = _stat_of(path)
     # A link of our own user or of root's is an operator's way to another disk.
-    if stat.S_ISLNK(found.st_mode) and found.st_uid not in (os.geteuid(), 0):
+    if found and stat.S_ISLNK(found.st_mode) and found.st_uid not in (os.geteuid(), 0):
         raise _planted(path)
 
 
+def _stat_of(path: Path) -> os.stat_result | None:
+    """Return what a name is; None where another process of ours has removed it since it was listed:
+    a broker that stops removes its WAL."""
+    try:
+        return path.lstat()
+    except FileNotFoundError:
+        return None
+
+
 def _tighten(path: Path) -> None:
-    found = path.lstat()
+    found = _stat_of(path)
+    if found is None:
+        return
     is_file_or_directory = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
     if is_file_or_directory and found.st_uid == os.geteuid() and found.st_mode & UMASK:
-        path.chmod(stat.S_IMODE(found.st_mode) & ~UMASK)
+        with contextlib.suppress(FileNotFoundError):
+            path.chmod(stat.S_IMODE(found.st_mode) & ~UMASK)
 
 
 def _planted(path: Path) -> OSError:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import stat
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -73,6 +74,26 @@ def test_a_data_directory_of_an_earlier_version_is_tightened_at_the_start(
     modes = modes_in(broker.data_directory)
     assert modes.pop("notes.txt") == 0o644
     assert {name: oct(mode) for name, mode in modes.items() if mode & 0o027} == {}
+
+
+def test_a_file_that_another_process_removes_meanwhile_is_no_error(tmp_path: Path) -> None:
+    """A broker that stops removes its WAL while an uploader starts."""
+    wal, is_over = tmp_path / "broker.db-wal", threading.Event()
+
+    def come_and_go() -> None:
+        while not is_over.is_set():
+            wal.touch(0o644)
+            wal.unlink()
+
+    broker = threading.Thread(target=come_and_go)
+    broker.start()
+    try:
+        for _ in range(2000):
+            tmp_path.chmod(0o755)
+            prepare(tmp_path)
+    finally:
+        is_over.set()
+        broker.join()
 
 
 def test_modes_that_are_stricter_already_stay(tmp_path: Path) -> None:

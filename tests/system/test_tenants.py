@@ -173,10 +173,12 @@ async def test_a_reload_changes_the_tenant_that_is_asked_and_no_other(
     assert tenants.ask("acme", "reload")["changed"] == ["mqtt.max_retained"]
 
 
-def test_each_tenants_segments_go_to_its_own_target_under_its_own_name(
+async def test_each_tenants_segments_go_to_its_own_target_under_its_own_name(
     tenants: TwoTenants,
 ) -> None:
-    assert tenants.stop() == 0, tenants.output()
+    for name in TENANTS:
+        await (await tenants.client(name, "pump")).disconnect()
+    assert await asyncio.to_thread(tenants.stop) == 0, tenants.output()
     folders = {
         "gw-1": tenants.data / "uploaded",
         "gw-1_acme": tenants.data / "tenants" / "acme" / "uploaded",
