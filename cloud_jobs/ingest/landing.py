@@ -141,16 +141,32 @@ def _named(spark: SparkSession, paths: list[str]) -> DataFrame:
 
 
 def _without_settled(tables: Tables, paths: list[str]) -> list[str]:
-    names = sorted(map(_name_of, (min(paths, key=_name_of), max(paths, key=_name_of))))
-    settled = tables.read("segments").where(F.col("state").isin(*SETTLED))
+    names = {*map(_name_of, paths)}
     # Delta skips the files of all other names.
-    near = settled.where(F.col("name").between(*names)).select("name")
-    rows = _named(tables.spark, paths).join(near, "name", "left_anti").select("path").collect()
-    return [row["path"] for row in rows]
+    near = {"least": min(names), "greatest": max(names)}
+    if not tables.is_local("segments"):
+        settled = tables.read("segments").where(F.col("state").isin(*SETTLED))
+        known = settled.where(F.col("name").between(*near.values())).select("name")
+        rows = _named(tables.spark, paths).join(known, "name", "left_anti").select("path").collect()
+        return [row["path"] for row in rows]
+    for known in tables.stream(
+        "SELECT name FROM {segments} WHERE state IN :settled AND name BETWEEN :least AND :greatest",
+        settled=SETTLED, **near,
+    ):  # fmt: skip
+        names.difference_update(known.column("name").to_pylist())
+    return [path for path in paths if _name_of(path) in names]
 
 
 def _without_refused(tables: Tables, paths: list[str], pinned: Mapping[str, Pinned]) -> list[str]:
     """Leave out what was refused and would be refused again."""
+    names = [*map(_name_of, paths)]
+    near = tables.query(
+        "SELECT segment_name FROM {quarantine} WHERE kind = 'segment' "
+        "AND segment_name BETWEEN :least AND :greatest LIMIT 1",
+        least=min(names), greatest=max(names),
+    )  # fmt: skip
+    if not near:
+        return paths
     refused = _refused(tables)
     named = _named(tables.spark, paths).join(refused, "name", "left_semi").select("path").collect()
     if not named:
@@ -186,7 +202,11 @@ def refused_among(
     if not open_names:
         return {}
     found: dict[str, list[tuple[int, str | None]]] = {}
-    for row in _refused(tables).where(F.col("name").isin(*open_names)).collect():
+    for row in tables.query(
+        "SELECT segment_name AS name, file_sha256, file_bytes FROM {quarantine} "
+        "WHERE kind = 'segment' AND segment_name IN :names",
+        names=list(open_names),
+    ):
         found.setdefault(row["name"], []).append((row["file_bytes"], row["file_sha256"]))
     return found if {*found} == open_names else None
 
