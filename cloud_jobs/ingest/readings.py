@@ -69,7 +69,8 @@ def any_stored(tables: Tables, found: Found, batch: int) -> bool:
     """
     if found.by_message or len(found.boards) > BOARDS_COMPARED_MAX:
         rows = tables.query(
-            f"SELECT batch FROM {{sensor_readings}} WHERE ({found.near}) AND batch <> :batch LIMIT 1",
+            f"SELECT batch FROM {{sensor_readings}} WHERE ({found.near}) "
+            "AND batch <> :batch LIMIT 1",
             batch=batch,
         )
         return bool(rows)
