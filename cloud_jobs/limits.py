@@ -48,6 +48,11 @@ LISTED_MAX: Final = 10_000
 """Files that a listing hands on; where more wait they are listed again behind these: a run with
 many batches lists once in twenty, and the driver keeps two megabytes of paths to look at."""
 
+HERE_BATCH_BYTES_MAX: Final = 4_000_000
+"""Bytes of files (compressed) of a batch that this process verifies and writes itself, where the
+tables are in a directory: some hundred thousand events, a second of one core. Spark's workers share
+more, but its jobs, and starting it, take longer than that."""
+
 SMALL_BATCH_BYTES_MAX: Final = 500_000
 """Bytes of files (compressed) of a batch for which Spark prepares as little as it can: some ten
 thousands of events, through which slower plans are before code for faster ones is generated."""

@@ -34,7 +34,7 @@ def _totals(tables: Tables, since: int) -> dict[str, int]:
 
 def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: float) -> IngestReport:
     """Return the report of a run that began at ``began`` (monotonic seconds)."""
-    with small_effort(tables.spark, is_small=run.segments <= REPORT_SEGMENTS_SMALL_MAX):
+    with small_effort(tables.session, is_small=run.segments <= REPORT_SEGMENTS_SMALL_MAX):
         found = _found(tables, run.since)
     totals = found.totals
     gaps, gaps_count = found.gaps

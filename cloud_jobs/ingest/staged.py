@@ -24,7 +24,7 @@ from cloud_jobs.ingest.reading_columns import ARROW_READINGS, reading_columns
 from cloud_jobs.ingest.session_parts import PARTS
 from cloud_jobs.ingest.trust import Refusal
 from cloud_jobs.ingest.unpacking import ARROW_EVENTS, EVENT_PARTS, unpacking, unpacking_events
-from cloud_jobs.limits import SESSIONS_HERE_MAX, SMALL_BATCH_BYTES_MAX
+from cloud_jobs.limits import HERE_BATCH_BYTES_MAX, SESSIONS_HERE_MAX
 from cloud_jobs.tables.data_files import ADDED, written
 from cloud_jobs.tables.delta_tables import Made, Tables
 from cloud_jobs.tables.making import columns_of
@@ -57,7 +57,7 @@ class Staged:
     def is_here(self) -> bool:
         """Whether this process unpacks them all, and not Spark's workers."""
         size = sum(file["file_bytes"] for file in self.files)
-        return self.is_local and size <= SMALL_BATCH_BYTES_MAX
+        return self.is_local and size <= HERE_BATCH_BYTES_MAX
 
     def without(self, refusals: Sequence[Refusal] = (), gateways: frozenset[str] = frozenset()
                 ) -> Staged:  # fmt: skip

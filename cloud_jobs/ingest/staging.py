@@ -25,7 +25,7 @@ from cloud_jobs.ingest.outline import text_of
 from cloud_jobs.ingest.segment_columns import verify_in_columns
 from cloud_jobs.ingest.segment_file import MORE, Header, Line
 from cloud_jobs.ingest.trust import folder_of
-from cloud_jobs.limits import DAY_MIN, SEGMENT_FILE_BYTES_MAX, SMALL_BATCH_BYTES_MAX
+from cloud_jobs.limits import DAY_MIN, HERE_BATCH_BYTES_MAX, SEGMENT_FILE_BYTES_MAX
 from cloud_jobs.tables import adding
 from cloud_jobs.tables.adding import local_folder
 from cloud_jobs.tables.data_files import ADDED, written_plain
@@ -55,8 +55,8 @@ def stage(tables: Tables, name: str, files: list[Landed], source: str = "") -> b
     def write(contents: Batches) -> Batches:
         return written_plain(folder, ARROW_STAGED, judge(contents))
 
-    is_small = sum(file.file_bytes for file in files) <= SMALL_BATCH_BYTES_MAX
-    if is_small and all(file.path.startswith(LOCAL) for file in files):
+    is_little = sum(file.file_bytes for file in files) <= HERE_BATCH_BYTES_MAX
+    if is_little and all(file.path.startswith(LOCAL) for file in files):
         made = pa.Table.from_batches(write(_contents_here(files)))
     else:
         made = _contents_of(tables.spark, files).mapInArrow(write, ADDED).toArrow()

@@ -38,6 +38,7 @@ from cloud_jobs.tables.local_sql import Values, answer, readable, rendered, tabl
 from cloud_jobs.tables.merge import Builder, Merge, literal, quoted
 from cloud_jobs.tables.schemas import TABLES
 from cloud_jobs.tables.versions import Step
+from cloud_jobs.when_needed import Session, WhenNeeded
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -58,7 +59,7 @@ its own."""
 class Tables:
     """The tables under one root, those of ``schemas``."""
 
-    spark: SparkSession
+    session: Session
     root: str
     schemas: Mapping[str, StructType] = field(default_factory=lambda: TABLES)
     application: str = APPLICATION
@@ -67,6 +68,11 @@ class Tables:
     """The table whose properties have the version."""
     steps: Mapping[int, Step] = field(default_factory=lambda: STEPS)
     """From each version to the next."""
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session, which starts where it is the first time that it is needed."""
+        return self.session() if isinstance(self.session, WhenNeeded) else self.session
 
     def path(self, name: str) -> str:
         return f"{absolute(self.root).rstrip('/')}/{name}"

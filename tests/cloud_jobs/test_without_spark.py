@@ -65,8 +65,8 @@ def test_the_same_tables_are_made_with_spark_its_workers_or_neither(
     reports, rows = [], []
     for way in ("here", "workers", "spark"):
         if way == "workers":
-            monkeypatch.setattr(staged, "SMALL_BATCH_BYTES_MAX", 0)
-            monkeypatch.setattr(staging, "SMALL_BATCH_BYTES_MAX", 0)
+            monkeypatch.setattr(staged, "HERE_BATCH_BYTES_MAX", 0)
+            monkeypatch.setattr(staging, "HERE_BATCH_BYTES_MAX", 0)
         if way == "spark":
             for module in (adding, making, staging):
                 monkeypatch.setattr(module, "local_folder", lambda _: None)

@@ -47,7 +47,7 @@ def files(
     ]
     refused = Segment(segments[0].name, b"wrong")
     if request.param == "workers":
-        monkeypatch.setattr(staged, "SMALL_BATCH_BYTES_MAX", 0)
+        monkeypatch.setattr(staged, "HERE_BATCH_BYTES_MAX", 0)
     found = staged_table(Tables(spark, str(tmp_path)), *segments, refused)
     assert found.is_here == (request.param != "workers")
     return found
