@@ -59,8 +59,8 @@ Session: TypeAlias = SparkSession | WhenNeeded
 def session_when_needed(start: Start, *, is_needed: bool) -> Iterator[Session]:
     """Yield the session of ``start``, or what starts it later where that is not known.
 
-    A session that others have prepared (spark-submit, a server of Spark Connect) is taken at once:
-    where its files are is known by it alone.
+    A session that others have prepared (spark-submit, a server of Spark Connect) is taken: it alone
+    knows where files are.
     """
     others = ("SPARK_REMOTE", "PYSPARK_GATEWAY_PORT")
     is_there = SparkSession.getActiveSession() is not None

@@ -30,6 +30,12 @@ def test_a_session_is_one_row_however_many_batches_its_events_are_in(ingested: I
 _ARROW = to_arrow_schema(PARTS, timezone="UTC")
 _MOMENTS = st.none() | st.integers(0, 9).map(lambda n: datetime.fromtimestamp(n, UTC))
 _TEXTS = st.none() | st.sampled_from(["a", "b"])
+_VALUES: dict[pa.DataType, st.SearchStrategy[Any]] = {
+    pa.timestamp("us", "UTC"): _MOMENTS,
+    pa.string(): _TEXTS,
+    pa.int64(): st.none() | st.integers(0, 5),
+    pa.bool_(): st.none() | st.booleans(),
+}
 
 
 @st.composite
@@ -49,13 +55,8 @@ def parts_of_sessions(draw: st.DrawFn) -> list[dict[str, Any]]:
         for sequence, names in LATEST.items():
             row[sequence] = next(mine) if draw(st.booleans()) else None
             for name in names:
-                kind = _ARROW.field(name).type
-                values = _MOMENTS if pa.types.is_timestamp(kind) else _TEXTS
-                if pa.types.is_integer(kind):
-                    values = st.none() | st.integers(0, 5)
-                if pa.types.is_boolean(kind):
-                    values = st.none() | st.booleans()
-                row[name] = draw(values) if row[sequence] is not None else None
+                value = draw(_VALUES[_ARROW.field(name).type])
+                row[name] = value if row[sequence] is not None else None
         rows.append(row)
     return rows
 

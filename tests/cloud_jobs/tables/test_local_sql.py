@@ -37,12 +37,13 @@ def test_tables_are_named_in_braces_and_each_once() -> None:
     ("value", "written"),
     [
         (None, "NULL"), (True, "TRUE"), (-7, "-7"), ("it's", "'it''s'"), ([1, "a"], "(1, 'a')"),
-        ([], "(NULL)"), ([(1, "a"), (2, None)], "(1, 'a'), (2, NULL)"), ("{t} :other", "'{t} :other'"),
+        ([], "(NULL)"), ([(1, "a"), (2, None)], "(1, 'a'), (2, NULL)"),
+        ("{t} :other", "'{t} :other'"),
     ],
 )  # fmt: skip
 def test_values_become_literals(value: Values, written: str) -> None:
-    sql = rendered("SELECT :value FROM {t}", {"value": value}, lambda _: "`a:b`", quoted_text)
-    assert sql == f"SELECT {written} FROM `a:b`"
+    sql = rendered("{t} :value {t}", {"value": value}, lambda _: "`a:b`", quoted_text)
+    assert sql == f"`a:b` {written} `a:b`"
 
 
 def test_a_value_that_is_not_given_is_a_mistake_of_the_caller() -> None:
