@@ -48,6 +48,11 @@ LISTED_MAX: Final = 10_000
 """Files that a listing hands on; where more wait they are listed again behind these: a run with
 many batches lists once in twenty, and the driver keeps two megabytes of paths to look at."""
 
+HERE_BATCH_BYTES_MAX: Final = 4_000_000
+"""Bytes of files (compressed) of a batch that this process verifies and writes itself, where the
+tables are in a directory: some hundred thousand events, a second of one core. Spark's workers share
+more, but its jobs, and starting it, take longer than that."""
+
 SMALL_BATCH_BYTES_MAX: Final = 500_000
 """Bytes of files (compressed) of a batch for which Spark prepares as little as it can: some ten
 thousands of events, through which slower plans are before code for faster ones is generated."""
@@ -63,6 +68,18 @@ each of them, so that a line of 1 MB would else become gigabytes of rows."""
 SESSION_EVENTS_MAX: Final = 20_000
 """Events of which a worker sums up the sessions together: each can be one of its own, with a row of
 2 kB until it is a column."""
+
+ROW_GROUP_BYTES: Final = 32 * 1024 * 1024
+"""Bytes of columns of a group of rows in a file that a worker writes: its memory, and a staged file
+can have 8 MB in one row."""
+
+BOARDS_COMPARED_MAX: Final = 10_000
+"""Boards of a batch of which each one's numbers are compared with the stored ones: a row of a query
+each, half a second for all. Of more than these those of their gateways are."""
+
+SESSIONS_HERE_MAX: Final = 100_000
+"""Rows about sessions of a batch that the driver puts together itself, some 50 MB; where there are
+more Spark does."""
 
 OUTLINE_RUNS_MAX: Final = 2_000
 """Runs of numbers in a staged file's outline. Numbers that follow each other are one run: an honest

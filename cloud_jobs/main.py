@@ -12,9 +12,8 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
-
-from pyspark.sql import SparkSession
 
 from cloud_jobs import unchanged
 from cloud_jobs.audit.run import audited
@@ -30,6 +29,7 @@ from cloud_jobs.ingest.keys_file import load_keys
 from cloud_jobs.ingest.landing import refused_among
 from cloud_jobs.ingest.run import ingest_batches
 from cloud_jobs.ingest.run_lock import only_run
+from cloud_jobs.places import local_directory
 from cloud_jobs.report import IngestReport
 from cloud_jobs.reporting import report_of
 from cloud_jobs.settings import IngestSettings
@@ -37,6 +37,7 @@ from cloud_jobs.short_run import jvm_settings
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.when_needed import Session, session_when_needed
 
 __all__ = ["IngestError", "audit", "follow", "ingest", "run"]
 
@@ -46,15 +47,19 @@ def run(settings: IngestSettings, progress: Callable[[str], None]) -> IngestRepo
     if settings.keys is not None:
         # A mistake in it is found before Spark starts.
         load_keys(settings.keys)
-    with _session_of(settings, progress, jvm_settings(settings)) as spark:
-        return ingest(spark, settings, progress, lambda _: None)
+    with _session_of(settings, progress, jvm_settings(settings)) as session:
+        return ingest(session, settings, progress, lambda _: None)
 
 
 def _session_of(
     settings: IngestSettings, progress: Callable[[str], None], jvm: Mapping[str, str] | None = None
-) -> contextlib.AbstractContextManager[SparkSession]:
+) -> contextlib.AbstractContextManager[Session]:
     places = (settings.source, settings.tables)
-    return spark_session(settings.cache_dir, progress, jvm, places=places, jars=settings.jars)
+    start = partial(
+        spark_session, settings.cache_dir, progress, jvm, places=places, jars=settings.jars
+    )
+    is_elsewhere = any(local_directory(place) is None for place in places)
+    return session_when_needed(start, is_needed=is_elsewhere)
 
 
 def follow(
@@ -69,16 +74,16 @@ def follow(
     A loop over the same ledger as a single run: what one run leaves the next one takes, whichever
     process it is in (docs/decisions/0137). Return the report of the last run.
     """
-    with _session_of(settings, progress) as spark:
+    with _session_of(settings, progress) as session:
         report = None
         while report is None or not stop.is_set():
-            report = _next_report(spark, settings, progress, stop) or report
+            report = _next_report(session, settings, progress, stop) or report
             stop.wait(seconds)
         return report
 
 
 def _next_report(
-    spark: SparkSession,
+    session: Session,
     settings: IngestSettings,
     progress: Callable[[str], None],
     stop: threading.Event,
@@ -88,7 +93,7 @@ def _next_report(
     if report is not None:
         return report
     try:
-        report = ingest(spark, settings, progress, lambda _: None, stop.is_set)
+        report = ingest(session, settings, progress, lambda _: None, stop.is_set)
     except TablesBusyError as error:
         if stop.is_set():
             raise
@@ -105,13 +110,15 @@ def audit(tables_root: str, progress: Callable[[str], None]) -> dict[str, Any]:
 
 
 def ingest(
-    spark: SparkSession,
+    session: Session,
     settings: IngestSettings,
     progress: Callable[[str], None],
     after_step: Callable[[str], None],
     is_stopping: Callable[[], bool] = lambda: False,
 ) -> IngestReport:
-    """Run in the caller's Spark session; `after_step` is called when a step is committed.
+    """Run, in the caller's Spark session where one is needed.
+
+    `after_step` is called when a step is committed.
 
     Where `is_stopping` it ends behind the batch that it has begun.
     """
@@ -121,7 +128,7 @@ def ingest(
             unchanged.forget(settings)
             # Before Spark lists it: what lands later is not said to be known.
             landing = unchanged.landing_of(settings)
-            tables = Tables(spark, settings.tables)
+            tables = Tables(session, settings.tables)
             tables.create()
             done = ingest_batches(tables, settings, progress, after_step, is_stopping)
             progress("counting")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
-
-from cloud_jobs.audit.gaps import GAP_COLUMNS, gaps_of
+from cloud_jobs.audit.gaps import GAP_COLUMNS, GAPS
 from cloud_jobs.ingest.run import Run
 from cloud_jobs.limits import (
     BOARDS_SHOWN_MAX,
@@ -20,23 +17,24 @@ from cloud_jobs.report import Gap, GatewayRange, IngestReport, RepeatedStart, Ta
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.side_by_side import side_by_side
-from cloud_jobs.tables.delta_tables import Tables, each
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import BATCHES
 
 
 def _totals(tables: Tables, since: int) -> dict[str, int]:
     """Sum the counts of all batches after `since`; `batches` is the number of them."""
-    batches = tables.read("batches").where(F.col("batch") > since)
-    names = [name for name in batches.columns if name not in ("batch", "finished_at")]
-    sums = batches.agg(
-        F.count("*").alias("batches"),
-        *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names),
-    ).collect()
-    return {name: int(value) for name, value in sums[0].asDict().items()}
+    names = [name for name in BATCHES.fieldNames() if name not in ("batch", "finished_at")]
+    sums = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in names)
+    (found,) = tables.query(
+        f"SELECT count(*) AS batches, {sums} FROM {{batches}} WHERE batch > :since",
+        since=since,
+    )
+    return found
 
 
 def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: float) -> IngestReport:
     """Return the report of a run that began at ``began`` (monotonic seconds)."""
-    with small_effort(tables.spark, is_small=run.segments <= REPORT_SEGMENTS_SMALL_MAX):
+    with small_effort(tables.session, is_small=run.segments <= REPORT_SEGMENTS_SMALL_MAX):
         found = _found(tables, run.since)
     totals = found.totals
     gaps, gaps_count = found.gaps
@@ -76,53 +74,40 @@ class _Found(NamedTuple):
 
 def _found(tables: Tables, since: int) -> _Found:
     """Ask the tables, several at a time."""
-    segments = tables.read("segments").persist()
-    try:
-        with side_by_side() as submit:
-            gaps = submit(_gaps, tables, segments)
-            gateways = submit(_gateways, tables, segments)
-            rows = submit(_row_counts, tables, segments, since)
-            totals = submit(_totals, tables, since)
-            refused = submit(_refused, tables)
-            starts = submit(_repeated_starts, tables)
-        kinds, quarantined = refused.result()
-        counts = rows.result() | {"quarantine": quarantined}
-        return _Found(
-            totals.result(), gaps.result(), gateways.result(), counts, kinds, starts.result()
-        )
-    finally:
-        segments.unpersist()
+    with side_by_side() as submit:
+        gaps = submit(_gaps, tables)
+        gateways = submit(_gateways, tables)
+        rows = submit(_row_counts, tables, since)
+        totals = submit(_totals, tables, since)
+        refused = submit(_refused, tables)
+        starts = submit(_repeated_starts, tables)
+    kinds, quarantined = refused.result()
+    counts = rows.result() | {"quarantine": quarantined}
+    return _Found(totals.result(), gaps.result(), gateways.result(), counts, kinds, starts.result())
 
 
 def _refused(tables: Tables) -> tuple[dict[tuple[str, str], int], int]:
     """Return the refusals by kind and reason, and how many rows stand for them."""
-    refusals = F.sum(F.coalesce("refused", F.lit(1))).alias("refused")
-    kinds = tables.read("quarantine").groupBy("kind", "reason")
-    found = kinds.agg(refusals, F.count("*").alias("rows")).collect()
-    refused = {(row["kind"], row["reason"]): row["refused"] for row in found}
-    return refused, sum(row["rows"] for row in found)
-
-
-def _row_counts(tables: Tables, segments: DataFrame, since: int) -> dict[str, int]:
-    """Count the rows of the tables; of `sessions` also those that changed, as `touched`."""
-    label = F.when(F.col("batch") > since, "touched").otherwise("sessions")
-    batches = tables.read("batches")
-    # Of the two tables that grow without end the batches have counted the rows.
-    new = {"events": "events_new", "sensor_readings": "readings_new"}
-    found = tables.sums(
-        [
-            each(segments, "segments"),
-            each(tables.read("sessions"), label),
-            *(
-                batches.select(F.lit(name).alias("name"), F.col(column).alias("number"))
-                for name, column in new.items()
-            ),
-        ]
+    found = tables.query(
+        "SELECT kind, reason, sum(coalesce(refused, 1)) AS refused, count(*) AS number "
+        "FROM {quarantine} GROUP BY kind, reason"
     )
-    names = ("segments", "events", "sensor_readings", "sessions", "touched")
-    rows = dict.fromkeys(names, 0) | found
-    rows["sessions"] += rows["touched"]
-    return rows
+    refused = {(row["kind"], row["reason"]): row["refused"] for row in found}
+    return refused, sum(row["number"] for row in found)
+
+
+def _row_counts(tables: Tables, since: int) -> dict[str, int]:
+    """Count the rows of the tables; of `sessions` also those that changed, as `touched`."""
+    # Of the two tables that grow without end the batches have counted the rows.
+    found = tables.query(
+        "SELECT 'segments' AS name, count(*) AS number FROM {segments} "
+        "UNION ALL SELECT 'sessions', count(*) FROM {sessions} "
+        "UNION ALL SELECT 'touched', count(*) FROM {sessions} WHERE batch > :since "
+        "UNION ALL SELECT 'events', coalesce(sum(events_new), 0) FROM {batches} "
+        "UNION ALL SELECT 'sensor_readings', coalesce(sum(readings_new), 0) FROM {batches}",
+        since=since,
+    )
+    return {row["name"]: row["number"] for row in found}
 
 
 def _table_counts(rows: dict[str, int], totals: dict[str, int]) -> dict[str, TableCount]:
@@ -146,50 +131,65 @@ def _table_counts(rows: dict[str, int], totals: dict[str, int]) -> dict[str, Tab
 
 
 def _repeated_starts(tables: Tables) -> list[RepeatedStart]:
-    again = tables.read("sensor_readings").where("board_start IS NOT NULL")
-    found = again.groupBy("gateway", "device").agg(F.count_distinct("device_boot").alias("starts"))
-    rows = found.orderBy("gateway", "device").limit(BOARDS_SHOWN_MAX).collect()
-    return [RepeatedStart(row["gateway"], row["device"], row["starts"]) for row in rows]
+    found = tables.query(
+        "SELECT gateway, device, count(DISTINCT device_boot) AS starts FROM {sensor_readings} "
+        "WHERE board_start IS NOT NULL GROUP BY gateway, device ORDER BY gateway, device "
+        f"LIMIT {BOARDS_SHOWN_MAX}"
+    )
+    return [RepeatedStart(**row) for row in found]
 
 
-def _gaps(tables: Tables, segments: DataFrame) -> tuple[list[Gap], int]:
-    events = tables.read("events").where(F.col("event") == "log_truncated")
-    gaps, count = _gaps_with(segments, events.where("false"))
+def _gaps(tables: Tables) -> tuple[list[Gap], int]:
+    gaps, count = _gaps_with(tables, [])
     torn = {gap.gateway for gap in gaps if gap.kind == "sequence"}
     if torn:
         # Only these gateways' events are read, to see whether they account for the gaps.
-        gaps, count = _gaps_with(segments, events.where(F.col("gateway").isin(*torn)))
+        gaps, count = _gaps_with(tables, sorted(torn))
     return gaps, count
 
 
-def _gaps_with(segments: DataFrame, truncations: DataFrame) -> tuple[list[Gap], int]:
-    found = gaps_of(segments, truncations)
-    counted = found.withColumn("count", F.count("*").over(Window.partitionBy(F.lit(1))))
-    ordered = counted.orderBy("gateway", "segment", "kind").limit(GAPS_SHOWN_MAX)
-    rows = ordered.select(*GAP_COLUMNS, "count").collect()
-    return [Gap(*row[:-1]) for row in rows], rows[0]["count"] if rows else 0
+def _gaps_with(tables: Tables, torn: list[str]) -> tuple[list[Gap], int]:
+    """Return the first gaps and the number of all, with what the gateways that are ``torn`` say."""
+    truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
+    found = tables.query(
+        f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "
+        f"FROM ({GAPS.replace('{truncations}', truncations)}) AS gaps "
+        f"ORDER BY gateway, segment, kind LIMIT {GAPS_SHOWN_MAX}",
+        torn=torn,
+    )
+    gaps = [Gap(**{name: row[name] for name in GAP_COLUMNS}) for row in found]
+    return gaps, found[0]["number"] if found else 0
 
 
-def _gateways(tables: Tables, segments: DataFrame) -> tuple[list[GatewayRange], int]:
+_TRUNCATIONS: Final = """(SELECT gateway, from_sequence, to_sequence FROM {events}
+    WHERE event = 'log_truncated' AND gateway IN :torn) AS truncations"""
+_NO_TRUNCATIONS: Final = """(SELECT gateway, first_sequence AS from_sequence,
+    last_sequence AS to_sequence FROM {segments} WHERE FALSE) AS truncations"""
+
+_GATEWAYS: Final = f"""
+WITH ingested AS (
+    SELECT gateway, boot, first_sequence, last_sequence, lines - bad_lines AS good, bad_lines,
+        max(last_sequence) OVER (PARTITION BY gateway, boot ORDER BY first_sequence, last_sequence
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_before
+    FROM {{segments}} WHERE state = 'ingested'
+), found AS (
+    SELECT gateway, count(DISTINCT CASE WHEN good > 0 THEN boot END) AS boots,
+        count(*) AS segments,
+        min(CASE WHEN good > 0 THEN first_sequence END) AS first_sequence,
+        max(CASE WHEN good > 0 THEN last_sequence END) AS last_sequence,
+        sum(good) AS events, sum(bad_lines) AS bad_lines,
+        sum(CASE WHEN first_sequence <= last_before THEN 1 ELSE 0 END) AS overlaps
+    FROM ingested GROUP BY gateway
+)
+SELECT *, count(*) OVER () AS number FROM found WHERE events > 0
+ORDER BY gateway LIMIT {GATEWAYS_SHOWN_MAX}
+"""
+
+
+def _gateways(tables: Tables) -> tuple[list[GatewayRange], int]:
     """Return what is known of each gateway: from its segments alone, where none has an event that
     another one has, too."""
-    of_start = Window.partitionBy("gateway", "boot").orderBy("first_sequence", "last_sequence")
-    before = F.max("last_sequence").over(of_start.rowsBetween(Window.unboundedPreceding, -1))
-    good = F.col("lines") - F.col("bad_lines")
-    read = segments.where("state = 'ingested'").withColumn("last_before", before)
-    found = read.groupBy("gateway").agg(
-        F.count_distinct(F.when(good > 0, F.col("boot"))).alias("boots"),
-        F.count("*").alias("segments"),
-        F.min(F.when(good > 0, F.col("first_sequence"))).alias("first_sequence"),
-        F.max(F.when(good > 0, F.col("last_sequence"))).alias("last_sequence"),
-        F.sum(good).alias("events"),
-        F.sum("bad_lines").alias("bad_lines"),
-        F.count_if(F.col("first_sequence") <= F.col("last_before")).alias("overlaps"),
-    )
-    counted = found.where("events > 0").withColumn(
-        "count", F.count("*").over(Window.partitionBy(F.lit(1)))
-    )
-    rows = counted.orderBy("gateway").limit(GATEWAYS_SHOWN_MAX).collect()
+    rows = tables.query(_GATEWAYS)
     doubled = _events_of(tables, [row["gateway"] for row in rows if row["overlaps"]])
     ranges = [
         GatewayRange(
@@ -198,11 +198,15 @@ def _gateways(tables: Tables, segments: DataFrame) -> tuple[list[GatewayRange], 
         )
         for row in rows
     ]
-    return ranges, rows[0]["count"] if rows else 0
+    return ranges, rows[0]["number"] if rows else 0
 
 
 def _events_of(tables: Tables, gateways: list[str]) -> dict[str, int]:
     if not gateways:
         return {}
-    mine = tables.read("events").where(F.col("gateway").isin(*gateways))
-    return {row["gateway"]: row["count"] for row in mine.groupBy("gateway").count().collect()}
+    found = tables.query(
+        "SELECT gateway, count(*) AS number FROM {events} WHERE gateway IN :gateways "
+        "GROUP BY gateway",
+        gateways=gateways,
+    )
+    return {row["gateway"]: row["number"] for row in found}

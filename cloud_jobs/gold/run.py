@@ -26,12 +26,13 @@ from cloud_jobs.gold.times import BOOT, merge_corrections, timed
 from cloud_jobs.gold.totals import ROWS, merge_totals, remake
 from cloud_jobs.gold.verdicts import daily_verdicts, merge_verdicts
 from cloud_jobs.spark.few_rows import as_values
+from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
 from cloud_jobs.tables.merge import Merge
 from cloud_jobs.tables.versions import newest_of
 
-STEPS: Final = {0: Tables.remake}
+STEPS: Final = {0: making.remake}
 """From each version of these tables to the next. All is made of the ingested tables, and so made
 again where rows would have to have what an earlier version did not write."""
 APPLICATION: Final = f"oncegate-gold/{newest_of(STEPS)}"

@@ -17,7 +17,7 @@ from cloud_jobs.gold.clock_steps import CORRECTED, UNKNOWN
 from cloud_jobs.gold.times import worst_quality
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import BOOTS, QOS2_DELIVERIES, QOS2_MESSAGES
-from cloud_jobs.tables.merge import Merge
+from cloud_jobs.tables.merge import Builder, Merge
 
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "boots": ("gateway", "boot"),
@@ -163,7 +163,7 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
     if name in _STATES:
         values["state"] = _STATES[name].format_map(values)
 
-    def clauses(builder: Merge) -> Merge:
+    def clauses(builder: Builder) -> Builder:
         return builder.whenMatchedUpdate(set=values).whenNotMatchedInsertAll()
 
     on = " AND ".join(f"old.{key} <=> new.{key}" for key in keys)

@@ -26,11 +26,11 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Final, NamedTuple
 
-from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import Column, DataFrame
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cloud_jobs.errors import TablesBusyError
+from cloud_jobs.errors import IngestError, TablesBusyError
 from cloud_jobs.ingest import (
     deliveries,
     events,
@@ -38,19 +38,17 @@ from cloud_jobs.ingest import (
     quarantine,
     segment_states,
     sessions,
+    staging,
     totals,
 )
 from cloud_jobs.ingest.batch_events import Events
 from cloud_jobs.ingest.batch_records import Records, records_in
-from cloud_jobs.ingest.earlier_staging import in_the_present_layout
 from cloud_jobs.ingest.gateway_keys import StagedFiles
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
 from cloud_jobs.ingest.landing import Landed
 from cloud_jobs.ingest.split import Split, split
-from cloud_jobs.ingest.staged import sessions_of
-from cloud_jobs.ingest.staging import read_and_verify
-from cloud_jobs.ingest.trust import Refusal, SignedFile, new_keys, refusals_of
-from cloud_jobs.spark.effort import small_effort
+from cloud_jobs.ingest.staged import Staged, sessions_here, sessions_of, staged_files
+from cloud_jobs.ingest.trust import Refusal, new_keys, refusals_of
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import BATCHES
@@ -78,11 +76,12 @@ class Finished(NamedTuple):
 
 def last_finished(tables: Tables) -> Finished:
     """Look it up in `batches`, which has a row for each."""
-    names = (name for name in BATCHES.fieldNames() if name.startswith("segments_"))
-    segments = F.sum(reduce(Column.__add__, map(F.col, names)))
-    found = (F.coalesce(column, F.lit(0)) for column in (F.max("batch"), segments))
-    with small_effort(tables.spark):
-        return Finished(*tables.read("batches").agg(*found).collect()[0])
+    segments = " + ".join(name for name in BATCHES.fieldNames() if name.startswith("segments_"))
+    found = tables.query(
+        f"SELECT coalesce(max(batch), 0) AS batch, coalesce(sum({segments}), 0) AS segments "
+        "FROM {batches}"
+    )
+    return Finished(**found[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,32 +107,18 @@ class Batch:
 
     def stage(self, files: list[Landed]) -> None:
         """Read and verify the files; all their rows become durable in one commit, or none."""
-        rows = read_and_verify(self.tables.spark, files, self.source)
-        try:
-            # Mode `error`: the first commit of a table succeeds for one writer only.
-            rows.write.format("delta").mode("error").save(self.tables.path(self._staging_name))
-        except AnalysisException as error:
-            if not self.is_staged():
-                raise
+        if not staging.stage(self.tables, self._staging_name, files, self.source):
             raise TablesBusyError(
                 f"another ingest has just begun batch {self.number} in {self.tables.root}: "
                 "wait until it has ended, then run this one again"
-            ) from error
+            )
         self.after_step("stage")
 
     def complete(self) -> None:
         """Do every step after `stage` that is not committed yet."""
         try:
-            staged = self._read_staged()
-            # What is looked at again and again is small without them.
-            rows = staged.drop("events", "sessions", "records").persist()
-            try:
-                refusals, files = self._judged_by_keys(rows)
-                judged = gateway_keys.without_refused(rows, refusals)
-                self._derive(judged, files, gateway_keys.without_refused(staged, refusals))
-            finally:
-                rows.unpersist()
-        except PySparkException:
+            self._derive(staged_files(self.tables, self._staging_name))
+        except (PySparkException, IngestError):
             # Without a lock a second run may have finished the batch and swept it away meanwhile.
             if last_finished(self.tables).batch < self.number:
                 raise
@@ -141,22 +126,16 @@ class Batch:
         self.sweep()
         self.after_step("sweep")
 
-    def _read_staged(self) -> DataFrame:
-        found = self.tables.read(self._staging_name)
-        if "outline" not in found.columns:  # an earlier version staged it, and did not finish it
-            return in_the_present_layout(found)
-        return found
-
-    def _judged_by_keys(self, staged: DataFrame) -> tuple[list[Refusal], StagedFiles]:
+    def _judged_by_keys(self, staged: Staged) -> tuple[list[Refusal], StagedFiles]:
         """Commit the keys that are new; return the files that none of them vouches for, and the
         others."""
         self.progress(f"batch {self.number}: keys")
-        files = gateway_keys.files_of(staged)
+        files = gateway_keys.files_of(staged.files)
         known = gateway_keys.known_keys(self.tables, files.trusted, self.pinned)
         keys = new_keys(files.trusted, known, self.pinned)
         if keys and not self._is_begun():
-            rows = gateway_keys.rows_of(self.tables, keys, self.number)
-            self.tables.merge(
+            rows = self.tables.columns("gateway_keys", gateway_keys.rows_of(keys, self.number))
+            self.tables.merge_columns(
                 "gateway_keys",
                 rows,
                 on=gateway_keys.ON,
@@ -179,17 +158,21 @@ class Batch:
         The file of `--keys` may have been changed between a run that died and this one. An earlier
         version wrote `segments` first.
         """
-        mine = self.tables.read("segments").where(F.col("batch") == self.number)
-        return self.tables.has_appended("events", self.number) or not mine.isEmpty()
+        mine = "SELECT name FROM {segments} WHERE batch = :batch LIMIT 1"
+        return self.tables.has_appended("events", self.number) or bool(
+            self.tables.query(mine, batch=self.number)
+        )
 
-    def _derive(self, staged: DataFrame, files: StagedFiles, whole: DataFrame) -> None:
+    def _derive(self, staged: Staged) -> None:
         tables, number = self.tables, self.number
-        overlapping = self._overlapping(files)
-        found = Events(tables, number, whole, overlapping)
+        refusals, files = self._judged_by_keys(staged)
+        staged = staged.without(refusals)
+        overlapping = events.overlapping(tables, files.trusted, number)
+        found = Events(tables, number, staged, overlapping)
         self._commit_events(found)
-        before = partial(deliveries.halves_before, tables.read("events"), number)
+        before = partial(deliveries.halves_before, tables, number)
         parts = split(files.with_events, {file.gateway for file in overlapping}, before)
-        plain = whole.where(~F.col("gateway").isin(*parts.odd)) if parts.odd else whole
+        plain = staged.without(gateways=parts.odd)
         with records_in(tables, number, plain, parts) as records:
             with side_by_side() as submit:
                 readings = submit(self._commit_readings, records)
@@ -206,7 +189,7 @@ class Batch:
                 events_new=None if overlapping else files.good_lines,
                 is_refusing=is_refusing,
             )
-        tables.add_row("batches", totals.row_of(tables, number, counted), batch=number)
+        tables.add_rows("batches", [totals.row_of(tables, number, counted)], batch=number)
         self.after_step("finish")
 
     def _commit_events(self, found: Events) -> None:
@@ -221,27 +204,21 @@ class Batch:
         self.after_step("readings")
         return readings_new
 
-    def _overlapping(self, files: StagedFiles) -> list[SignedFile]:
-        """Return the files of which an event may be in the tables, or in the batch, already."""
-        known = self.tables.read("segments").where(F.col("batch") != self.number)
-        return events.overlapping(files.trusted, known)
-
-    def _commit_segments(self, staged: DataFrame, files: StagedFiles) -> None:
+    def _commit_segments(self, staged: Staged, files: StagedFiles) -> None:
         self.progress(f"batch {self.number}: segments")
-        known = self.tables.read("segments").where(F.col("batch") != self.number)
-        any_refused = files.any_refused
-        rows = segment_states.rows_of(staged, known, self.number, any_refused=any_refused)
-        names = files.names
-        there = self.tables.read("segments").where(F.col("name").between(min(names), max(names)))
-        mine = F.col("name").isin(*names)
+        rows = segment_states.rows_of(self.tables, staged.files, staged.refusals, self.number)
         # Rows of this batch: an earlier version left them in the state `verified`.
-        begun = (F.col("batch") != self.number) | (F.col("state") == "verified")
-        if there.where(mine & begun).isEmpty():
-            self.tables.append("segments", rows, batch=self.number, step="state")
+        there = self.tables.query(
+            "SELECT name FROM {segments} WHERE name BETWEEN :least AND :greatest "
+            "AND name IN :names AND (batch <> :batch OR state = 'verified') LIMIT 1",
+            least=files.names[0], greatest=files.names[-1], names=files.names, batch=self.number,
+        )  # fmt: skip
+        if not there:
+            self.tables.add_rows("segments", rows, batch=self.number, step="state")
         else:
-            self.tables.merge(
+            self.tables.merge_columns(
                 "segments",
-                rows,
+                self.tables.columns("segments", rows),
                 on=segment_states.ON,
                 batch=self.number,
                 clauses=segment_states.merge_states,
@@ -249,32 +226,43 @@ class Batch:
             )
         self.after_step("segments")
 
-    def _commit_sessions(self, plain: DataFrame, parts: Split) -> None:
+    def _commit_sessions(self, plain: Staged, parts: Split) -> None:
         self.progress(f"batch {self.number}: sessions")
-        found = sessions_of(plain)
-        if parts.odd:
-            mine = (F.col("batch") == self.number) & F.col("gateway").isin(*parts.odd)
-            found = found.unionByName(sessions.parts_in(self.tables.read("events").where(mine)))
-        self.tables.merge(
-            "sessions",
-            sessions.combined(found, self.number),
-            on=sessions.ON,
-            batch=self.number,
-            clauses=sessions.merge_sessions,
-        )
+        here = None if parts.odd else sessions_here(plain)
+        if here is not None:
+            self.tables.merge_columns(
+                "sessions",
+                sessions.together(here, self.number),
+                on=sessions.ON,
+                batch=self.number,
+                clauses=sessions.merge_sessions,
+            )
+        else:
+            found = sessions_of(plain)
+            if parts.odd:
+                mine = (F.col("batch") == self.number) & F.col("gateway").isin(*parts.odd)
+                odd = sessions.parts_in(self.tables.read("events").where(mine))
+                found = found.unionByName(odd)
+            self.tables.merge(
+                "sessions",
+                sessions.combined(found, self.number),
+                on=sessions.ON,
+                batch=self.number,
+                clauses=sessions.merge_sessions,
+            )
         self.after_step("sessions")
 
     def _commit_quarantine(
-        self, staged: DataFrame, files: StagedFiles, refused: list[DataFrame]
+        self, staged: Staged, files: StagedFiles, refused: list[DataFrame]
     ) -> bool:
         """Return whether there can be any row."""
         if files.any_malformed_lines:
-            refused = [*refused, quarantine.refused_lines(staged, self.number)]
+            refused = [*refused, quarantine.refused_lines(staged.rows, self.number)]
         rows = [quarantine.bounded(reduce(DataFrame.unionByName, refused))] if refused else []
         if files.any_refused:
             # Every refused segment keeps its row: whether its file has changed is looked up there.
             mine = self.tables.read("segments").where(F.col("batch") == self.number)
-            rows.append(quarantine.refused_segments(staged, mine, self.number))
+            rows.append(quarantine.refused_segments(staged.rows, mine, self.number))
         if rows:
             self.progress(f"batch {self.number}: quarantine")
             all_rows = reduce(DataFrame.unionByName, rows)

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.ingest import events, quarantine
-from cloud_jobs.ingest.staged import event_files_of, events_of
+from cloud_jobs.ingest.staged import Staged, event_files_of, events_of
 from cloud_jobs.ingest.trust import SignedFile
 from cloud_jobs.tables.adding import folder_of, writable
 from cloud_jobs.tables.delta_tables import Tables
@@ -20,7 +20,7 @@ class Events:
 
     tables: Tables
     batch: int
-    staged: DataFrame
+    staged: Staged
     overlapping: list[SignedFile]
     """The files of which an event may be in the tables, or in the batch, already."""
 

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from cloud_jobs.ingest import deliveries, quarantine, readings, senml
 from cloud_jobs.ingest.readings import Found, found_of
 from cloud_jobs.ingest.split import Split
-from cloud_jobs.ingest.staged import paired_of, reading_files_of, records_of
+from cloud_jobs.ingest.staged import Staged, paired_of, reading_files_of, records_of
 from cloud_jobs.tables.adding import folder_of, writable
 from cloud_jobs.tables.delta_tables import Tables
 
@@ -28,7 +28,7 @@ class Records:
 
     tables: Tables
     batch: int
-    staged: DataFrame
+    staged: Staged
     """The files of plain gateways: no reading is in them twice."""
     paired: pa.RecordBatch
     """Records of plain gateways of messages of which the halves are in several files."""
@@ -39,10 +39,8 @@ class Records:
         """Add the readings that are new to `sensor_readings`; return how many these are."""
         if not self.found.good:
             return 0
-        stored = self.tables.read("sensor_readings").where(self.found.near)
-        stored = stored.where(F.col("batch") != self.batch)
         table = writable(self.tables.path("sensor_readings")) if self.odd is None else None
-        if table is not None and stored.isEmpty():
+        if table is not None and not readings.any_stored(self.tables, self.found, self.batch):
             made = reading_files_of(self.staged, self.paired, self.batch, folder_of(table))
             self.tables.add_files("sensor_readings", table, made, batch=self.batch)
             return self.found.good
@@ -50,7 +48,8 @@ class Records:
         if self.odd is not None:
             others = readings.first_readings(readings.readings_of(self.odd, self.batch))
             candidates = candidates.unionByName(others)
-        rows = readings.new_readings(candidates, stored)
+        stored = self.tables.read("sensor_readings").where(self.found.near)
+        rows = readings.new_readings(candidates, stored.where(F.col("batch") != self.batch))
         self.tables.append("sensor_readings", rows, batch=self.batch)
         mine = self.tables.read("sensor_readings").where(F.col("batch") == self.batch)
         return mine.count()
@@ -77,7 +76,7 @@ class Records:
     def _plain(self) -> DataFrame:
         found = records_of(self.staged)
         if self.paired.num_rows:
-            found = found.unionByName(paired_of(self.tables.spark, self.paired))
+            found = found.unionByName(paired_of(self.tables, self.paired))
         return found
 
     @property
@@ -86,7 +85,7 @@ class Records:
 
 
 @contextmanager
-def records_in(tables: Tables, batch: int, staged: DataFrame, parts: Split) -> Iterator[Records]:
+def records_in(tables: Tables, batch: int, staged: Staged, parts: Split) -> Iterator[Records]:
     """Yield the records of a batch whose events are committed, and release them afterwards.
 
     ``staged`` has the files of its plain gateways.

@@ -7,8 +7,7 @@ segments and in different runs, in any order: the pair belongs to the batch that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -16,6 +15,8 @@ from pyspark.sql import functions as F
 
 from cloud_jobs.ingest.split import Event, Message
 from cloud_jobs.limits import KEY_RANGES_MAX
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.local_sql import Values
 from cloud_jobs.tables.schemas import DELIVERED
 
 MESSAGE: Final = ("gateway", "store", "message")
@@ -43,39 +44,46 @@ def delivered_in(events: DataFrame, batch: int) -> DataFrame:
 
 
 def halves_before(
-    events: DataFrame, batch: int, wanted: Sequence[tuple[Message, bool]]
+    tables: Tables, batch: int, wanted: Sequence[tuple[Message, bool]]
 ) -> list[Event]:
-    """Return the halves of these messages in earlier batches: held ones where True.
-
-    Of few gateways Delta skips the files of all others, and of older messages.
-    """
+    """Return the halves of these messages in earlier batches: held ones where True."""
     rows = [(*message, f"message_{HALVES[0] if is_held else HALVES[1]}")
             for message, is_held in wanted]  # fmt: skip
-    keys = events.sparkSession.createDataFrame(
-        rows, "gateway string, store string, message long, event string"
-    )
+    near, values = _near(message for message, _ in wanted)
+    names = DELIVERED.fieldNames()
+    found = tables.query(
+        f"SELECT before.event AS event, {', '.join(f'before.{name} AS {name}' for name in names)} "
+        "FROM {events} AS before "
+        "JOIN (VALUES :wanted) AS wanted (gateway, store, message, event) "
+        "ON before.gateway = wanted.gateway AND before.store = wanted.store "
+        "AND before.message = wanted.message AND before.event = wanted.event "
+        "WHERE before.batch < :batch AND before.event IN ('message_held', 'message_released') "
+        f"AND ({near})",
+        wanted=rows, batch=batch, **values,
+    )  # fmt: skip
+    return [
+        Event(row["event"] == "message_held", {name: row[name] for name in names}) for row in found
+    ]
+
+
+def _near(messages: Iterable[Message]) -> tuple[str, dict[str, Values]]:
+    """Return a condition that holds for all events of these messages, and its values: of few
+    gateways Delta skips the files of all others, and of older messages."""
     ranges: dict[str, tuple[int, int]] = {}
-    for (gateway, _, number), _ in wanted:
+    for gateway, _, number in messages:
         least, greatest = ranges.get(gateway, (number, number))
         ranges[gateway] = min(least, number), max(greatest, number)
-    numbers = [number for (_, _, number), _ in wanted]
-    near = F.col("message").between(min(numbers), max(numbers))
-    near &= F.col("gateway").isin(*ranges)
-    if len(ranges) <= KEY_RANGES_MAX:
-        near = reduce(
-            Column.__or__,
-            ((F.col("gateway") == gateway) & F.col("message").between(*run)
-             for gateway, run in ranges.items()),
-        )  # fmt: skip
-    kinds = F.col("event").isin(*(f"message_{what}" for what in HALVES))
-    before = events.where((F.col("batch") < batch) & kinds & near)
-    columns = dict.fromkeys(("event", *MESSAGE, *_CONTENT, *DELIVERED.fieldNames()))
-    found = before.join(F.broadcast(keys), [*MESSAGE, "event"], "left_semi").select(*columns)
-    names = DELIVERED.fieldNames()
-    return [
-        Event(row["event"] == "message_held", {name: row[name] for name in names})
-        for row in found.collect()
-    ]
+    if len(ranges) > KEY_RANGES_MAX:
+        least, greatest = (end(run[at] for run in ranges.values())
+                           for at, end in ((0, min), (1, max)))  # fmt: skip
+        near = "before.message BETWEEN :least AND :greatest AND before.gateway IN :gateways"
+        return near, {"least": least, "greatest": greatest, "gateways": [*ranges]}
+    parts, values = [], dict[str, Values]()
+    for at, (gateway, (least, greatest)) in enumerate(ranges.items()):
+        parts.append(f"before.gateway = :gateway{at} "
+                     f"AND before.message BETWEEN :least{at} AND :greatest{at}")  # fmt: skip
+        values |= {f"gateway{at}": gateway, f"least{at}": least, f"greatest{at}": greatest}
+    return " OR ".join(f"({part})" for part in parts), values
 
 
 def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:

@@ -12,7 +12,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from cloud_jobs.ingest.trust import SignedFile
-from cloud_jobs.limits import GATEWAYS_NAMED_MAX, KEY_RANGES_MAX
+from cloud_jobs.limits import KEY_RANGES_MAX
+from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.event_fields import EVENT_FIELDS
 from cloud_jobs.tables.schemas import EVENTS
 
@@ -66,8 +67,9 @@ def ranges_of(files: Iterable[SignedFile]) -> Column:
     return condition
 
 
-def overlapping(files: Sequence[SignedFile], segments: DataFrame) -> list[SignedFile]:
-    """Return the files whose range touches that of another one, or of a segment in the table."""
+def overlapping(tables: Tables, files: Sequence[SignedFile], batch: int) -> list[SignedFile]:
+    """Return the files of a batch whose range touches that of another one, or of a segment that an
+    earlier batch has brought into the table."""
     found: set[SignedFile] = set()
     last: dict[tuple[str, str], SignedFile] = {}
     for file in sorted(files, key=lambda one: (one.first_sequence, one.last_sequence)):
@@ -76,24 +78,24 @@ def overlapping(files: Sequence[SignedFile], segments: DataFrame) -> list[Signed
             found |= {before, file}
         if before is None or file.last_sequence > before.last_sequence:
             last[file.gateway, file.boot] = file
-    return sorted(found | _known_in(files, segments), key=lambda one: one.path)
+    return sorted(found | _known_in(tables, files, batch), key=lambda one: one.path)
 
 
-def _known_in(files: Sequence[SignedFile], segments: DataFrame) -> set[SignedFile]:
+def _known_in(tables: Tables, files: Sequence[SignedFile], batch: int) -> set[SignedFile]:
     if not files:
         return set()
-    rows = [(f.path, f.gateway, f.boot, f.first_sequence, f.last_sequence) for f in files]
-    mine = segments.sparkSession.createDataFrame(
-        rows, "path string, gateway string, boot string, least long, greatest long"
-    )
-    taken = segments.where(F.col("state").isin("verified", "ingested"))
-    gateways = {file.gateway for file in files}
-    if len(gateways) <= GATEWAYS_NAMED_MAX:
-        taken = taken.where(F.col("gateway").isin(*gateways))
-    touched = (
-        taken.select("gateway", "boot", "first_sequence", "last_sequence")
-        .join(F.broadcast(mine), ["gateway", "boot"])
-        .where("first_sequence <= greatest AND least <= last_sequence")
-    )
-    paths = {row["path"] for row in touched.select("path").distinct().collect()}
+    mine = [(one.path, one.gateway, one.boot, one.first_sequence, one.last_sequence)
+            for one in files]  # fmt: skip
+    gateways = sorted({file.gateway for file in files})
+    touched = tables.query(
+        "SELECT DISTINCT mine.path AS path FROM {segments} AS taken "
+        "JOIN (VALUES :mine) AS mine (path, gateway, boot, least, greatest) "
+        "ON taken.gateway = mine.gateway AND taken.boot = mine.boot "
+        "AND taken.first_sequence <= mine.greatest AND mine.least <= taken.last_sequence "
+        "WHERE taken.state IN ('verified', 'ingested') AND taken.batch <> :batch "
+        # Delta skips the files of all other gateways.
+        "AND taken.gateway IN :gateways",
+        mine=mine, gateways=gateways, batch=batch,
+    )  # fmt: skip
+    paths = {row["path"] for row in touched}
     return {file for file in files if file.path in paths}

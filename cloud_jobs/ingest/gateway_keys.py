@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
-from typing import Final
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Final
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.ingest.file_contents import day_of
@@ -16,7 +17,8 @@ from cloud_jobs.ingest.split import Origin
 from cloud_jobs.ingest.trust import FOREIGN_KEY, WRONG_PREFIX, GatewayKey, Refusal, SignedFile
 from cloud_jobs.limits import GATEWAYS_NAMED_MAX
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.merge import Merge
+from cloud_jobs.tables.local_sql import Values
+from cloud_jobs.tables.merge import Builder
 from cloud_jobs.tables.schemas import GATEWAY_KEYS
 
 ON: Final = "old.gateway = new.gateway AND old.public_key = new.public_key"
@@ -59,16 +61,13 @@ class StagedFiles:
         )
 
 
-def files_of(staged: DataFrame) -> StagedFiles:
-    """Collect the files of a batch: at most SEGMENTS_PER_BATCH_MAX."""
-    columns = (
-        "path", "folder", "name", "gateway", "segment", "first_sequence", "last_sequence",
-        "public_key", "boot",
-    )  # fmt: skip
-    others = ("reason", "bad_lines", "lines", "store", "clock", "began", "outline")
-    rows = sorted(staged.select(*columns, *others).collect(), key=lambda row: row["path"])
+def files_of(rows: Sequence[Mapping[str, Any]]) -> StagedFiles:
+    """Return what a batch's staged files are: at most SEGMENTS_PER_BATCH_MAX, ordered by path."""
+    names = ("path", "folder", "name", "gateway", "segment", "first_sequence", "last_sequence",
+             "public_key", "boot")  # fmt: skip
+    signed = [SignedFile(*(row[name] for name in names)) for row in rows if row["reason"] is None]
     return StagedFiles(
-        trusted=[SignedFile(*row[: len(columns)]) for row in rows if row["reason"] is None],
+        trusted=signed,
         any_refused=any(row["reason"] is not None for row in rows),
         any_malformed_lines=any(row["bad_lines"] != 0 for row in rows),
         lines={row["path"]: row["lines"] - row["bad_lines"] for row in rows},
@@ -77,7 +76,7 @@ def files_of(staged: DataFrame) -> StagedFiles:
     )
 
 
-def _origin_of(row: Row) -> Origin:
+def _origin_of(row: Mapping[str, Any]) -> Origin:
     gateway, store, boot, clock = (row[name] for name in ("gateway", "store", "boot", "clock"))
     day, outline = day_of(row["began"]), outline_in(row["outline"])
     return Origin(gateway, store, boot, clock, day, outline)
@@ -89,22 +88,19 @@ def known_keys(
     """Return the rows of the gateways that these files name, by their contents or their folder."""
     folders = {folder for file in files for folder in file.folder.split("/")}
     gateways = sorted({file.gateway for file in files} | folders | set(pinned))
-    rows = tables.read("gateway_keys")
+    sql, values = f"SELECT {', '.join(_COLUMNS)} FROM {{gateway_keys}}", dict[str, Values]()
     if len(gateways) <= GATEWAYS_NAMED_MAX:
-        rows = rows.where(F.col("gateway").isin(gateways))
-    return [GatewayKey(*row) for row in rows.select(*_COLUMNS).collect()]
+        sql, values = f"{sql} WHERE gateway IN :gateways", {"gateways": gateways}
+    return [GatewayKey(**row) for row in tables.query(sql, **values)]
 
 
-def rows_of(tables: Tables, keys: Sequence[GatewayKey], batch: int) -> DataFrame:
+def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
     """Return keys as rows of the table."""
-    schema = [f"{field.name} {field.dataType.simpleString()}" for field in GATEWAY_KEYS.fields[:-2]]
-    found = tables.spark.createDataFrame([astuple(key) for key in keys], ", ".join(schema))
-    return found.withColumn("batch", F.lit(batch).cast("long")).withColumn(
-        "added_at", F.current_timestamp()
-    )
+    stamp = {"batch": batch, "added_at": datetime.now(UTC)}
+    return [asdict(key) | stamp for key in keys]
 
 
-def merge_keys(builder: Merge) -> Merge:
+def merge_keys(builder: Builder) -> Builder:
     """Complete a merge: a row that the keys file changes is replaced."""
     return builder.whenMatchedUpdateAll().whenNotMatchedInsertAll()
 

@@ -65,7 +65,7 @@ def binary_files(spark: SparkSession, paths: list[str]) -> DataFrame:
 
 def list_landed(tables: Tables, source: str, pinned: Mapping[str, Pinned] = NO_KEYS) -> Listing:
     """List files that must be looked at, in order of their names, at most LISTED_MAX of them."""
-    paths = _paths_in(tables.spark, source)
+    paths = _paths_in(tables, source)
     # Uploaders write under another name first; such a file is no loss and not yet a segment.
     segments = [path for path in paths if path.endswith(".zst")]
     waiting = _without_settled(tables, segments) if segments else []
@@ -77,11 +77,11 @@ def list_landed(tables: Tables, source: str, pinned: Mapping[str, Pinned] = NO_K
     )
 
 
-def sized(spark: SparkSession, paths: list[str]) -> list[Landed]:
+def sized(tables: Tables, paths: list[str]) -> list[Landed]:
     """Return listed files with their bytes, which an object store is asked for one by one."""
     if all(path.startswith(LOCAL) for path in paths):
         return [Landed(path, os.stat(path.removeprefix(LOCAL)).st_size) for path in paths]
-    rows = binary_files(spark, paths).select("path", "length").collect()
+    rows = binary_files(tables.spark, paths).select("path", "length").collect()
     # Spark lists empty files and then leaves them out.
     found = {row["path"]: row["length"] for row in rows}
     return [Landed(path, found.get(path, 0)) for path in paths]
@@ -91,7 +91,7 @@ def _name_of(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _paths_in(spark: SparkSession, source: str) -> list[str]:
+def _paths_in(tables: Tables, source: str) -> list[str]:
     """Return all files, as Spark names them in the column `path`. Raises IngestError."""
     directory = local_directory(source)
     if directory is not None:
@@ -99,7 +99,7 @@ def _paths_in(spark: SparkSession, source: str) -> list[str]:
             raise _nothing_at(source)
         return _files_below(str(directory.absolute()))
     try:
-        urls = binary_files(spark, [source]).inputFiles()
+        urls = binary_files(tables.spark, [source]).inputFiles()
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
@@ -141,22 +141,38 @@ def _named(spark: SparkSession, paths: list[str]) -> DataFrame:
 
 
 def _without_settled(tables: Tables, paths: list[str]) -> list[str]:
-    names = sorted(map(_name_of, (min(paths, key=_name_of), max(paths, key=_name_of))))
-    settled = tables.read("segments").where(F.col("state").isin(*SETTLED))
+    names = {*map(_name_of, paths)}
     # Delta skips the files of all other names.
-    near = settled.where(F.col("name").between(*names)).select("name")
-    rows = _named(tables.spark, paths).join(near, "name", "left_anti").select("path").collect()
-    return [row["path"] for row in rows]
+    near = {"least": min(names), "greatest": max(names)}
+    if not tables.is_local("segments"):
+        settled = tables.read("segments").where(F.col("state").isin(*SETTLED))
+        known = settled.where(F.col("name").between(*near.values())).select("name")
+        rows = _named(tables.spark, paths).join(known, "name", "left_anti").select("path").collect()
+        return [row["path"] for row in rows]
+    for known in tables.stream(
+        "SELECT name FROM {segments} WHERE state IN :settled AND name BETWEEN :least AND :greatest",
+        settled=SETTLED, **near,
+    ):  # fmt: skip
+        names.difference_update(known.column("name").to_pylist())
+    return [path for path in paths if _name_of(path) in names]
 
 
 def _without_refused(tables: Tables, paths: list[str], pinned: Mapping[str, Pinned]) -> list[str]:
     """Leave out what was refused and would be refused again."""
+    names = [*map(_name_of, paths)]
+    near = tables.query(
+        "SELECT segment_name FROM {quarantine} WHERE kind = 'segment' "
+        "AND segment_name BETWEEN :least AND :greatest LIMIT 1",
+        least=min(names), greatest=max(names),
+    )  # fmt: skip
+    if not near:
+        return paths
     refused = _refused(tables)
     named = _named(tables.spark, paths).join(refused, "name", "left_semi").select("path").collect()
     if not named:
         return paths
     touched = {row["path"] for row in named}
-    sizes = sized(tables.spark, sorted(touched))
+    sizes = sized(tables, sorted(touched))
     open_files = tables.spark.createDataFrame(
         [(file.path, _name_of(file.path), file.file_bytes) for file in sizes],
         "path string, name string, file_bytes long",
@@ -186,7 +202,11 @@ def refused_among(
     if not open_names:
         return {}
     found: dict[str, list[tuple[int, str | None]]] = {}
-    for row in _refused(tables).where(F.col("name").isin(*open_names)).collect():
+    for row in tables.query(
+        "SELECT segment_name AS name, file_sha256, file_bytes FROM {quarantine} "
+        "WHERE kind = 'segment' AND segment_name IN :names",
+        names=list(open_names),
+    ):
         found.setdefault(row["name"], []).append((row["file_bytes"], row["file_sha256"]))
     return found if {*found} == open_names else None
 

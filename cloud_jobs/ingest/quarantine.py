@@ -73,14 +73,6 @@ def bounded(rows: DataFrame) -> DataFrame:
     )
 
 
-def sums_of(rows: DataFrame) -> DataFrame:
-    """Return rows for `Tables.sums`: `quarantined` counts these, `refused_<kind>` the refusals."""
-    row = F.struct(F.lit("quarantined").alias("name"), F.lit(1).cast("long").alias("number"))
-    kind = F.concat(F.lit("refused_"), F.col("kind")).alias("name")
-    refusals = F.struct(kind, F.col("refused").alias("number"))
-    return rows.select(F.inline(F.array(row, refusals)))
-
-
 def refused_segments(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
     """Select files refused as a whole, but for those whose rows are known from another file."""
     doubled = segments.where("state = 'duplicate'").select("name", "file_sha256")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
@@ -14,11 +14,17 @@ from pyspark.sql import functions as F
 from cloud_jobs.ingest.outline import Outline
 from cloud_jobs.ingest.reading_columns import reading_columns
 from cloud_jobs.ingest.split import Split
-from cloud_jobs.limits import GATEWAYS_NAMED_MAX, KEY_RANGES_MAX
+from cloud_jobs.limits import BOARDS_COMPARED_MAX, GATEWAYS_NAMED_MAX, KEY_RANGES_MAX
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.local_sql import quoted_text
 from cloud_jobs.tables.schemas import READINGS
 
 Numbers: TypeAlias = Mapping[str, Any]
 """What is known of a gateway's records: counts, and ranges of their numbers."""
+
+
+Board = tuple[str, str, int, int, int]
+"""Gateway, device and number of its start, and the least and the greatest sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +34,57 @@ class Found:
     good: int
     wrong: int
     """Records that stand for a refused payload."""
-    near: Column
-    """A filter that holds for every stored reading that one of them may repeat, and lets Delta
-    skip the files whose numbers lie elsewhere."""
+    near: str
+    """A condition of SQL that holds for every stored reading that one of them may repeat, and lets
+    Delta skip the files whose numbers lie elsewhere."""
+    boards: Sequence[Board] = ()
+    """Of plain gateways, those that number their frames, with the numbers of the batch."""
+    by_message: int = 0
+    """Those of `good` that no board has numbered."""
 
 
 def found_of(plain: Split, odd: DataFrame | None) -> Found:
     """Sum up the records of plain gateways, and those of others, which are counted."""
     rows = [*_ranges_of(plain), *(_counted(odd) if odd is not None else ())]
     good, wrong = sum(row["good"] for row in rows), sum(row["wrong"] for row in rows)
-    return Found(good, wrong, _near([row for row in rows if row["good"]]))
+    near = _near([row for row in rows if row["good"]])
+    by_message = sum(row["by_message"] for row in rows)
+    return Found(good, wrong, near, _boards_of(plain), by_message)
+
+
+def _boards_of(plain: Split) -> list[Board]:
+    ends: dict[tuple[str, str, int], tuple[int, int]] = {}
+    for gateway, outline in plain.numbers:
+        for run in outline.boards:
+            key = (gateway, run.device, run.boot)
+            least, greatest = ends.get(key, (run.least, run.greatest))
+            ends[key] = min(least, run.least), max(greatest, run.greatest)
+    return [(*key, *run) for key, run in ends.items()]
+
+
+def any_stored(tables: Tables, found: Found, batch: int) -> bool:
+    """Return whether a reading of plain gateways may have been stored by an earlier batch.
+
+    Boards of one gateway have like numbers: each is compared with its own.
+    """
+    if found.by_message or len(found.boards) > BOARDS_COMPARED_MAX:
+        rows = tables.query(
+            f"SELECT batch FROM {{sensor_readings}} WHERE ({found.near}) "
+            "AND batch <> :batch LIMIT 1",
+            batch=batch,
+        )
+        return bool(rows)
+    rows = tables.query(
+        "SELECT stored.batch AS batch FROM ("
+        "SELECT gateway, device, device_boot, device_sequence, batch FROM {sensor_readings} "
+        f"WHERE ({found.near}) AND batch <> :batch) AS stored "
+        "JOIN (VALUES :boards) AS board (gateway, device, boot, least, greatest) "
+        "ON stored.gateway = board.gateway AND stored.device = board.device "
+        "AND stored.device_boot = board.boot "
+        "AND stored.device_sequence BETWEEN board.least AND board.greatest LIMIT 1",
+        boards=found.boards, batch=batch,
+    )  # fmt: skip
+    return bool(rows)
 
 
 def _ranges_of(plain: Split) -> Iterator[Numbers]:
@@ -81,16 +128,16 @@ def _counted(records: DataFrame) -> list[Numbers]:
     return [row.asDict() for row in rows]
 
 
-def _near(rows: list[Numbers]) -> Column:
+def _near(rows: list[Numbers]) -> str:
     names = sorted({row["gateway"] for row in rows})
+    # Names of gateways are of letters and digits: a segment with another one is not trusted.
     if len(names) > GATEWAYS_NAMED_MAX:
         return _ranges(_of_all(rows))
     if len(names) > KEY_RANGES_MAX:
-        return F.col("gateway").isin(*names) & _ranges(_of_all(rows))
-    near = F.lit(False)
-    for row in rows:
-        near |= (F.col("gateway") == row["gateway"]) & _ranges(row)
-    return near
+        listed = ", ".join(map(quoted_text, names))
+        return f"gateway IN ({listed}) AND ({_ranges(_of_all(rows))})"
+    each = (f"(gateway = {quoted_text(row['gateway'])} AND ({_ranges(row)}))" for row in rows)
+    return " OR ".join(each) or "FALSE"
 
 
 def _of_all(rows: list[Numbers]) -> Numbers:
@@ -105,19 +152,18 @@ def _of_all(rows: list[Numbers]) -> Numbers:
     return found
 
 
-def _ranges(row: Numbers) -> Column:
-    ranges = F.lit(False)
+def _ranges(row: Numbers) -> str:
+    ranges = []
     if row["by_message"] < row["good"]:
-        ranges |= _within(row, "device_boot", "senml_boot") & _within(
-            row, "device_sequence", "senml_sequence"
-        )
+        boots = _within(row, "device_boot", "senml_boot")
+        ranges.append(f"({boots} AND {_within(row, 'device_sequence', 'senml_sequence')})")
     if row["by_message"]:
-        ranges |= _within(row, "message", "message")
-    return ranges
+        ranges.append(_within(row, "message", "message"))
+    return " OR ".join(ranges) or "FALSE"
 
 
-def _within(row: Numbers, column: str, name: str) -> Column:
-    return F.col(column).between(row[f"least_{name}"], row[f"greatest_{name}"])
+def _within(row: Numbers, column: str, name: str) -> str:
+    return f"{column} BETWEEN {row[f'least_{name}']} AND {row[f'greatest_{name}']}"
 
 
 def _is_numbered() -> Column:

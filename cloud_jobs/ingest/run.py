@@ -55,8 +55,8 @@ def ingest_batches(
             if not waiting or is_stopping():
                 return Run(before.batch, listing.ignored, segments)
             taken = [waiting.popleft() for _ in range(min(len(waiting), SEGMENTS_PER_BATCH_MAX))]
-            files = sized(tables.spark, taken)
-        with small_effort(tables.spark, is_small=files is not None and _is_small(files)):
+            files = sized(tables, taken)
+        with small_effort(tables.session, is_small=files is not None and _is_small(files)):
             if files is not None:
                 progress(f"batch {batch.number}: verifying {len(files)} segments")
                 batch.stage(files)

@@ -2,56 +2,72 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from cloud_jobs.ingest.landing import SETTLED
-from cloud_jobs.tables.merge import Merge
+from cloud_jobs.ingest.trust import Refusal
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.merge import Builder
 from cloud_jobs.tables.schemas import SEGMENTS
 
 ON: Final = "old.name = new.name"
-_OF_THE_BATCH: Final = frozenset({"name", "state", "reason", "detail", "batch", "verified_at"})
-"""Columns that are not staged as they are."""
 
 
-def rows_of(staged: DataFrame, segments: DataFrame, batch: int, *, any_refused: bool) -> DataFrame:
-    """Return one row for each file name. Of two files with one name (in two directories) the
-    trusted one counts; a refused file with the bytes of a trusted segment is its duplicate."""
-    best = Window.partitionBy("name").orderBy(F.col("reason").isNotNull(), "path")
-    one = staged.withColumn("nth", F.row_number().over(best)).where("nth = 1")
-    if not any_refused:
-        # None is a duplicate: no other segment's bytes are asked for.
-        return _rows(one.withColumn("owner", F.lit(None).cast("string")), batch)
-    known = segments.where(F.col("state").isin("verified", "ingested")).select(
-        "file_sha256", "name"
-    )
-    trusted = one.where("reason IS NULL").select("file_sha256", "name")
-    owners = known.unionByName(trusted).groupBy("file_sha256").agg(F.min("name").alias("owner"))
-    return _rows(one.join(owners, "file_sha256", "left"), batch)
+def rows_of(
+    tables: Tables, files: Sequence[Mapping[str, Any]], refusals: Sequence[Refusal], batch: int
+) -> list[dict[str, Any]]:
+    """Return one row for each file name of a batch's staged files, ordered by their paths.
+
+    Of two files with one name (in two directories) the trusted one counts; a refused file with the
+    bytes of a trusted segment is its duplicate.
+    """
+    judged = {refusal.path: refusal for refusal in refusals}
+    best: dict[str, dict[str, Any]] = {}
+    for file in files:
+        row = dict(file)
+        if (refusal := judged.get(row["path"])) is not None:
+            row |= {"reason": refusal.reason, "detail": refusal.detail}
+        before = best.get(row["name"])
+        if before is None or (before["reason"] is not None and row["reason"] is None):
+            best[row["name"]] = row
+    owners = _owners_of(tables, best.values(), batch)
+    now = datetime.now(UTC)
+    return [_row(row, owners.get(row["file_sha256"]), batch, now) for row in best.values()]
 
 
-def _rows(judged: DataFrame, batch: int) -> DataFrame:
-    is_duplicate = F.col("reason").isNotNull() & F.col("owner").isNotNull()
-    state = (
-        F.when(is_duplicate, "duplicate")
-        .when(F.col("reason").isNotNull(), "quarantined")
-        .otherwise("ingested")
-    )
-    detail = F.when(is_duplicate, F.concat(F.lit("the bytes of "), "owner"))
-    return judged.select(
-        "name",
-        state.alias("state"),
-        F.when(is_duplicate, "duplicate").otherwise(F.col("reason")).alias("reason"),
-        F.coalesce(detail, "detail").alias("detail"),
-        *(name for name in SEGMENTS.fieldNames() if name not in _OF_THE_BATCH),
-        F.lit(batch).cast("long").alias("batch"),
-        F.current_timestamp().alias("verified_at"),
-    )
+def _owners_of(tables: Tables, rows: Iterable[Mapping[str, Any]], batch: int) -> dict[str, str]:
+    """Return the trusted segment that has the bytes of a refused file, by their sha256."""
+    rows = list(rows)
+    refused = {row["file_sha256"] for row in rows if row["reason"] is not None} - {None}
+    if not refused:
+        return {}
+    found = tables.query(
+        "SELECT file_sha256, min(name) AS name FROM {segments} "
+        "WHERE state IN ('verified', 'ingested') AND batch <> :batch AND file_sha256 IN :refused "
+        "GROUP BY file_sha256",
+        refused=sorted(refused), batch=batch,
+    )  # fmt: skip
+    trusted = [row for row in rows if row["reason"] is None and row["file_sha256"] in refused]
+    owners: dict[str, str] = {}
+    for row in (*found, *trusted):
+        owner = owners.get(row["file_sha256"], row["name"])
+        owners[row["file_sha256"]] = min(owner, row["name"])
+    return owners
 
 
-def merge_states(builder: Merge) -> Merge:
+def _row(judged: Mapping[str, Any], owner: str | None, batch: int, now: datetime) -> dict[str, Any]:
+    row = {name: judged.get(name) for name in SEGMENTS.fieldNames()}
+    row |= {"state": "ingested", "batch": batch, "verified_at": now}
+    if judged["reason"] is not None and owner is not None:
+        row |= {"state": "duplicate", "reason": "duplicate", "detail": f"the bytes of {owner}"}
+    elif judged["reason"] is not None:
+        row["state"] = "quarantined"
+    return row
+
+
+def merge_states(builder: Builder) -> Builder:
     """Complete a merge: a settled segment is kept, one in quarantine gets the new verdict, and one
     that an earlier version left `verified` in this batch is ingested now."""
     settled = ", ".join(f"'{state}'" for state in SETTLED)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
-from pyspark.sql import functions as F
-
-from cloud_jobs.ingest import quarantine
-from cloud_jobs.tables.delta_tables import Tables, each
+from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import BATCHES
 
 
@@ -30,18 +28,30 @@ class Counted:
     """Whether it may have rows in `quarantine`."""
 
 
+_SEGMENTS: Final = """
+SELECT 'segments_' || state AS name, count(*) AS number FROM {segments}
+WHERE batch = :batch GROUP BY state"""
+_EVENTS: Final = "SELECT 'events_new', count(*) FROM {events} WHERE batch = :batch"
+_SESSIONS: Final = (
+    "SELECT 'sessions' AS name, count(*) AS number FROM {sessions} WHERE batch = :batch"
+)
+_QUARANTINE: Final = """
+SELECT 'quarantined', count(*) FROM {quarantine} WHERE batch = :batch
+UNION ALL
+SELECT 'refused_' || kind, sum(refused) FROM {quarantine} WHERE batch = :batch GROUP BY kind"""
+
+
 def row_of(tables: Tables, batch: int, counted: Counted) -> dict[str, object]:
     """Return the row of a batch all of whose rows are in the tables, by the names of BATCHES."""
-    mine = F.col("batch") == batch
-    asked = [each(tables.read("sessions").where(mine), "sessions")]
+    asked = [_SESSIONS]
     if counted.segments is None:
-        state = F.concat(F.lit("segments_"), F.col("state"))
-        asked.append(each(tables.read("segments").where(mine), state))
+        asked.append(_SEGMENTS)
     if counted.events_new is None:
-        asked.append(each(tables.read("events").where(mine), "events_new"))
+        asked.append(_EVENTS)
     if counted.is_refusing:
-        asked.append(quarantine.sums_of(tables.read("quarantine").where(mine)))
-    count = defaultdict(int, tables.sums(asked))
+        asked.append(_QUARANTINE)
+    found = tables.query(" UNION ALL ".join(asked), batch=batch)
+    count: dict[str, int] = defaultdict(int, {row["name"]: row["number"] for row in found})
     count["segments_ingested"] += counted.segments or 0
     count["events_new"] += counted.events_new or 0
     count["readings_new"] = counted.readings_new

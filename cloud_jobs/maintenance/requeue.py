@@ -32,6 +32,6 @@ def requeue(tables: Tables, *, reason: str | None, gateway: str | None) -> dict[
         condition = " AND ".join(["kind = 'segment'", *wanted])
         table = f"delta.`{quoted(tables.path('quarantine'))}`"
         # Parameters are of queries only; these are literals.
-        tables.spark.sql(f"UPDATE {table} SET kind = 'requeued' WHERE {condition}")  # noqa: S608
+        tables.spark.sql(f"UPDATE {table} SET kind = 'requeued' WHERE {condition}")
     counts = {row["reason"]: row["count"] for row in found}
     return {"tables_root": tables.root, "segments": sum(counts.values()), "reasons": counts}

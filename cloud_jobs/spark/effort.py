@@ -12,6 +12,8 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from cloud_jobs.when_needed import Session, WhenNeeded
+
 _SMALL: Final = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
@@ -24,16 +26,31 @@ _SMALL: Final = {
 
 
 @contextmanager
-def small_effort(spark: SparkSession, *, is_small: bool = True) -> Iterator[None]:
+def small_effort(session: Session, *, is_small: bool = True) -> Iterator[None]:
     """Let Spark prepare little while the block lasts, where that is what it is for."""
-    before = {name: spark.conf.get(name, None) for name in _SMALL} if is_small else {}
-    for name in before:
-        spark.conf.set(name, _SMALL[name])
-    try:
+    before: dict[str, str | None] = {}
+    prepared: list[SparkSession] = []
+
+    def prepare(spark: SparkSession) -> None:
+        before.update({name: spark.conf.get(name, None) for name in _SMALL})
+        prepared.append(spark)
+        for name, value in _SMALL.items():
+            spark.conf.set(name, value)
+
+    if not is_small:
         yield
+        return
+    try:
+        if isinstance(session, WhenNeeded):
+            with session.prepared(prepare):
+                yield
+        else:
+            prepare(session)
+            yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, value)
+        for spark in prepared:
+            for name, value in before.items():
+                if value is None:
+                    spark.conf.unset(name)
+                else:
+                    spark.conf.set(name, value)

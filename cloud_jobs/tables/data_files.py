@@ -20,7 +20,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from cloud_jobs.limits import FILE_BYTES_MAX, OPEN_FILES_PER_TASK_MAX, ROW_GROUP_ROWS
+from cloud_jobs.limits import (
+    FILE_BYTES_MAX,
+    OPEN_FILES_PER_TASK_MAX,
+    ROW_GROUP_BYTES,
+    ROW_GROUP_ROWS,
+)
 from cloud_jobs.tables.schemas import schema_of
 
 ADDED: Final = schema_of(
@@ -48,10 +53,10 @@ class DataFile:
         partition = f"day={day.isoformat()}/" if day else ""
         self._path = f"{partition}part-{uuid.uuid4()}.zstd.parquet"
         self._file = folder / self._path
-        self._file.parent.mkdir(exist_ok=True)
+        self._file.parent.mkdir(parents=True, exist_ok=True)
         self._parquet = pq.ParquetWriter(self._file, schema, compression="zstd")
         self._waiting: list[pa.RecordBatch] = []
-        self._rows_waiting = 0
+        self._rows_waiting = self._bytes_waiting = 0
         self._rows = 0
         self._nulls = dict.fromkeys(schema.names[:INDEXED_COLUMNS], 0)
         self._ends: dict[str, tuple[Any, Any]] = {}
@@ -63,12 +68,13 @@ class DataFile:
     def write(self, rows: pa.RecordBatch) -> None:
         self._waiting.append(rows)
         self._rows_waiting += rows.num_rows
-        if self._rows_waiting >= ROW_GROUP_ROWS:
+        self._bytes_waiting += rows.nbytes
+        if self._rows_waiting >= ROW_GROUP_ROWS or self._bytes_waiting >= ROW_GROUP_BYTES:
             self._write_group()
 
     def _write_group(self) -> None:
         group = pa.Table.from_batches(self._waiting)
-        self._waiting, self._rows_waiting = [], 0
+        self._waiting, self._rows_waiting, self._bytes_waiting = [], 0, 0
         self._parquet.write_table(group, row_group_size=group.num_rows)
         self._rows += group.num_rows
         for name in self._nulls:
@@ -111,9 +117,10 @@ class DataFile:
 
 
 def _is_compared(kind: pa.DataType) -> bool:
-    """Return whether least and greatest values are kept: Spark has none of booleans, and orders
-    NaN in a way of its own."""
-    return not (pa.types.is_boolean(kind) or pa.types.is_floating(kind))
+    """Return whether least and greatest values are kept: Spark has none of booleans, bytes and
+    lists, and orders NaN in a way of its own."""
+    is_other = (pa.types.is_boolean, pa.types.is_floating, pa.types.is_binary, pa.types.is_nested)
+    return not any(is_kind(kind) for is_kind in is_other)
 
 
 def _as_json(value: Any) -> Any:
@@ -151,11 +158,28 @@ class DataFiles:
         return self._closed
 
 
-def written_rows(folder: Path, rows: pa.RecordBatch) -> dict[str, Any]:
-    """Write the rows of a table without partitions into a file; return it as a row of ADDED."""
-    file = DataFile(folder, None, rows.schema)
-    file.write(rows)
-    return file.close()
+def written_rows(folder: Path, rows: pa.Table) -> list[dict[str, Any]]:
+    """Write rows that the driver has, as `written_plain` does; return the files as ADDED."""
+    (files,) = written_plain(folder, rows.schema, rows.to_batches())
+    found: list[dict[str, Any]] = files.to_pylist()
+    return found
+
+
+def written_plain(
+    folder: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Write the rows of a table without partitions into files; yield the files as ADDED."""
+    closed: list[dict[str, Any]] = []
+    file = None
+    for rows in batches:
+        file = file or DataFile(folder, None, schema)
+        file.write(rows)
+        if file.is_full:
+            closed.append(file.close())
+            file = None
+    if file is not None:
+        closed.append(file.close())
+    yield pa.RecordBatch.from_pylist(closed, _ARROW_ADDED)
 
 
 def written(

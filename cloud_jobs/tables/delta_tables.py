@@ -10,34 +10,35 @@ succeeding.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, reduce
+from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import StructType
 
 from cloud_jobs.errors import (
     ConflictError,
-    IngestError,
     TablesBusyError,
     is_conflict,
     spark_failures,
 )
 from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX
 from cloud_jobs.places import absolute, local_directory
-from cloud_jobs.tables import adding
+from cloud_jobs.tables import adding, making
 from cloud_jobs.tables.data_files import written_rows
-from cloud_jobs.tables.merge import Merge, quoted
-from cloud_jobs.tables.schemas import PARTITIONS, TABLES
-from cloud_jobs.tables.versions import PROPERTY, Step, migrate, newest_of
+from cloud_jobs.tables.local_merge import LocalMerge
+from cloud_jobs.tables.local_sql import Values, answer, readable, rendered, tables_in
+from cloud_jobs.tables.merge import Builder, Merge, literal, quoted
+from cloud_jobs.tables.schemas import TABLES
+from cloud_jobs.tables.versions import Step
+from cloud_jobs.when_needed import Session, WhenNeeded
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -46,27 +47,19 @@ APPLICATION: Final = "oncegate-ingest"
 _APP_CONF: Final = "spark.databricks.delta.write.txnAppId"
 _FORMAT_CHECK_CONF: Final = "spark.databricks.delta.formatCheck.enabled"
 _VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
-_NO_TABLE: Final = frozenset(
-    {"PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "DELTA_TABLE_NOT_FOUND"}
-)
-
+Made: TypeAlias = Callable[[], Iterable[adding.Added]]
+"""Writes data files, and returns them."""
 
 _merging: Final = Lock()
 """A session has one transaction and one view for a MERGE: one at a time. An append beside it names
 its own."""
 
 
-def each(rows: DataFrame, name: str | Column) -> DataFrame:
-    """Return what `Tables.sums` needs to count these rows, by one name or each by its own."""
-    label = F.lit(name) if isinstance(name, str) else name
-    return rows.select(label.alias("name"), F.lit(1).cast("long").alias("number"))
-
-
 @dataclass(frozen=True, slots=True)
 class Tables:
     """The tables under one root, those of ``schemas``."""
 
-    spark: SparkSession
+    session: Session
     root: str
     schemas: Mapping[str, StructType] = field(default_factory=lambda: TABLES)
     application: str = APPLICATION
@@ -76,76 +69,21 @@ class Tables:
     steps: Mapping[int, Step] = field(default_factory=lambda: STEPS)
     """From each version to the next."""
 
+    @property
+    def spark(self) -> SparkSession:
+        """The session, which starts where it is the first time that it is needed."""
+        return self.session() if isinstance(self.session, WhenNeeded) else self.session
+
     def path(self, name: str) -> str:
         return f"{absolute(self.root).rstrip('/')}/{name}"
 
     def create(self) -> None:
-        """Make the tables that are not there, and bring those of an earlier version up to date.
-
-        Raises IngestError when they are of a later version, or have other columns.
-        """
-        for name, schema in self.schemas.items():
-            if self._schema_of(name) is None:
-                self._make(name, schema)
-        migrate(self, self.marker, self.steps)
-        for name in self.schemas:
-            if self._missing_columns(name):
-                raise self._of_another_version(name)
-
-    def add_columns(self) -> None:
-        """Add the columns that came later, behind those that are there; rows have null in them."""
-        for name in self.schemas:
-            columns = self._missing_columns(name)
-            if columns:
-                added = ", ".join(f"{column} {kind.simpleString()}" for column, kind in columns)
-                path = quoted(self.path(name))
-                self.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({added})")
-
-    def _missing_columns(self, name: str) -> list[tuple[str, DataType]]:
-        """Return what a table lacks. Raises IngestError where it has something else."""
-        found = [(field.name, field.dataType) for field in self.read(name).schema]
-        expected = [(field.name, field.dataType) for field in self.schemas[name]]
-        if not found or found != expected[: len(found)]:
-            raise self._of_another_version(name)
-        return expected[len(found) :]
-
-    def _of_another_version(self, name: str) -> IngestError:
-        return IngestError(
-            f"the table {self.path(name)} was written by another version of this job: "
-            "give another tables directory (everything is ingested again into it)"
-        )
-
-    def remake(self) -> None:
-        """Leave all tables without rows, and with today's columns: they are made again of others.
-
-        Their transactions have to be of another application then.
-        """
-        for name, schema in self.schemas.items():
-            writer = self.spark.createDataFrame([], schema).write.format("delta")
-            writer.mode("overwrite").option("overwriteSchema", "true").save(self.path(name))
+        """Make the tables that are not there, and bring the others up to date: `making.create`."""
+        making.create(self)
 
     def has(self, name: str) -> bool:
         """Return whether a table is there: tables of an earlier version have fewer."""
-        is_there = adding.is_table(self.path(name))
-        return self._schema_of(name) is not None if is_there is None else is_there
-
-    def _schema_of(self, name: str) -> StructType | None:
-        """Return the columns of a table as it is, None where there is none."""
-        try:
-            return self.read(name).schema
-        except AnalysisException as error:
-            if error.getCondition() not in _NO_TABLE:
-                raise
-            return None
-
-    def _make(self, name: str, schema: StructType) -> None:
-        columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
-        partitions, version = ", ".join(PARTITIONS.get(name, ())), newest_of(self.steps)
-        self.spark.sql(
-            f"CREATE TABLE IF NOT EXISTS delta.`{quoted(self.path(name))}` ({columns}) USING DELTA"
-            + (f" PARTITIONED BY ({partitions})" if partitions else "")
-            + (f" TBLPROPERTIES ('{PROPERTY}' = '{version}')" if name == self.marker else "")
-        )
+        return making.columns_of(self, name) is not None
 
     def remove(self, name: str) -> None:
         """Remove a table and its files; nothing happens when there is none."""
@@ -171,10 +109,28 @@ class Tables:
     def read(self, name: str) -> DataFrame:
         return self.spark.read.format("delta").load(self.path(name))
 
-    def sums(self, labelled: Iterable[DataFrame]) -> dict[str, int]:
-        """Sum `number` for each `name` in one query: a query costs more than a sum."""
-        found = reduce(DataFrame.unionByName, labelled).groupBy("name").agg(F.sum("number"))
-        return {row[0]: row[1] for row in found.collect()}
+    def is_local(self, name: str) -> bool:
+        """Return whether a table can be read without Spark."""
+        return readable(self.path(name)) is not None
+
+    def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
+        """Return the rows of a query, each by the names of its columns. Raises IngestError.
+
+        ``sql`` is in the SQL that Spark and DataFusion have in common; a name in braces is a table,
+        `:name` one of the ``values``. Where all tables are in a directory it is answered without
+        Spark.
+        """
+        return [row for rows in self.stream(sql, **values) for row in rows.to_pylist()]
+
+    def stream(self, sql: str, **values: Values) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a `query` as columns; without Spark they are not held together."""
+        names = tables_in(sql)
+        found = {name: readable(self.path(name)) for name in names}
+        local = {name: table for name, table in found.items() if table is not None}
+        if len(local) == len(names):
+            return answer(sql, local, values)
+        text = rendered(sql, values, lambda name: f"delta.`{quoted(self.path(name))}`", literal)
+        return iter(self.spark.sql(text).toArrow().to_batches())
 
     def append(self, name: str, rows: DataFrame, *, batch: int, step: str = "") -> None:
         """Add a batch's rows to a table, once however often this is called.
@@ -192,31 +148,31 @@ class Tables:
 
         self._commit(name, write)
 
-    def add_files(self, name: str, table: DeltaTable, made: DataFrame, *, batch: int) -> None:
-        """Add the files that workers make (rows of ADDED) to a table (`adding.writable`), once
+    def add_files(self, name: str, table: DeltaTable, made: Made, *, batch: int) -> None:
+        """Add the files that ``made`` writes (rows of ADDED) to a table (`adding.writable`), once
         however often this is called; it is the transaction of an `append`."""
-        self._add(name, table, made.collect, batch)
+        self._add(name, table, made, batch)
 
-    def add_row(self, name: str, row: Mapping[str, object], *, batch: int) -> None:
-        """Add a batch's one row to a table without partitions, as `append` does; without Spark
-        where that can be."""
-        schema, table = self.schemas[name], adding.writable(self.path(name))
+    def add_rows(
+        self, name: str, rows: Sequence[Mapping[str, Any]], *, batch: int, step: str = ""
+    ) -> None:
+        """Add rows that the driver has to a table without partitions, as `append` does; without
+        Spark where that can be."""
+        columns, table = self.columns(name, rows), adding.writable(self.path(name))
         if table is None:
-            values = tuple(row[column] for column in schema.fieldNames())
-            self.append(name, self.spark.createDataFrame([values], schema), batch=batch)
+            found = self.spark.createDataFrame(columns, self.schemas[name])
+            self.append(name, found, batch=batch, step=step)
             return
         folder = adding.folder_of(table)
-        rows = pa.RecordBatch.from_pylist([dict(row)], to_arrow_schema(schema, timezone="UTC"))
-        self._add(name, table, lambda: [written_rows(folder, rows)], batch)
+        self._add(name, table, lambda: written_rows(folder, columns), batch, step)
 
-    def _add(
-        self,
-        name: str,
-        table: DeltaTable,
-        make: Callable[[], Iterable[adding.Added]],
-        batch: int,
-    ) -> None:
-        application, files = f"{self.application}/{name}", cache(make)
+    def columns(self, name: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+        """Return rows of a table as its columns."""
+        schema = to_arrow_schema(self.schemas[name], timezone="UTC")
+        return pa.Table.from_pylist([dict(row) for row in rows], schema)
+
+    def _add(self, name: str, table: DeltaTable, made: Made, batch: int, step: str = "") -> None:
+        application, files = f"{self.application}/{name}/{step}".rstrip("/"), cache(made)
 
         def write() -> None:
             with adding.explained(self.path(name)):
@@ -232,9 +188,13 @@ class Tables:
         Batches come one behind the other, so it is among the last commits; those that an operator
         makes in between (OPTIMIZE, VACUUM) are passed over.
         """
+        table = readable(self.path(name))
+        if table is not None:
+            commits = table.history(COMMITS_LOOKED_AT_MAX)
+            return any(one.get("userMetadata") == self._of_batch(batch) for one in commits)
         path = quoted(self.path(name))
-        commits = self.spark.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT {COMMITS_LOOKED_AT_MAX}")
-        return not commits.where(F.col("userMetadata") == self._of_batch(batch)).isEmpty()
+        found = self.spark.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT {COMMITS_LOOKED_AT_MAX}")
+        return not found.where(F.col("userMetadata") == self._of_batch(batch)).isEmpty()
 
     def _of_batch(self, batch: int) -> str:
         """Return the user metadata of a batch's commits that append."""
@@ -247,7 +207,7 @@ class Tables:
         *,
         on: str,
         batch: int,
-        clauses: Callable[[Merge], Merge],
+        clauses: Callable[[Builder], Builder],
         step: str = "merge",
     ) -> None:
         """Merge a batch's rows (`new`) into a table (`old`), once however often this is called."""
@@ -256,6 +216,32 @@ class Tables:
         def write() -> None:
             with _merging, self._transaction(name, step, batch):
                 clauses(Merge(self.path(name), contract, on)).execute()
+
+        self._commit(name, write)
+
+    def merge_columns(
+        self,
+        name: str,
+        rows: pa.Table,
+        *,
+        on: str,
+        batch: int,
+        clauses: Callable[[Builder], Builder],
+        step: str = "merge",
+    ) -> None:
+        """Merge rows that the driver has, as `merge` does; without Spark where that can be."""
+        table = adding.writable(self.path(name))
+        if table is None:
+            found = self.spark.createDataFrame(rows, self.schemas[name])
+            self.merge(name, found, on=on, batch=batch, clauses=clauses, step=step)
+            return
+        application = f"{self.application}/{name}/{step}"
+
+        def write() -> None:
+            with adding.explained(self.path(name)):
+                table.update_incremental()
+                if not adding.has_seen(table, application, batch):
+                    clauses(LocalMerge(table, rows, on, application, batch)).execute()
 
         self._commit(name, write)
 
@@ -287,5 +273,5 @@ class Tables:
         return None
 
 
-STEPS: Final[Mapping[int, Step]] = {0: Tables.add_columns}
+STEPS: Final[Mapping[int, Step]] = {0: making.add_columns}
 """Of the ingested tables. Version 0 is of the time before versions: it has fewer columns."""

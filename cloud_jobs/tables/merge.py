@@ -6,11 +6,27 @@ Delta's builder needs a plugin in a server of Spark Connect, SQL needs none (doc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 from pyspark.sql import DataFrame
 
 _VIEW: Final = "oncegate_new"
+
+
+class Builder(Protocol):
+    """What the clauses of a MERGE are added to: Spark's (Merge), or `local_merge.LocalMerge`."""
+
+    def whenMatchedUpdate(self, set: Mapping[str, str], condition: str | None = None) -> Self:
+        """Set these columns of a row that is there to SQL expressions."""
+
+    def whenMatchedUpdateAll(self, condition: str | None = None) -> Self:
+        """Replace a row that is there."""
+
+    def whenNotMatchedInsertAll(self, condition: str | None = None) -> Self:
+        """Add a row that is not there."""
+
+    def execute(self) -> None:
+        """Run it."""
 
 
 class Merge:
@@ -37,7 +53,7 @@ class Merge:
         """Add a row that is not there, of SQL expressions; null where there is none."""
         names, of = ", ".join(values), ", ".join(values.values())
         # Columns and expressions are of this code.
-        return self._when("NOT MATCHED", condition, f"INSERT ({names}) VALUES ({of})")  # noqa: S608
+        return self._when("NOT MATCHED", condition, f"INSERT ({names}) VALUES ({of})")
 
     def whenNotMatchedInsertAll(self, condition: str | None = None) -> Self:
         """Add a row that is not there."""

@@ -1,12 +1,16 @@
-"""Segments as a batch's staged rows, without a landing directory and without Spark."""
+"""Segments as a batch's staged files, without a landing directory and without Spark."""
 
 from __future__ import annotations
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pathlib import Path
 
+import pyarrow as pa
+
+from cloud_jobs.ingest.staged import Staged, staged_files
 from cloud_jobs.ingest.staging import ARROW_STAGED, judging
-from cloud_jobs.tables.schemas import STAGED
+from cloud_jobs.tables import adding
+from cloud_jobs.tables.data_files import written_plain
+from cloud_jobs.tables.delta_tables import Tables
 from tests.contract.segments import Segment
 
 INPUT = pa.schema([("path", pa.string()), ("length", pa.int64()), ("content", pa.binary())])
@@ -22,8 +26,9 @@ def staged_rows(*segments: Segment) -> list[pa.RecordBatch]:
     return list(judging(SOURCE)(iter([pa.RecordBatch.from_pylist(rows, INPUT)])))
 
 
-def staged_frame(spark: SparkSession, *segments: Segment) -> DataFrame:
-    """The same rows for Spark."""
-    return spark.createDataFrame(
-        pa.Table.from_batches(staged_rows(*segments), ARROW_STAGED), STAGED
-    )
+def staged_table(tables: Tables, *segments: Segment, name: str = "_staging/00000001") -> Staged:
+    """The same rows, staged."""
+    path = tables.path(name)
+    made = pa.Table.from_batches(written_plain(Path(path), ARROW_STAGED, staged_rows(*segments)))
+    assert adding.make(path, ARROW_STAGED, made.to_pylist())
+    return staged_files(tables, name)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from cloud_jobs.ingest import batch
-from cloud_jobs.ingest.staging import read_and_verify
+from cloud_jobs.ingest import staging
+from cloud_jobs.ingest.staging import ARROW_STAGED, judging
+from cloud_jobs.ingest.unpacking import Mapped
 from tests.cloud_jobs.landings import log_of
 from tests.contract.segments import TIME_MS, Segment, held, payload_of, released
 from tests.laws.events import begin, completed, one_batch, opened, queued, received, started
@@ -57,15 +56,19 @@ def earlier_job() -> Iterator[None]:
     """The job of a version that does not know the format of `later_format`'s second segment."""
     _, unknown = later_format()
 
-    def refusing(*of: Any) -> DataFrame:
-        is_unknown = F.col("name") == unknown.name
-        reason = F.when(is_unknown, "version").otherwise(F.col("reason"))
+    def refusing(source: str) -> Mapped:
+        return lambda batches: map(refused, judging(source)(batches))
+
+    def refused(batch: pa.RecordBatch) -> pa.RecordBatch:
+        (row,) = batch.to_pylist()
+        if row["name"] != unknown.name:
+            return batch
         # What is refused has no contents.
-        none = {name: F.when(~is_unknown, F.col(name)) for name in CONTENTS}
-        return read_and_verify(*of).withColumns({"reason": reason, **none})
+        nothing = dict.fromkeys(CONTENTS)
+        return pa.RecordBatch.from_pylist([row | nothing | {"reason": "version"}], ARROW_STAGED)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch, "read_and_verify", refusing)
+        patch.setattr(staging, "judging", refusing)
         yield
 
 

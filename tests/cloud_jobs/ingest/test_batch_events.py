@@ -14,7 +14,7 @@ from cloud_jobs.ingest.batch_events import Events
 from cloud_jobs.ingest.trust import SignedFile
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import EVENTS
-from tests.cloud_jobs.staged_files import staged_frame
+from tests.cloud_jobs.staged_files import staged_table
 from tests.contract.segments import LogWriter, opened, readings
 
 
@@ -45,8 +45,8 @@ def test_workers_and_spark_write_the_same_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = LogWriter("gw-1")
-    files = staged_frame(spark, log.seal([opened(), *readings(3)]), log.seal(readings(2, first=4)))
     one = tables_at(spark, tmp_path / "one")
+    files = staged_table(one, log.seal([opened(), *readings(3)]), log.seal(readings(2, first=4)))
     for _ in range(2):
         Events(one, 1, files, []).commit()
     monkeypatch.setattr(batch_events, "writable", lambda _: None)
@@ -64,10 +64,10 @@ def test_events_that_may_be_there_already_are_looked_up_by_spark(
 ) -> None:
     tables = tables_at(spark, tmp_path)
     first = LogWriter("gw-1").seal([opened(), *readings(1)])
-    Events(tables, 1, staged_frame(spark, first), []).commit()
+    Events(tables, 1, staged_table(tables, first), []).commit()
     again = LogWriter("gw-1").seal([opened(), *readings(2)])
     file = SignedFile(again.name, "", again.name, "gw-1", 1, 1, 5, None)
-    second = Events(tables, 2, staged_frame(spark, again), [file])
+    second = Events(tables, 2, staged_table(tables, again, name="_staging/2"), [file])
     second.commit()
     assert writers_of(tmp_path / "events") == ["workers", "Spark"]
     assert [row["batch"] for row in rows_of(tables)] == [1, 1, 1, 2, 2]

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 from cloud_jobs.ingest.earlier_staging import converted
-from cloud_jobs.ingest.landing import Landed
 from cloud_jobs.ingest.segment_file import verify
-from cloud_jobs.ingest.staging import ARROW_STAGED, read_and_verify
+from cloud_jobs.ingest.staging import ARROW_STAGED, judging
 from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import STAGED
 from tests.cloud_jobs.conftest import Place
 from tests.cloud_jobs.ingest.test_segment_file import many_bad_lines
 from tests.cloud_jobs.ingest.test_staging import events_of
@@ -50,7 +50,8 @@ def test_a_batch_that_was_staged_before_files_had_outlines_is_finished(place: Pl
     path = made.write_to(place.landing)
     tables = Tables(place.spark, place.settings.tables)
     tables.create()
-    now = read_and_verify(place.spark, [Landed(f"file:{path}", len(made.content))])
+    contents = place.spark.createDataFrame([(f"file:{path}", len(made.content), made.content)])
+    now = contents.mapInArrow(judging(""), STAGED)
     earlier = now.drop("sessions", "records", "outline")
     earlier.write.format("delta").save(tables.path("_staging/00000001"))
     report = place.run()

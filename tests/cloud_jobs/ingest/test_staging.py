@@ -7,14 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from cloud_jobs.ingest.staged import unpacking_events
 from cloud_jobs.ingest.staging import ARROW_STAGED
+from cloud_jobs.ingest.unpacking import EVENT_PARTS, unpacking_events
 from tests.cloud_jobs.staged_files import staged_rows
 from tests.contract.segments import TIME_MS, Event, Segment, numbered, opened, readings, sealed
 
 
 def events_of(batches: list[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-    columns = ("name", "began", "gateway", "boot", "store", "clock", "segment", "events")
+    columns = (*EVENT_PARTS, "events")
     for batch in unpacking_events(7)(iter(batch.select(columns) for batch in batches)):
         yield from batch.to_pylist()
 

@@ -62,7 +62,7 @@ def made_by_workers(tables: Tables, batch: int) -> DataFrame:
 
 def add(tables: Tables, batch: int, where: str = "true") -> None:
     made = made_by_workers(tables, batch).where(where)
-    tables.add_files(NAME, opened(tables), made, batch=batch)
+    tables.add_files(NAME, opened(tables), made.collect, batch=batch)
 
 
 def test_what_is_added_twice_is_there_once_and_looks_like_an_append(tables: Tables) -> None:
@@ -110,7 +110,7 @@ def test_of_two_writers_of_one_batch_the_second_finds_it_done(tables: Tables) ->
     assert tables.read(NAME).count() == 2
     # A table that was opened before sees it as well, when the job commits to it.
     for batch in (3, 3):
-        tables.add_files(NAME, three, made_by_workers(tables, batch), batch=batch)
+        tables.add_files(NAME, three, made_by_workers(tables, batch).collect, batch=batch)
     assert tables.read(NAME).count() == 4
 
 
@@ -123,10 +123,10 @@ def test_a_full_disk_is_an_error_with_the_mend_and_the_next_run_does_it(
         assert made.count() == 1
         disk.fill()
         with pytest.raises(IngestError, match=r"No space left on device .*run it again") as failure:
-            tables.add_files(NAME, table, made, batch=1)
+            tables.add_files(NAME, table, made.collect, batch=1)
         assert "\x1b" not in str(failure.value)
         disk.empty()
-        tables.add_files(NAME, opened(tables), made, batch=1)
+        tables.add_files(NAME, opened(tables), made.collect, batch=1)
         made.unpersist()
         assert tables.read(NAME).count() == 2
 
@@ -143,8 +143,7 @@ def test_only_folders_with_a_table_as_this_job_makes_it_are_written_to_without_s
     tables: Tables, tmp_path: Path
 ) -> None:
     assert adding.writable("s3a://bucket/tables/events") is None
-    assert adding.is_table("s3a://bucket/tables/events") is None
-    assert [adding.is_table(tables.path(name)) for name in ("nothing", NAME)] == [False, True]
+    assert [tables.has(name) for name in ("nothing", NAME)] == [False, True]
     assert adding.writable(str(tmp_path / "nothing")) is None
     folder = Path(tables.path(NAME))
     for place in (str(folder), folder.as_uri()):

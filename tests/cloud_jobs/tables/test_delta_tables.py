@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from cloud_jobs.errors import IngestError
-from cloud_jobs.tables import adding
-from cloud_jobs.tables.delta_tables import Tables, each
+from cloud_jobs.tables import adding, delta_tables
+from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import TABLES
 from tests.cloud_jobs.conftest import Ingested, Place
+
+HOSTILE = ["first", "it's", "a\\b", "x\\' OR 1=1 --", "{named}", ":names", "line\nbreak", "né€😀"]
 
 
 def test_a_table_of_an_earlier_version_is_given_the_columns_that_came_later(
@@ -54,11 +56,11 @@ def test_a_write_that_is_repeated_for_its_batch_adds_nothing(
     by_name = dict(zip(schema.fieldNames(), row[0], strict=True))
     read = by_name | {"finished_at": moment.replace(tzinfo=None)}  # UTC, as Spark gives it
     for batch in (8, 9, 9):
-        tables.add_row(name, by_name, batch=batch)
+        tables.add_rows(name, [by_name], batch=batch)
     assert [one.asDict() for one in place.rows(name)] == [read] * 3
     monkeypatch.setattr(adding, "writable", lambda _: None)  # as on an object store
     for batch in (9, 10):
-        tables.add_row(name, by_name, batch=batch)
+        tables.add_rows(name, [by_name], batch=batch)
     assert [one.asDict() for one in place.rows(name)] == [read] * 4
     tables.append(name, rows.where("false"), batch=11)
     assert [tables.has_appended(name, batch) for batch in (1, 7, 8, 11, 12)] == [
@@ -78,13 +80,29 @@ def test_a_write_that_is_repeated_for_its_batch_adds_nothing(
     assert {found.quarantined for found in place.rows(name)} == {row[0][6] + 1}
 
 
-def test_rows_of_several_frames_are_summed_by_name(spark: SparkSession, tmp_path: Path) -> None:
-    numbers = spark.range(5)
-    odd = F.when(F.col("id") % 2 == 1, "odd").otherwise("even")
-    frames = [each(numbers, "all"), each(numbers, odd), each(numbers.where("false"), "none")]
-    frames.append(spark.createDataFrame([("all", 10)], "name string, number long"))
-    found = Tables(spark, str(tmp_path)).sums(frames)
-    assert found == {"all": 15, "odd": 2, "even": 3}
+def test_a_query_has_the_same_answer_with_spark_and_without(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = Tables(place.spark, place.settings.tables)
+    rows = [(n, name, n % 2 == 0) for n, name in enumerate(HOSTILE)]
+    named = place.spark.createDataFrame(rows, "number long, name string, is_even boolean")
+    named.write.format("delta").save(tables.path("named"))
+    asked = (
+        "SELECT mine.number AS number, named.name AS name, named.is_even AS is_even "
+        "FROM {named} AS named JOIN (VALUES :mine) AS mine (number, name) "
+        "ON named.name = mine.name WHERE named.name IN :names AND named.name <> :other "
+        "AND named.number NOT IN :nothing OR FALSE ORDER BY named.number"
+    )
+    values: dict[str, Any] = {
+        "mine": [(n, name) for n, name in enumerate(HOSTILE)], "names": HOSTILE,
+        "other": HOSTILE[0], "nothing": [-1],
+    }  # fmt: skip
+    expected = [
+        {"number": n, "name": name, "is_even": n % 2 == 0} for n, name in enumerate(HOSTILE)
+    ][1:]
+    assert tables.query(asked, **values) == expected
+    monkeypatch.setattr(delta_tables, "readable", lambda _: None)  # as on an object store
+    assert tables.query(asked, **values) == expected
 
 
 def test_a_table_is_removed_by_this_process_or_by_spark(

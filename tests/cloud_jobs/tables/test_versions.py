@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from cloud_jobs.errors import IngestError
 from cloud_jobs.gold.run import gold
+from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import GATEWAY_KEYS, SEGMENTS
 from cloud_jobs.tables.versions import version_of, write_version
@@ -78,7 +79,7 @@ def test_a_run_that_died_within_a_step_repeats_it(place: Place) -> None:
         done.append("begun")
         if len(done) == 1:
             raise KeyboardInterrupt
-        found.add_columns()
+        making.add_columns(found)
 
     mended = Tables(place.spark, tables.root, tables.schemas, steps={0: fail_once})
     with pytest.raises(KeyboardInterrupt):

@@ -5,7 +5,7 @@ make bench-cloud EVENTS=5000000        the size of docs/benchmarks-cloud.md
 make bench-cloud ARGUMENTS=--write     also writes that page
 
 All is measured in one session on the same cores, but for the first row: a process of its own that
-starts Spark and ingests ten small segments.
+ingests ten small segments, as `oncegate ingest` does.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from backports import zstd
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
-from cloud_jobs.main import ingest
+from cloud_jobs.main import ingest, run
 from cloud_jobs.settings import IngestSettings
-from cloud_jobs.short_run import jvm_settings
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.tables.event_fields import EVENT_FIELDS
 from cloud_jobs.tables.schemas import EVENTS
@@ -78,11 +77,9 @@ def say(line: str) -> None:
 
 
 def cold(root: Path) -> None:
-    """In a process of its own: start Spark, ingest what has landed; print the processor seconds."""
-    settings = Bench(None, root, 0).settings
-    with spark_session(None, lambda _: None, jvm_settings(settings)) as spark:
-        Bench(spark, root, 0).ingest()
-        print(processor_seconds())
+    """As the command does, in a process of its own; print the processor seconds."""
+    run(Bench(None, root, 0).settings, lambda _: None)
+    print(processor_seconds())
 
 
 def copy_as_text(spark: SparkSession, lines: Path, target: Path) -> Cost:
@@ -128,7 +125,7 @@ def measure(root: Path, options: argparse.Namespace) -> list[Row]:
     if not options.warm_only:
         say("ten small segments, cold")
         events = Bench(None, root / "cold", 0).land_small()
-        note("ten small segments, the JVM's start included", _cold(root / "cold"), events)
+        note("ten small segments, the first ones, by a new process", _cold(root / "cold"), events)
     with spark_session(None, lambda _: None) as spark:
         bench, landed = Bench(spark, root / "warm", options.gateways), 0
         for part in GROWTH:

@@ -24,6 +24,8 @@ class Cost:
 
     seconds: float = 0.0
     processor_seconds: float = 0.0
+    driver_bytes_max: int = 0
+    """Resident, of this process."""
     jvm_bytes_max: int = 0
     """Resident."""
     worker_bytes_max: int = 0
@@ -61,7 +63,9 @@ def processor_seconds() -> float:
 
 def _watch(cost: Cost, ended: threading.Event) -> None:
     while True:
-        for one in _family()[1:]:
+        driver, *others = _family()
+        cost.driver_bytes_max = max(cost.driver_bytes_max, driver.resident_bytes)
+        for one in others:
             if one.name == "java":
                 cost.jvm_bytes_max = max(cost.jvm_bytes_max, one.resident_bytes)
             elif one.name.startswith("python"):

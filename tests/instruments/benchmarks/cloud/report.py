@@ -23,6 +23,7 @@ class Row(NamedTuple):
     seconds: float
     processor_seconds: float
     """User and system, of the driver, its JVM and the Python workers."""
+    driver_bytes_max: int
     jvm_bytes_max: int
     worker_bytes_max: int
 
@@ -41,17 +42,20 @@ def line_of(row: Row) -> str:
 
 def table_of(rows: Sequence[Row]) -> str:
     """Return all rows as a table of Markdown."""
-    heads = "what | events | seconds | processor seconds | events/s a core | JVM | largest worker"
-    lines = [f"| {heads} |", "|---|" + "---:|" * 6]
+    heads = (
+        "what | events | seconds | processor seconds | events/s a core | driver | JVM | "
+        "largest worker"
+    )
+    lines = [f"| {heads} |", "|---|" + "---:|" * 7]
     for row in rows:
         rate = "" if row.rate is None else f"{row.rate:,.0f}"
-        jvm, worker = (
+        driver, jvm, worker = (
             f"{size / 1e6:,.0f} MB" if size else ""
-            for size in (row.jvm_bytes_max, row.worker_bytes_max)
+            for size in (row.driver_bytes_max, row.jvm_bytes_max, row.worker_bytes_max)
         )
         lines.append(
             f"| {row.name} | {row.events:,} | {row.seconds:,.1f} | {row.processor_seconds:,.1f} "
-            f"| {rate} | {jvm} | {worker} |"
+            f"| {rate} | {driver} | {jvm} | {worker} |"
         )
     return "\n".join(lines) + "\n"
 

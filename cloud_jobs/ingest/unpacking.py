@@ -1,0 +1,74 @@
+"""The Arrow streams of staged files, unpacked: rows of each table, one file a batch. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from cloud_jobs.ingest.file_contents import day_of
+from cloud_jobs.tables.schemas import EVENTS
+
+ARROW_EVENTS: Final = to_arrow_schema(EVENTS, timezone="UTC")
+_CONSTANTS: Final = ("gateway", "boot", "store", "clock", "segment")
+"""Columns of an event that its file has too, under the same name."""
+EVENT_PARTS: Final = ("name", "began", *_CONSTANTS)
+"""The columns of a staged file that its events need, beside themselves."""
+
+Batches = Iterator[pa.RecordBatch]
+Mapped = Callable[[Batches], Batches]
+
+
+def unpacking_events(batch_number: int) -> Mapped:
+    """Return what turns files (EVENT_PARTS and `events`) into their rows of `events`."""
+
+    def unpack(batches: Batches) -> Batches:
+        for batch in batches:
+            for row in batch.to_pylist():
+                yield _events_of_file(row, batch_number)
+
+    return unpack
+
+
+def _events_of_file(file: dict[str, Any], batch_number: int) -> pa.RecordBatch:
+    with pa.ipc.open_stream(file["events"]) as stream:
+        lines = stream.read_next_batch()
+    constants = {name: file[name] for name in _CONSTANTS} | {
+        "segment_name": file["name"],
+        "batch": batch_number,
+        "day": day_of(file["began"]),
+    }
+    found = {name: lines.column(name) for name in lines.schema.names}
+    found["time"] = pc.multiply(found["time"], 1000).cast(ARROW_EVENTS.field("time").type)
+    for name, value in constants.items():
+        found[name] = pa.repeat(pa.scalar(value, ARROW_EVENTS.field(name).type), lines.num_rows)
+    return _complete(found, lines.num_rows, ARROW_EVENTS)
+
+
+def _complete(found: Mapping[str, pa.Array], rows: int, schema: pa.Schema) -> pa.RecordBatch:
+    """Return columns in the order of a schema, null where one was left out of a stream."""
+    columns = [found.get(field.name, None) for field in schema]
+    made = [
+        pa.nulls(rows, field.type) if column is None else column
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    return pa.record_batch(made, schema)
+
+
+def unpacking(schema: StructType) -> Mapped:
+    """Return what turns rows of one column, with Arrow streams, into the rows that these have."""
+    arrow = to_arrow_schema(schema, timezone="UTC")
+
+    def unpack(batches: Batches) -> Batches:
+        for batch in batches:
+            for content in batch.column(0).to_pylist():
+                with pa.ipc.open_stream(content) as stream:
+                    rows = stream.read_next_batch()
+                found = {name: rows.column(name) for name in rows.schema.names}
+                yield _complete(found, rows.num_rows, arrow)
+
+    return unpack

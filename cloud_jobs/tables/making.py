@@ -1,0 +1,112 @@
+"""Tables are made, and brought up to date where an earlier version has made them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException
+from pyspark.sql.types import DataType, StructType
+
+from cloud_jobs.errors import IngestError
+from cloud_jobs.tables.adding import explained, local_folder, opened
+from cloud_jobs.tables.merge import quoted
+from cloud_jobs.tables.schemas import PARTITIONS
+from cloud_jobs.tables.versions import PROPERTY, migrate, newest_of
+
+if TYPE_CHECKING:
+    from cloud_jobs.tables.delta_tables import Tables
+
+_NO_TABLE = frozenset({"PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "DELTA_TABLE_NOT_FOUND"})
+
+
+def create(tables: Tables) -> None:
+    """Make the tables that are not there, and bring those of an earlier version up to date.
+
+    Raises IngestError when they are of a later version, or have other columns.
+    """
+    for name, schema in tables.schemas.items():
+        if columns_of(tables, name) is None:
+            _make(tables, name, schema)
+    migrate(tables, tables.marker, tables.steps)
+    for name in tables.schemas:
+        if _missing_columns(tables, name):
+            raise _of_another_version(tables, name)
+
+
+def columns_of(tables: Tables, name: str) -> StructType | None:
+    """Return the columns of a table as it is, None where there is none."""
+    table = opened(tables.path(name))
+    if table is not None:
+        return StructType.fromJson(json.loads(table.schema().to_json()))
+    if local_folder(tables.path(name)) is not None:
+        return None
+    try:
+        return tables.read(name).schema
+    except AnalysisException as error:
+        if error.getCondition() not in _NO_TABLE:
+            raise
+        return None
+
+
+def _make(tables: Tables, name: str, schema: StructType) -> None:
+    partitions = PARTITIONS.get(name, ())
+    properties = {PROPERTY: str(newest_of(tables.steps))} if name == tables.marker else {}
+    folder = local_folder(tables.path(name))
+    if folder is not None:
+        from deltalake import DeltaTable, Schema  # noqa: PLC0415 - 0.1 s that others do not need
+
+        with explained(tables.path(name)):
+            DeltaTable.create(
+                folder,
+                Schema.from_json(schema.json()),
+                "ignore",
+                [*partitions],
+                configuration={**properties},
+                raise_if_key_not_exists=False,
+            )
+        return
+    columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
+    listed = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
+    tables.spark.sql(
+        f"CREATE TABLE IF NOT EXISTS delta.`{quoted(tables.path(name))}` ({columns}) USING DELTA"
+        + (f" PARTITIONED BY ({', '.join(partitions)})" if partitions else "")
+        + (f" TBLPROPERTIES ({listed})" if listed else "")
+    )
+
+
+def add_columns(tables: Tables) -> None:
+    """Add the columns that came later, behind those that are there; rows have null in them."""
+    for name in tables.schemas:
+        columns = _missing_columns(tables, name)
+        if columns:
+            added = ", ".join(f"{column} {kind.simpleString()}" for column, kind in columns)
+            path = quoted(tables.path(name))
+            tables.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({added})")
+
+
+def remake(tables: Tables) -> None:
+    """Leave all tables without rows, and with today's columns: they are made again of others.
+
+    Their transactions have to be of another application then.
+    """
+    for name, schema in tables.schemas.items():
+        writer = tables.spark.createDataFrame([], schema).write.format("delta")
+        writer.mode("overwrite").option("overwriteSchema", "true").save(tables.path(name))
+
+
+def _missing_columns(tables: Tables, name: str) -> list[tuple[str, DataType]]:
+    """Return what a table lacks. Raises IngestError where it has something else."""
+    there = columns_of(tables, name) or StructType()
+    found = [(field.name, field.dataType) for field in there]
+    expected = [(field.name, field.dataType) for field in tables.schemas[name]]
+    if not found or found != expected[: len(found)]:
+        raise _of_another_version(tables, name)
+    return expected[len(found) :]
+
+
+def _of_another_version(tables: Tables, name: str) -> IngestError:
+    return IngestError(
+        f"the table {tables.path(name)} was written by another version of this job: "
+        "give another tables directory (everything is ingested again into it)"
+    )

@@ -1,0 +1,35 @@
+"""Arrow streams come back as the rows that went into them, with all columns."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from cloud_jobs.ingest.unpacking import ARROW_EVENTS, EVENT_PARTS, unpacking, unpacking_events
+from cloud_jobs.tables.schemas import RECORDS
+from tests.cloud_jobs.staged_files import staged_rows
+from tests.contract.segments import numbered, opened, readings, sealed
+
+SEGMENTS = [
+    sealed(numbered([opened(), *readings(2)], 1), first_sequence=1),
+    sealed(numbered(readings(3), 20), first_sequence=20, segment=2),
+]
+
+
+def test_each_file_is_a_batch_of_events_with_the_columns_of_the_table() -> None:
+    files = pa.Table.from_batches(staged_rows(*SEGMENTS)).combine_chunks()
+    chosen = files.select([*EVENT_PARTS, "events"]).to_batches()
+    one, two = unpacking_events(9)(iter(chosen))
+    assert one.schema == two.schema == ARROW_EVENTS
+    assert (one.num_rows, two.num_rows) == (5, 6)
+    assert {*one.column("segment_name").to_pylist()} == {SEGMENTS[0].name}
+    assert {*two.column("batch").to_pylist()} == {9}
+
+
+def test_columns_that_were_null_in_every_row_are_there_again() -> None:
+    files = [batch.select(["records"]) for batch in staged_rows(*SEGMENTS)]
+    found = list(unpacking(RECORDS)(iter(files)))
+    assert [batch.num_rows for batch in found] == [2, 3]
+    for batch in found:
+        assert batch.schema == to_arrow_schema(RECORDS, timezone="UTC")
+        assert batch.column("senml_vs").null_count == batch.num_rows
