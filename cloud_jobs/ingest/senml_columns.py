@@ -1,4 +1,4 @@
-"""The SenML records of many payloads at once, as Arrow columns.
+"""The SenML records of many payloads together, as Arrow columns.
 
 `senml_pack` defines what a payload comes to. Here those payloads are read of which it is certain
 that they come to the same: packs of flat objects with known fields and plain texts, as gateways
@@ -18,7 +18,7 @@ from pyarrow import json as arrow_json
 from cloud_jobs.ingest.senml_pack import TYPES
 from cloud_jobs.ingest.senml_rules import ARROW_TYPES, resolved
 
-_PACKS_AT_ONCE: Final = 16_384
+_PACKS_TOGETHER: Final = 16_384
 _PACK_BYTES_MAX: Final = 64 * 1024
 """Payloads that are parsed as one text have a GiB at most: Arrow counts its bytes in 32 bits."""
 _PACKS_OF_A_PART: Final = 512
@@ -65,8 +65,8 @@ def records_in_columns(
     is_plain = pc.match_substring_regex(payloads, _PACK)
     plain = pc.indices_nonzero(pc.and_(pc.and_(is_exact, is_small), is_plain)).cast(pa.int64())
     names = _names_in(payloads.take(plain[:_SAMPLE])) if len(plain) > 16 * _SAMPLE else [*TYPES]
-    for start in range(0, len(plain), _PACKS_AT_ONCE):
-        chosen, packs = _parsed(payloads, plain[start : start + _PACKS_AT_ONCE], names)
+    for start in range(0, len(plain), _PACKS_TOGETHER):
+        chosen, packs = _parsed(payloads, plain[start : start + _PACKS_TOGETHER], names)
         yield resolved(chosen, packs, topics.take(chosen), received.take(chosen))
 
 

@@ -47,8 +47,8 @@ RESOLVED: Final = pa.schema(
 )
 """A resolved record: `source` is the number of its message, the others are columns of RECORDS."""
 
-_CHARACTERS_AT_ONCE: Final = 16 * PACK_CHARACTERS_MAX
-"""Characters of names and units that are made at once."""
+_CHARACTERS_TOGETHER: Final = 16 * PACK_CHARACTERS_MAX
+"""Characters of names and units that are made together."""
 
 Columns = dict[str, pa.Array]
 
@@ -138,7 +138,7 @@ def _are_small(
     every = (length["bn"].take(base["bn"]), length["n"], unit, pc.utf8_length(topics).take(of))
     characters = reduce(pc.add, (pc.fill_null(one, 0).cast(pa.int64()) for one in every))
     is_small = pc.less_equal(pc.multiply(characters, records), PACK_CHARACTERS_MAX)
-    if (pc.sum(characters.filter(is_small)).as_py() or 0) > _CHARACTERS_AT_ONCE:
+    if (pc.sum(characters.filter(is_small)).as_py() or 0) > _CHARACTERS_TOGETHER:
         return pc.and_(is_small, False)
     return is_small
 
