@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cloud_jobs.ingest import senml
 from cloud_jobs.ingest.file_contents import ARROW_DELIVERED
-from cloud_jobs.ingest.senml import RefusedPackError, records_in, records_of_batch
+from cloud_jobs.ingest.senml import records_of_batch
 from tests.cloud_jobs import landings
 from tests.cloud_jobs.conftest import Ingested
+from tests.cloud_jobs.ingest.senml_payloads import HOSTILE, payloads
 
 
 def test_payloads_are_read_as_rfc_8428_defines_them(ingested: Ingested) -> None:
@@ -58,68 +60,69 @@ def test_a_reading_in_another_topic_than_its_own_is_refused_with_its_publisher(
     }
 
 
-@pytest.mark.parametrize("payload", landings.NO_SENML)
-def test_a_payload_that_is_no_senml_json_is_refused_by_the_rule_it_breaks(payload: str) -> None:
-    with pytest.raises(RefusedPackError, match=r"^(a|the|`v`|`boot`) "):
-        records_in(payload, "elsewhere", 0.0)
+Message = tuple[str | None, str | None, datetime]
+NOW = datetime(2025, 1, 1, 1, 1, 1, 345_678, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("payload", "rule"),
-    [
-        ('[{"n":"x","v":' + "9" * 400 + "}]", "a number is out of range"),
-        ('[{"bn":"x"},{"v":true}]', "`v` of a record is no number"),
-        ('[{"n":"x","v":1,"boot":9223372036854775808}]', "`boot` of a record is no integer"),
-        ('[{"n":"x","v":1,"boot":1.0}]', "`boot` of a record is no integer"),
-        ('[{"n":"\\ud800","v":1}]', "the payload is not JSON"),
-        ('[{"n":"x","v":1,"y":{"a":1,"a":2}}]', "the payload is not JSON"),
-        ('[{"n":"x","v":1e308},{"n":"y","bv":1e308,"v":1e308}]', "a number is out of range"),
-    ],
+def delivered(messages: Sequence[Message]) -> pa.RecordBatch:
+    """Return rows of DELIVERED, with these payloads, topics and times."""
+    same = dict.fromkeys(ARROW_DELIVERED.names) | {"gateway": "gw", "store": "s", "client_id": "c"}
+    rows = [
+        same | {"message": number, "payload": payload, "topic": topic, "time": time}
+        for number, (payload, topic, time) in enumerate(messages)
+    ]
+    return pa.RecordBatch.from_pylist(rows, ARROW_DELIVERED)
+
+
+def both_ways(messages: Sequence[Message]) -> None:
+    """Hold the records that are read together against those read one by one."""
+    batch = delivered(messages)
+    with patch.object(senml, "_MANY", 0):
+        together = records_of_batch(batch)
+    with patch.object(senml, "_MANY", len(messages) + 1):
+        one_by_one = records_of_batch(batch)
+    assert together.schema == one_by_one.schema
+    # Texts: zeros of either sign are equal.
+    assert repr(together.to_pylist()) == repr(one_by_one.to_pylist())
+
+
+_TOPICS = st.sampled_from(
+    [*["sensors/d/q"] * 9, "sensors/d", "sensors/d/q/r", "sensors//", "x/d/q", "", None]
 )
-def test_a_rule_that_is_broken_is_named(payload: str, rule: str) -> None:
-    with pytest.raises(RefusedPackError) as refusal:
-        records_in(payload, None, 0.0)
-    assert str(refusal.value) == rule
-
-
-def test_a_base_field_holds_for_its_record_and_all_after_it() -> None:
-    payload = '[{"n":"a","v":1},{"bn":"b/","bv":2,"bu":"V"},{"n":"c","v":3,"u":"A"},{"n":"d"}]'
-    found = [(one.name, one.value, one.unit) for one in records_in(payload, None, 0.0)]
-    assert found == [("a", 1.0, None), ("b/", 2.0, "V"), ("b/c", 5.0, "A"), ("b/d", 2.0, "V")]
-
-
-_FIELDS = st.sampled_from(["n", "v", "bn", "t", "device"])
-_JSON = st.recursive(
-    st.none() | st.floats() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_FIELDS, inner, max_size=3),
+_TIMES = st.sampled_from(
+    [NOW, NOW + timedelta(microseconds=1), NOW.replace(year=9999), datetime(1970, 1, 1, tzinfo=UTC)]
 )
+_NONE = st.sampled_from([None, *HOSTILE])
 
 
-@given(st.text(max_size=30) | _JSON.map(json.dumps))
-def test_no_payload_makes_the_reader_raise_anything_else(payload: str) -> None:
-    with contextlib.suppress(RefusedPackError):
-        records_in(payload, "sensors/a/b", 0.0)
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.tuples(payloads() | _NONE, _TOPICS, _TIMES), max_size=8))
+def test_payloads_that_are_read_together_are_read_as_one_by_one(messages: list[Message]) -> None:
+    both_ways(messages)
 
 
-@pytest.mark.parametrize(
-    ("base", "topic"), [("x" * 500_000, "t"), ("x", "t" * 65_535), ("x" * 400, "t" * 400)]
-)
-def test_a_pack_whose_records_would_be_gigabytes_is_refused(base: str, topic: str) -> None:
-    records = [{"bn": base, "v": 1}, *({"v": 1} for _ in range(30_000))]
-    with pytest.raises(RefusedPackError, match=r"more than 8000000 characters"):
-        records_in(json.dumps(records), topic, 0.0)
+@pytest.mark.parametrize("payload", [*HOSTILE, *landings.NO_SENML])
+def test_a_hostile_payload_changes_nothing_of_its_neighbours(payload: str) -> None:
+    good = '[{"n":"d/q","v":1,"device":"d","boot":1,"sequence":2},{"bn":"x","vb":true}]'
+    messages = [(one, "sensors/d/q", NOW) for one in [*[good] * 3, payload, *[good] * 600]]
+    both_ways(messages)
+    with patch.object(senml, "_MANY", 0):
+        rows = records_of_batch(delivered(messages)).to_pylist()
+    kept = [row["message"] for row in rows if row["message"] != 3]
+    assert kept == [number for number in range(604) if number != 3 for _ in "12"]
+
+
+def test_packs_of_many_characters_are_read_as_one_by_one() -> None:
+    packs = [
+        '[{"bn":"' + "x" * length + '","v":1}' + ',{"v":1}' * 1299 + "]"
+        for length in (6_000, 6_200, 2_000)
+    ]
+    both_ways([(pack, "t", NOW) for pack in packs])
 
 
 def test_only_a_refused_payload_s_row_has_the_payload() -> None:
-    of_message = dict.fromkeys(ARROW_DELIVERED.names) | {
-        "gateway": "gw", "store": "s", "message": 1, "topic": "t", "client_id": "c",
-        "time": datetime(2025, 1, 1, tzinfo=UTC),
-    }  # fmt: skip
     packs = ['[{"n":"x","v":1},{"n":"y","v":2}]', "no"]
-    batch = pa.RecordBatch.from_pylist(
-        [of_message | {"payload": pack} for pack in packs], ARROW_DELIVERED
-    )
-    rows = records_of_batch(batch).to_pylist()
+    rows = records_of_batch(delivered([(pack, "t", NOW) for pack in packs])).to_pylist()
     assert [(row["value"], row["payload"], row["client_id"]) for row in rows] == [
         (1.0, None, None),
         (2.0, None, None),

@@ -1,0 +1,123 @@
+"""The SenML records of many payloads together, as Arrow columns.
+
+`senml_pack` defines what a payload comes to. Here those payloads are read of which it is certain
+that they come to the same: packs of flat objects with known fields and plain texts, as gateways
+send them. Whatever is not like that, or breaks a rule, is left out, and read by `senml_pack`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import json as arrow_json
+
+from cloud_jobs.ingest.senml_pack import TYPES
+from cloud_jobs.ingest.senml_rules import ARROW_TYPES, resolved
+
+_PACKS_TOGETHER: Final = 16_384
+_PACK_BYTES_MAX: Final = 64 * 1024
+"""Payloads that are parsed as one text have a GiB at most: Arrow counts its bytes in 32 bits."""
+_PACKS_OF_A_PART: Final = 512
+"""Packs that are read one by one where one of them cannot be parsed."""
+_SAMPLE: Final = 128
+"""Packs that tell which fields occur: a column for one that does not costs as any other."""
+_EXACT_MICROSECONDS: Final = 2**53
+"""Below it each integer is a float."""
+
+# What Python's parser and Arrow's agree on: texts without surrogates, numbers that are finite, and
+# integers of 64 bits.
+_ESCAPED: Final = r'\\(?:["\\/bfnrt]|u(?:[0-9a-cefA-CEF][0-9a-fA-F]|[dD][0-7])[0-9a-fA-F]{2})'
+_TEXT: Final = rf'"(?:[^"\\\x00-\x1f]|{_ESCAPED})*"'
+_INTEGER: Final = r"(?:0|-?[1-9][0-9]{0,17})"
+_NUMBER: Final = r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,20})?(?:[eE][-+]?[0-9]{1,2})?"
+_VALUES: Final = {
+    "text": _TEXT,
+    "integer": _INTEGER,
+    "number": _NUMBER,
+    "truth": "(?:true|false)",
+}
+_FIELD: Final = "(?:{})".format(
+    "|".join(
+        '"(?:{})": *{}'.format("|".join(name for name in TYPES if TYPES[name] == kind), value)
+        for kind, value in _VALUES.items()
+    )
+)
+_RECORD: Final = rf"\{{{_FIELD}(?:, *{_FIELD})*\}}"
+_PACK: Final = rf"\A\[{_RECORD}(?:, *{_RECORD})*\]\z"
+
+
+def records_in_columns(
+    payloads: pa.StringArray, topics: pa.StringArray, received: pa.Int64Array
+) -> Iterator[pa.RecordBatch]:
+    """Yield the records (senml_rules.RESOLVED) of payloads that could be read.
+
+    Args:
+        payloads: of messages.
+        topics: theirs.
+        received: when they were delivered, in microseconds since 1970.
+    """
+    is_exact = pc.less(pc.abs_checked(received), _EXACT_MICROSECONDS)
+    is_small = pc.less_equal(pc.binary_length(payloads), _PACK_BYTES_MAX)
+    is_plain = pc.match_substring_regex(payloads, _PACK)
+    plain = pc.indices_nonzero(pc.and_(pc.and_(is_exact, is_small), is_plain)).cast(pa.int64())
+    names = _names_in(payloads.take(plain[:_SAMPLE])) if len(plain) > 16 * _SAMPLE else [*TYPES]
+    for start in range(0, len(plain), _PACKS_TOGETHER):
+        chosen, packs = _parsed(payloads, plain[start : start + _PACKS_TOGETHER], names)
+        yield resolved(chosen, packs, topics.take(chosen), received.take(chosen))
+
+
+def _names_in(payloads: pa.StringArray) -> list[str]:
+    """Return the names of fields that occur in payloads, all where they cannot be parsed."""
+    try:
+        records = _parse(payloads, [*TYPES]).flatten()
+    except pa.ArrowException:
+        return [*TYPES]
+    return [name for name in TYPES if records.field(name).null_count < len(records)]
+
+
+def _parsed(
+    payloads: pa.StringArray, chosen: pa.Int64Array, names: list[str]
+) -> tuple[pa.Int64Array, pa.ListArray]:
+    """Parse chosen payloads: those of them that could be, and their lists of records.
+
+    One that has a field twice, or other fields than these, lets all be parsed again in parts, and
+    its part be left out.
+    """
+    try:
+        return chosen, _parse(payloads.take(chosen), names)
+    except pa.ArrowException:
+        parts = []
+    for start in range(0, len(chosen), _PACKS_OF_A_PART):
+        part = chosen[start : start + _PACKS_OF_A_PART]
+        with suppress(pa.ArrowException):
+            parts.append((part, _parse(payloads.take(part), [*TYPES])))
+    if not parts:
+        return chosen[:0], _parse(payloads[:0], names)
+    numbers, packs = zip(*parts, strict=True)
+    return pa.concat_arrays(numbers), pa.concat_arrays(packs)
+
+
+def _parse(payloads: pa.StringArray, names: list[str]) -> pa.ListArray:
+    """Parse payloads that match `_PACK`, one a line: none can end its line, or its object."""
+    kind = pa.list_(pa.struct([(name, ARROW_TYPES[TYPES[name]]) for name in names]))
+    if not len(payloads):
+        return pa.array([], kind)
+    every = pa.ListArray.from_arrays(pa.array([0, len(payloads)], pa.int32()), payloads)
+    joined = pc.binary_join(every, '}\n{"r":')[0]
+    lines = pc.binary_join_element_wise('{"r":', joined, "}\n", "").as_buffer()
+    table = arrow_json.read_json(
+        pa.BufferReader(lines),
+        arrow_json.ReadOptions(use_threads=False, block_size=lines.size + 1),
+        arrow_json.ParseOptions(
+            explicit_schema=pa.schema([("r", kind)]),
+            newlines_in_values=False,
+            unexpected_field_behavior="error",
+        ),
+    )
+    if table.num_rows != len(payloads):
+        raise pa.ArrowInvalid("not a row for each payload")
+    return table.column("r").combine_chunks()

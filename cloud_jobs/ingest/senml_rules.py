@@ -1,0 +1,206 @@
+"""SenML records as Arrow columns: base fields resolved, and the rules of `senml_pack` applied.
+
+A pack with a record that breaks a rule, or may do so, is left out as a whole.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cloud_jobs.ingest.senml_pack import (
+    BASES,
+    RELATIVE_SECONDS_MAX,
+    SECONDS_MAX,
+    TYPES,
+    is_elsewhere,
+)
+from cloud_jobs.limits import PACK_CHARACTERS_MAX
+
+ARROW_TYPES: Final = {
+    "text": pa.string(),
+    "number": pa.float64(),
+    "integer": pa.int64(),
+    "truth": pa.bool_(),
+}
+"""Types of fields, by their kind."""
+
+RESOLVED: Final = pa.schema(
+    [
+        ("source", pa.int64()),
+        ("position", pa.int64()),
+        ("senml_device", pa.string()),
+        ("senml_boot", pa.int64()),
+        ("senml_sequence", pa.int64()),
+        ("name", pa.string()),
+        ("unit", pa.string()),
+        ("seconds", pa.float64()),
+        ("value", pa.float64()),
+        ("senml_vs", pa.string()),
+        ("senml_vb", pa.bool_()),
+        ("senml_vd", pa.string()),
+        ("sum", pa.float64()),
+    ]
+)
+"""A resolved record: `source` is the number of its message, the others are columns of RECORDS."""
+
+_CHARACTERS_TOGETHER: Final = 16 * PACK_CHARACTERS_MAX
+"""Characters of names and units that are made together."""
+
+Columns = dict[str, pa.Array]
+
+
+def resolved(
+    sources: pa.Int64Array, packs: pa.ListArray, topics: pa.StringArray, received: pa.Int64Array
+) -> pa.RecordBatch:
+    """Return the records of packs that break no rule, as rows of RESOLVED.
+
+    Args:
+        sources: the numbers of the messages that the packs are of.
+        packs: lists of records, which may lack fields.
+        topics: of the messages.
+        received: when they were delivered, in microseconds since 1970, less than 2**53.
+    """
+    of = pc.list_parent_indices(packs)
+    records = packs.flatten()
+    given = {field.name for field in records.type}
+    fields = {
+        name: records.field(name) if name in given else pa.nulls(len(of), ARROW_TYPES[kind])
+        for name, kind in TYPES.items()
+    }
+    position = _positions(packs, of)
+    base = _bases(fields, position)
+    is_small = _are_small(fields, base, pc.list_value_length(packs).take(of), topics, of)
+    found = {
+        "source": sources.take(of),
+        "position": position,
+        "senml_device": fields["device"],
+        "senml_boot": fields["boot"],
+        "senml_sequence": fields["sequence"],
+        **_texts(fields, base, is_small),
+        **_numbers(fields, base, received.take(of)),
+        "senml_vs": fields["vs"],
+        "senml_vb": fields["vb"],
+        "senml_vd": fields["vd"],
+    }
+    is_good = pc.and_(is_small, _are_right(found))
+    is_good = pc.and_(is_good, pc.invert(_are_elsewhere(found, topics, of)))
+    batch = pa.record_batch([found[name] for name in RESOLVED.names], RESOLVED)
+    if pc.all(is_good).as_py() in (True, None):
+        return batch
+    is_bad = pc.is_in(of, value_set=of.filter(pc.invert(is_good)))
+    return batch.filter(pc.invert(is_bad))
+
+
+def counted(count: int, first: int = 0) -> pa.Int64Array:
+    """Return so many numbers, each one above the one before."""
+    return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=first - 1)
+
+
+def _positions(packs: pa.ListArray, of: pa.Int64Array) -> pa.Int64Array:
+    """Return where each record stands in its pack."""
+    starts = pc.subtract(packs.offsets, packs.offsets[0]).cast(pa.int64())
+    return pc.subtract(counted(len(of)), starts.take(of))
+
+
+def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
+    """Return where the base fields stand that hold for each record (RFC 8428 section 4.6).
+
+    That is the last record of its pack, up to itself, that has the field; the pack's first record
+    where none has, so that what stands there is null.
+    """
+    number = counted(len(position))
+    is_first = pc.equal(position, 0)
+    found = {}
+    for name in BASES:
+        values = fields[name]
+        if values.null_count == len(values):
+            found[name] = number
+        else:
+            starts = pc.if_else(pc.or_(is_first, pc.is_valid(values)), number, None)
+            found[name] = pc.fill_null_forward(starts)
+    return found
+
+
+def _are_small(
+    fields: Columns, base: Columns, records: pa.Int32Array, topics: pa.StringArray, of: pa.Array
+) -> pa.BooleanArray:
+    """Return which records have so few characters that their packs, of so many records, are not
+    refused for that even if all are as long; none where all together have too many.
+
+    Nothing is made of them before.
+    """
+    length = {name: pc.utf8_length(fields[name]) for name in ("bn", "n", "bu", "u")}
+    unit = pc.coalesce(length["u"], length["bu"].take(base["bu"]))
+    every = (length["bn"].take(base["bn"]), length["n"], unit, pc.utf8_length(topics).take(of))
+    characters = reduce(pc.add, (pc.fill_null(one, 0).cast(pa.int64()) for one in every))
+    is_small = pc.less_equal(pc.multiply(characters, records), PACK_CHARACTERS_MAX)
+    if (pc.sum(characters.filter(is_small)).as_py() or 0) > _CHARACTERS_TOGETHER:
+        return pc.and_(is_small, False)
+    return is_small
+
+
+def _texts(fields: Columns, base: Columns, is_small: pa.BooleanArray) -> Columns:
+    """Return names and units, those of records that are small."""
+    at = {name: pc.if_else(is_small, base[name], None) for name in ("bn", "bu")}
+    own = pc.fill_null(fields["n"], "")
+    if fields["bn"].null_count < len(own):
+        before = pc.fill_null(fields["bn"].take(at["bn"]), "")
+        own = pc.binary_join_element_wise(before, own, "")
+    return {"name": own, "unit": pc.coalesce(fields["u"], fields["bu"].take(at["bu"]))}
+
+
+def _numbers(fields: Columns, base: Columns, received: pa.Int64Array) -> Columns:
+    """Return times, values and sums. A zero has no sign, as in `senml_pack`."""
+    held = {name: fields[name].take(base[name]) for name in ("bt", "bv", "bs")}
+    number = {name: pc.add(pc.fill_null(column, 0.0), 0.0) for name, column in held.items()}
+    time = pc.add(number["bt"], pc.fill_null(fields["t"], 0.0))
+    now = pc.divide(received.cast(pa.float64()), 1_000_000.0)
+    others = [pc.is_valid(fields[name]) for name in ("vs", "vb", "vd", "s")]
+    is_base = pc.and_not(pc.is_valid(held["bv"]), reduce(pc.or_, others))
+    alone = pc.if_else(is_base, number["bv"], None)
+    return {
+        "seconds": pc.if_else(pc.less(time, RELATIVE_SECONDS_MAX), pc.add(now, time), time),
+        "value": pc.coalesce(pc.add(number["bv"], fields["v"]), alone),
+        "sum": pc.add(number["bs"], fields["s"]),
+    }
+
+
+def _are_right(found: Columns) -> pa.BooleanArray:
+    """Return which records have one name, one value at most, a value or sum, and usual numbers."""
+    values = [pc.is_valid(found[name]) for name in ("value", "senml_vs", "senml_vb", "senml_vd")]
+    count = reduce(pc.add, (one.cast(pa.int8()) for one in values))
+    has_sum = pc.is_valid(found["sum"])
+    number = pc.add(pc.fill_null(found["value"], 0.0), pc.fill_null(found["sum"], 0.0))
+    rules = (
+        pc.greater(pc.binary_length(found["name"]), 0),
+        pc.or_(pc.equal(count, 1), pc.and_(pc.equal(count, 0), has_sum)),
+        pc.is_finite(number),
+        pc.greater_equal(found["seconds"], 0),
+        pc.less_equal(found["seconds"], SECONDS_MAX),
+    )
+    return reduce(pc.and_, rules)
+
+
+def _are_elsewhere(found: Columns, topics: pa.StringArray, of: pa.Array) -> pa.BooleanArray:
+    """Return which records have the topic of another device or quantity than their own.
+
+    Asked once for each device, name and topic together, which are few mostly.
+    """
+    device, name = (found[column].dictionary_encode() for column in ("senml_device", "name"))
+    topic = topics.dictionary_encode(null_encoding="encode")
+    codes = device.indices.cast(pa.int64())
+    for other, at in ((name, name.indices), (topic, topic.indices.take(of))):
+        codes = pc.add_checked(pc.multiply_checked(codes, len(other.dictionary)), at)
+    devices, names, of_topics = (one.dictionary.to_pylist() for one in (device, name, topic))
+    levels = [(text or "").split("/") for text in of_topics]
+    wrong = []
+    for code in pc.unique(codes.drop_null()).to_pylist():
+        rest, at_topic = divmod(code, len(levels))
+        at_device, at_name = divmod(rest, len(names))
+        if is_elsewhere(devices[at_device], names[at_name], levels[at_topic]):
+            wrong.append(code)
+    return pc.is_in(codes, value_set=pa.array(wrong, pa.int64()))
