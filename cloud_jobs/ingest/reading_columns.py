@@ -54,7 +54,7 @@ def _times(seconds: pa.DoubleArray) -> pa.TimestampArray:
 
 
 def _quantities(topics: pa.StringArray) -> pa.StringArray:
-    """Return the quantities that topics name, each topic looked at once: they are few."""
+    """Return the quantities that topics name. Each distinct topic is looked at, which are few."""
     distinct = topics.dictionary_encode()
     found = pa.array(map(_quantity, distinct.dictionary.to_pylist()), pa.string())
     return found.take(distinct.indices)

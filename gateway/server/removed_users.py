@@ -25,7 +25,11 @@ NO_USERS: Final[frozenset[str]] = frozenset()
 
 WRITE_SECONDS: Final = 600.0
 """Between two writes of nothing but proofs of sessions: what a power cut takes of their ends is
-taken for proven until the start, and a certificate that it takes is not looked for on a list."""
+taken for proven until the start."""
+
+CERTIFICATE_SECONDS: Final = 10.0
+"""From a login with a certificate to the write that keeps which one it was: one that a power cut
+takes is not looked for on a list of revoked ones. One walk over all sessions in so long."""
 
 
 class RemovedUsers:
@@ -39,6 +43,8 @@ class RemovedUsers:
         """All users that there are; None: that is not known."""
         self._is_unwritten = False
         self._writes_at = 0.0
+        self._certificates_at = float("inf")
+        """When to look for new certificates of sessions."""
         self._loop = asyncio.get_running_loop()
         try:
             self._kept = load(self._path)
@@ -76,7 +82,10 @@ class RemovedUsers:
 
     def note_proof(self, username: str, seconds: float | None) -> None:
         """Note that a user is proven for so long; None: a list or a database has it."""
-        self.proof_ends.note(username, seconds, self._loop.time())
+        now = self._loop.time()
+        self.proof_ends.note(username, seconds, now)
+        if seconds is not None:
+            self._certificates_at = min(self._certificates_at, now + CERTIFICATE_SECONDS)
 
     def stop(self) -> None:
         """Write down by what, and until when, users are proven."""
@@ -97,6 +106,9 @@ class RemovedUsers:
         if self._broker.revoking.core.authenticates:
             removed &= self._broker.revoking.permissions.gone
         differs = removed != self._kept.removed or self._is_unwritten
+        if now >= self._certificates_at:
+            self._certificates_at = float("inf")
+            differs |= self._certificates() != self._kept.certificates
         if differs or now >= self._writes_at:
             self._writes_at = now + WRITE_SECONDS
             kept = self._of_sessions(self._kept.known, removed)
@@ -112,12 +124,14 @@ class RemovedUsers:
 
     def _of_sessions(self, known: frozenset[str], removed: frozenset[str]) -> Kept:
         """Return what is to be kept, with what there is to know of stored sessions now."""
-        certificates = {
+        return Kept(known, removed, self.proof_ends.of_sessions(), self._certificates())
+
+    def _certificates(self) -> dict[str, str]:
+        return {
             session.client_id: session.certificate
             for session in self._broker.state.sessions.values()
             if session.persistent and session.certificate is not None
         }
-        return Kept(known, removed, self.proof_ends.of_sessions(), certificates)
 
     def _write(self, kept: Kept) -> None:
         self._kept = kept

@@ -14,6 +14,7 @@ from gateway.access.certificates import CertificateError
 from gateway.access.passwords import set_password
 from gateway.access.removed_file import FILE_NAME, load
 from gateway.core.sessions.session import Session
+from gateway.server import removed_users
 from tests.peers.mqtt_bytes import Kind, connect, publish, subscribe
 from tests.server.broker import Broker, running
 from tests.server.listeners.test_certificates import PLAIN, Site, look
@@ -103,6 +104,18 @@ async def test_a_certificate_that_is_revoked_while_the_broker_is_away_counts_at_
     async with run() as broker:
         await message(broker)
         assert queued(broker, "roof", "cellar") == [0, 1]
+
+
+async def test_which_certificate_it_was_is_on_disk_soon_behind_the_login(
+    run: Run, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removed_users, "CERTIFICATE_SECONDS", 0.1)
+    kept = tmp_path / "d" / FILE_NAME
+    async with run() as broker:
+        await store(broker, "roof", site.client("roof"))
+        await broker.eventually(lambda: {*load(kept).certificates} == {"roof"})
+        await store(broker, "cellar", site.client("roof"))
+        await broker.eventually(lambda: {*load(kept).certificates} == {"roof", "cellar"})
 
 
 async def test_a_client_that_is_back_with_another_certificate_has_its_session_and_its_messages(
