@@ -132,7 +132,7 @@ LATE: dict[str, bytes] = {
 def test_a_field_that_occurs_in_one_part_of_the_lines_is_the_same_in_columns(
     late: bytes, place: int
 ) -> None:
-    lines: list[Event | bytes] = [*numbered([opened(), *readings(1)] * 1000, 1)]
+    lines: list[Event | bytes] = [*numbered([opened()] * 20 + readings(1490), 1)]
     usual = json_line(numbered([opened()], place + 1)[0])
     lines[place] = usual.removesuffix(b"}\n") + b"," + late + b"}\n"
     made = sealed(lines, first_sequence=1)
