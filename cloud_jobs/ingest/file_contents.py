@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, timedelta
+from functools import reduce
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from cloud_jobs.ingest.outline import Half, Outline, board_runs_of, runs_of
+from cloud_jobs.ingest.outline import BoardRun, Half, Outline, runs_of
 from cloud_jobs.ingest.senml import records_of_batch
 from cloud_jobs.ingest.session_parts import USED, parts_of
 from cloud_jobs.tables.schemas import DELIVERED
@@ -23,6 +24,8 @@ ARROW_DELIVERED: Final = to_arrow_schema(DELIVERED, timezone="UTC")
 CONTENT: Final = ("topic", "payload", "payload_base64", "client_id")
 EPOCH: Final = date(1970, 1, 1)
 _TIME: Final = pa.timestamp("us", "UTC")
+_FRAME: Final = ("senml_device", "senml_boot", "senml_sequence")
+"""What a board numbers: a frame can have several records."""
 
 
 class Contents(NamedTuple):
@@ -80,18 +83,16 @@ def _messages_of(
         for what in ("published", "held", "released")
     )
     at = pc.index_in(released.column("message"), value_set=held.column("message"))
-    paired = released.filter(pc.is_valid(at))
+    paired = _where(pc.is_valid(at), released)
     lone_released = released.filter(pc.is_null(at))
     is_paired = pc.is_in(held.column("message"), value_set=released.column("message"))
     lone_held = held.filter(pc.invert(is_paired))
-    numbers = [
-        number
-        for rows in (published, paired, lone_held, lone_released)
-        for number in rows.column("message").to_pylist()
-    ]
+    numbers = pa.concat_arrays(
+        [rows.column("message") for rows in (published, paired, lone_held, lone_released)]
+    )
     if (
-        None in numbers
-        or len({*numbers}) < len(numbers)
+        numbers.null_count
+        or pc.count_distinct(numbers).as_py() < len(numbers)
         or len(held) - len(lone_held) != len(paired)
     ):
         return None
@@ -106,7 +107,13 @@ def _messages_of(
         pc.is_valid(delivered.column("payload")), pc.is_valid(delivered.column("payload_base64"))
     )
     halves = (*_halves_of(lone_held, is_held=True), *_halves_of(lone_released, is_held=False))
-    return numbers[: len(published) + len(paired)], delivered.filter(carried), halves
+    whole = numbers[: len(published) + len(paired)].to_pylist()
+    return whole, _where(carried, delivered), halves
+
+
+def _where(mask: pa.BooleanArray, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows for which the mask is true; they are copied only where some are left out."""
+    return rows if pc.all(mask).as_py() else rows.filter(mask)
 
 
 def _halves_of(rows: pa.RecordBatch, *, is_held: bool) -> list[Half]:
@@ -122,28 +129,40 @@ def outlined(
     records: pa.RecordBatch, messages: list[int], halves: tuple[Half, ...] = ()
 ) -> Outline | None:
     """Return the outline of records of distinct messages; None where a board's one is doubled."""
-    names = ("senml_device", "senml_boot", "senml_sequence", "name", "position")
-    boards: dict[tuple[str, int], set[int]] = {}
-    seen: set[tuple[Any, ...]] = set()
-    numbered = good = 0
-    columns = (records.column(name).to_pylist() for name in ("wrong", *names))
-    for wrong, *identity in zip(*columns, strict=True):
-        if wrong is not None:
-            continue
-        good += 1
-        device, boot, sequence = identity[:3]
-        if None in (device, boot, sequence):
-            continue
-        numbered += 1
-        seen.add(tuple(identity))
-        boards.setdefault((device, boot), set()).add(sequence)
-    if len(seen) < numbered:
+    good = records.filter(pc.is_null(records.column("wrong"))).select([*_FRAME, "name", "position"])
+    is_numbered = reduce(pc.and_, (pc.is_valid(good.column(name)) for name in _FRAME))
+    numbered = pa.Table.from_batches([good.filter(is_numbered)])
+    boards, frames = _boards_of(numbered)
+    if frames < len(numbered) and len(_grouped(numbered, numbered.column_names)) < len(numbered):
         return None
     return Outline(
-        good=good,
-        wrong=records.num_rows - good,
-        by_message=good - numbered,
+        good=len(good),
+        wrong=len(records) - len(good),
+        by_message=len(good) - len(numbered),
         messages=tuple(runs_of(messages)),
-        boards=tuple(board_runs_of(boards)),
+        boards=tuple(boards),
         halves=halves,
     )
+
+
+def _boards_of(numbered: pa.Table) -> tuple[list[BoardRun], int]:
+    """Return the runs of frames that records are of, board by board, and the number of frames."""
+    *board, sequence = _FRAME
+    found = _grouped(numbered, board, (sequence, "distinct"), (sequence, "min_max"))
+    least, greatest = pc.struct_field(found.column(-1), 0), pc.struct_field(found.column(-1), 1)
+    frames = found.column(f"{sequence}_distinct")
+    count = pc.list_value_length(frames)
+    columns = (*(found.column(name) for name in board), least, greatest, count)
+    runs = []
+    for at, row in enumerate(zip(*(column.to_pylist() for column in columns), strict=True)):
+        device, boot, first, last, distinct = row
+        numbers = [(first, last)]
+        if last - first + 1 > distinct:
+            numbers = runs_of(frames[at].as_py())
+        runs += [BoardRun(device, boot, *run) for run in numbers]
+    return runs, pc.sum(count).as_py() or 0
+
+
+def _grouped(rows: pa.Table, keys: list[str], *wanted: tuple[str, str]) -> pa.Table:
+    """Group rows, in the order in which their keys occur."""
+    return pa.TableGroupBy(rows, keys, use_threads=False).aggregate([*wanted])

@@ -9,7 +9,7 @@ always.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from cloud_jobs.limits import OUTLINE_CHARACTERS_MAX, OUTLINE_RUNS_MAX
@@ -61,21 +61,15 @@ EMPTY: Final = Outline()
 def runs_of(numbers: Iterable[int]) -> list[Run]:
     """Return distinct numbers as runs, in order."""
     found: list[Run] = []
-    for number in sorted(numbers):
+    ordered = sorted(numbers)
+    if ordered and ordered[-1] - ordered[0] == len(ordered) - 1:
+        return [(ordered[0], ordered[-1])]
+    for number in ordered:
         if found and number == found[-1][1] + 1:
             found[-1] = (found[-1][0], number)
         else:
             found.append((number, number))
     return found
-
-
-def board_runs_of(numbers: Mapping[tuple[str, int], set[int]]) -> list[BoardRun]:
-    """Return the sequences by device and boot as runs."""
-    return [
-        BoardRun(device, boot, *run)
-        for (device, boot), sequences in numbers.items()
-        for run in runs_of(sequences)
-    ]
 
 
 def text_of(outline: Outline) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import reduce
 from typing import Any, Final
 
 import pyarrow as pa
@@ -17,6 +18,9 @@ _BOARDS: Final = "board-"
 """What names of boards begin with, and no others: only boards number their own frames."""
 _BOOT_BITS: Final = 32
 """A board's own number of its start has so many; what is above counts how often it was given."""
+_BY_SENSOR: Final = ("senml_device", "senml_boot", "senml_sequence", "name", "position")
+_BY_MESSAGE: Final = ("store", "message", "position")
+_ESCAPED: Final = r'["\\\x00-\x1f]'
 _OWN_NAMES: Final = {
     "senml_device": "device",
     "senml_boot": "device_boot",
@@ -37,7 +41,7 @@ def reading_columns(records: pa.RecordBatch, batch: int) -> pa.RecordBatch:
         "identity": _identities(good),
         "batch": pa.repeat(pa.scalar(batch, pa.int64()), good.num_rows),
         "time": _times(good.column("seconds")),
-        "quantity": pa.array(map(_quantity, good.column("topic").to_pylist()), pa.string()),
+        "quantity": _quantities(good.column("topic")),
         "board_start": _board_starts(good),
     }
     return pa.record_batch([found[field.name] for field in ARROW_READINGS], ARROW_READINGS)
@@ -47,6 +51,13 @@ def _times(seconds: pa.DoubleArray) -> pa.TimestampArray:
     """Return seconds since 1970 as times, cut to whole microseconds."""
     microseconds = pc.trunc(pc.multiply(seconds, 1_000_000.0)).cast(pa.int64())
     return microseconds.cast(ARROW_READINGS.field("time").type)
+
+
+def _quantities(topics: pa.StringArray) -> pa.StringArray:
+    """Return the quantities that topics name. Each distinct topic is looked at, which are few."""
+    distinct = topics.dictionary_encode()
+    found = pa.array(map(_quantity, distinct.dictionary.to_pylist()), pa.string())
+    return found.take(distinct.indices)
 
 
 def _quantity(topic: str | None) -> str | None:
@@ -64,18 +75,47 @@ def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
 
 
 def _identities(records: pa.RecordBatch) -> pa.StringArray:
-    """Return the deduplication keys of readings: the sensor's numbers where it gave all."""
-    names = ("senml_device", "senml_boot", "senml_sequence", "name", "position")
-    sensors = zip(*(records.column(name).to_pylist() for name in names), strict=True)
-    messages = zip(
-        *(records.column(name).to_pylist() for name in ("store", "message")), strict=True
+    """Return the deduplication keys of readings: the sensor's numbers where it gave all.
+
+    Two records of one payload may have one name (and two times): the position distinguishes them.
+    """
+    column = {name: records.column(name) for name in (*_BY_SENSOR, *_BY_MESSAGE)}
+    is_numbered = reduce(pc.and_, (pc.is_valid(column[name]) for name in _BY_SENSOR[:3]))
+    texts = {name: _plain(values) for name, values in column.items()}
+    found = pc.if_else(
+        is_numbered,
+        _joined([texts[name] for name in _BY_SENSOR]),
+        _joined([texts[name] for name in _BY_MESSAGE]),
     )
+    if not found.null_count:
+        return found
+    left = records.filter(pc.is_null(found))
+    return pc.replace_with_mask(found, pc.is_null(found), _identities_one_by_one(left))
+
+
+def _plain(values: pa.Array) -> pa.StringArray:
+    """Return values as texts; null for those that JSON writes in another way."""
+    if values.type != pa.string():
+        return values.cast(pa.string())
+    distinct = values.dictionary_encode()
+    is_odd = pc.match_substring_regex(distinct.dictionary, _ESCAPED)
+    return pc.if_else(is_odd, None, distinct.dictionary).take(distinct.indices)
+
+
+def _joined(texts: list[pa.StringArray]) -> pa.StringArray:
+    """Return texts as arrays of JSON; null where one is."""
+    parts: list[object] = ['["']
+    for text in texts:
+        parts += [text, '","']
+    return pc.binary_join_element_wise(*parts[:-1], '"]', "")
+
+
+def _identities_one_by_one(records: pa.RecordBatch) -> pa.StringArray:
+    sensors = zip(*(records.column(name).to_pylist() for name in _BY_SENSOR), strict=True)
+    messages = zip(*(records.column(name).to_pylist() for name in _BY_MESSAGE), strict=True)
     found = []
-    for by_sensor, (store, message) in zip(sensors, messages, strict=True):
-        # Two records of one payload may have one name (and two times): the position distinguishes
-        # them.
-        numbers = by_sensor if None not in by_sensor[:3] else (store, message, by_sensor[-1])
-        found.append(_json_of(numbers))
+    for by_sensor, by_message in zip(sensors, messages, strict=True):
+        found.append(_json_of(by_message if None in by_sensor[:3] else by_sensor))
     return pa.array(found, pa.string())
 
 

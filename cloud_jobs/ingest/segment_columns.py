@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
+from cloud_jobs.ingest.numbering import counted
 from cloud_jobs.ingest.segment_file import Line, Verdict, judge_lines, verify
 from cloud_jobs.limits import LINE_BYTES_MAX, TIME_MILLISECONDS_MAX
 from cloud_jobs.tables.event_fields import EVENT_FIELDS
@@ -36,9 +38,11 @@ FIELDS: Final = pa.schema(
 LINES: Final = pa.schema([*FIELDS, ("extra", pa.string()), ("line", pa.int64())])
 """What becomes of a line: `line` counts from 1 with the header."""
 
-_PARSE: Final = arrow_json.ParseOptions(
-    explicit_schema=FIELDS, newlines_in_values=False, unexpected_field_behavior="error"
-)
+_FIRST_PART_BYTES: Final = 64 * 1024
+"""At least so many bytes of lines tell which fields occur: each of the contract's that does not
+costs as one that does."""
+_PART_BYTES: Final = 1024 * 1024
+"""Bytes that are parsed twice where a field occurs in them that did not before."""
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -69,16 +73,15 @@ def columns_of(events: bytes, first: int) -> pa.RecordBatch | None:
     count = events.count(b"\n")
     if not _is_one_object_a_line(events, count):
         return None
-    options = arrow_json.ReadOptions(use_threads=False, block_size=len(events) + 1)
     try:
         if not events.isascii():
             events.decode()
-        table = arrow_json.read_json(pa.BufferReader(events), options, _PARSE)
+        table = _parsed(events)
     except (pa.ArrowException, UnicodeDecodeError):
         return None
     if table.num_rows != count or any(table.column(name).null_count for name in _OWN):
         return None
-    expected = pa.array(range(first, first + count), pa.int64())
+    expected = counted(count, first)
     times = pc.min_max(table.column("time")).as_py()
     if not table.column("sequence").combine_chunks().equals(expected):
         return None
@@ -87,6 +90,50 @@ def columns_of(events: bytes, first: int) -> pa.RecordBatch | None:
     numbers = pc.add(expected, 2 - first)
     columns = [table.column(name).combine_chunks() for name in FIELDS.names]
     return pa.record_batch([*columns, pa.nulls(count, pa.string()), numbers], LINES)
+
+
+def _parsed(events: bytes) -> pa.Table:
+    """Parse lines, part by part where they are many. Raises ArrowException."""
+    if len(events) <= _FIRST_PART_BYTES:
+        return _parse(pa.py_buffer(events), FIELDS.names)
+    known: list[str] = []
+    parts: list[pa.Table] = []
+    start = 0
+    while start < len(events):
+        size = _PART_BYTES if parts else _FIRST_PART_BYTES
+        end = events.find(b"\n", start + size) + 1 or len(events)
+        table, known = _part_of(pa.py_buffer(events).slice(start, end - start), known)
+        parts.append(table)
+        start = end
+    table = pa.concat_tables(parts, promote_options="default")
+    for field in FIELDS:
+        if field.name not in known:
+            table = table.append_column(field, pa.nulls(len(table), field.type))
+    return table
+
+
+def _part_of(lines: pa.Buffer, known: list[str]) -> tuple[pa.Table, list[str]]:
+    """Parse lines for the fields that are known to occur, for all if others do as well; the
+    fields known then."""
+    if known:
+        with suppress(pa.ArrowException):
+            return _parse(lines, known), known
+    table = _parse(lines, FIELDS.names)
+    here = {name for name in FIELDS.names if table.column(name).null_count < len(table)}
+    known = [name for name in FIELDS.names if name in here or name in known]
+    return table.select(known), known
+
+
+def _parse(lines: pa.Buffer, names: list[str]) -> pa.Table:
+    return arrow_json.read_json(
+        pa.BufferReader(lines),
+        arrow_json.ReadOptions(use_threads=False, block_size=lines.size + 1),
+        arrow_json.ParseOptions(
+            explicit_schema=pa.schema([FIELDS.field(name) for name in names]),
+            newlines_in_values=False,
+            unexpected_field_behavior="error",
+        ),
+    )
 
 
 def _is_one_object_a_line(events: bytes, count: int) -> bool:

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from cloud_jobs.ingest.numbering import counted
 from cloud_jobs.ingest.senml_columns import records_in_columns
 from cloud_jobs.ingest.senml_pack import ELSEWHERE, Record, RefusedPackError, records_in
-from cloud_jobs.ingest.senml_rules import counted
 from cloud_jobs.tables.schemas import DELIVERED, RECORDS
 
 _ARROW: Final = to_arrow_schema(RECORDS, timezone="UTC")
@@ -45,10 +45,10 @@ def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows of RECORDS for rows of DELIVERED."""
     payloads, topics = batch.column("payload"), batch.column("topic")
     received = batch.column("time").cast(pa.int64())
-    read = []
-    if batch.num_rows >= _MANY:
-        read = [_made(rows) for rows in records_in_columns(payloads, topics, received)]
     every = counted(batch.num_rows)
+    if batch.num_rows < _MANY:
+        return _with_messages(_one_by_one(payloads, topics, received, every), batch)
+    read = [_made(rows) for rows in records_in_columns(payloads, topics, received)]
     sources = pa.chunked_array([rows.column("source") for rows in read], pa.int64())
     unread = every.filter(pc.invert(pc.is_in(every, value_set=sources)))
     made = pa.concat_batches([*read, _one_by_one(payloads, topics, received, unread)])

@@ -11,6 +11,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cloud_jobs.ingest.numbering import counted
 from cloud_jobs.ingest.senml_pack import (
     BASES,
     RELATIVE_SECONDS_MAX,
@@ -93,11 +94,6 @@ def resolved(
         return batch
     is_bad = pc.is_in(of, value_set=of.filter(pc.invert(is_good)))
     return batch.filter(pc.invert(is_bad))
-
-
-def counted(count: int, first: int = 0) -> pa.Int64Array:
-    """Return so many numbers, each one above the one before."""
-    return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=first - 1)
 
 
 def _positions(packs: pa.ListArray, of: pa.Int64Array) -> pa.Int64Array:

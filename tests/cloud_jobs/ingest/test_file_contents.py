@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql.pandas.types import to_arrow_schema
 
-from cloud_jobs.ingest.file_contents import Contents, contents_of, day_of
-from cloud_jobs.ingest.outline import BoardRun, Half
+from cloud_jobs.ingest.file_contents import Contents, contents_of, day_of, outlined
+from cloud_jobs.ingest.outline import BoardRun, Half, Outline, runs_of
 from cloud_jobs.ingest.segment_columns import verify_in_columns
+from cloud_jobs.tables.schemas import RECORDS
 from tests.contract.segments import (
     TIME_MS,
     Event,
@@ -22,6 +28,7 @@ from tests.contract.segments import (
     sealed,
 )
 
+ARROW_RECORDS = to_arrow_schema(RECORDS, timezone="UTC")
 OF_FILE = {
     "gateway": "gw-1",
     "store": "s",
@@ -87,6 +94,43 @@ def test_readings_without_numbers_are_counted_and_messages_without_contents_are_
     assert found.outline is not None
     assert (found.outline.good, found.outline.by_message) == (2, 2)
     assert (found.outline.messages, found.outline.boards) == (((1, 2),), ())
+
+
+_numbers = st.integers(0, 6) | st.none() | st.sampled_from([-(2**63), 2**63 - 1])
+_records = st.fixed_dictionaries(
+    {
+        "senml_device": st.sampled_from(["a", "b", None]),
+        "senml_boot": st.sampled_from([0, 1, None]),
+        "senml_sequence": _numbers,
+        "name": st.sampled_from(["x", "y"]),
+        "position": st.integers(0, 1),
+        "wrong": st.sampled_from([None, None, None, "refused"]),
+    }
+)
+
+
+@given(st.lists(_records, max_size=12), st.sets(st.integers(0, 9)))
+def test_an_outline_counts_records_and_has_each_frame_once(
+    records: list[dict[str, Any]], messages: set[int]
+) -> None:
+    names = ("senml_device", "senml_boot", "senml_sequence", "name", "position")
+    good = [tuple(row[name] for name in names) for row in records if row["wrong"] is None]
+    numbered = [row for row in good if None not in row[:3]]
+    frames: dict[tuple[str, int], set[int]] = {}
+    for device, boot, sequence, *_ in numbered:
+        frames.setdefault((device, boot), set()).add(sequence)
+    expected = Outline(
+        good=len(good),
+        wrong=len(records) - len(good),
+        by_message=len(good) - len(numbered),
+        messages=tuple(runs_of(messages)),
+        boards=tuple(
+            BoardRun(*board, *run) for board, one in frames.items() for run in runs_of(one)
+        ),
+    )
+    batch = pa.RecordBatch.from_pylist(records, ARROW_RECORDS)
+    found = outlined(batch, [*messages])
+    assert found == (expected if len({*numbered}) == len(numbered) else None)
 
 
 def test_the_day_is_that_of_the_first_event() -> None:

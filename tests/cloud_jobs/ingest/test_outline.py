@@ -12,7 +12,6 @@ from cloud_jobs.ingest.outline import (
     BoardRun,
     Half,
     Outline,
-    board_runs_of,
     outline_in,
     runs_of,
     text_of,
@@ -25,11 +24,6 @@ def test_runs_have_each_number_once_and_do_not_touch(numbers: set[int]) -> None:
     runs = runs_of(numbers)
     assert [n for least, greatest in runs for n in range(least, greatest + 1)] == sorted(numbers)
     assert all(after[0] > before[1] + 1 for before, after in pairwise(runs))
-
-
-def test_boards_have_runs_for_each_start() -> None:
-    runs = board_runs_of({("a", 1): {1, 2, 4}, ("a", 2): {3}})
-    assert runs == [BoardRun("a", 1, 1, 2), BoardRun("a", 1, 4, 4), BoardRun("a", 2, 3, 3)]
 
 
 def test_an_outline_comes_back_from_its_text() -> None:

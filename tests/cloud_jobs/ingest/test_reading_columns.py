@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime
 from typing import Any
 
 import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -82,3 +85,23 @@ def test_all_other_columns_are_those_of_the_record() -> None:
     assert (row["device"], row["device_boot"], row["device_sequence"]) == ("boar", 0, 1)
     assert (row["string_value"], row["boolean_value"], row["data_value"]) == ("s", None, None)
     assert row["delivered_at"] == record["time"]
+
+
+_texts = st.text(max_size=3) | st.sampled_from(NAMES) | st.none()
+_numbers = st.none() | st.integers(-(2**63), 2**63 - 1)
+_columns = {
+    "senml_device": _texts, "senml_boot": _numbers, "senml_sequence": _numbers, "name": _texts,
+    "position": st.integers(0, 9), "store": _texts, "message": _numbers, "topic": _texts,
+}  # fmt: skip
+
+
+@given(st.lists(st.fixed_dictionaries(_columns), max_size=6))
+def test_an_identity_is_an_array_of_json(rows: list[dict[str, Any]]) -> None:
+    found = reading_columns(pa.RecordBatch.from_pylist(rows, ARROW_RECORDS), 7)
+    expected = []
+    for row in rows:
+        sensor = [row[name] for name in ("senml_device", "senml_boot", "senml_sequence", "name")]
+        numbers = [row["store"], row["message"]] if None in sensor[:3] else sensor
+        texts = [None if one is None else str(one) for one in [*numbers, row["position"]]]
+        expected.append(texts)
+    assert [json.loads(one) for one in found.column("identity").to_pylist()] == expected

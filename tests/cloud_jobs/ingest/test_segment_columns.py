@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cloud_jobs.ingest import segment_columns
 from cloud_jobs.ingest.segment_columns import columns_of, verify_in_columns
 from cloud_jobs.ingest.segment_file import verify
 from cloud_jobs.limits import LINE_BYTES_MAX
@@ -113,6 +115,32 @@ def test_what_a_gateway_writes_is_parsed_as_a_whole() -> None:
     assert columns.column("sequence").to_pylist() == list(range(5, 12))
     assert columns.column("line").to_pylist() == list(range(2, 9))
     assert columns_of(lines, 6) is None
+
+
+LATE: dict[str, bytes] = {
+    "a field of the contract": b'"limit":"x"',
+    "one that is null": b'"limit":null',
+    "one of another type": b'"limit":7',
+    "one of a later version": b'"later":7',
+    "one that is there twice": b'"qos":1,"qos":2',
+    "one with characters": '"detail":"ü"'.encode(),
+}
+
+
+@pytest.mark.parametrize("late", LATE.values(), ids=LATE.keys())
+@pytest.mark.parametrize("place", [0, 700, 1500, 2999])
+def test_a_field_that_occurs_in_one_part_of_the_lines_is_the_same_in_columns(
+    late: bytes, place: int
+) -> None:
+    lines: list[Event | bytes] = [*numbered([opened(), *readings(1)] * 1000, 1)]
+    usual = json_line(numbered([opened()], place + 1)[0])
+    lines[place] = usual.removesuffix(b"}\n") + b"," + late + b"}\n"
+    made = sealed(lines, first_sequence=1)
+    with (
+        patch.object(segment_columns, "_FIRST_PART_BYTES", 1 << 10),
+        patch.object(segment_columns, "_PART_BYTES", 1 << 16),
+    ):
+        both_ways(made.name, made.content)
 
 
 _scalars = (

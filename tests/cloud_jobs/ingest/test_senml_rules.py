@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from cloud_jobs.ingest.senml_rules import counted, resolved
+from cloud_jobs.ingest.numbering import counted
+from cloud_jobs.ingest.senml_rules import resolved
 
 Fields = dict[str, Any]
 
