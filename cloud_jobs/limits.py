@@ -77,6 +77,16 @@ BOARDS_COMPARED_MAX: Final = 10_000
 """Boards of a batch of which each one's numbers are compared with the stored ones: a row of a query
 each, half a second for all. Of more than these those of their gateways are."""
 
+ROWS_AT_A_TIME: Final = 1_024
+"""Rows that a query without Spark hands on together: of names and numbers, some 100 kB."""
+
+FILES_AT_A_TIME: Final = 8
+"""Staged files that it hands on together: each has up to 8 MB of columns, and mostly 1 MB."""
+
+SESSIONS_HERE_BYTES_MAX: Final = 16_000_000
+"""Bytes of the rows of SESSIONS_HERE_MAX, compressed by a fifth or more: those of files that have
+more are not read."""
+
 SESSIONS_HERE_MAX: Final = 100_000
 """Rows about sessions of a batch that the driver puts together itself, some 50 MB; where there are
 more Spark does."""

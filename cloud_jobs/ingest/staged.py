@@ -24,7 +24,12 @@ from cloud_jobs.ingest.reading_columns import ARROW_READINGS, reading_columns
 from cloud_jobs.ingest.session_parts import PARTS
 from cloud_jobs.ingest.trust import Refusal
 from cloud_jobs.ingest.unpacking import ARROW_EVENTS, EVENT_PARTS, unpacking, unpacking_events
-from cloud_jobs.limits import HERE_BATCH_BYTES_MAX, SESSIONS_HERE_MAX
+from cloud_jobs.limits import (
+    FILES_AT_A_TIME,
+    HERE_BATCH_BYTES_MAX,
+    SESSIONS_HERE_BYTES_MAX,
+    SESSIONS_HERE_MAX,
+)
 from cloud_jobs.tables.data_files import ADDED, written
 from cloud_jobs.tables.delta_tables import Made, Tables
 from cloud_jobs.tables.making import columns_of
@@ -77,16 +82,18 @@ class Staged:
 
     def read(self, content: str, *columns: str) -> Batches:
         """Yield the same rows to this process."""
+        left_out: list[str] = sorted(self.left_out)
         conditions = [f"{content} IS NOT NULL"]
         if self.refusals:
             conditions.append("path NOT IN :refused")
-        if self.left_out:
+        if left_out:
             conditions.append("gateway NOT IN :left_out")
         return self.tables.stream(
             f"SELECT {', '.join((*columns, content))} FROM {{{self.name}}} "
             f"WHERE {' AND '.join(conditions)}",
+            FILES_AT_A_TIME,
             refused=[refusal.path for refusal in self.refusals],
-            left_out=[*sorted(self.left_out)],
+            left_out=left_out,
         )
 
 
@@ -164,16 +171,20 @@ def sessions_of(staged: Staged) -> DataFrame:
 
 def sessions_here(staged: Staged) -> pa.Table | None:
     """Return the same rows as columns; None where Spark has to put them together: the tables are in
-    no directory, or they are more than SESSIONS_HERE_MAX."""
+    no directory, or they are too many."""
     if not staged.is_local:
         return None
     found: list[pa.RecordBatch] = []
-    rows = 0
-    for parts in unpacking(PARTS)(staged.read("sessions")):
-        rows += parts.num_rows
-        if rows > SESSIONS_HERE_MAX:
+    rows = size = 0
+    for files in staged.read("sessions"):
+        size += files.nbytes
+        if size > SESSIONS_HERE_BYTES_MAX:
             return None
-        found.append(parts)
+        for parts in unpacking(PARTS)(iter([files])):
+            rows += parts.num_rows
+            if rows > SESSIONS_HERE_MAX:
+                return None
+            found.append(parts)
     return pa.Table.from_batches(found, to_arrow_schema(PARTS, timezone="UTC"))
 
 

@@ -29,7 +29,7 @@ from cloud_jobs.errors import (
     is_conflict,
     spark_failures,
 )
-from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX
+from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX, ROWS_AT_A_TIME
 from cloud_jobs.places import absolute, local_directory
 from cloud_jobs.tables import adding, making
 from cloud_jobs.tables.data_files import written_rows
@@ -125,13 +125,15 @@ class Tables:
         """
         return [row for rows in self.stream(sql, **values) for row in rows.to_pylist()]
 
-    def stream(self, sql: str, **values: Values) -> Iterator[pa.RecordBatch]:
+    def stream(
+        self, sql: str, rows_at_a_time: int = ROWS_AT_A_TIME, /, **values: Values
+    ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a `query` as columns; without Spark they are not held together."""
         names = [] if self.asks_spark else tables_in(sql)
         found = {name: readable(self.path(name)) for name in names}
         local = {name: table for name, table in found.items() if table is not None}
         if local and len(local) == len(names):
-            return answer(sql, local, values)
+            return answer(sql, local, values, rows_at_a_time)
         text = rendered(sql, values, lambda name: f"delta.`{quoted(self.path(name))}`", literal)
         return iter(self.spark.sql(text).toArrow().to_batches())
 

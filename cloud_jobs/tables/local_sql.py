@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
+from cloud_jobs.limits import ROWS_AT_A_TIME
 from cloud_jobs.tables.adding import explained, opened
 
 if TYPE_CHECKING:
@@ -80,14 +81,17 @@ def readable(path: str) -> DeltaTable | None:
 
 
 def answer(
-    sql: str, tables: Mapping[str, DeltaTable], values: Mapping[str, Values]
+    sql: str,
+    tables: Mapping[str, DeltaTable],
+    values: Mapping[str, Values],
+    rows_at_a_time: int = ROWS_AT_A_TIME,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a query. Raises IngestError."""
     from deltalake import QueryBuilder  # noqa: PLC0415 - 0.1 s that other commands do not need
 
     names = {name: name.replace("/", "_") for name in tables}
     text = rendered(sql, values, names.__getitem__, quoted_text)
-    builder = QueryBuilder()
+    builder = QueryBuilder({"datafusion.execution.batch_size": str(rows_at_a_time)})
     for name, table in tables.items():
         builder.register(names[name], table)
     with explained(", ".join(table.table_uri for table in tables.values())):

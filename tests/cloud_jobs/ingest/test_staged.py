@@ -96,7 +96,10 @@ def test_sessions_are_those_that_spark_is_given_unless_they_are_many(
     assert found is not None
     assert sorted(found.to_pylist(), key=repr) == rows_of(sessions_of(files))
     assert sessions_here(replace(files, is_local=False)) is None
-    monkeypatch.setattr(staged, "SESSIONS_HERE_MAX", found.num_rows - 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(staged, "SESSIONS_HERE_MAX", found.num_rows - 1)
+        assert sessions_here(files) is None
+    monkeypatch.setattr(staged, "SESSIONS_HERE_BYTES_MAX", 1_000)
     assert sessions_here(files) is None
 
 
