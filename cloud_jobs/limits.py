@@ -33,6 +33,10 @@ QUARANTINE_ROWS_MAX: Final = 1_000
 """Rows of one kind that a batch adds to `quarantine` for one start of a gateway (and one segment,
 where it is known). One more row counts the rest."""
 
+REFUSED_HERE_MAX: Final = 2_000
+"""Rows that a batch adds to `quarantine` without Spark: 32 MB with raw texts of
+RAW_CHARACTERS_MAX."""
+
 RAW_CHARACTERS_MAX: Final = 16 * 1024
 """Characters of raw text kept in one row of `quarantine`: enough to see what went wrong, and a
 flood of broken lines cannot fill the tables faster than good ones."""

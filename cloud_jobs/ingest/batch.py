@@ -36,6 +36,7 @@ from cloud_jobs.ingest import (
     events,
     gateway_keys,
     quarantine,
+    refused_here,
     segment_states,
     sessions,
     staging,
@@ -179,8 +180,7 @@ class Batch:
                 submit(self._commit_sessions, plain, parts)
                 submit(self._commit_segments, staged, files)
             readings_new = readings.result()
-            refused = [*records.refused(readings_new), *found.refused()]
-            is_refusing = self._commit_quarantine(staged, files, refused)
+            is_refusing = self._commit_quarantine(staged, files, found, records, readings_new)
             counted = totals.Counted(
                 good_lines=files.good_lines,
                 records=records.found.good,
@@ -253,9 +253,28 @@ class Batch:
         self.after_step("sessions")
 
     def _commit_quarantine(
-        self, staged: Staged, files: StagedFiles, refused: list[DataFrame]
+        self,
+        staged: Staged,
+        files: StagedFiles,
+        found: Events,
+        records: Records,
+        readings_new: int,
     ) -> bool:
         """Return whether there can be any row."""
+        rows = None
+        if not found.overlapping and records.found.good == readings_new:
+            rows = refused_here.rows_of(staged, records, self.number)
+        if rows is None:
+            refused = [*records.refused(readings_new), *found.refused()]
+            is_refusing = self._commit_refused(staged, files, refused)
+        elif is_refusing := bool(rows):
+            self.progress(f"batch {self.number}: quarantine")
+            self.tables.add_rows("quarantine", rows, batch=self.number)
+        self.after_step("quarantine")
+        return is_refusing
+
+    def _commit_refused(self, staged: Staged, files: StagedFiles, refused: list[DataFrame]) -> bool:
+        """Have Spark commit what was refused; return whether there can be any row."""
         if files.any_malformed_lines:
             refused = [*refused, quarantine.refused_lines(staged.rows, self.number)]
         rows = [quarantine.bounded(reduce(DataFrame.unionByName, refused))] if refused else []
@@ -267,7 +286,6 @@ class Batch:
             self.progress(f"batch {self.number}: quarantine")
             all_rows = reduce(DataFrame.unionByName, rows)
             self.tables.append("quarantine", all_rows, batch=self.number)
-        self.after_step("quarantine")
         return bool(rows)
 
     def sweep(self) -> None:

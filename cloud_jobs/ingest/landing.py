@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.gateway_keys import looked_at_again
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
+from cloud_jobs.ingest.refused_files import LOCAL, name_of, refused_of, still_refused
 from cloud_jobs.limits import (
     LISTED_MAX,
     REFUSED_REMEMBERED_MAX,
@@ -28,9 +29,6 @@ from cloud_jobs.limits import (
 )
 from cloud_jobs.places import local_directory
 from cloud_jobs.tables.delta_tables import Tables
-
-LOCAL: Final = "file:"
-"""How Spark writes a path of this machine in the column `path`."""
 
 SETTLED: Final = ("verified", "ingested", "duplicate")
 _GLOB_CHARACTERS: Final = frozenset("{}[]*?\\")
@@ -71,7 +69,7 @@ def list_landed(tables: Tables, source: str, pinned: Mapping[str, Pinned] = NO_K
     waiting = _without_settled(tables, segments) if segments else []
     if waiting:
         waiting = _without_refused(tables, waiting, pinned)
-    waiting.sort(key=lambda path: (_name_of(path), path))
+    waiting.sort(key=lambda path: (name_of(path), path))
     return Listing(
         waiting[:LISTED_MAX], len(waiting) > LISTED_MAX, ignored=len(paths) - len(segments)
     )
@@ -85,10 +83,6 @@ def sized(tables: Tables, paths: list[str]) -> list[Landed]:
     # Spark lists empty files and then leaves them out.
     found = {row["path"]: row["length"] for row in rows}
     return [Landed(path, found.get(path, 0)) for path in paths]
-
-
-def _name_of(path: str) -> str:
-    return path.rpartition("/")[2]
 
 
 def _paths_in(tables: Tables, source: str) -> list[str]:
@@ -136,12 +130,12 @@ def _nothing_at(source: str) -> IngestError:
 
 
 def _named(spark: SparkSession, paths: list[str]) -> DataFrame:
-    names = [_name_of(path) for path in paths]
+    names = [name_of(path) for path in paths]
     return spark.createDataFrame(pa.table({"path": paths, "name": names}))
 
 
 def _without_settled(tables: Tables, paths: list[str]) -> list[str]:
-    names = {*map(_name_of, paths)}
+    names = {*map(name_of, paths)}
     # Delta skips the files of all other names.
     near = {"least": min(names), "greatest": max(names)}
     if not tables.is_local("segments"):
@@ -154,19 +148,17 @@ def _without_settled(tables: Tables, paths: list[str]) -> list[str]:
         settled=SETTLED, **near,
     ):  # fmt: skip
         names.difference_update(known.column("name").to_pylist())
-    return [path for path in paths if _name_of(path) in names]
+    return [path for path in paths if name_of(path) in names]
 
 
 def _without_refused(tables: Tables, paths: list[str], pinned: Mapping[str, Pinned]) -> list[str]:
     """Leave out what was refused and would be refused again."""
-    names = [*map(_name_of, paths)]
-    near = tables.query(
-        "SELECT segment_name FROM {quarantine} WHERE kind = 'segment' "
-        "AND segment_name BETWEEN :least AND :greatest LIMIT 1",
-        least=min(names), greatest=max(names),
-    )  # fmt: skip
-    if not near:
-        return paths
+    if tables.is_local("quarantine") and all(path.startswith(LOCAL) for path in paths):
+        of_names = refused_of(tables, {*map(name_of, paths)})
+        among = [path for path in paths if name_of(path) in of_names]
+        if len(among) <= REFUSED_REMEMBERED_MAX:
+            left_out = still_refused(tables, among, of_names, pinned)
+            return [path for path in paths if path not in left_out]
     refused = _refused(tables)
     named = _named(tables.spark, paths).join(refused, "name", "left_semi").select("path").collect()
     if not named:
@@ -174,7 +166,7 @@ def _without_refused(tables: Tables, paths: list[str], pinned: Mapping[str, Pinn
     touched = {row["path"] for row in named}
     sizes = sized(tables, sorted(touched))
     open_files = tables.spark.createDataFrame(
-        [(file.path, _name_of(file.path), file.file_bytes) for file in sizes],
+        [(file.path, name_of(file.path), file.file_bytes) for file in sizes],
         "path string, name string, file_bytes long",
     )
     refused = refused.join(looked_at_again(tables, open_files, pinned), "name", "left_anti")
@@ -201,14 +193,8 @@ def refused_among(
         return None
     if not open_names:
         return {}
-    found: dict[str, list[tuple[int, str | None]]] = {}
-    for row in tables.query(
-        "SELECT segment_name AS name, file_sha256, file_bytes FROM {quarantine} "
-        "WHERE kind = 'segment' AND segment_name IN :names",
-        names=list(open_names),
-    ):
-        found.setdefault(row["name"], []).append((row["file_bytes"], row["file_sha256"]))
-    return found if {*found} == open_names else None
+    found = refused_of(tables, open_names)
+    return {name: [*of] for name, of in found.items()} if {*found} == open_names else None
 
 
 def _changed(spark: SparkSession, candidates: DataFrame, refused: DataFrame) -> DataFrame:

@@ -20,8 +20,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.file_contents import EPOCH, contents_of, day_of
-from cloud_jobs.ingest.landing import LOCAL, Landed, binary_files
+from cloud_jobs.ingest.landing import Landed, binary_files
 from cloud_jobs.ingest.outline import text_of
+from cloud_jobs.ingest.refused_files import LOCAL
 from cloud_jobs.ingest.segment_columns import verify_in_columns
 from cloud_jobs.ingest.segment_file import MORE, Header, Line
 from cloud_jobs.ingest.trust import folder_of

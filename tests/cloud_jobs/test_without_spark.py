@@ -16,8 +16,17 @@ from cloud_jobs.report import IngestReport
 from cloud_jobs.tables import adding, making
 from cloud_jobs.tables.schemas import TABLES
 from tests.cloud_jobs.conftest import Place
-from tests.cloud_jobs.landings import land, land_golden, land_session
+from tests.cloud_jobs.landings import (
+    flooded,
+    land,
+    land_elsewhere,
+    land_golden,
+    land_session,
+    log_of,
+    senml_events,
+)
 from tests.cloud_jobs.two_landings import two_landings
+from tests.contract.segments import opened
 
 TIMES: Final = {"verified_at", "added_at", "finished_at"}
 """Columns that differ from run to run."""
@@ -32,11 +41,24 @@ def ingested(place: Place, way: str) -> list[IngestReport]:
     first, then = two_landings()
     then += land_session(place.landing)
     land_golden(place.landing)
+    land_refused(place.landing)
     reports = []
     for segments in (first, then):
         land(place.landing, *segments)
         reports.append(replace(place.run(), seconds=0.0, tables_root=""))
     return reports
+
+
+def land_refused(landing: Path) -> None:
+    """What goes to quarantine as a file, a line or a payload, a flood of each, and copies."""
+    log = log_of("faults")
+    good, bad = log.seal([opened()]), log.seal([opened(2)])
+    land(landing, good, log_of("senml").seal(senml_events()), *flooded())
+    land_elsewhere(landing)
+    (landing / "copy.jsonl.zst").write_bytes(good.content)
+    (landing / "again").mkdir()
+    for folder in (landing, landing / "again"):
+        (folder / bad.name).write_bytes(bad.content[:-1])
 
 
 def found(place: Place) -> dict[str, list[dict[str, Any]]]:
@@ -51,9 +73,8 @@ def found(place: Place) -> dict[str, list[dict[str, Any]]]:
 
 
 def writers_of(tables: str) -> set[str]:
-    """The programs that have committed to any table but `quarantine`."""
-    logs = [log for log in Path(tables).glob("*/_delta_log") if log.parent.name != "quarantine"]
-    lines = [line for log in logs for path in log.glob("*.json")
+    """The programs that have committed to any table."""
+    lines = [line for path in Path(tables).glob("*/_delta_log/*.json")
              for line in path.read_text().splitlines()]  # fmt: skip
     found = [json.loads(line).get("commitInfo") for line in lines]
     return {re.split("[/:]", one["engineInfo"])[0] for one in found if one is not None}
