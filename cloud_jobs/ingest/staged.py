@@ -22,6 +22,7 @@ from cloud_jobs.ingest import gateway_keys
 from cloud_jobs.ingest.earlier_staging import in_the_present_layout
 from cloud_jobs.ingest.reading_columns import ARROW_READINGS, reading_columns
 from cloud_jobs.ingest.session_parts import PARTS
+from cloud_jobs.ingest.staged_parts import parts_of, reading
 from cloud_jobs.ingest.trust import Refusal
 from cloud_jobs.ingest.unpacking import ARROW_EVENTS, EVENT_PARTS, unpacking, unpacking_events
 from cloud_jobs.limits import (
@@ -156,8 +157,15 @@ def _added(staged: Staged, write: Any, content: str, *columns: str) -> list[dict
     """Have files written; return them as rows of ADDED."""
     if staged.is_here:
         return _as_rows(write(staged.read(content, *columns)))
-    files = staged.with_content(content, *columns).mapInArrow(write, ADDED)
-    return _as_rows(iter(files.toArrow().to_batches()))
+    if staged.is_local:
+        refused = frozenset(refusal.path for refusal in staged.refusals)
+        read = reading(columns, content, refused, staged.left_out)
+        parts = pa.Table.from_pylist(parts_of(Path(staged.tables.path(staged.name))))
+        rows = staged.tables.spark.createDataFrame(parts)
+        made = rows.mapInArrow(lambda listed: write(read(listed)), ADDED)
+    else:
+        made = staged.with_content(content, *columns).mapInArrow(write, ADDED)
+    return _as_rows(iter(made.toArrow().to_batches()))
 
 
 def _as_rows(batches: Batches) -> list[dict[str, Any]]:

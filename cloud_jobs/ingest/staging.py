@@ -7,7 +7,8 @@ time, parses its lines as a whole and keeps them as columns; nothing parses them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +27,12 @@ from cloud_jobs.ingest.refused_files import LOCAL
 from cloud_jobs.ingest.segment_columns import verify_in_columns
 from cloud_jobs.ingest.segment_file import MORE, Header, Line
 from cloud_jobs.ingest.trust import folder_of
-from cloud_jobs.limits import DAY_MIN, HERE_BATCH_BYTES_MAX, SEGMENT_FILE_BYTES_MAX
+from cloud_jobs.limits import (
+    DAY_MIN,
+    HERE_BATCH_BYTES_MAX,
+    PYTHON_BATCH_BYTES_MAX,
+    SEGMENT_FILE_BYTES_MAX,
+)
 from cloud_jobs.tables import adding
 from cloud_jobs.tables.adding import local_folder
 from cloud_jobs.tables.data_files import ADDED, written_plain
@@ -54,17 +60,22 @@ def stage(tables: Tables, name: str, files: list[Landed], source: str = "") -> b
     judge = judging(source)
 
     def write(contents: Batches) -> Batches:
-        return written_plain(folder, ARROW_STAGED, judge(contents))
+        return written_plain(folder, ARROW_STAGED, judge(contents), PYTHON_BATCH_BYTES_MAX)
 
-    is_little = sum(file.file_bytes for file in files) <= HERE_BATCH_BYTES_MAX
-    if is_little and all(file.path.startswith(LOCAL) for file in files):
+    def read_and_write(listed: Batches) -> Batches:
+        return write(_contents_here(Landed(**row) for rows in listed for row in rows.to_pylist()))
+
+    if not all(file.path.startswith(LOCAL) for file in files):
+        made = _contents_of(tables.spark, files).mapInArrow(write, ADDED).toArrow()
+    elif sum(file.file_bytes for file in files) <= HERE_BATCH_BYTES_MAX:
         made = pa.Table.from_batches(write(_contents_here(files)))
     else:
-        made = _contents_of(tables.spark, files).mapInArrow(write, ADDED).toArrow()
+        listed = tables.spark.createDataFrame(pa.Table.from_pylist([*map(asdict, files)]))
+        made = listed.mapInArrow(read_and_write, ADDED).toArrow()
     return adding.make(tables.path(name), ARROW_STAGED, made.to_pylist())
 
 
-def _contents_here(files: list[Landed]) -> Batches:
+def _contents_here(files: Iterable[Landed]) -> Batches:
     """Yield path, length and content of each file. Raises IngestError."""
     for file in files:
         is_read = file.file_bytes <= SEGMENT_FILE_BYTES_MAX

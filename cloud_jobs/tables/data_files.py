@@ -48,8 +48,15 @@ CHARACTERS_MAX: Final = 32
 class DataFile:
     """One Parquet file that is being written, and what is known of its rows."""
 
-    def __init__(self, folder: Path, day: date | None, schema: pa.Schema) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        day: date | None,
+        schema: pa.Schema,
+        group_bytes: int = ROW_GROUP_BYTES,
+    ) -> None:
         self._day = day
+        self._group_bytes = group_bytes
         partition = f"day={day.isoformat()}/" if day else ""
         self._path = f"{partition}part-{uuid.uuid4()}.zstd.parquet"
         self._file = folder / self._path
@@ -69,7 +76,7 @@ class DataFile:
         self._waiting.append(rows)
         self._rows_waiting += rows.num_rows
         self._bytes_waiting += rows.nbytes
-        if self._rows_waiting >= ROW_GROUP_ROWS or self._bytes_waiting >= ROW_GROUP_BYTES:
+        if self._rows_waiting >= ROW_GROUP_ROWS or self._bytes_waiting >= self._group_bytes:
             self._write_group()
 
     def _write_group(self) -> None:
@@ -166,13 +173,16 @@ def written_rows(folder: Path, rows: pa.Table) -> list[dict[str, Any]]:
 
 
 def written_plain(
-    folder: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
+    folder: Path,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    group_bytes: int = ROW_GROUP_BYTES,
 ) -> Iterator[pa.RecordBatch]:
     """Write the rows of a table without partitions into files; yield the files as ADDED."""
     closed: list[dict[str, Any]] = []
     file = None
     for rows in batches:
-        file = file or DataFile(folder, None, schema)
+        file = file or DataFile(folder, None, schema, group_bytes)
         file.write(rows)
         if file.is_full:
             closed.append(file.close())
