@@ -85,8 +85,8 @@ async def test_an_expired_token_ends_the_connection(
     broker: Broker, provider: IdentityProvider
 ) -> None:
     async with await broker.open() as client:
-        # The claim counts whole seconds: this one ends within the next.
-        assert await log_in(client, provider.token(seconds=1)) == 0
+        # The claim counts whole seconds: this one ends after one of them, and before two.
+        assert await log_in(client, provider.token(seconds=2)) == 0
         assert await client.ending() == 0xA0
     await broker.quiet()
     assert broker.errors == {"credentials_expired": 1}
@@ -97,7 +97,7 @@ async def test_a_new_token_in_auth_lets_the_client_stay(
 ) -> None:
     async with await broker.open() as client:
         first = time.time()
-        client.connect(bearer(provider.token(seconds=1)), method=METHOD)
+        client.connect(bearer(provider.token(seconds=2)), method=METHOD)
         connack = await client.receive()
         assert isinstance(connack, Connack)
         assert connack.reason_code == 0
@@ -105,7 +105,7 @@ async def test_a_new_token_in_auth_lets_the_client_stay(
         answer = await client.receive()
         assert isinstance(answer, Auth)
         assert answer.reason_code == 0
-        await asyncio.sleep(max(0.0, first + 1.1 - time.time()))  # the first token's time is over
+        await asyncio.sleep(max(0.0, first + 2.1 - time.time()))  # the first token's time is over
         assert await is_alive(client)
         client.auth(0x19, bearer(provider.token(sub="ben")), method=METHOD)
         assert await client.ending() == 0x87
