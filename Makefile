@@ -124,8 +124,9 @@ run: $(VENV)/.ready-run
 # for all. What promises a time has the machine for itself in the end.
 test: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@outcome=0; mkdir -p build; $(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
-	trap "kill $$compiled" INT TERM; $(MAKE) static collected || { kill $$compiled; exit 1; }; \
 	$(MAKE) test-spark ARGUMENTS='-m "not long" $(ARGUMENTS)' >build/test-spark.log 2>&1 & spark=$$!; \
+	trap "kill $$compiled $$spark" INT TERM; \
+	$(MAKE) static collected || { kill $$compiled $$spark; exit 1; }; \
 	$(MAKE) test-image >build/test-image.log 2>&1 & image=$$!; \
 	$(MAKE) test-second-python ONE_IN=$(SECOND_SAMPLE) >build/test-second.log 2>&1 & second=$$!; \
 	trap "kill $$compiled $$spark $$image $$second" INT TERM; \

@@ -95,7 +95,7 @@ _TIMES = st.sampled_from(
 _NONE = st.sampled_from([None, *HOSTILE])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(payloads() | _NONE, _TOPICS, _TIMES), max_size=8))
 def test_payloads_that_are_read_together_are_read_as_one_by_one(messages: list[Message]) -> None:
     both_ways(messages)
