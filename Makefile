@@ -121,7 +121,7 @@ run: $(VENV)/.ready-run
 # that are compiled; those of Spark; those that another Python may fail; and a boot of the card.
 # Each process of the tests has its own ports (tests/system/broker_process.py), folders and mounts.
 # While one core compiles for the second stream, the other checks the types, and reads the tests once
-# for all. What promises a time has the machine for itself in the end.
+# for all; Spark's stream, the longest, begins beside them. What promises a time has the machine for itself in the end.
 test: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@outcome=0; mkdir -p build; $(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
 	$(MAKE) test-spark ARGUMENTS='-m "not long" $(ARGUMENTS)' >build/test-spark.log 2>&1 & spark=$$!; \
