@@ -46,7 +46,7 @@ from cloud_jobs.ingest.batch_events import Events
 from cloud_jobs.ingest.batch_records import Records, records_in
 from cloud_jobs.ingest.gateway_keys import StagedFiles
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
-from cloud_jobs.ingest.landing import Landed
+from cloud_jobs.ingest.landed_file import Landed
 from cloud_jobs.ingest.split import Split, split
 from cloud_jobs.ingest.staged import Staged, sessions_here, sessions_of, staged_files
 from cloud_jobs.ingest.trust import Refusal, new_keys, refusals_of
@@ -136,7 +136,7 @@ class Batch:
         keys = new_keys(files.trusted, known, self.pinned)
         if keys and not self._is_begun():
             rows = self.tables.columns("gateway_keys", gateway_keys.rows_of(keys, self.number))
-            self.tables.merge_columns(
+            self.tables.merge(
                 "gateway_keys",
                 rows,
                 on=gateway_keys.ON,
@@ -216,7 +216,7 @@ class Batch:
         if not there:
             self.tables.add_rows("segments", rows, batch=self.number, step="state")
         else:
-            self.tables.merge_columns(
+            self.tables.merge(
                 "segments",
                 self.tables.columns("segments", rows),
                 on=segment_states.ON,
@@ -230,27 +230,24 @@ class Batch:
         self.progress(f"batch {self.number}: sessions")
         here = None if parts.odd else sessions_here(plain)
         if here is not None:
-            self.tables.merge_columns(
-                "sessions",
-                sessions.together(here, self.number),
-                on=sessions.ON,
-                batch=self.number,
-                clauses=sessions.merge_sessions,
-            )
+            rows = sessions.together(here, self.number)
         else:
-            found = sessions_of(plain)
-            if parts.odd:
-                mine = (F.col("batch") == self.number) & F.col("gateway").isin(*parts.odd)
-                odd = sessions.parts_in(self.tables.read("events").where(mine))
-                found = found.unionByName(odd)
-            self.tables.merge(
-                "sessions",
-                sessions.combined(found, self.number),
-                on=sessions.ON,
-                batch=self.number,
-                clauses=sessions.merge_sessions,
-            )
+            rows = sessions.combined(self._session_parts(plain, parts), self.number)
+        self.tables.merge(
+            "sessions",
+            rows,
+            on=sessions.ON,
+            batch=self.number,
+            clauses=sessions.merge_sessions,
+        )
         self.after_step("sessions")
+
+    def _session_parts(self, plain: Staged, parts: Split) -> DataFrame:
+        found = sessions_of(plain)
+        if not parts.odd:
+            return found
+        mine = (F.col("batch") == self.number) & F.col("gateway").isin(*parts.odd)
+        return found.unionByName(sessions.parts_in(self.tables.read("events").where(mine)))
 
     def _commit_quarantine(
         self,

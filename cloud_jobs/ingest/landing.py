@@ -21,7 +21,8 @@ from pyspark.sql import functions as F
 from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.gateway_keys import looked_at_again
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
-from cloud_jobs.ingest.refused_files import LOCAL, name_of, refused_of, still_refused
+from cloud_jobs.ingest.landed_file import LOCAL, Landed, name_of
+from cloud_jobs.ingest.refused_files import refused_of, still_refused
 from cloud_jobs.limits import (
     LISTED_MAX,
     REFUSED_REMEMBERED_MAX,
@@ -32,14 +33,6 @@ from cloud_jobs.tables.delta_tables import Tables
 
 SETTLED: Final = ("verified", "ingested", "duplicate")
 _GLOB_CHARACTERS: Final = frozenset("{}[]*?\\")
-
-
-@dataclass(frozen=True, slots=True)
-class Landed:
-    """A file to look at."""
-
-    path: str
-    file_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

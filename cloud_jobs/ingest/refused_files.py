@@ -6,28 +6,18 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
-from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.keys_file import Pinned
+from cloud_jobs.ingest.landed_file import name_of, read_here
 from cloud_jobs.ingest.trust import FOREIGN_KEY, WRONG_PREFIX
-from cloud_jobs.limits import SEGMENT_FILE_BYTES_MAX
 from cloud_jobs.tables.delta_tables import Tables
 
 Refused: TypeAlias = Mapping[str, Collection[tuple[int, str | None]]]
 """By name of a segment file, the bytes and sha256 of each that was refused under it; no sha256
 where it is too large to be read."""
-LOCAL: Final = "file:"
-"""How Spark writes a path of this machine in the column `path`."""
-
-
-def name_of(path: str) -> str:
-    """Return the name of a file without its folders."""
-    return path.rpartition("/")[2]
 
 
 def refused_of(tables: Tables, names: Collection[str]) -> Refused:
@@ -61,18 +51,8 @@ def _bytes_of(path: str) -> tuple[int, str | None]:
 
     Times are not trusted: a good copy may be as long and as old as the bad one.
     """
-    place = Path(path.removeprefix(LOCAL))
-    try:
-        size = os.stat(place).st_size
-        if size > SEGMENT_FILE_BYTES_MAX:
-            return size, None
-        content = place.read_bytes()
-    except OSError as error:
-        raise IngestError(
-            f"{path} cannot be read: {error.strerror} (nothing is lost: if it was moved run it "
-            "again, else let this user read it)"
-        ) from error
-    return len(content), hashlib.sha256(content).hexdigest()
+    size, content = read_here(path)
+    return size, None if content is None else hashlib.sha256(content).hexdigest()
 
 
 def _looked_at_again(

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from cloud_jobs.ingest.batch import Batch, last_finished
 from cloud_jobs.ingest.keys_file import NO_KEYS, load_keys
-from cloud_jobs.ingest.landing import Landed, Listing, list_landed, sized
+from cloud_jobs.ingest.landed_file import Landed
+from cloud_jobs.ingest.landing import Listing, list_landed, sized
 from cloud_jobs.ingest.pace import Pace
 from cloud_jobs.limits import SEGMENTS_PER_BATCH_MAX, SMALL_BATCH_BYTES_MAX
 from cloud_jobs.settings import IngestSettings

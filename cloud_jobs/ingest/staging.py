@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -19,11 +18,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.file_contents import EPOCH, contents_of, day_of
-from cloud_jobs.ingest.landing import Landed, binary_files
+from cloud_jobs.ingest.landed_file import LOCAL, Landed, name_of, read_here
+from cloud_jobs.ingest.landing import binary_files
 from cloud_jobs.ingest.outline import text_of
-from cloud_jobs.ingest.refused_files import LOCAL
 from cloud_jobs.ingest.segment_columns import verify_in_columns
 from cloud_jobs.ingest.segment_file import MORE, Header, Line
 from cloud_jobs.ingest.trust import folder_of
@@ -78,15 +76,7 @@ def stage(tables: Tables, name: str, files: list[Landed], source: str = "") -> b
 def _contents_here(files: Iterable[Landed]) -> Batches:
     """Yield path, length and content of each file. Raises IngestError."""
     for file in files:
-        is_read = file.file_bytes <= SEGMENT_FILE_BYTES_MAX
-        try:
-            content = Path(file.path.removeprefix(LOCAL)).read_bytes() if is_read else None
-        except OSError as error:
-            raise IngestError(
-                f"{file.path} cannot be read: {error.strerror} (nothing is lost: if it was moved "
-                "run it again, else let this user read it)"
-            ) from error
-        length = file.file_bytes if content is None else len(content)
+        length, content = read_here(file.path)
         row = {"path": file.path, "length": length, "content": content}
         yield pa.RecordBatch.from_pylist([row], _CONTENT)
 
@@ -132,7 +122,7 @@ def judging(source: str) -> Callable[[Batches], Batches]:
 
 def _row_of(path: str, length: int, content: bytes | None, source: str) -> dict[str, Any]:
     """Judge one file, as a row of STAGED."""
-    verdict, events = verify_in_columns(path.rsplit("/", 1)[-1], content, length)
+    verdict, events = verify_in_columns(name_of(path), content, length)
     header, claimed = verdict.header, verdict.claimed
     # Where an untrusted file belongs is known from its own name only.
     known = header or claimed

@@ -178,12 +178,22 @@ class Tables:
 
     def _add(self, name: str, table: DeltaTable, made: Made, batch: int, step: str = "") -> None:
         application, files = f"{self.application}/{name}/{step}".rstrip("/"), cache(made)
+        of_batch = self._of_batch(batch)
+        self._commit_here(
+            name, table, application, batch,
+            lambda: adding.add(table, files(), application, batch, of_batch),
+        )  # fmt: skip
+
+    def _commit_here(
+        self, name: str, table: DeltaTable, application: str, batch: int, commit: Callable[[], None]
+    ) -> None:
+        """Commit without Spark, unless that transaction has been committed."""
 
         def write() -> None:
             with adding.explained(self.path(name)):
                 table.update_incremental()
                 if not adding.has_seen(table, application, batch):
-                    adding.add(table, files(), application, batch, self._of_batch(batch))
+                    commit()
 
         self._commit(name, write)
 
@@ -208,45 +218,32 @@ class Tables:
     def merge(
         self,
         name: str,
-        rows: DataFrame,
+        rows: DataFrame | pa.Table,
         *,
         on: str,
         batch: int,
         clauses: Callable[[Builder], Builder],
         step: str = "merge",
     ) -> None:
-        """Merge a batch's rows (`new`) into a table (`old`), once however often this is called."""
-        contract = rows.select(*self.schemas[name].fieldNames())
+        """Merge a batch's rows (`new`) into a table (`old`), once however often this is called.
+
+        Rows that the driver has are merged without Spark where that can be.
+        """
+        is_here = isinstance(rows, pa.Table)
+        table = adding.writable(self.path(name)) if is_here else None
+        if table is not None:
+            application = f"{self.application}/{name}/{step}"
+            self._commit_here(
+                name, table, application, batch,
+                lambda: clauses(LocalMerge(table, rows, on, application, batch)).execute(),
+            )  # fmt: skip
+            return
+        found = self.spark.createDataFrame(rows, self.schemas[name]) if is_here else rows
+        contract = found.select(*self.schemas[name].fieldNames())
 
         def write() -> None:
             with _merging, self._transaction(name, step, batch):
                 clauses(Merge(self.path(name), contract, on)).execute()
-
-        self._commit(name, write)
-
-    def merge_columns(
-        self,
-        name: str,
-        rows: pa.Table,
-        *,
-        on: str,
-        batch: int,
-        clauses: Callable[[Builder], Builder],
-        step: str = "merge",
-    ) -> None:
-        """Merge rows that the driver has, as `merge` does; without Spark where that can be."""
-        table = adding.writable(self.path(name))
-        if table is None:
-            found = self.spark.createDataFrame(rows, self.schemas[name])
-            self.merge(name, found, on=on, batch=batch, clauses=clauses, step=step)
-            return
-        application = f"{self.application}/{name}/{step}"
-
-        def write() -> None:
-            with adding.explained(self.path(name)):
-                table.update_incremental()
-                if not adding.has_seen(table, application, batch):
-                    clauses(LocalMerge(table, rows, on, application, batch)).execute()
 
         self._commit(name, write)
 

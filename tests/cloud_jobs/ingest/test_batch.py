@@ -8,7 +8,7 @@ import pytest
 
 from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.batch import STEPS, Batch, last_finished
-from cloud_jobs.ingest.landing import Landed
+from cloud_jobs.ingest.landed_file import Landed
 from cloud_jobs.ingest.run import ingest_batches
 from cloud_jobs.ingest.segment_file import verify
 from cloud_jobs.tables.delta_tables import Tables

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from cloud_jobs.errors import IngestError
-from cloud_jobs.ingest import refused_files
+from cloud_jobs.ingest import landed_file
 from cloud_jobs.ingest.keys_file import Pinned
-from cloud_jobs.ingest.refused_files import LOCAL, Refused, refused_of, still_refused
+from cloud_jobs.ingest.landed_file import LOCAL
+from cloud_jobs.ingest.refused_files import Refused, refused_of, still_refused
 from cloud_jobs.ingest.trust import FOREIGN_KEY, WRONG_PREFIX
 from cloud_jobs.tables.delta_tables import Tables
 from tests.cloud_jobs.conftest import Ingested, Place
@@ -48,7 +49,7 @@ def test_a_file_with_the_bytes_that_were_refused_is_not_looked_at(
         assert still_refused(tables, [path], refused, {}) == expected
     empty = write(place, "e.zst", b"")
     assert still_refused(tables, [empty], known("e.zst", b""), {}) == {empty}
-    monkeypatch.setattr(refused_files, "SEGMENT_FILE_BYTES_MAX", 2)
+    monkeypatch.setattr(landed_file, "SEGMENT_FILE_BYTES_MAX", 2)
     assert still_refused(tables, [path], {"a.zst": [(3, None)]}, {}) == {path}
     assert still_refused(tables, [path], {"a.zst": [(4, None)]}, {}) == set()
 
