@@ -69,6 +69,18 @@ PACK_CHARACTERS_MAX: Final = SEGMENT_BYTES_MAX
 """Characters of the names, units and topics of a pack's records. A base name and the topic stand in
 each of them, so that a line of 1 MB would else become gigabytes of rows."""
 
+CHARACTERS_TOGETHER_MAX: Final = 16 * PACK_CHARACTERS_MAX
+"""Characters of topics, names and units of records that are made together, 128 million. Where there
+are more the packs are read one by one."""
+
+PACK_BYTES_MAX: Final = 64 * 1024
+"""Bytes of a payload that is parsed together with others: a reading has some hundreds. A larger one
+is read alone."""
+
+PACKS_TOGETHER_MAX: Final = 16_384
+"""Payloads that are parsed as one text, which has a GiB at most then: Arrow counts its bytes in 32
+bits."""
+
 SESSION_EVENTS_MAX: Final = 20_000
 """Events of which a worker sums up the sessions together: each can be one of its own, with a row of
 2 kB until it is a column."""

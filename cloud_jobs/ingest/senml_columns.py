@@ -17,10 +17,8 @@ from pyarrow import json as arrow_json
 
 from cloud_jobs.ingest.senml_pack import TYPES
 from cloud_jobs.ingest.senml_rules import ARROW_TYPES, resolved
+from cloud_jobs.limits import PACK_BYTES_MAX, PACKS_TOGETHER_MAX
 
-_PACKS_TOGETHER: Final = 16_384
-_PACK_BYTES_MAX: Final = 64 * 1024
-"""Payloads that are parsed as one text have a GiB at most: Arrow counts its bytes in 32 bits."""
 _PACKS_OF_A_PART: Final = 512
 """Packs that are read one by one where one of them cannot be parsed."""
 _SAMPLE: Final = 128
@@ -61,12 +59,12 @@ def records_in_columns(
         received: when they were delivered, in microseconds since 1970.
     """
     is_exact = pc.less(pc.abs_checked(received), _EXACT_MICROSECONDS)
-    is_small = pc.less_equal(pc.binary_length(payloads), _PACK_BYTES_MAX)
+    is_small = pc.less_equal(pc.binary_length(payloads), PACK_BYTES_MAX)
     is_plain = pc.match_substring_regex(payloads, _PACK)
     plain = pc.indices_nonzero(pc.and_(pc.and_(is_exact, is_small), is_plain)).cast(pa.int64())
     names = _names_in(payloads.take(plain[:_SAMPLE])) if len(plain) > 16 * _SAMPLE else [*TYPES]
-    for start in range(0, len(plain), _PACKS_TOGETHER):
-        chosen, packs = _parsed(payloads, plain[start : start + _PACKS_TOGETHER], names)
+    for start in range(0, len(plain), PACKS_TOGETHER_MAX):
+        chosen, packs = _parsed(payloads, plain[start : start + PACKS_TOGETHER_MAX], names)
         yield resolved(chosen, packs, topics.take(chosen), received.take(chosen))
 
 

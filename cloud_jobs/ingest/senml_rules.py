@@ -19,7 +19,7 @@ from cloud_jobs.ingest.senml_pack import (
     TYPES,
     is_elsewhere,
 )
-from cloud_jobs.limits import PACK_CHARACTERS_MAX
+from cloud_jobs.limits import CHARACTERS_TOGETHER_MAX, PACK_CHARACTERS_MAX
 
 ARROW_TYPES: Final = {
     "text": pa.string(),
@@ -47,9 +47,6 @@ RESOLVED: Final = pa.schema(
     ]
 )
 """A resolved record: `source` is the number of its message, the others are columns of RECORDS."""
-
-_CHARACTERS_TOGETHER: Final = 16 * PACK_CHARACTERS_MAX
-"""Characters of names and units that are made together."""
 
 Columns = dict[str, pa.Array]
 
@@ -134,7 +131,7 @@ def _are_small(
     every = (length["bn"].take(base["bn"]), length["n"], unit, pc.utf8_length(topics).take(of))
     characters = reduce(pc.add, (pc.fill_null(one, 0).cast(pa.int64()) for one in every))
     is_small = pc.less_equal(pc.multiply(characters, records), PACK_CHARACTERS_MAX)
-    if (pc.sum(characters.filter(is_small)).as_py() or 0) > _CHARACTERS_TOGETHER:
+    if (pc.sum(characters.filter(is_small)).as_py() or 0) > CHARACTERS_TOGETHER_MAX:
         return pc.and_(is_small, False)
     return is_small
 
