@@ -128,6 +128,15 @@ class Stage:
             # The control socket has no way to wait for a change.
             await asyncio.sleep(0.02)
 
+    async def ended(self, name: str) -> None:
+        """Wait until the broker has no session of a client any more."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        ask, client_id = self.broker.answer_of, self.client_id(name)
+        while (await asyncio.to_thread(ask, "session", client_id=client_id))["ok"]:
+            assert time.monotonic() < deadline, f"expected no session of {client_id}"
+            # The control socket has no way to wait for a change.
+            await asyncio.sleep(0.02)
+
     async def restart(self, how: str) -> None:
         """End the broker (`terminated` or `killed`) and start it again on the same data."""
         await asyncio.to_thread(self.broker.restart, how)

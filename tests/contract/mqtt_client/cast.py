@@ -112,6 +112,10 @@ class Cast:
         """Wait until the broker has every acknowledgement of this client."""
         await self._stage.settle(self._prefix + name)
 
+    async def ended(self, name: str) -> None:
+        """Wait until the broker has no session of this client any more."""
+        await self._stage.ended(self._prefix + name)
+
     def _play(self, part: Part) -> ForeignClient:
         match self.kind.library:
             case "paho":
