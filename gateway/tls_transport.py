@@ -41,7 +41,9 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
     def connection_lost(self, exc: Exception | None) -> None:
         """Pass on that the connection is gone, whichever side ended it."""
         self._is_over = True
-        self._protocol.connection_lost(exc)
+        protocol = self._protocol
+        del self._protocol  # it has this for its transport: a cycle
+        protocol.connection_lost(exc)
 
     def pause_writing(self) -> None:
         """Pass on that the peer reads too slowly."""

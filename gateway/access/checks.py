@@ -82,8 +82,9 @@ class Checks:
         """
         await self._turns.begin(login)
         loop = asyncio.get_running_loop()
-        running = loop.run_in_executor(self._threads, lambda: check(*arguments, **keywords))
-        return await self._to_the_end(login, running)
+        return await self._to_the_end(
+            login, loop.run_in_executor(self._threads, lambda: check(*arguments, **keywords))
+        )
 
     async def _to_the_end(self, login: Login, check: Awaitable[Result]) -> Result:
         """Wait for a check. It goes on, as its turn does, also where the caller is cancelled."""
@@ -91,7 +92,10 @@ class Checks:
         self._running.add(running)
         running.add_done_callback(self._running.discard)
         running.add_done_callback(lambda _: self._turns.end(login))
-        return await asyncio.shield(running)
+        try:
+            return await asyncio.shield(running)
+        finally:
+            del running, check  # what it raised holds this frame: a cycle
 
     def remember(self, login: Login, answer: AuthenticationAnswer) -> None:
         """Let what was answered count for who guesses, and for who is known.

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from gateway.access import argon2_hash
+from gateway.scheduling import take_usual_turns
 
 SIZE: Final = struct.Struct(">I")
 
@@ -59,6 +60,8 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # meant for the broker, which may still ask
     os.nice(NICENESS)
+    with suppress(OSError):  # the broker's, where the system lets it have them
+        take_usual_turns()
     with suppress(OSError):  # not every system has it
         Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
     argon2_hash.Argon2Hash.of("")  # loaded now, and not while the first client waits

@@ -18,6 +18,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable
+from enum import Enum
 
 from gateway.access.saslprep import Unprepared, prepared_of
 from gateway.access.scram_keys import KEY_BYTES, ScramKeys, bytes_of
@@ -44,6 +45,13 @@ class _Refused(Exception):
     """The client's message cannot be answered; the message has the reason."""
 
 
+class _Expected(Enum):
+    """What the client has to send next: a method of the exchange kept in it would be a cycle."""
+
+    FIRST = "client-first"
+    FINAL = "client-final"
+
+
 class ScramExchange:
     """From client-first to server-final. Every refusal ends it."""
 
@@ -52,7 +60,7 @@ class ScramExchange:
     ) -> None:
         self._keys_of = keys_of
         self._server_nonce = server_nonce or secrets.token_urlsafe(SERVER_NONCE_BYTES)
-        self._receive: Callable[[str], AuthenticationAnswer] | None = self._receive_first
+        self._expected: _Expected | None = _Expected.FIRST
         self._was_invited = False
         self.username = ""
         """Whom the client claims to be; empty until its client-first was read."""
@@ -63,14 +71,16 @@ class ScramExchange:
 
     def step(self, data: bytes) -> AuthenticationAnswer:
         """Answer the client's next message."""
-        receive = self._receive
-        self._receive = None
+        expected, self._expected = self._expected, None
         try:
-            if receive is None:
+            if expected is None:
                 raise _Refused("a message after the exchange had ended")
             if len(data) > MESSAGE_BYTES_MAX:
                 raise _Refused(f"a message of {len(data)} bytes, at most {MESSAGE_BYTES_MAX} fit")
-            return receive(data.decode())
+            message = data.decode()
+            if expected is _Expected.FIRST:
+                return self._receive_first(message)
+            return self._receive_final(message)
         except UnicodeDecodeError:
             return _refusal("a message that is not UTF-8")
         except _Refused as refused:
@@ -80,7 +90,7 @@ class ScramExchange:
         if not message and not self._was_invited:
             # RFC 4422 section 3: a client that sent no initial response is asked for it.
             self._was_invited = True
-            self._receive = self._receive_first
+            self._expected = _Expected.FIRST
             return AuthenticationAnswer(CONTINUE_AUTHENTICATION, b"", None)
         flag, authzid, bare = _gs2_parts_of(message)
         attributes = bare.split(",")
@@ -106,7 +116,7 @@ class ScramExchange:
         salt = base64.b64encode(self._keys.salt).decode()
         answer = f"r={self._nonce},s={salt},i={self._keys.iterations}"
         self._signed_so_far = f"{bare},{answer}"
-        self._receive = self._receive_final
+        self._expected = _Expected.FINAL
         return AuthenticationAnswer(CONTINUE_AUTHENTICATION, answer.encode(), None)
 
     def _receive_final(self, message: str) -> AuthenticationAnswer:

@@ -114,6 +114,8 @@ class Turns:
             if not ticket.begins.cancelled() and ticket.begins.exception() is None:
                 self.end(login)  # its turn had come, and is not taken
             raise
+        finally:
+            del ticket  # what it raised holds this frame: a cycle
 
     def end(self, login: Login) -> None:
         """Give up the place of a login that had its turn."""

@@ -8,7 +8,6 @@ lost and counted: the broker never waits. Whatever the module raises is counted 
 import asyncio
 import importlib
 import logging
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -41,10 +40,6 @@ EVENT_BYTES: Final = 256
 
 STOP_SECONDS: Final = 2.0
 """How long the observer may go on when the broker stops, before it is left behind."""
-
-SWITCH_INTERVAL_SECONDS: Final = 0.0005
-"""An observer that computes holds the interpreter's lock; with Python's own 5 ms the event loop
-would wait that long after every system call."""
 
 METHODS: Final[dict[type, str]] = {
     Connected: "connected",
@@ -83,7 +78,6 @@ class Hooks:
 
     def start(self) -> None:
         """Load the module and let it watch; a module that takes long or fails delays no client."""
-        sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
         self._statistics.observe = self.observe
         self._thread.start()
 

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from gateway import scheduling
 from gateway.access.certificates import CertificateError
 from gateway.access.decoys import load_key
 from gateway.access.rules import FileRules
@@ -60,6 +61,10 @@ async def serve(
         StoreFailed: a commit failed; nothing untrue has been sent.
         OSError: an address cannot be listened on.
     """
+    try:
+        scheduling.take_short_turns()
+    except OSError as problem:
+        logger.info("the broker has turns of the usual length on a processor: %s", problem)
     running = await Running.start(configuration, reload)
     try:
         if ready is not None:

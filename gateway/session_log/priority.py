@@ -11,11 +11,12 @@ what is idle can be kept waiting for seconds. Of the kernel's schedulers, BFQ ho
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import os
 import sys
 from typing import Final
+
+from gateway.system_calls import call
 
 NICENESS: Final = 10
 """From -20 to 19. At 10 a process gets a tenth of the processor time of one at 0."""
@@ -27,8 +28,6 @@ IO_LEVEL: Final = 7
 _CLASS_SHIFT: Final = 13
 _WHO_PROCESS: Final = 1
 _THIS_THREAD: Final = 0
-# linux/ioprio.h has no function in the C library: ioprio_set and ioprio_get by machine.
-_CALLS: Final = {"x86_64": (251, 252), "aarch64": (30, 31), "armv7l": (314, 315)}
 
 logger = logging.getLogger(__name__)
 
@@ -55,27 +54,9 @@ def io_priority_of(thread: int) -> tuple[int, int]:
 
     Raises OSError.
     """
-    priority = _call(_calls()[1], _WHO_PROCESS, thread, 0)
+    priority = call("ioprio_get", _WHO_PROCESS, thread, 0)
     return priority >> _CLASS_SHIFT, priority & ((1 << _CLASS_SHIFT) - 1)
 
 
 def _set_io_priority(io_class: int, level: int) -> None:
-    _call(_calls()[0], _WHO_PROCESS, _THIS_THREAD, io_class << _CLASS_SHIFT | level)
-
-
-def _calls() -> tuple[int, int]:
-    machine = os.uname().machine
-    # A 32-bit program on a 64-bit kernel has the numbers of its own kind.
-    if machine == "aarch64" and sys.maxsize < 1 << 32:
-        machine = "armv7l"
-    if machine not in _CALLS:
-        raise OSError(f"the I/O priority of {machine} is not known here")
-    return _CALLS[machine]
-
-
-def _call(number: int, *arguments: int) -> int:
-    result = ctypes.CDLL(None, use_errno=True).syscall(number, *arguments)
-    if result < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return int(result)
+    call("ioprio_set", _WHO_PROCESS, _THIS_THREAD, io_class << _CLASS_SHIFT | level)

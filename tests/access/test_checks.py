@@ -1,7 +1,10 @@
 """Checks in threads: in turn, bounded, and remembered."""
 
 import asyncio
+import gc
 import threading
+
+import pytest
 
 from gateway.access.checks import PASSWORD_CHECKS_MAX, Checks
 from gateway.access.guesses import Guesses
@@ -43,4 +46,21 @@ async def test_what_is_answered_counts_for_who_guesses_and_who_is_known() -> Non
     assert not checks.guesses.is_known(place), "it is another user who has proven something"
     checks.remember(ANNA, AuthenticationAnswer(0, None, "anna"))
     assert checks.guesses.is_known(place)
+    checks.close()
+
+
+async def test_a_check_that_fails_leaves_nothing_for_the_garbage_collector() -> None:
+    checks = Checks(Guesses())
+
+    def refuse() -> None:
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        await checks.run(ANNA, refuse)
+    gc.collect()
+    for _ in range(3):
+        with pytest.raises(LookupError):
+            await checks.run(ANNA, refuse)
+    await asyncio.sleep(0)  # the loop's own handles of what is over
+    assert gc.collect() == 0
     checks.close()

@@ -184,7 +184,8 @@ class TlsLayer(TlsTransport[MqttProtocol]):
             while part := self._tls.read(READ_BYTES):
                 parts.append(part)
         except ssl.SSLError as error:
-            return error
+            # Its traceback would hold the frames that hold it: a cycle for each read.
+            return error.with_traceback(None)
         return None
 
     def _update_reading(self) -> None:

@@ -32,7 +32,7 @@ from tests.instruments.benchmarks.hostile.rows import (
     merged_of,
     noise_of,
 )
-from tests.instruments.benchmarks.hostile.siege import ROOT, Plan, besiege
+from tests.instruments.benchmarks.hostile.siege import ROOT, Plan, besiege, come_first
 from tests.instruments.benchmarks.machine import machine_of
 
 LIMITS_PAGE: Final = ROOT / "docs" / "limits.md"
@@ -55,6 +55,7 @@ def main() -> int:
     wanted = {CONTROL.__name__, *arguments.attack} if arguments.attack else set(BY_NAME)
     chosen = [attack for attack in ATTACKS if attack.__name__ in wanted]
     machine = machine_of(directory)
+    come_first(console.print)
     try:
         build = _build_of(arguments.code, directory)
         rows = _measured(chosen, arguments, plan, console)

@@ -60,7 +60,8 @@ which a message was due, to its PUBACK or PUBCOMP and to its receipt: four serie
   of the latencies count, and the most of the memory. The first row is no attack: it shows the
   noise of the machine.
 - The attackers are a process of their own, to which the kernel gives what others leave of the
-  processors: they would be on other machines.
+  processors, and the honest clients have a core when they want one: both would be on other
+  machines.
 """
 
 BUSY_LOAD: Final = 0.5

@@ -20,7 +20,7 @@ from rich.console import Console
 from tests.instruments.benchmarks.brokers import COMPILED, BenchmarkFailed
 from tests.instruments.benchmarks.hostile.figures import RATIO_MOST, worst_of
 from tests.instruments.benchmarks.hostile.report import with_part
-from tests.instruments.benchmarks.hostile.siege import ROOT
+from tests.instruments.benchmarks.hostile.siege import ROOT, come_first
 from tests.instruments.benchmarks.hostile.soak.report import MARKERS, part_of
 from tests.instruments.benchmarks.hostile.soak.run import KINDS, Plan, soak
 from tests.instruments.benchmarks.hostile.soak.verdict import Soak, failures_of
@@ -39,6 +39,7 @@ def main() -> int:
     # Ended by a signal, it still ends its broker and its attackers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
     machine = machine_of(directory)
+    come_first(console.print)
     plan = _plan_of(arguments)
     try:
         found = uvloop.run(soak(arguments.code.resolve(), directory, plan, console.print))

@@ -26,7 +26,8 @@ and in full where it has to meet a limit. {calm} calm windows and {attacked} att
 of {window:g} s in turn, {settle:g} s between them. The honest clients are known users: publishers
 at QoS 0, 1 (TLS) and 2, each with {rate:g} messages a second; a subscriber (TLS) that stays; one
 that is away for 3 of each 9 seconds; a client that logs in each second; and a visitor of the page.
-The attackers have of the processors what others leave: they would be on other machines.
+The attackers have of the processors what others leave, and the honest clients a core when they want
+one: both would be on other machines.
 
 *Times* is the median of the attacked windows by the median of the calm ones; it has to be at most
 2. *Calm by calm* is the same between every second calm window and the others: the noise of the
