@@ -11,8 +11,9 @@ KEPT = SHORT_TURN_NANOSECONDS if KEEPS_TURNS else 0
 
 
 def printed_by(program: str) -> list[int]:
-    """What a process of its own prints: this one goes on as it is."""
-    given = f"import os, subprocess, sys, threading\nfrom gateway.scheduling import *\n{program}"
+    """What a process of its own prints: this one goes on as it is, whatever its turns are."""
+    given = "import os, subprocess, sys, threading\nfrom gateway.scheduling import *\n"
+    given += f"take_usual_turns()\n{program}"
     run = subprocess.run(
         [sys.executable, "-c", given], check=True, capture_output=True, text=True, timeout=30
     )
