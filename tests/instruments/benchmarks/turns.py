@@ -20,8 +20,14 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.instruments.benchmarks.brokers import COMPILED, BenchmarkFailed, oncegate
-from tests.instruments.benchmarks.contests import CONTESTS, ONE_AT_A_TIME, Contest
+from tests.instruments.benchmarks.contests import (
+    CONTESTS,
+    ONE_AT_A_TIME,
+    TLS_CONTESTS,
+    Contest,
+)
 from tests.instruments.benchmarks.measuring import Meter, rate_of
+from tests.instruments.benchmarks.secured import certificates_in
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 ROUNDS: Final = 5
@@ -33,7 +39,11 @@ RATIO_LEAST: Final = 0.95
 Rates = dict[str, list[float]]
 """Figures of each round, by build."""
 
-LOADS: Final = (*CONTESTS, Contest("QoS 2, 1 publisher, window 1, persistent", ONE_AT_A_TIME, 1))
+LOADS: Final = (
+    *CONTESTS,
+    *TLS_CONTESTS,
+    Contest("QoS 2, 1 publisher, window 1, persistent", ONE_AT_A_TIME, 1),
+)
 
 
 def main() -> int:
@@ -72,11 +82,12 @@ class _Turns:
         """Return messages per second, and processor seconds of the broker for a million."""
         rates: Rates = {build: [] for build in self._builds}
         costs: Rates = {build: [] for build in self._builds}
+        tls = certificates_in(self._directory) if load.tls else None
         for turn in range(rounds):
             # Each build is first in every other round: a machine that drifts, drifts for both.
             for build in list(self._builds)[:: -1 if turn % 2 else 1]:
                 with oncegate(
-                    self._directory, load.queue_messages, build=self._builds[build]
+                    self._directory, load.queue_messages, tls, build=self._builds[build]
                 ) as broker:
                     measured = self._meter.measure(broker, load.options, seconds)
                 rate = rate_of(measured)
