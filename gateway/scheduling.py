@@ -1,4 +1,4 @@
-"""How long a program keeps a core before another one has its turn.
+"""Who has a core: how long a program keeps it, and what gives way to all others.
 
 Linux shares a core fairly, in turns of one to four milliseconds: who has slept, because a packet or
 an fsync was awaited, waits until the turn of the one that runs is over. Since Linux 6.12 a program
@@ -35,6 +35,15 @@ def take_short_turns() -> None:
 def take_usual_turns() -> None:
     """Give up those that were inherited. Raises OSError."""
     _take(_USUAL)
+
+
+def take_what_others_leave() -> None:
+    """Give way to all other programs: to be taken off a core as soon as one of them wakes up.
+
+    In the class SCHED_IDLE (sched(7)), which a program without rights cannot leave again. Where
+    others keep all cores busy it comes to next to nothing. Raises OSError.
+    """
+    os.sched_setscheduler(_THIS_THREAD, os.SCHED_IDLE, os.sched_param(0))
 
 
 def turn_nanoseconds() -> int:

@@ -21,13 +21,16 @@ from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from gateway.access import argon2_hash
-from gateway.scheduling import take_usual_turns
+from gateway.scheduling import take_usual_turns, take_what_others_leave
 
 SIZE: Final = struct.Struct(">I")
 
 NICENESS: Final = 5
 """Clients that are let in already come first; but a machine that is busy with other things lets
 logins in within `connect_timeout` all the same: at 10 they had a hundredth of it."""
+
+GIVES_WAY: Final = "gives-way"
+"""The argument of a process that has of the processors only what all others leave."""
 
 OUT_OF_MEMORY_SCORE: Final = 500
 """The kernel ends a worker, which is started again, before the broker that it works for."""
@@ -62,6 +65,9 @@ def main() -> None:
     os.nice(NICENESS)
     with suppress(OSError):  # the broker's, where the system lets it have them
         take_usual_turns()
+    if GIVES_WAY in sys.argv[1:]:
+        with suppress(OSError):  # the broker has its commits later then
+            take_what_others_leave()
     with suppress(OSError):  # not every system has it
         Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
     argon2_hash.Argon2Hash.of("")  # loaded now, and not while the first client waits

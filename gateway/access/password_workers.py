@@ -1,18 +1,35 @@
-"""The processes that check passwords, as the broker has them: started when needed, and again."""
+"""The processes that check passwords, as the broker has them: started when needed, and again.
+
+They give way to everything else, so that strangers who guess keep no client waiting. Where that
+leaves them nothing, because other programs or the broker keep all cores busy, processes with a
+share of the cores take their place for a while (docs/decisions/0154).
+"""
 
 import asyncio
 import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from typing import Final
 
-from gateway.access.password_worker import PasswordHash, request_of
+from gateway.access.password_worker import GIVES_WAY, PasswordHash, request_of
 
 CHECK_SECONDS_MAX: Final = 30.0
-"""For one password: the most costly hash that a file may have takes a Raspberry Pi some seconds,
-and workers give way to everything else. Then the worker is killed."""
+"""For one password: the most costly hash that a file may have takes a Raspberry Pi some seconds.
+Then the worker is killed."""
+
+LOOK_SECONDS: Final = 0.2
+"""After this time, and again and again, it is looked at what a worker that gives way has had of the
+processors. A client waits that much longer for its login where they are kept busy."""
+
+SHARE_LEAST: Final = 0.1
+"""Of one core: with less the worker is ended, and one with a share of its own checks it again."""
+
+BUSY_SECONDS: Final = 60.0
+"""For how long workers have a share of their own then, before one that gives way is tried again:
+what that costs a client has to be rare."""
 
 ATTEMPTS_MAX: Final = 2
 """Workers that one password is given to: the first may have been killed by accident."""
@@ -34,12 +51,22 @@ class WorkerFailed(Exception):
     """A password could not be checked: the process for it cannot be started, or ends."""
 
 
+class _Starved(Exception):
+    """A worker that gives way gets next to nothing of the processors."""
+
+
+# clock_getcpuclockid(3): the clock of another process is its number's complement, and this.
+_CPUCLOCK_SCHED: Final = 2
+
+
 class PasswordWorkers:
     """Gives each password to a process that has none."""
 
     def __init__(self) -> None:
         self.failed = 0
         """Workers that ended, or did not answer, since the start."""
+        self._busy_until = float("-inf")
+        """Up to here workers have a share of the processors; by the loop's clock."""
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
 
@@ -54,10 +81,9 @@ class PasswordWorkers:
         request = request_of(hashes, password)
         for _ in range(ATTEMPTS_MAX):
             try:
-                worker = self._idle.pop() if self._idle else self._start()
+                answer = await self._checked(request, len(hashes))
             except OSError as error:
                 raise WorkerFailed(f"no process can be started: {error.strerror}") from error
-            answer = await self._asked(worker, request, len(hashes))
             if answer is not None:
                 return [bool(each) for each in answer]
         raise WorkerFailed(f"{ATTEMPTS_MAX} processes have ended while they checked it")
@@ -73,8 +99,50 @@ class PasswordWorkers:
         """Those of the processes that there are."""
         return [worker.process.pid for worker in self._all]
 
-    def _start(self) -> "_Worker":
-        worker = _Worker()
+    async def _checked(self, request: bytes, count: int) -> bytes | None:
+        """Return the answer of a worker that has enough of the processors; None: it has failed.
+
+        Raises OSError: none can be started.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(CHECK_SECONDS_MAX):
+                if loop.time() >= self._busy_until:
+                    try:
+                        return await self._unless_starved(request, count)
+                    except _Starved:
+                        self._busy_until = loop.time() + BUSY_SECONDS
+                return await self._asked(self._worker(gives_way=False), request, count)
+        except TimeoutError:
+            self.failed += 1
+            return None
+
+    async def _unless_starved(self, request: bytes, count: int) -> bytes | None:
+        """Return the answer of a worker that gives way; None: it has failed.
+
+        Raises _Starved: others leave it too little.
+        """
+        worker = self._worker(gives_way=True)
+        answer = asyncio.ensure_future(self._asked(worker, request, count))
+        try:
+            while True:
+                before = worker.processor_seconds()
+                await asyncio.wait((answer,), timeout=LOOK_SECONDS)
+                if answer.done():
+                    return answer.result()
+                if worker.processor_seconds() - before < SHARE_LEAST * LOOK_SECONDS:
+                    raise _Starved
+        finally:
+            answer.cancel()
+
+    def _worker(self, *, gives_way: bool) -> "_Worker":
+        """Return one that has nothing to do. Raises OSError."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.gives_way is gives_way:
+                return worker
+            self._end(worker)
+        worker = _Worker(gives_way=gives_way)
         self._all.add(worker)
         return worker
 
@@ -82,36 +150,48 @@ class PasswordWorkers:
         """Return a worker's answer; None: it has failed, and is no more."""
         answer = None
         try:
-            async with asyncio.timeout(CHECK_SECONDS_MAX):
-                answer = await worker.ask(request, count)
-        except (ConnectionError, TimeoutError):
+            answer = await worker.ask(request, count)
+        except ConnectionError:
             self.failed += 1
         finally:
             # Also when the caller is cancelled: its answer would be read as the next one's.
-            if answer is None and worker in self._all:
-                self._all.discard(worker)
-                worker.end()
+            if answer is None:
+                self._end(worker)
         if answer is not None and worker in self._all:
             self._idle.append(worker)
         return answer
+
+    def _end(self, worker: "_Worker") -> None:
+        if worker in self._all:
+            self._all.discard(worker)
+            worker.end()
 
 
 class _Worker:
     """One process, and our end of its connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, gives_way: bool) -> None:
         """Start it. Raises OSError."""
+        self.gives_way = gives_way
+        command = (*COMMAND, GIVES_WAY) if gives_way else COMMAND
         self._socket, theirs = socket.socketpair()
         self._socket.setblocking(False)
         with theirs:
             try:
                 pipe = theirs.fileno()
                 self.process = subprocess.Popen(
-                    COMMAND, stdin=pipe, stdout=pipe, cwd="/", env=ENVIRONMENT
+                    command, stdin=pipe, stdout=pipe, cwd="/", env=ENVIRONMENT
                 )
             except OSError:
                 self._socket.close()
                 raise
+
+    def processor_seconds(self) -> float:
+        """Return what it has used of the processors; infinity where it has ended."""
+        try:
+            return time.clock_gettime(~self.process.pid << 3 | _CPUCLOCK_SCHED)
+        except OSError:
+            return float("inf")
 
     async def ask(self, request: bytes, count: int) -> bytes:
         """Return the answer to a request, `count` bytes. Raises ConnectionError."""

@@ -6,8 +6,8 @@ core; the event loop serves all other clients between two slices.
 
 from typing import Final
 
-SLICE_UNITS: Final = 2_000
-"""Work for one connection before others are served: two to four milliseconds, eight without the
+SLICE_UNITS: Final = 500
+"""Work for one connection before others are served: a millisecond at most, two without the
 compiled core. One message, one lookup and one filter are never cut."""
 
 FILTER_UNITS: Final = 4

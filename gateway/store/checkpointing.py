@@ -18,7 +18,7 @@ from gateway.store.opening import Files
 CHECKPOINT_STEP_SECONDS = 0.004
 """How long checkpoint rows are written with one batch at a start and at the end."""
 
-CHECKPOINT_STEP_SERVING_SECONDS = 0.001
+CHECKPOINT_STEP_SERVING_SECONDS = 0.0005
 """The same while clients are served: whose message comes meanwhile waits for the step, also where
 no client waits for the batch."""
 

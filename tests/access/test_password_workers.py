@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import signal
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from gateway.access.password_workers import PasswordWorkers, WorkerFailed
 
 SECRET = b"a secret that stands nowhere"
 HASH = Argon2Hash.of(SECRET)
+BUSY = "while True: pass"
 RESIDENT_MIB_MAX = 40
 """Python, Argon2 and nothing of the broker's; 19 MiB more while it checks."""
 
@@ -72,9 +74,58 @@ async def test_a_process_has_nothing_but_its_pipes_gives_way_and_goes_first_when
         assert HASH.text.encode() not in written
     files = {int(each.name): str(each.readlink()) for each in shown.joinpath("fd").iterdir()}
     assert set(files) == {0, 1, 2}
+    assert os.sched_getscheduler(process_id) == os.SCHED_IDLE
+    assert shown.joinpath("oom_score_adj").read_text() == "500\n"
+
+
+async def test_where_others_leave_nothing_a_process_with_a_share_of_the_cores_takes_its_place(
+    workers: PasswordWorkers,
+) -> None:
+    await workers.held([HASH], SECRET)
+    (gave_way,) = workers.process_ids
+    os.kill(gave_way, signal.SIGSTOP)  # as good as a core that others keep busy
+    assert await workers.held([HASH], SECRET) == [True]
+    (process_id,) = workers.process_ids
+    assert process_id != gave_way
+    assert workers.failed == 0
+    assert os.sched_getscheduler(process_id) == os.SCHED_OTHER
     before = os.getpriority(os.PRIO_PROCESS, 0)
     assert os.getpriority(os.PRIO_PROCESS, process_id) == min(19, before + NICENESS)
-    assert shown.joinpath("oom_score_adj").read_text() == "500\n"
+    assert await workers.held([HASH], b"wrong") == [False]
+    assert workers.process_ids == [process_id]
+
+
+async def test_a_while_later_a_process_gives_way_again(
+    workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(password_workers, "SHARE_LEAST", 1_000.0)
+    monkeypatch.setattr(password_workers, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(password_workers, "BUSY_SECONDS", 0.3)
+    await workers.held([HASH], SECRET)
+    (with_a_share,) = workers.process_ids
+    assert os.sched_getscheduler(with_a_share) == os.SCHED_OTHER
+    monkeypatch.setattr(password_workers, "SHARE_LEAST", 0.0)
+    await asyncio.sleep(0.4)
+    await workers.held([HASH], SECRET)
+    (process_id,) = workers.process_ids
+    assert os.sched_getscheduler(process_id) == os.SCHED_IDLE
+    await is_gone(with_a_share)
+
+
+async def test_a_core_that_others_keep_busy_lets_passwords_be_checked(
+    workers: PasswordWorkers,
+) -> None:
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})  # and so the processes that are started now
+    busy = [await asyncio.create_subprocess_exec(sys.executable, "-c", BUSY) for _ in range(2)]
+    try:
+        assert await workers.held([HASH], SECRET) == [True]
+        assert workers.failed == 0
+    finally:
+        os.sched_setaffinity(0, cores)
+        for each in busy:
+            each.kill()
+            await each.wait()
 
 
 async def test_it_keeps_no_memory_of_what_it_checked(workers: PasswordWorkers) -> None:

@@ -149,6 +149,7 @@ class Receiving:
             if connection.behind or (index and work.spent + index > units):
                 connection.behind = True
                 connection.undecided = packets[index:]
+                work.spent += index
                 return
             violation = self.packets.receive(connection, packet, now)
             if violation is not None:

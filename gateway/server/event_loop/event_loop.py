@@ -7,6 +7,7 @@ WebSocket frames and the PROXY header are the listeners'.
 
 import asyncio
 from collections.abc import Callable
+from time import perf_counter
 
 from gateway.access.authentication import Authenticator
 from gateway.configuration.sections import Limits as BatchLimits
@@ -128,14 +129,17 @@ class EventLoop:
         recorder = self.broker.batch
         recorded_bytes = recorder.pending_bytes()
         self._work.spent = 0
+        began = perf_counter()
         if len(data) <= PIECE_BYTES:
             self.broker.receive(channel.connection, data, self._loop.time())
         else:
             self.reading.begin(channel, data)
+        connection = channel.connection
+        if connection.behind or channel.unread:
+            self.reading.go_on(channel, began)
         self.reading.note_work(channel)
         if recorder.pending_bytes() > self.batch_limits.max_uncommitted:
             self.reading.look_at_records(channel, recorded_bytes)
-        connection = channel.connection
         if connection.meters:
             self.reading.look_at_rates(channel, recorded_bytes)
         if connection.behind or channel.unread:
@@ -199,7 +203,7 @@ class EventLoop:
 
     def _tick(self) -> None:
         self._scheduled = False
-        self.reading.turn_units = 0
+        self.reading.tick_units = 0
         broker = self.broker
         if self.committer.failure is not None:
             return

@@ -1,12 +1,14 @@
 """How much of what clients sent is worked on before the others are served.
 
-A client that sent more than one slice of work is behind: it is not read from, and those that are
-behind have a slice each, in the order in which they fell behind (docs/decisions/0052). A client
-whose packets need the disk is not read from while too much waits for its commit.
+A client has slices of work until its turn is over. What is left then is behind: it is not read
+from, and those that are behind have a turn each, in the order in which they fell behind
+(docs/decisions/0052, 0154). A client whose packets need the disk is not read from while too much
+waits for its commit.
 """
 
 import asyncio
 from collections.abc import Callable
+from time import perf_counter
 from typing import Final
 
 from gateway.core.broker import Broker
@@ -17,9 +19,18 @@ from gateway.server.event_loop.channel import Channel
 PIECE_BYTES: Final = 16 * 1024
 """Read bytes that are decoded in one go: 8,000 of the shortest packets, two milliseconds."""
 
-HEAVY_UNITS: Final = SLICE_UNITS // 4
-"""Half a millisecond: whose last read was as much waits for a slice where a turn has had one. Ten
-such clients in one turn would make all others wait for ten slices."""
+# Not Final: tests make it so long that work alone counts.
+TURN_SECONDS: float = 0.0005
+"""Of one client: no slice begins later. The cheapest unit of work takes a twentieth of the dearest,
+so that the clock decides where work is dear, and `TURN_UNITS` where it is cheap."""
+
+TURN_UNITS: Final = 8 * SLICE_UNITS
+"""Of one client; of reads of all since the last tick, before what those bring who send much waits;
+and of turns that are committed together, so that short ones do not cost an fsync each."""
+
+HEAVY_UNITS: Final = SLICE_UNITS
+"""Whose last read was as much waits for a turn where reads since the last tick were one. Ten such
+clients together would make all others wait for ten turns."""
 
 # Not Final: tests make it small enough to be reached.
 UNREAD_BYTES_MAX: int = 32 * 1024 * 1024
@@ -48,7 +59,7 @@ class Reading:
         self.uncommitted_bytes_max = uncommitted_bytes_max
         self.unread_bytes = 0
         """Of all clients that are behind."""
-        self.turn_units = 0
+        self.tick_units = 0
         """Work of all reads since the last tick."""
         self._broker = broker
         self._work = broker.work
@@ -133,14 +144,14 @@ class Reading:
     def note_work(self, channel: Channel) -> None:
         """Count the work of a read, or of a slice."""
         spent = self._work.spent
-        self.turn_units += spent
+        self.tick_units += spent
         channel.is_heavy = spent > HEAVY_UNITS
 
     def puts_off(self, channel: Channel, data: bytes) -> bool:
         """Keep what a read brought for a slice of the client's own, where reads had more than a
         slice since the last tick. Return False where they had less, or too much waits already."""
         size_bytes = len(data)
-        if self.turn_units <= SLICE_UNITS or self.unread_bytes + size_bytes > UNREAD_BYTES_MAX:
+        if self.tick_units <= TURN_UNITS or self.unread_bytes + size_bytes > UNREAD_BYTES_MAX:
             return False
         channel.unread = data
         channel.unread_counted = size_bytes
@@ -182,8 +193,24 @@ class Reading:
             self._scheduled = True
             self._loop.call_soon(self._catch_up)
 
+    def go_on(self, channel: Channel, began: float) -> None:
+        """Let the core have slices of what a client sent, until the turn is over.
+
+        `began` is when it began, by `perf_counter`.
+        """
+        work, connection, due = self._work, channel.connection, began + TURN_SECONDS
+        spent = work.spent
+        while channel.is_behind() and spent < TURN_UNITS and perf_counter() < due:
+            work.spent = 0
+            if connection.behind:
+                self._broker.go_on(connection, self._loop.time())
+            if channel.unread and not connection.behind:
+                self._read_on(channel)
+            spent += work.spent
+        work.spent = spent
+
     def _catch_up(self) -> None:
-        """Give the one that has waited longest its next slice."""
+        """Give the one that has waited longest its next turn."""
         self._scheduled = False
         if not self._behind or not self._may_go_on():
             return
@@ -191,10 +218,7 @@ class Reading:
         del self._behind[channel]
         self._work.spent = 0
         recorded_bytes = self._broker.batch.pending_bytes()
-        if channel.connection.behind:
-            self._broker.go_on(channel.connection, self._loop.time())
-        if channel.unread and not channel.connection.behind:
-            self._read_on(channel)
+        self.go_on(channel, perf_counter())
         self.note_work(channel)
         self.look_at_records(channel, recorded_bytes)
         if channel.connection.meters:
@@ -207,6 +231,8 @@ class Reading:
             channel.update_reading()
         if self._behind:
             self.fall_behind(next(iter(self._behind)))
+            if self.tick_units < TURN_UNITS:
+                return  # what the next turn brings is committed together with this one's
         self._schedule()
 
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-GARBAGE_OBJECTS: Final = 10_000
+GARBAGE_OBJECTS: Final = 5_000
 """Objects that may be made, above those that were freed, before cycles are looked for: a collection
-of as many takes 5 ms on a PC, and a busy broker's messages come and go below that number."""
+of as many takes 2 ms on a PC, and a busy broker's messages come and go below that number."""
 
 NEVER: Final = 1_000_000_000
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Final
 
-SLICE_SECONDS: Final = 0.002
+SLICE_SECONDS: Final = 0.0005
 """Of one turn of the loop. A step that has begun is not cut: RSA of 2,048 bits takes 1 ms here, 10
 on a Raspberry Pi 3; ECDSA a tenth of that."""
 

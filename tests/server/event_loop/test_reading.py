@@ -16,10 +16,10 @@ READ_BYTES_MAX = 256 * 1024
 KIB = 1024
 
 PINGS = 30_000
-"""15 slices of the shortest packets: 60 kB, which one read brings."""
+"""7 turns of the shortest packets: 60 kB, which one read brings."""
 
-MANY_PINGS = 1_500
-"""Most of a slice: two clients with as many make a turn long."""
+MANY_PINGS = 3_000
+"""Most of a turn: two clients with as many are more than one."""
 
 
 async def test_while_one_client_is_behind_the_others_are_answered(start: Start) -> None:
@@ -117,8 +117,9 @@ async def test_while_the_disk_stalls_publishers_wait_and_qos_0_and_pingreq_do_no
 
 
 async def test_of_clients_that_send_much_in_one_turn_those_that_come_late_wait_for_a_slice(
-    start: Start,
+    start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("gateway.server.event_loop.reading.TURN_SECONDS", 10.0)
     broker = await start({})
     names = [f"heavy{number}" for number in range(4)]
     clients = [await log_in(broker, name) for name in names]
