@@ -158,6 +158,9 @@ def text_of(bans: list[Ban]) -> bytes:
     return json.dumps(document, indent=1).encode() + b"\n"
 
 
-def save(path: Path, data: bytes) -> None:
-    """Replace the file; durable when this returns. Raises OSError."""
-    replace_durably(path, data, partial=path.with_name(f"{path.name}.partial"))
+def save(path: Path, bans: list[Ban]) -> None:
+    """Replace the file; durable when this returns. Raises OSError.
+
+    For a thread: the text of all bans that there may be takes 0.1 s.
+    """
+    replace_durably(path, text_of(bans), partial=path.with_name(f"{path.name}.partial"))

@@ -179,10 +179,10 @@ class Bans:
 
     async def _write(self) -> bool:
         """Write all bans down; return whether they are on disk."""
-        data = bans_file.text_of(self.listed())
+        bans = self.listed()
         self._is_unwritten = False
         try:
-            await self._loop.run_in_executor(self._thread, bans_file.save, self._path, data)
+            await self._loop.run_in_executor(self._thread, bans_file.save, self._path, bans)
         except OSError as error:
             logger.error("bans hold until the broker ends: %s: %s", self._path, error)
             self._is_unwritten = True

@@ -34,7 +34,7 @@ def test_what_was_saved_is_loaded_and_others_cannot_read_it(tmp_path: Path) -> N
     path = tmp_path / bans_file.FILE_NAME
     before = os.umask(0)
     try:
-        save(path, text_of(BANS))
+        save(path, BANS)
     finally:
         os.umask(before)
     assert load(path) == BANS

@@ -134,12 +134,10 @@ class EventLoop:
             self.broker.receive(channel.connection, data, self._loop.time())
         else:
             self.reading.begin(channel, data)
-        connection = channel.connection
-        if connection.behind or channel.unread:
-            self.reading.go_on(channel, began)
-        self.reading.note_work(channel)
+        self.reading.end_turn(channel, began)
         if recorder.pending_bytes() > self.batch_limits.max_uncommitted:
             self.reading.look_at_records(channel, recorded_bytes)
+        connection = channel.connection
         if connection.meters:
             self.reading.look_at_rates(channel, recorded_bytes)
         if connection.behind or channel.unread:

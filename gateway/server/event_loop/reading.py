@@ -141,11 +141,26 @@ class Reading:
 
     # -- more than a slice of work
 
-    def note_work(self, channel: Channel) -> None:
-        """Count the work of a read, or of a slice."""
+    def end_turn(self, channel: Channel, began: float) -> None:
+        """Let the core have more slices of what a client sent, until its turn is over, and count
+        the work of all. `began` is when it began, by `perf_counter`."""
+        if channel.connection.behind or channel.unread:
+            self._go_on(channel, began + TURN_SECONDS)
         spent = self._work.spent
         self.tick_units += spent
         channel.is_heavy = spent > HEAVY_UNITS
+
+    def _go_on(self, channel: Channel, due: float) -> None:
+        work, connection = self._work, channel.connection
+        spent = work.spent
+        while channel.is_behind() and spent < TURN_UNITS and perf_counter() < due:
+            work.spent = 0
+            if connection.behind:
+                self._broker.go_on(connection, self._loop.time())
+            if channel.unread and not connection.behind:
+                self._read_on(channel)
+            spent += work.spent
+        work.spent = spent
 
     def puts_off(self, channel: Channel, data: bytes) -> bool:
         """Keep what a read brought for a slice of the client's own, where reads had more than a
@@ -193,22 +208,6 @@ class Reading:
             self._scheduled = True
             self._loop.call_soon(self._catch_up)
 
-    def go_on(self, channel: Channel, began: float) -> None:
-        """Let the core have slices of what a client sent, until the turn is over.
-
-        `began` is when it began, by `perf_counter`.
-        """
-        work, connection, due = self._work, channel.connection, began + TURN_SECONDS
-        spent = work.spent
-        while channel.is_behind() and spent < TURN_UNITS and perf_counter() < due:
-            work.spent = 0
-            if connection.behind:
-                self._broker.go_on(connection, self._loop.time())
-            if channel.unread and not connection.behind:
-                self._read_on(channel)
-            spent += work.spent
-        work.spent = spent
-
     def _catch_up(self) -> None:
         """Give the one that has waited longest its next turn."""
         self._scheduled = False
@@ -218,8 +217,7 @@ class Reading:
         del self._behind[channel]
         self._work.spent = 0
         recorded_bytes = self._broker.batch.pending_bytes()
-        self.go_on(channel, perf_counter())
-        self.note_work(channel)
+        self.end_turn(channel, perf_counter())
         self.look_at_records(channel, recorded_bytes)
         if channel.connection.meters:
             self.look_at_rates(channel, recorded_bytes)
