@@ -40,14 +40,18 @@ async def workers() -> AsyncIterator[PasswordWorkers]:
     made.close()
 
 
-async def one_that_gives_way(workers: PasswordWorkers) -> int:
-    """Wait for a process that has of the processors what others leave."""
+async def one_that_gives_way(workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Begin a check, and give it up when its process has of the cores what others leave."""
+    monkeypatch.setattr(password_workers, "LOOK_SECONDS", NEVER_SECONDS)
+    check = asyncio.create_task(workers.held([HASH], SECRET))
+    await asyncio.sleep(0)
+    (process_id,) = workers.process_ids
     async with asyncio.timeout(30):
-        while True:
-            for process_id in workers.process_ids:
-                if os.sched_getscheduler(process_id) == os.SCHED_IDLE:
-                    return process_id
+        while os.sched_getscheduler(process_id) != os.SCHED_IDLE:  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.01)
+    assert workers.process_ids == [process_id]
+    check.cancel()
+    return process_id
 
 
 async def is_gone(process_id: int) -> None:
@@ -100,13 +104,7 @@ async def test_a_process_has_nothing_but_its_pipes_and_goes_first_when_memory_is
 async def test_a_process_gives_way_to_all_else(
     workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(password_workers, "LOOK_SECONDS", NEVER_SECONDS)
-    check = asyncio.create_task(workers.held([HASH], SECRET))
-    await asyncio.sleep(0)
-    process_id = await one_that_gives_way(workers)
-    assert workers.process_ids == [process_id]
-    check.cancel()
-    await is_gone(process_id)
+    await is_gone(await one_that_gives_way(workers, monkeypatch))
 
 
 async def test_where_others_leave_nothing_a_process_with_a_share_of_the_cores_takes_its_place(
@@ -136,12 +134,8 @@ async def test_a_while_later_a_process_gives_way_again(
     await workers.held([HASH], SECRET)
     (with_a_share,) = workers.process_ids
     assert os.sched_getscheduler(with_a_share) == os.SCHED_OTHER
-    monkeypatch.setattr(password_workers, "LOOK_SECONDS", NEVER_SECONDS)
     await asyncio.sleep(0.2)
-    check = asyncio.create_task(workers.held([HASH], SECRET))
-    await asyncio.sleep(0)
-    assert workers.process_ids == [await one_that_gives_way(workers)]
-    check.cancel()
+    await one_that_gives_way(workers, monkeypatch)
     await is_gone(with_a_share)
 
 

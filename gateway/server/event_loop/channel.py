@@ -16,9 +16,9 @@ class Channel(ABC):
         self.throttled = False
         """Not read from because its client sent more than its rate allows."""
         self.is_heavy = False
-        """The last read brought a good part of a slice of work: see `Reading.puts_off`."""
+        """The last read brought more than a slice of work: see `Reading.puts_off`."""
         self.unread = b""
-        """Read from the socket, and too much for the slice of work that it had."""
+        """Read from the socket, and too much for the turn that it had."""
         self.unread_from = 0
         """Where in `unread` the next slice begins."""
         self.unread_counted = 0
@@ -27,7 +27,7 @@ class Channel(ABC):
         """The connection is gone, and what came before is not handled yet."""
 
     def is_behind(self) -> bool:
-        """Return whether there is more of this client's to be handled than it had a slice for."""
+        """Return whether there is more of this client's to be handled than it had a turn for."""
         return self.connection.behind or bool(self.unread)
 
     @abstractmethod

@@ -119,7 +119,7 @@ class EventLoop:
         return connection
 
     def receive(self, channel: Channel, data: bytes) -> None:
-        """Take bytes that a client sent: too much work for one slice goes on in `Reading`."""
+        """Take bytes that a client sent: too much work for one turn goes on in `Reading`."""
         if channel.unread:
             channel.unread = channel.unread[channel.unread_from :] + data
             channel.unread_from = 0

@@ -34,7 +34,7 @@ clients together would make all others wait for ten turns."""
 
 # Not Final: tests make it small enough to be reached.
 UNREAD_BYTES_MAX: int = 32 * 1024 * 1024
-"""Read from all sockets and waiting for a slice: 128 reads of the largest size. What comes beyond
+"""Read from all sockets and waiting for a turn: 128 reads of the largest size. What comes beyond
 is decoded immediately; then the core has it as packets, and its own bounds hold."""
 
 
@@ -69,7 +69,7 @@ class Reading:
         self._loop = asyncio.get_running_loop()
         self._overloaded: set[Channel] = set()
         self._behind: dict[Channel, None] = {}
-        """Clients that sent more than one slice of work, in the order of their slices."""
+        """Clients that sent more than one turn of work, in the order of their turns."""
         self._scheduled = False
 
     def forget(self, channel: Channel) -> None:
@@ -139,7 +139,7 @@ class Reading:
             self.look_at_rates(channel, None)  # what was read before it was paused may owe more
             channel.update_reading()
 
-    # -- more than a slice of work
+    # -- more than a turn of work
 
     def end_turn(self, channel: Channel, began: float) -> None:
         """Let the core have more slices of what a client sent, until its turn is over, and count
@@ -163,8 +163,8 @@ class Reading:
         work.spent = spent
 
     def puts_off(self, channel: Channel, data: bytes) -> bool:
-        """Keep what a read brought for a slice of the client's own, where reads had more than a
-        slice since the last tick. Return False where they had less, or too much waits already."""
+        """Keep what a read brought for a turn of the client's own, where reads had more than a
+        turn since the last tick. Return False where they had less, or too much waits already."""
         size_bytes = len(data)
         if self.tick_units <= TURN_UNITS or self.unread_bytes + size_bytes > UNREAD_BYTES_MAX:
             return False
@@ -183,7 +183,7 @@ class Reading:
         """Let the core have what was read, in pieces, until this slice of work is spent."""
         connection, data, position = channel.connection, channel.unread, channel.unread_from
         self.unread_bytes -= channel.unread_counted
-        # Where too much waits for its slice, memory counts for more than time.
+        # Where too much waits for its turn, memory counts for more than time.
         is_too_much = self.unread_bytes + len(data) > UNREAD_BYTES_MAX
         while position < len(data) and (
             is_too_much or not (connection.behind or self._work.spent > SLICE_UNITS)
@@ -198,7 +198,7 @@ class Reading:
         self.unread_bytes += channel.unread_counted
 
     def fall_behind(self, channel: Channel) -> None:
-        """Put off what is left of a client's packets: it has its slice after those of others."""
+        """Put off what is left of a client's packets: it has its turn after those of others."""
         if channel not in self._behind:
             channel.update_reading()
             if channel.overloaded:
