@@ -5,9 +5,11 @@ others, and is at most ``SHOWN_CHARACTERS_MAX`` characters long with the rest co
 HTML is left to the templates.
 """
 
+import struct
 import unicodedata
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from itertools import groupby
 from typing import Final
 
@@ -39,6 +41,14 @@ _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 # often it was given. Only boards have such numbers.
 _BOOT_BITS: Final = 32
 _BOARDS: Final = "board-"
+
+# Nine digits distinguish any two float32.
+_FLOAT32_DIGITS_MAX: Final = 9
+_FLOAT32_MAX: Final = 3.4e38
+
+# Numbers outside these are written with an exponent, which is then shorter.
+_PLAIN_FROM: Final = 1e-9
+_PLAIN_BELOW: Final = 1e16
 
 # Combining marks beyond a couple on one letter run over the neighbouring lines.
 _MARKS_MAX: Final = 2
@@ -148,18 +158,49 @@ def _unbroken(text: str) -> str:
 
 
 def value_of(value: int | float | bool | str | None) -> str:
-    """Format a reading: seven significant digits, because a float32 has no more."""
+    """Format a reading with the digits that the sensor sent; see `_number_of`."""
     match value:
         case None:
             return "no value"
         case bool():
-            return "on" if value else "off"
+            return "true" if value else "false"
         case str():
             return visible_of(value)
         case int():
             return f"{value:,}"
         case _:
-            return f"{value:.7g}"
+            return _number_of(value)
+
+
+def _number_of(value: float) -> str:
+    """Return the fewest digits that give this number back.
+
+    A float32 became a float64 on its way: 21.3 arrives as 21.299999237060547. Such a number is
+    written with the fewest digits that give the same float32, unless it is short as it is.
+    """
+    shown = Decimal(repr(value))
+    if len(shown.as_tuple().digits) > _FLOAT32_DIGITS_MAX and _is_float32(value):
+        shown = next(
+            short
+            for digits in range(6, _FLOAT32_DIGITS_MAX + 1)
+            if _as_float32(float(short := Decimal(f"{value:.{digits}g}"))) == value
+        )
+    if not _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
+        return "0" if value == 0 else f"{float(shown)!r}"
+    whole, _, fraction = f"{shown:f}".partition(".")
+    fraction = fraction.rstrip("0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def _is_float32(value: float) -> bool:
+    """Return whether this may be a float32; whole numbers are exact in either."""
+    is_exact = value.is_integer() and abs(value) < _PLAIN_BELOW
+    return not is_exact and abs(value) <= _FLOAT32_MAX and _as_float32(value) == value
+
+
+def _as_float32(value: float) -> float:
+    (rounded,) = struct.unpack("<f", struct.pack("<f", value))
+    return float(rounded)
 
 
 def unit_of(unit: str | None) -> str:

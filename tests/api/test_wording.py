@@ -85,16 +85,26 @@ def test_sizes_are_written_in_binary_units(number: int, words: str) -> None:
     [
         (21.299999237060547, "21.3"),
         (48.1173, "48.1173"),
+        (123456.789, "123456.789"),
+        (26107.7034231, "26107.7034231"),
+        (1234567.25, "1234567.25"),
+        (-0.00001, "-0.00001"),
+        (230.0, "230"),
+        (0.30000001192092896, "0.3"),
         (101_325, "101,325"),
-        (1.5e-9, "1.5e-09"),
-        (True, "on"),
-        (False, "off"),
+        (1.5e-9, "0.0000000015"),
+        (6.02214076e23, "6.02214076e+23"),
+        (1.5e-12, "1.5e-12"),
+        (16_777_216_000.0, "16777216000"),
+        (1.0000000150474662e30, "1e+30"),
+        (True, "true"),
+        (False, "false"),
         (None, "no value"),
         ("3D", "3D"),
         ("a\x1bb", r"a\u{1b}b"),
     ],
 )
-def test_a_reading_is_written_for_a_glance(
+def test_a_reading_is_written_with_the_digits_that_came(
     value: int | float | bool | str | None, words: str
 ) -> None:
     assert wording.value_of(value) == words

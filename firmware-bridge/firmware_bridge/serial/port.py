@@ -56,7 +56,11 @@ class Port:
         self._failures_logged: list[traceback.FrameSummary] = []
         self._fault_logged: str | None = None
         self._status = PortStatus(
-            settings.name, settings.framing, settings.place, when_full=settings.policy
+            settings.name,
+            settings.framing,
+            settings.place,
+            when_full=settings.policy,
+            units=settings.units,
         )
         self._silence = Silence(settings, self._status)
         self._link: Link | None = None

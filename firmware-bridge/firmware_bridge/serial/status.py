@@ -54,7 +54,8 @@ class PortStatus:
     a sentence. `reopened` counts openings after the first, `resets` those for silence, `resyncs`
     frames that came after damage, `line_errors` what driver or server count. `quiet_since` is the
     latest byte on the monotonic clock; `held`: not read, because the outbox is full; `dropping`:
-    why readings are dropped now, where they are, as `when_full` has it.
+    why readings are dropped now, where they are, as `when_full` has it; `units` are the operator's,
+    which replace those of the sensor.
     """
 
     name: str
@@ -77,6 +78,7 @@ class PortStatus:
     held: bool = False
     when_full: str = "drop_newest"
     dropping: str | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
     quiet_since: float = field(default_factory=time.monotonic)
     line_errors: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -141,7 +143,7 @@ class PortStatus:
                 device.quantities[name] = {
                     "name": name,
                     "value": _shown(measurement.value),
-                    "unit": measurement.unit,
+                    "unit": self.units.get(name, measurement.unit),
                     "time_ms": max(0, int(time_seconds_of(measurement, arrival_seconds) * 1000)),
                 }
 
