@@ -101,16 +101,22 @@ _TEMPLATES: Final = _environment()
 page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
+def html_of(template: str, **values: object) -> str:
+    """Return one template as HTML."""
+    return _TEMPLATES.get_template(template).render(values)
+
+
 def rendered(
     request: Request, template: str, *, status_code: int = 200, **values: object
 ) -> HTMLResponse:
     """Render one template as the response to a request."""
     caller: Caller | None = request.state.caller
     values["caller"] = caller
+    values["gateway"] = observer_of(request).gateway
     values["may_operate"] = caller is not None and caller.role >= Role.OPERATOR
     values["may_administer"] = caller is not None and caller.role >= Role.ADMINISTRATOR
     return HTMLResponse(
-        _TEMPLATES.get_template(template).render(values),
+        html_of(template, **values),
         status_code=status_code,
         headers=retry_headers_of(status_code),
     )

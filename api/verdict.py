@@ -71,8 +71,8 @@ def verdict_of(
     attention_count = sum(notice.level is Level.ATTENTION for notice in notices)
     if attention_count == 0:
         return Verdict(level=Level.GOOD, headline="All is well", notices=notices)
-    things = "1 thing needs" if attention_count == 1 else f"{attention_count} things need"
-    return Verdict(level=Level.ATTENTION, headline=f"Running, and {things} a look", notices=notices)
+    headline = f"Running, {counted_of(attention_count, 'warning')}"
+    return Verdict(level=Level.ATTENTION, headline=headline, notices=notices)
 
 
 def _notices_of(overview: Overview) -> Iterator[Notice]:

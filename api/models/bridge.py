@@ -8,6 +8,8 @@ from api.models.values import Count, FiniteNumber, FromSensors, Integer, Millise
 class BridgeMqtt(Reported):
     connected: bool
     address: str
+    session: str | None = None
+    """The client identifier of its session; None before the first connection."""
 
 
 class Outbox(Reported):

@@ -168,7 +168,7 @@ def test_what_needs_a_look_is_counted_and_comes_first(gateway: Gateway) -> None:
     gateway.uploader = None
     gateway.broker["warnings"] = ["One.", "Two."]
     verdict = verdict_of(gateway.overview())
-    assert verdict.headline == "Running, and 2 things need a look"
+    assert verdict.headline == "Running, 2 warnings"
     assert [notice.level for notice in verdict.notices] == [
         Level.ATTENTION,
         Level.ATTENTION,
