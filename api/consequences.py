@@ -1,7 +1,7 @@
 """Consequences of a ban or a disconnect for the gateway's own clients: bridge and uplink.
 
-A ban that meets one of them stops readings, or messages to the upstream broker. The page says so
-before it is carried out.
+A ban that meets one of them stops readings, or messages to the upstream broker. The page warns
+of that before it acts.
 """
 
 import ipaddress
@@ -42,7 +42,7 @@ async def consequences_of(
     try:
         own = _own_clients_in(await observer.overview())
     except BrokerProblem:
-        return ()  # the action fails for the same reason, and says so
+        return ()  # the action fails for the same reason, which is shown
     return tuple(
         [
             sentences[name]
