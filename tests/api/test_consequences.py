@@ -1,4 +1,4 @@
-"""Actions that would stop the gateway's own bridge or uplink say so before they are carried out."""
+"""Actions that would stop the gateway's own bridge or uplink warn before they are carried out."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ async def test_a_ban_of_others_stops_nothing_of_the_gateway(
     await observer.close()
 
 
-async def test_a_disconnected_bridge_comes_back_and_the_page_says_so(
+async def test_a_disconnected_bridge_comes_back_and_the_page_warns(
     broker: ContractBroker, status_socket: Path
 ) -> None:
     observer = Observer(ControlSocket(status_socket))
