@@ -10,8 +10,9 @@ from api.models.broker import BrokerStatus
 from api.models.reports import SerialReport, UplinkReport, UploadReport
 from api.models.uplink import UplinkStatus
 from api.models.uploader import UploaderStatus
+from api.notice import Level
 from api.observer import Overview
-from api.verdict import Level, verdict_of
+from api.verdict import verdict_of
 from tests.api import recorded
 
 
@@ -118,6 +119,61 @@ def test_a_silent_port_and_one_that_is_not_read_are_named(gateway: Gateway) -> N
             "line settings; silent_after sets when this is shown."
         ),
         "Serial port gps is not read because the outbox is full",
+    ]
+
+
+def test_a_port_that_is_not_open_has_the_reason_that_the_bridge_reports(gateway: Gateway) -> None:
+    assert gateway.bridge is not None
+    gateway.bridge["ports"][0].update(state="waiting", trouble="2 USB devices are 1a86:7523")
+    gateway.bridge["ports"][1].update(state="lost", trouble="/dev/ttyUSB0 was disconnected")
+    assert [sentence for _, sentence in gateway.sentences()] == [
+        (
+            "Serial port greenhouse is not open: 2 USB devices are 1a86:7523. It is tried again by "
+            "itself."
+        ),
+        (
+            "Serial port gps is lost, its last reading came 1 s ago: /dev/ttyUSB0 was "
+            "disconnected. Check plug and power: it is opened again by itself."
+        ),
+    ]
+
+
+def test_a_port_of_which_many_frames_are_damaged_is_named_with_their_share(
+    gateway: Gateway,
+) -> None:
+    assert gateway.bridge is not None
+    gateway.bridge["ports"][0].update(
+        damaged_share=0.2512, damaged_share_seconds=300, damage_warning=True
+    )
+    gateway.bridge["ports"][1].update(damaged_share=0.02, damage_warning=False)
+    assert gateway.sentences() == [
+        (
+            Level.ATTENTION,
+            (
+                "Serial port greenhouse: 25 % of the frames of the last 5 min were damaged. Check "
+                "sensor, cable and line settings."
+            ),
+        )
+    ]
+
+
+def test_silent_devices_are_named_with_their_port(gateway: Gateway) -> None:
+    assert gateway.bridge is not None
+    gateway.bridge["ports"][0].update(
+        devices_watched=40, devices_silent=10, silent_devices=["boiler", "pump"]
+    )
+    gateway.bridge["ports"][1].update(
+        devices_watched=1, devices_silent=1, silent_devices=["mast\u202e"]
+    )
+    assert [sentence for _, sentence in gateway.sentences()] == [
+        (
+            "10 devices on serial port greenhouse are silent: boiler, pump and 8 more. Check "
+            "power, wiring and address; device_silent_after sets when this is shown."
+        ),
+        (
+            r"1 device on serial port gps is silent: mast\u{202e}. Check power, wiring and "
+            "address; device_silent_after sets when this is shown."
+        ),
     ]
 
 
