@@ -21,7 +21,7 @@ SHARE_ENDS: Final = 0.05
 DAMAGED_MIN: Final = 5
 """Damaged frames in the window: a port that was plugged in while it was sending is no fault."""
 FRAMES_MIN: Final = 20
-"""Frames, damaged or not, that a window should have: of fewer a share says little."""
+"""Frames, damaged or not, that a window should have: a share of fewer means little."""
 WINDOW_SECONDS: Final = 300.0
 """The window of a port that sends often: a fault shows within minutes, and goes as fast."""
 WINDOW_SECONDS_MAX: Final = 3600.0
