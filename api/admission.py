@@ -30,8 +30,7 @@ SECURE_PREFIX: Final = "__Host-"
 """A browser takes a cookie of such a name only over HTTPS and for this host alone."""
 
 LOGIN_PATH: Final = "/login"
-PROGRAMS: Final = ("/api/", "/metrics", "/openapi.json")
-"""Paths that programs ask for; all others are for people."""
+_PROGRAMS: Final = ("/api/", "/metrics", "/openapi.json")
 _SCHEME: Final = "bearer "
 
 
@@ -144,7 +143,7 @@ def shown_by(request: Request, cookie: str) -> str | None:
 def login_url_for(request: Request) -> str | None:
     """Return the address of the login that leads on to what was asked for; None: it is no page."""
     url = request.url
-    if url.path.startswith(PROGRAMS):
+    if url.path.startswith(_PROGRAMS):
         return None
     if request.method != "GET":
         return LOGIN_PATH

@@ -55,6 +55,7 @@ async def test_counters_of_broker_bridge_and_uploader_are_read_back(
             port["last_frame_ms"] / 1000
         )
     assert series["oncegate_port_damaged_total", "port=greenhouse", "reason=checksum"] == 2
+    assert series["oncegate_port_left_out_total", "port=greenhouse", "reason=not_measured"] == 4
     assert series["oncegate_upload_sent_segments_total",] == uploader["sent"]["count"]
     assert series["oncegate_report_age_seconds", "process=bridge"] == 0.6
 

@@ -1,7 +1,6 @@
 """What dsmr-parser finds in a telegram, under the bridge's names: value, unit, and its own time."""
 
 import datetime
-import re
 from decimal import Decimal
 
 from dsmr_parser import telegram_specifications
@@ -92,16 +91,16 @@ def value_of(name: str, written: object) -> object:
         return Decimal(written)
     if name == "meter_time":
         return _seconds_of(written)
-    if name == "power_failure_log":
-        return [_logged(each) for each in re.findall(r"\(([^)]*)\)", written)]
     return written
 
 
-def _logged(text: str) -> object:
-    if re.fullmatch(r"\d{12}[SW]", text):
-        return _seconds_of(text)
-    number = re.fullmatch(r"(\d+)(\*s)?", text)
-    return text if number is None else Decimal(number[1])
+def entries_of(log: Object | None) -> list[tuple[float, int]]:
+    """The entries of a log by their time, with the seconds of each."""
+    if log is None:
+        return []
+    found = [each for each in log[0] if not isinstance(each, str)]  # type: ignore[attr-defined]
+    pairs = zip(found[1::2], found[2::2], strict=True)
+    return sorted((float(time), int(seconds)) for time, seconds in pairs)
 
 
 def _seconds_of(text: str) -> float:

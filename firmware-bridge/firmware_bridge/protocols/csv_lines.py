@@ -1,17 +1,25 @@
 """Lines of values separated by commas; the configuration names them::
 
 21.5,40,1013.2
+
+A line has no checksum and no names, so it is read whole or counted as damaged whole: boot text and
+headings must not become readings.
 """
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.kinds import TYPE, Kinds
 from firmware_bridge.protocols.lines import LineDecoder
-from firmware_bridge.protocols.text_values import measurements_of, value_of
+from firmware_bridge.protocols.text_values import (
+    TYPES_DESCRIPTION,
+    LineValues,
+    TextLineSettings,
+)
 from firmware_bridge.readings.measurement import Measurement
 from gateway.keys.names import NAME_PATTERN
 from gateway.keys.quantities import Items, Text, refusal
@@ -29,11 +37,12 @@ Column = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class CsvLines(DecoderSettings):
+class CsvLines(TextLineSettings):
     """Each line has the same quantities, in the order of `columns`."""
 
     descriptions: ClassVar = {
-        "columns": 'Quantities of a CSV line in order; "_" leaves a column out.'
+        "columns": 'Quantities of a CSV line in order; "_" leaves a column out.',
+        "types": TYPES_DESCRIPTION,
     }
 
     columns: Annotated[tuple[Column, ...], Items(1)]
@@ -44,6 +53,7 @@ class CsvLines(DecoderSettings):
         for name in names:
             if names.count(name) > 1:
                 raise refusal(f'"{name}" once in columns, not several times')
+        super().check()
 
     def value_names(self, device: str) -> frozenset[str]:
         """Return the columns."""
@@ -51,30 +61,38 @@ class CsvLines(DecoderSettings):
 
     def decoder(self) -> LineDecoder:
         """Create a decoder for one line."""
-        return LineDecoder(
-            lambda line: read_cells(line, self.columns), can_mistake_part_of_line=True
-        )
+        reader = CellReader(self.columns, Kinds(self.types))
+        return LineDecoder(reader.read, can_mistake_part_of_line=True)
 
 
-def read_cells(line: str, columns: Sequence[str]) -> dict[str, Measurement]:
-    """Read the measurements of a line; none for a heading, which loggers repeat at a restart.
+class CellReader:
+    """Reads lines; `kinds` has the declared types of columns."""
 
-    Raises:
-        Damaged: "syntax", "columns" for more or fewer of them, "value", "name", "text", "overlong".
-    """
-    try:
-        cells = next(csv.reader([line], strict=True, skipinitialspace=True))
-    except csv.Error:
-        raise Damaged("syntax") from None
-    cells = [cell.strip() for cell in cells]
-    if len(cells) != len(columns):
-        raise Damaged("columns")
-    if cells == list(columns):
-        return {}
-    return measurements_of(
-        [
-            (column, value_of(cell))
-            for column, cell in zip(columns, cells, strict=True)
-            if column != SKIPPED
-        ]
-    )
+    def __init__(self, columns: Sequence[str], kinds: Kinds) -> None:
+        self._columns = list(columns)
+        self._kinds = kinds
+
+    def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
+        """Read the measurements of a line; none for the heading, which loggers repeat at a restart.
+
+        Raises:
+            Damaged: "syntax", "columns" for more or fewer of them, "type" for a value that is not
+                of its column's type, and for a line of nothing but texts whose columns have none,
+                "value", "text".
+        """
+        try:
+            cells = next(csv.reader([line], strict=True, skipinitialspace=True))
+        except csv.Error:
+            raise Damaged("syntax") from None
+        cells = [cell.strip() for cell in cells]
+        if len(cells) != len(self._columns):
+            raise Damaged("columns")
+        if cells == self._columns:
+            return {}
+        values = LineValues(self._kinds, left_out)
+        for column, cell in zip(self._columns, cells, strict=True):
+            if column != SKIPPED:
+                values.add(column, cell)
+        if values.is_prose:
+            raise Damaged(TYPE)
+        return values.finish()

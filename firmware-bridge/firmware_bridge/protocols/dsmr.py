@@ -6,7 +6,7 @@ r"""Telegrams of smart meters at the P1 port (DSMR 2.2 to 5, ESMR, eMUCS), as li
     0-1:24.2.1(170102161005W)(00000.107*m3) CR LF
     !6EEE CR LF                            CRC-16/ARC of all from '/' to '!', from DSMR 4 on
 
-A telegram is read whole or counted as damaged whole.
+A telegram whose checksum is wrong is damaged whole; in a sound one an odd object costs itself.
 """
 
 import re
@@ -20,7 +20,8 @@ from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from gateway.keys.quantities import Whole
 
-# Telegrams have 1 to 2 KiB; messages and logs of power failures may add some.
+# Telegrams have 1 to 4 KiB; messages and logs of power failures may add some. This is their only
+# bound: Lithuanian meters send 96 objects.
 TELEGRAM_BYTES_MAX = 8192
 
 # What is behind the '/': three letters of the maker, the rate.
@@ -81,5 +82,5 @@ class DsmrDecoder(ScanningDecoder):
             raise Damaged("no_checksum")
         if crc and crc16_arc(head + b"!") != int(crc, 16):
             raise Damaged("checksum")
-        quantities = read_telegram(head, self._settings.utc_offset)
+        quantities = read_telegram(head, self._settings.utc_offset, self.tally.left_out)
         return Frame(quantities) if quantities else None

@@ -86,7 +86,9 @@ class Frame:
 
 @dataclass
 class Tally:
-    """What came beside good frames: damage by reason, and bytes that belong to no frame."""
+    """Counts by reason, since the start: damaged frames, bytes that belong to no frame, and values
+    of good frames that were left out."""
 
     damaged: Counter[str] = field(default_factory=Counter)
     foreign: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)

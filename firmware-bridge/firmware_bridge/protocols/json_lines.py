@@ -1,56 +1,79 @@
-"""Lines that are JSON objects, one member a quantity::
+"""Lines that are JSON objects, one member a quantity; members of members are joined by a dot::
 
-{"temperature": 21.5, "door": "open", "fault": false}
+{"temperature": 21.5, "door": "open", "DHT11": {"Humidity": 40}}     -> DHT11.Humidity
 """
 
 import json
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.protocols.lines import LineDecoder
-from firmware_bridge.protocols.text_values import in_range, measurements_of
-from firmware_bridge.readings.measurement import Measurement, Value
+from firmware_bridge.protocols.text_values import (
+    TYPES_DESCRIPTION,
+    LineValues,
+    TextLineSettings,
+    name_for,
+)
+from firmware_bridge.readings.measurement import Measurement
+
+# A device nests two or three; the bound keeps the walk through a forged line short.
+DEPTH_MAX: Final = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class JsonLines(DecoderSettings):
+class JsonLines(TextLineSettings):
     """Each line is a JSON object."""
+
+    descriptions: ClassVar = {"types": TYPES_DESCRIPTION}
 
     def decoder(self) -> LineDecoder:
         """Create a decoder for one line."""
-        return LineDecoder(read_json, can_mistake_part_of_line=False)
+        reader = MemberReader(Kinds(self.types))
+        return LineDecoder(reader.read, can_mistake_part_of_line=False, keeps_other_bytes=True)
 
 
-def read_json(line: str) -> dict[str, Measurement]:
-    """Read the measurements of one line.
-
-    Raises:
-        Damaged: "syntax" for what is no object, "value" for what is no value of a reading, "name",
-            "text", "overlong".
-    """
-    try:
-        found = json.loads(line, object_pairs_hook=_pairs, parse_constant=_refuse_constant)
-    except (RecursionError, ValueError) as error:
-        raise error if isinstance(error, Damaged) else Damaged("syntax") from None
-    if not isinstance(found, dict):
-        raise Damaged("syntax")
-    return measurements_of([(name, _value_of(value)) for name, value in found.items()])
+class _Members(list[tuple[str, object]]):
+    """The members of an object in order, with names that come twice."""
 
 
-def _value_of(value: object) -> Value | None:
-    if value is None or isinstance(value, str | bool):
-        return value
-    if isinstance(value, int | float):
-        return in_range(value)
-    raise Damaged("value")
+class MemberReader:
+    """Reads lines. A member that is no value, such as a list, is left out, and costs no other."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self._kinds = kinds
+
+    def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
+        """Read the measurements of one line.
+
+        Raises:
+            Damaged: "syntax" for what is no object. Where no member can be read, the reason of the
+                first: "member", "name", "type", "value", "text".
+        """
+        try:
+            # NaN and Infinity are no JSON, but Python and C++ write them.
+            found = json.loads(line, object_pairs_hook=_Members, parse_constant=lambda _: None)
+        except (RecursionError, ValueError):
+            raise Damaged("syntax") from None
+        if not isinstance(found, _Members):
+            raise Damaged("syntax")
+        values = LineValues(self._kinds, left_out)
+        for name, value in _leaves_of(found, "", DEPTH_MAX):
+            if value is None or isinstance(value, str | bool | int | float):
+                values.add_or_leave_out(name, value, is_text=True)
+            else:
+                values.leave_out("member")
+        return values.finish()
 
 
-def _pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    if len({name for name, _ in pairs}) != len(pairs):
-        raise Damaged("name")
-    return dict(pairs)
-
-
-def _refuse_constant(constant: str) -> float:
-    raise Damaged("value")  # NaN and Infinity are no JSON.
+def _leaves_of(members: _Members, prefix: str, depth: int) -> Iterator[tuple[str, object]]:
+    """Yield the members of an object and of those within it, with their whole names."""
+    for name, value in members:
+        whole = prefix + name_for(name)
+        if isinstance(value, _Members) and depth > 1:
+            yield from _leaves_of(value, f"{whole}.", depth - 1)
+        else:
+            yield whole, value

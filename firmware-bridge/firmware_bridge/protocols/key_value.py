@@ -4,36 +4,73 @@ temperature=21.5 humidity=40;pressure=1013.2
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass
+from typing import ClassVar
 
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.kinds import TYPE, Kinds
 from firmware_bridge.protocols.lines import LineDecoder
-from firmware_bridge.protocols.text_values import measurements_of, value_of
-from firmware_bridge.readings.measurement import Measurement, Value
+from firmware_bridge.protocols.text_values import (
+    TYPES_DESCRIPTION,
+    LineValues,
+    TextLineSettings,
+    name_for,
+)
+from firmware_bridge.readings.measurement import Measurement
 
-_SEPARATORS = re.compile(r"[\s,;]+")
+# A comma between digits is a decimal comma, where what follows is no pair of its own.
+_SEPARATORS = re.compile(r"(?:[\s;]|(?<![0-9]),|,(?![0-9]+(?:[\s;,]|$)))+")
+# Blanks before a value belong to the sign, unless what follows is the next pair.
+_BLANKS_AROUND_SIGN = re.compile(r"[ \t]*=[ \t]+(?=\S)(?![^\s=;,]+[ \t]*=)|[ \t]+=")
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyValueLines(DecoderSettings):
+class KeyValueLines(TextLineSettings):
     """Each line has pairs of a quantity and its value."""
+
+    descriptions: ClassVar = {"types": TYPES_DESCRIPTION}
 
     def decoder(self) -> LineDecoder:
         """Create a decoder for one line."""
-        return LineDecoder(read_pairs, can_mistake_part_of_line=True)
+        reader = PairReader(Kinds(self.types), declared=frozenset(self.types))
+        return LineDecoder(reader.read, can_mistake_part_of_line=True, keeps_other_bytes=True)
 
 
-def read_pairs(line: str) -> dict[str, Measurement]:
-    """Read the measurements of one line.
+class PairReader:
+    """Reads lines. A pair that cannot be read is left out, and costs no other.
 
-    Raises:
-        Damaged: "syntax" for a part without "=", "value", "name", "text", "overlong".
+    A line with as many words that are no pairs as there are pairs is prose: the text of a starting
+    board. So is one in which a declared quantity is not of its type.
     """
-    pairs: list[tuple[str, Value | None]] = []
-    for part in _SEPARATORS.split(line.strip(" \t,;")):
-        name, sign, text = part.partition("=")
-        if not sign:
+
+    def __init__(self, kinds: Kinds, *, declared: frozenset[str] = frozenset()) -> None:
+        self._kinds = kinds
+        self._declared = declared
+
+    def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
+        """Read the measurements of one line.
+
+        Raises:
+            Damaged: "syntax" for prose, "type" for a declared quantity of another type.
+        """
+        values = LineValues(self._kinds, left_out)
+        words = 0
+        joined = _BLANKS_AROUND_SIGN.sub("=", line)
+        parts = [part for part in _SEPARATORS.split(joined) if part]
+        for part in parts:
+            name, sign, text = part.partition("=")
+            name = name_for(name)
+            if not sign:
+                words += 1
+                continue
+            try:
+                values.add(name, text)
+            except Damaged as damage:
+                if damage.reason == TYPE and name in self._declared:
+                    raise
+                values.leave_out(damage.reason)
+        if words * 2 >= len(parts):
             raise Damaged("syntax")
-        pairs.append((name, value_of(text)))
-    return measurements_of(pairs)
+        values.leave_out("syntax", words)
+        return values.finish()

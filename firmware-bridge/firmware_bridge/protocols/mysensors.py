@@ -8,18 +8,21 @@ Source: the MySensors serial protocol 2.x.
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.kinds import Kind, Kinds
 from firmware_bridge.protocols.lines import LineDecoder
-from firmware_bridge.protocols.text_values import measurements_of, value_of
+from firmware_bridge.protocols.text_values import NOT_MEASURED, value_of
 from firmware_bridge.readings.measurement import Measurement
 
 _MESSAGE = re.compile(r"([0-9]{1,3});([0-9]{1,3});([0-4]);([01]);([0-9]{1,3});(.*)")
 _SET, _INTERNAL = 1, 3
 _BATTERY_LEVEL = 0
+_BATTERY: Final[tuple[str, str | None, Kind | None]] = ("battery", "%", "number")
 _BYTE_MAX = 255
 
 _TYPES: Final[dict[int, tuple[str, str | None]]] = {
@@ -31,12 +34,17 @@ _TYPES: Final[dict[int, tuple[str, str | None]]] = {
     21: ("hvac_state", None), 22: ("hvac_speed", None), 23: ("light_level", "%"),
     24: ("var1", None), 25: ("var2", None), 26: ("var3", None), 27: ("var4", None),
     28: ("var5", None), 34: ("flow", "m/s"), 35: ("volume", "m3"), 36: ("lock", None),
-    37: ("level", None), 38: ("voltage", "V"), 39: ("current", "A"), 47: ("text", None),
+    37: ("level", None), 38: ("voltage", "V"), 39: ("current", "A"), 40: ("rgb", None),
+    41: ("rgbw", None), 42: ("id", None), 47: ("text", None),
     48: ("custom", None), 49: ("position", None), 51: ("ph", "pH"),
     52: ("redox", "mV"), 53: ("conductivity", None), 54: ("reactive_power", "var"),
     55: ("apparent_power", "VA"), 56: ("power_factor", "/"),
 }  # fmt: skip
 """V_... of the protocol, with SenML units where the protocol names one."""
+_TEXTS: Final = frozenset({5, 21, 22, 40, 41, 42, 43, 46, 47, 48, 49})
+"""Types that are texts, though `001122` may look like a number."""
+_NUMBERS: Final = frozenset(_TYPES) - _TEXTS - {24, 25, 26, 27, 28}
+"""Of the other types, V_VAR1 to V_VAR5 are whatever a node makes of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,18 +62,22 @@ class MySensorsDecoder(LineDecoder):
     """Each node is a device of its own: the port's device name, a dash and the node's number."""
 
     def __init__(self) -> None:
-        super().__init__(lambda line: {}, can_mistake_part_of_line=True)
+        super().__init__(lambda line, left_out: {}, can_mistake_part_of_line=True)
+        self._kinds = Kinds()
 
     def frame_of(self, text: str) -> Frame | None:
         """Read one message."""
-        return read_message(text)
+        left_out: Counter[str] = Counter()
+        frame = read_message(text, self._kinds, left_out)
+        self.tally.left_out.update(left_out)
+        return frame
 
 
-def read_message(line: str) -> Frame | None:
-    """Read one message; None for one without a reading.
+def read_message(line: str, kinds: Kinds, left_out: Counter[str]) -> Frame | None:
+    """Read one message; None for one without a reading. What has no value is counted.
 
     Raises:
-        Damaged: "syntax" for what is no message, "value", "text".
+        Damaged: "syntax" for what is no message, "type", "value", "text".
     """
     found = _MESSAGE.fullmatch(line)
     if found is None:
@@ -74,17 +86,29 @@ def read_message(line: str) -> Frame | None:
     if node > _BYTE_MAX or child > _BYTE_MAX or kind > _BYTE_MAX:
         raise Damaged("syntax")
     # With the flag it is an echo of what a controller sent, not a value that a node measured.
-    if acknowledges or not found[6]:
+    if acknowledges:
         return None
     if command == _INTERNAL and kind == _BATTERY_LEVEL:
-        return _frame("battery", "%", found[6], node)
-    if command != _SET:
+        name, unit, expected = _BATTERY
+    elif command == _SET:
+        base, unit = _TYPES.get(kind, (f"type{kind}", None))
+        name, expected = f"{base}_{child}", _kind_of_type(kind)
+    else:
         return None
-    name, unit = _TYPES.get(kind, (f"type{kind}", None))
-    return _frame(f"{name}_{child}", unit, found[6], node)
+    of_node = f"{node}/{name}"
+    try:
+        value = value_of(found[6], expected or kinds.of(of_node))
+    except Damaged as damage:
+        if damage.reason != NOT_MEASURED:
+            raise
+        left_out[NOT_MEASURED] += 1
+        return None
+    kinds.note(of_node, value)
+    return Frame({name: [Measurement(name, value, unit)]}, part=str(node))
 
 
-def _frame(name: str, unit: str | None, text: str, node: int) -> Frame:
-    (found,) = measurements_of([(name, value_of(text))]).values()
-    measurement = Measurement(found.name, found.value, unit)
-    return Frame({name: [measurement]}, part=str(node))
+def _kind_of_type(kind: int) -> Kind | None:
+    """Return what the values of a type are; None: what a node makes of it."""
+    if kind in _TEXTS:
+        return "text"
+    return "number" if kind in _NUMBERS else None

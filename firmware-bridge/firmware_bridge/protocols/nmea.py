@@ -19,6 +19,7 @@ from typing import ClassVar
 
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import Decoder, DecoderSettings
+from firmware_bridge.protocols.kinds import TYPE, Kinds
 
 # The standard allows 82; proprietary sentences of real receivers reach several hundred.
 SENTENCE_BYTES_MAX = 1024
@@ -32,6 +33,9 @@ _SENTENCE = re.compile(rb"[$!][^$\r\n\x00-\x08\x0b-\x1f\x7f]*")
 _NOISE = re.compile(rb"[^$!\r\n\xb5]+")
 _TEXT = re.compile(rb"[\t\x20-\x7e]+")
 _CHECKSUM = re.compile(rb"\*([0-9A-Fa-f]{2})")
+_UNCHECKED = re.compile(rb"[$!][A-Z][A-Z0-9]{2,15}(,[\t\x20-\x7e]*)?")
+# Addresses of sentences that come with a checksum, at most: one talker has some tens.
+CHECKED_ADDRESSES_MAX = 256
 # What may begin inside of something that turned out to be no sentence.
 _INNER_START = re.compile(rb"\xb5\x62|![A-Z]{5},")
 # NMEA 4.10 TAG block, put before a sentence by some multiplexers.
@@ -43,21 +47,33 @@ class Nmea(DecoderSettings):
     """Sentences of NMEA 0183."""
 
     has_several: ClassVar = True
+    descriptions: ClassVar = {
+        "checksum_required": "Whether sentences without a checksum are damage.",
+    }
+
+    checksum_required: bool = True
 
     def decoder(self) -> "NmeaDecoder":
         """Create a decoder for one line."""
-        return NmeaDecoder()
+        return NmeaDecoder(checksum_required=self.checksum_required)
 
 
 class NmeaDecoder(Decoder):
-    """`tally.foreign` counts what is no NMEA: `ubx` frames, `ubx_damaged` ones, `noise`."""
+    """`tally.foreign` counts what is no NMEA: `ubx` frames, `ubx_damaged` ones, `noise`.
 
-    def __init__(self) -> None:
+    Without `checksum_required` a whole line without a checksum is a sentence, unless sentences of
+    its address have come with one: then its end is missing.
+    """
+
+    def __init__(self, *, checksum_required: bool = True) -> None:
         # pynmeagps takes two MB of memory, which a gateway without such a sensor keeps free.
         from firmware_bridge.protocols.nmea_sentence import frame_of  # noqa: PLC0415
 
         super().__init__()
         self._frame_of = frame_of
+        self._kinds = Kinds()
+        self._checksum_required = checksum_required
+        self._checked_addresses: set[bytes] = set()
         self._buffer = b""
         # One damaged line is counted once, however many pieces it falls into.
         self._line_counted = False
@@ -113,11 +129,33 @@ class NmeaDecoder(Decoder):
         if open_ended and (body is None or not idle):
             return 0
         if body is not None:
-            frames.append(self._frame_of(segment[:1], body))
+            self._note_checked(body)
+            frames.append(self._frame_with(segment[:1], body))
             return len(segment)
         at_line_end = not open_ended and self._buffer[match.end()] in b"\r\n"
+        if at_line_end and self._is_sound_without_checksum(segment):
+            frames.append(self._frame_with(segment[:1], segment[1:]))
+            return len(segment)
         self._count(_damage_of(segment, at_line_end=at_line_end))
         return self._resume_after(segment)
+
+    def _frame_with(self, start: bytes, body: bytes) -> Frame:
+        frame = self._frame_of(start, body)
+        if left_out := self._kinds.keep(frame.quantities):
+            self.tally.left_out[TYPE] += left_out
+        return frame
+
+    def _note_checked(self, body: bytes) -> None:
+        if not self._checksum_required and len(self._checked_addresses) < CHECKED_ADDRESSES_MAX:
+            self._checked_addresses.add(_address_of(body))
+
+    def _is_sound_without_checksum(self, segment: bytes) -> bool:
+        return (
+            not self._checksum_required
+            and _UNCHECKED.fullmatch(segment) is not None
+            and b"*" not in segment
+            and _address_of(segment[1:]) not in self._checked_addresses
+        )
 
     def _step_over_ubx(self, position: int, *, idle: bool) -> int:
         buffer = self._buffer
@@ -169,6 +207,10 @@ def _checked_body_of(segment: bytes) -> bytes | None:
         if reduce(xor, body, 0) == int(match.group(1), 16):
             return body
     return None
+
+
+def _address_of(body: bytes) -> bytes:
+    return body.partition(b",")[0]
 
 
 def _damage_of(segment: bytes, *, at_line_end: bool) -> str:

@@ -1,4 +1,4 @@
-"""One NMEA sentence whose checksum holds -> one frame, always exactly one.
+"""One NMEA sentence -> one frame, always exactly one.
 
 Its measurements are the fields as pynmeagps names them, and first of all the sentence itself:
 nothing is lost where the library knows a sentence only in part, or not at all.
@@ -103,15 +103,16 @@ def _fields_of(text: str) -> dict[str, Value]:
 
 
 def _value_of(found: object) -> Value | None:
-    """Return None for what the receiver left empty."""
+    """Return None for what the receiver left empty, and for a number that is none or too large:
+    the sentence itself has what was sent."""
     if found == "" or found is None:
         return None
     if isinstance(found, bool | str):
         return found
     if isinstance(found, int):
-        return found if abs(found) <= INTEGER_MAX else str(found)
+        return found if abs(found) <= INTEGER_MAX else None
     if isinstance(found, float):
-        return found if math.isfinite(found) else str(found)
+        return found if math.isfinite(found) else None
     if isinstance(found, datetime.time | datetime.date):
         return found.isoformat()
     return str(found)

@@ -1,12 +1,12 @@
 """What meters measure, by OBIS code (IEC 62056-61): names and units of the usual quantities.
 
-A code is `A-B:C.D.E`: medium, channel, quantity, processing, tariff. One that is not known here is
-its own name, so that nothing that a meter sends is left out.
+A code is `A-B:C.D.E*F`: medium, channel, quantity, processing, tariff, period. One that is not
+known here is its own name, so that nothing that a meter sends is left out.
 """
 
-import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Self
 
 _NAMES: Final[Mapping[str, str]] = {
     "0-0:1.0.0": "meter_time",
@@ -14,6 +14,8 @@ _NAMES: Final[Mapping[str, str]] = {
     "0-0:96.1.1": "meter_id",
     "1-0:96.1.0": "meter_id",
     "0-0:96.1.4": "p1_version",
+    "0-0:96.1.2": "ean",
+    "0-0:42.0.0": "logical_device",
     "1-3:0.2.8": "p1_version",
     "1-0:96.50.1.1": "manufacturer",
     "1-0:0.0.9": "server_id",
@@ -28,12 +30,35 @@ _NAMES: Final[Mapping[str, str]] = {
     "1-0:99.97.0": "power_failure_log",
     "0-0:96.13.0": "message",
     "0-0:96.13.1": "message_code",
+    "0-0:98.1.0": "monthly_values",
+    "1-0:1.4.0": "power_import_average",
+    "1-0:2.4.0": "power_export_average",
+    "1-0:1.6.0": "power_peak",
+    "1-0:2.6.0": "power_export_peak",
+    "1-0:96.5.5": "meter_status",
+    "0-0:96.5.5": "meter_status",
+    "1-0:0.0.0": "meter_number",
     "1-0:1.8.0": "energy_import",
     "1-0:1.8.1": "energy_import_t1",
     "1-0:1.8.2": "energy_import_t2",
     "1-0:2.8.0": "energy_export",
     "1-0:2.8.1": "energy_export_t1",
     "1-0:2.8.2": "energy_export_t2",
+    "1-0:1.8.3": "energy_import_t3",
+    "1-0:1.8.4": "energy_import_t4",
+    "1-0:2.8.3": "energy_export_t3",
+    "1-0:2.8.4": "energy_export_t4",
+    "1-0:3.8.0": "reactive_energy_import",
+    "1-0:4.8.0": "reactive_energy_export",
+    "1-0:3.7.0": "reactive_power_import",
+    "1-0:4.7.0": "reactive_power_export",
+    "1-0:13.7.0": "power_factor",
+    "1-0:33.7.0": "power_factor_l1",
+    "1-0:53.7.0": "power_factor_l2",
+    "1-0:73.7.0": "power_factor_l3",
+    "1-0:31.4.0": "current_limit_l1",
+    "1-0:51.4.0": "current_limit_l2",
+    "1-0:71.4.0": "current_limit_l3",
     "1-0:1.7.0": "power_import",
     "1-0:2.7.0": "power_export",
     "1-0:16.7.0": "power",
@@ -63,22 +88,62 @@ _NAMES: Final[Mapping[str, str]] = {
 _OF_MBUS: Final[Mapping[str, str]] = {
     "24.1.0": "type",
     "24.2.1": "reading",
+    "24.2.3": "reading",  # Belgian gas, not converted to normal temperature
     "24.4.0": "valve",
     "96.1.0": "id",
+    "96.1.1": "id",
+    "96.1.2": "ean",
 }
-"""Meters of gas, water or heat behind one of electricity, on channels from 1."""
-_MBUS = re.compile(r"0-([1-9][0-9]?):(.+)")
+"""Meters of gas, water or heat connected to one of electricity, on channels from 1."""
 
-COUNTS: Final = frozenset(
-    {"power_failures", "long_power_failures"}
-    | {f"voltage_{kind}_l{phase}" for kind in ("sags", "swells") for phase in (1, 2, 3)}
-)
-"""Numbers that have no unit; what else has none is a text."""
+COUNTS: Final = frozenset({"power_failures", "long_power_failures"})
+"""Numbers among the quantities that are texts otherwise."""
+_TEXTS_OF_MBUS: Final = frozenset({"24.1.0", "24.4.0"})
+_MEASURED = range(1, 94)
+"""C of quantities that a meter measures. Others describe the meter, its state or an error."""
+_MEASURED_ABSTRACT: Final = (17, 24)
+"""The same where A is 0, which is no medium: limits, and meters on M-Bus channels."""
 
 
-def name_of(code: str) -> str:
-    """Return the quantity that a code `A-B:C.D.E` stands for."""
-    behind = _MBUS.fullmatch(code)
-    if behind is not None and behind[2] in _OF_MBUS:
-        return f"mbus_{behind[1]}_{_OF_MBUS[behind[2]]}"
-    return _NAMES.get(code, code)
+@dataclass(frozen=True)
+class Code:
+    """A code in its parts; without A and B it is one of electricity. `f` is None for 255."""
+
+    a: str
+    b: str
+    c: str
+    d: str
+    e: str | None
+    f: str | None = None
+
+    @classmethod
+    def of(cls, parts: Sequence[str | None]) -> Self:
+        """Create a code from its six parts, as far as a meter writes them. An E of 255 is 0."""
+        a, b, c, d, e, f = parts
+        assert c is not None, "a code has a quantity"
+        assert d is not None, "a code has a processing"
+        return cls(a or "1", b or "0", c, d, "0" if e == "255" else e, None if f == "255" else f)
+
+    @property
+    def quantity(self) -> str:
+        """Quantity, processing and tariff: `1.8.0`."""
+        return ".".join(each for each in (self.c, self.d, self.e, self.f) if each is not None)
+
+    def __str__(self) -> str:
+        return f"{self.a}-{self.b}:{self.quantity}"
+
+
+def name_of(code: Code) -> str:
+    """Return the name of the quantity that a code identifies; the code where it has none."""
+    if code.a == "0" and code.b != "0" and code.quantity in _OF_MBUS:
+        return f"mbus_{code.b}_{_OF_MBUS[code.quantity]}"
+    return _NAMES.get(str(code), str(code))
+
+
+def is_number(code: Code) -> bool:
+    """Return whether values of a code are numbers, also those without a unit."""
+    if name_of(code) in COUNTS:
+        return True
+    if not code.c.isdecimal() or code.quantity in _TEXTS_OF_MBUS:
+        return False
+    return int(code.c) in (_MEASURED_ABSTRACT if code.a == "0" else _MEASURED)

@@ -4,13 +4,18 @@ pattern = 'T=(?P<temperature>\S+) C, RH=(?P<humidity>\d+)%'
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.protocols.lines import LineDecoder
-from firmware_bridge.protocols.text_values import measurements_of, value_of
+from firmware_bridge.protocols.text_values import (
+    TYPES_DESCRIPTION,
+    LineValues,
+    TextLineSettings,
+)
 from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.names import is_name
 from gateway.keys.quantities import Text, refusal
@@ -21,11 +26,12 @@ PATTERN_CHARACTERS_MAX = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class PatternLines(DecoderSettings):
+class PatternLines(TextLineSettings):
     """Each line matches a regular expression with named groups."""
 
     descriptions: ClassVar = {
-        "pattern": "Regular expression of a whole line; its named groups are the quantities."
+        "pattern": "Regular expression of a whole line; its named groups are the quantities.",
+        "types": TYPES_DESCRIPTION,
     }
 
     pattern: Annotated[
@@ -52,6 +58,7 @@ class PatternLines(DecoderSettings):
                 "no repetition within a repetition, like (a+)+, and no back-reference: a line "
                 "could keep the bridge busy for hours"
             )
+        super().check()
 
     def value_names(self, device: str) -> frozenset[str]:
         """Return the named groups."""
@@ -59,26 +66,34 @@ class PatternLines(DecoderSettings):
 
     def decoder(self) -> LineDecoder:
         """Create a decoder for one line."""
-        expression = re.compile(self.pattern)
-        return LineDecoder(
-            lambda line: read_matched(line, expression), can_mistake_part_of_line=True
-        )
+        reader = MatchReader(re.compile(self.pattern), Kinds(self.types))
+        return LineDecoder(reader.read, can_mistake_part_of_line=True)
 
 
-def read_matched(line: str, expression: re.Pattern[str]) -> dict[str, Measurement]:
-    """Read the measurements of one line; a group that took no part is not measured.
+class MatchReader:
+    """Reads lines that match an expression; `kinds` has the declared types of its groups."""
 
-    Raises:
-        Damaged: "pattern" for a line that does not match, "overlong", "value", "name", "text".
-    """
-    if len(line) > MATCHED_CHARACTERS_MAX:
-        raise Damaged("overlong")
-    match = expression.fullmatch(line)
-    if match is None:
-        raise Damaged("pattern")
-    return measurements_of(
-        [(name, value_of((text or "").strip())) for name, text in match.groupdict().items()]
-    )
+    def __init__(self, expression: re.Pattern[str], kinds: Kinds) -> None:
+        self._expression = expression
+        self._kinds = kinds
+
+    def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
+        """Read the measurements of one line; a group that took no part is no quantity of it.
+
+        Raises:
+            Damaged: "pattern" for a line that does not match, "type" for a value that is not of
+                its group's type, "overlong", "value", "text".
+        """
+        if len(line) > MATCHED_CHARACTERS_MAX:
+            raise Damaged("overlong")
+        match = self._expression.fullmatch(line)
+        if match is None:
+            raise Damaged("pattern")
+        values = LineValues(self._kinds, left_out)
+        for name, text in match.groupdict().items():
+            if text is not None:
+                values.add(name, text)
+        return values.finish()
 
 
 def has_nested_repeats(pattern: str) -> bool:

@@ -15,7 +15,7 @@ from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from firmware_bridge.protocols.sml_messages import read_messages
 
-# What meters send has 200 to 700 bytes.
+# What meters send has 200 to 700 bytes. It is the only bound of a file.
 FILE_BYTES_MAX = 4096
 
 _ESCAPE = b"\x1b" * 4
@@ -73,7 +73,7 @@ class SmlDecoder(ScanningDecoder):
         if fill > _FILL_MAX:
             raise Damaged("fill")
         messages = data[len(_START) : len(data) - _END_BYTES - fill]
-        quantities = read_messages(_unescaped(messages))
+        quantities = read_messages(_unescaped(messages), self.tally.left_out)
         return Frame(quantities) if quantities else None
 
 

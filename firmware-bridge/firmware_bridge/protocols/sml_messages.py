@@ -7,23 +7,20 @@ Each element begins with type and length, and further nibbles of length where th
 A length counts these bytes too; of a list it counts the elements. 0x00 ends a message.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from typing import Final
 
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.obis import name_of
-from firmware_bridge.readings.measurement import (
-    MEASUREMENTS_MAX,
-    Measurement,
-    Quantities,
-    Value,
-)
+from firmware_bridge.protocols.obis import Code, name_of
+from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.scaling import OutOfRange, scaled
 
 _GET_LIST_RESPONSE = 0x0701
 _MESSAGE_ELEMENTS = 6
 _LIST_ELEMENTS = 7
 _ENTRY_ELEMENTS = 7
+_CODE_BYTES = 6
 _DEPTH_MAX = 8
 _LENGTH_BYTES_MAX = 3
 _END_OF_MESSAGE = b"\x00"
@@ -42,25 +39,63 @@ UNITS_OF_DLMS: Final = {
 """DLMS units by code, as SenML writes them (DLMS UA 1000-1, table 4)."""
 
 
-def read_messages(data: bytes) -> Quantities:
+_STATUS_OF: Final = "energy_import"
+"""The register whose status word is that of the meter."""
+_EXPORTS: Final = 0x20
+_STATUS_MAX: Final = 0xFFFF
+"""Status words of meters after FNN's EDL specification have 2 bytes; longer ones mean other things.
+In those, this bit is set while power flows into the grid."""
+
+
+def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
     """Read the values of all lists.
 
+    `left_out` counts entries that cannot be read: "sml" for one against the form, "value" for a
+    number out of range. They cost no other entry.
+
     Raises:
-        Damaged: "sml" for what is no message, "value" for a number out of range, "overlong".
+        Damaged: "sml" for what is no message at all.
     """
     quantities: Quantities = {}
-    count = 0
-    for entry in _entries_of(data):
-        measurement = _measurement_of(entry)
-        if measurement is not None:
-            quantities.setdefault(measurement.name, []).append(measurement)
-            count += 1
-    if count > MEASUREMENTS_MAX:
-        raise Damaged("overlong")
+    status: int | None = None
+    try:
+        for entry in _entries_of(data, left_out):
+            try:
+                code, its_status, measurement = _reading_of_entry(entry)
+            except Damaged as damage:
+                left_out[damage.reason] += 1
+                continue
+            if measurement is not None:
+                quantities.setdefault(measurement.name, []).append(measurement)
+            if name_of(code) == _STATUS_OF and status is None:
+                status = its_status
+    except Damaged as damage:
+        if not quantities:
+            raise
+        left_out[damage.reason] += 1
+    for each in _of_status(status, quantities):
+        quantities[each.name] = [each]
     return quantities
 
 
-def _entries_of(data: bytes) -> Iterator[Sequence[Element]]:
+def _of_status(status: int | None, quantities: Quantities) -> Iterator[Measurement]:
+    """Yield the status word, and what it adds where power has no sign of its own.
+
+    Two-way meters like EMH's ED300L send the amount of the power and its direction separately.
+    """
+    if status is None:
+        return
+    yield Measurement("meter_status", status)
+    if "power_absolute" not in quantities or "power" in quantities or status > _STATUS_MAX:
+        return
+    exports = bool(status & _EXPORTS)
+    yield Measurement("power_direction", "export" if exports else "import")
+    amount = quantities["power_absolute"][0]
+    if isinstance(amount.value, int | float):
+        yield Measurement("power", -amount.value if exports else amount.value, amount.unit)
+
+
+def _entries_of(data: bytes, left_out: Counter[str]) -> Iterator[Element]:
     position = 0
     while position < len(data):
         if data[position : position + 1] == _END_OF_MESSAGE:
@@ -70,11 +105,15 @@ def _entries_of(data: bytes) -> Iterator[Sequence[Element]]:
         body = _list_of(message, _MESSAGE_ELEMENTS)[3]
         tag, content = _list_of(body, 2)
         if tag == _GET_LIST_RESPONSE:
-            entries = _list_of(content, _LIST_ELEMENTS)[4]
-            if not isinstance(entries, list):
-                raise Damaged("sml")
-            for entry in entries:
-                yield _list_of(entry, _ENTRY_ELEMENTS)
+            try:
+                entries = _list_of(content, _LIST_ELEMENTS)[4]
+            except Damaged as damage:
+                left_out[damage.reason] += 1
+                continue
+            if isinstance(entries, list):
+                yield from entries
+            elif entries is not None:
+                left_out["sml"] += 1
 
 
 def _list_of(element: Element, count: int) -> list[Element]:
@@ -128,16 +167,17 @@ def _value_of(kind: int, content: bytes) -> Element:
     raise Damaged("sml")
 
 
-def _measurement_of(entry: Sequence[Element]) -> Measurement | None:
-    """Return None for a value that is not there."""
-    code, _, _, unit, scaler, value, _ = entry
-    if not isinstance(code, bytes) or len(code) != 6:
+def _reading_of_entry(entry: Element) -> tuple[Code, int | None, Measurement | None]:
+    """Return an entry's code, its status word, and its value; None where one is not there."""
+    code, status, _, unit, scaler, value, _ = _list_of(entry, _ENTRY_ELEMENTS)
+    if not isinstance(code, bytes) or len(code) != _CODE_BYTES:
         raise Damaged("sml")
+    found = Code.of([str(each) for each in code])
+    if isinstance(status, bool) or not isinstance(status, int):
+        status = None
     if value is None:
-        return None
-    # The last part is 255 where it has no meaning.
-    levels = "{}-{}:{}.{}.{}" if code[5] == 255 else "{}-{}:{}.{}.{}.{}"
-    return Measurement(name_of(levels.format(*code)), _reading_of(value, scaler), _unit_of(unit))
+        return found, status, None
+    return found, status, Measurement(name_of(found), _reading_of(value, scaler), _unit_of(unit))
 
 
 def _unit_of(unit: Element) -> str | None:

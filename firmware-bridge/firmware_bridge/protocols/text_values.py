@@ -1,57 +1,190 @@
-"""Values as sensors write them in lines of text, and the measurements of one line.
+"""Values as sensors write them in lines of text.
 
-A quantity is a number, a truth value or a string; null and empty cells are quantities that the
-sensor did not measure this time. A line is read whole or counted as damaged whole: half of a line
-would hide that something was wrong with it.
+A value is a number, a truth value or a text. A sensor that has nothing to report writes `nan`,
+`ovf`, `--` or nothing at all: that is no value, and is counted as not measured.
 """
 
 import math
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
 
 from firmware_bridge.protocols.frame import Damaged, checked_text
-from firmware_bridge.readings.measurement import INTEGER_MAX, MEASUREMENTS_MAX, Measurement, Value
+from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.kinds import TYPE, Kind, Kinds, converted
+from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Value
 from firmware_bridge.readings.names import is_name
+from gateway.keys.quantities import refusal
 
+NOT_MEASURED: Final = "not_measured"
+"""The reason of a quantity that the sensor could not measure."""
+
+# Longer numbers of a sensor are identifiers: as floating-point numbers they lose digits.
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
-_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
-_TRUTH = {"true": True, "false": False}
+_DECIMAL = re.compile(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]{1,4})?")
+_AFTER_SIGN = re.compile(r"(?<=^[+-])[ \t]+")
+_NOTHING = re.compile(
+    r"[-.*?]+"  # --, --.-, ***
+    r"|[+-]?(nan(\(\w*\))?|inf(inity)?|ovf)"  # of C and Arduino
+    r"|[+-]?1[.,]#\w+"  # 1.#QNAN of Windows
+    r"|#?n/?a|null|undefined",
+    re.ASCII | re.IGNORECASE,
+)
+_TRUTH: Final = {"true": True, "false": False}
+_TRUTH_DECLARED: Final = {**_TRUTH, "1": True, "0": False, "on": True, "off": False,
+                          "yes": True, "no": False}  # fmt: skip
+_NO_NAME = re.compile(r"[^A-Za-z0-9.:_-]+")
 
 
-def measurements_of(pairs: Sequence[tuple[str, Value | None]]) -> dict[str, Measurement]:
-    """Return a line's measurements by name; None is a quantity without a value.
+@dataclass(frozen=True, kw_only=True)
+class TextLineSettings(DecoderSettings):
+    """What protocols of text lines share: the declared types of quantities."""
 
-    Raises:
-        Damaged: "overlong" for too many, "name", "text".
-    """
-    if len(pairs) > MEASUREMENTS_MAX:
-        raise Damaged("overlong")
-    measurements: dict[str, Measurement] = {}
-    for name, value in pairs:
-        if not is_name(name) or name in measurements:
+    types: dict[str, Kind] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Refuse types of quantities that the lines cannot have."""
+        known = self.value_names("")
+        for name in self.types:
+            if not is_name(name):
+                raise refusal(f'the name of a quantity in place of "{name}" in types')
+            if known is not None and name not in known:
+                raise refusal(f"one of {', '.join(sorted(known))} in place of {name} in types")
+
+
+TYPES_DESCRIPTION: Final = (
+    "Types of quantities: number, text or boolean. Without one the first value decides."
+)
+
+
+class LineValues:
+    """Collects the measurements of one line. Nothing is remembered before `finish`."""
+
+    def __init__(self, kinds: Kinds, left_out: Counter[str]) -> None:
+        self._kinds = kinds
+        self._left_out = left_out
+        self._values: dict[str, Value] = {}
+        self._damage: str | None = None
+
+    def add(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
+        """Add a value, or count it as not measured. None is a quantity without a value.
+
+        A text is what a sensor wrote without a type; with `is_text` it is meant as one.
+
+        Raises:
+            Damaged: "name" for one that comes twice or is none, "type", "value", "text".
+        """
+        if not is_name(name) or name in self._values:
             raise Damaged("name")
-        if isinstance(value, str):
-            checked_text(value)
-        if value is not None:
-            measurements[name] = Measurement(name, value)
-    return measurements
+        kind = self._kinds.of(name)
+        try:
+            self._values[name] = _converted(written, kind, is_text=is_text)
+        except Damaged as damage:
+            if damage.reason != NOT_MEASURED:
+                raise
+            self._left_out[NOT_MEASURED] += 1
+
+    def add_or_leave_out(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
+        """Add a value; one that cannot be read is counted and costs no other."""
+        try:
+            self.add(name, written, is_text=is_text)
+        except Damaged as damage:
+            self.leave_out(damage.reason)
+
+    def leave_out(self, reason: str, count: int = 1) -> None:
+        """Count parts of the line that cannot be read."""
+        if count:
+            self._left_out[reason] += count
+            self._damage = self._damage or reason
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether all values are texts of quantities that have no type yet."""
+        return bool(self._values) and all(
+            isinstance(value, str) and self._kinds.of(name) is None
+            for name, value in self._values.items()
+        )
+
+    def finish(self) -> dict[str, Measurement]:
+        """Return the measurements by name, and remember their kinds.
+
+        Raises:
+            Damaged: no value could be read; the reason is that of the first.
+        """
+        if self._damage is not None and not self._values:
+            raise Damaged(self._damage)
+        for name, value in self._values.items():
+            self._kinds.note(name, value)
+        return {name: Measurement(name, value) for name, value in self._values.items()}
 
 
-def value_of(text: str) -> Value | None:
-    """Convert a cell to a number, a truth value or a string; None for an empty one.
+def _converted(written: Value | None, kind: Kind | None, *, is_text: bool) -> Value:
+    if written is None:
+        raise Damaged(NOT_MEASURED)
+    if not isinstance(written, str):
+        value = converted(written, kind)
+        return in_range(value) if isinstance(value, int | float) else value
+    if is_text and kind is None and not is_nothing(written):
+        return checked_text(written)
+    return value_of(written, kind)
+
+
+def value_of(text: str, kind: Kind | None = None) -> Value:
+    """Convert what a sensor wrote to a value of `kind`; None: to what it looks like.
 
     Raises:
-        Damaged: "value" for a number out of range.
+        Damaged: "not_measured", "type" for what is none of that kind, "value" for a number out of
+            range, "text".
     """
-    if not text:
-        return None
-    if text in _TRUTH:
-        return _TRUTH[text]
+    text = text.strip()
+    if not text or (kind != "text" and _NOTHING.fullmatch(text)):
+        raise Damaged(NOT_MEASURED)
+    if kind == "text":
+        return checked_text(text)
+    if kind == "boolean":
+        if text.lower() not in _TRUTH_DECLARED:
+            raise Damaged(TYPE)
+        return _TRUTH_DECLARED[text.lower()]
+    number = number_of(text)
+    if number is not None:
+        return number
+    if kind == "number":
+        raise Damaged(TYPE)
+    return _TRUTH[text.lower()] if text.lower() in _TRUTH else checked_text(text)
+
+
+def number_of(text: str) -> float | None:
+    """Convert a number as people and devices write it: `+ 21,50`, `.5`, `1e3`; None: it is none.
+
+    Raises:
+        Damaged: "value" for one out of range.
+    """
+    text = _AFTER_SIGN.sub("", text.strip())
     if _INTEGER.fullmatch(text):
         return in_range(int(text))
     if _DECIMAL.fullmatch(text):
-        return in_range(float(text))
-    return text
+        return in_range(float(text.replace(",", ".")))
+    return None
+
+
+def is_nothing(text: str) -> bool:
+    """Return whether a sensor writes this in place of a number that it did not measure."""
+    return not text.strip() or _NOTHING.fullmatch(text.strip()) is not None
+
+
+def name_for(text: str) -> str:
+    """Return a name for a quantity that a device calls `text`: "Temperature (°C)" is
+    `Temperature_C`. It may be empty, or too long for a name."""
+    if is_name(text):
+        return text
+    if any("\ud800" <= each <= "\udfff" for each in text):
+        return ""  # A byte that is no UTF-8: the name is damaged.
+    plain = "".join(
+        each for each in unicodedata.normalize("NFKD", text) if not unicodedata.combining(each)
+    )
+    return _NO_NAME.sub("_", plain).strip("_")
 
 
 def in_range(value: float) -> float:

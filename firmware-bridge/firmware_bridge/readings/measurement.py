@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 Value = float | int | str | bool | bytes
 
-# More would make a frame's payloads larger than a broker's usual packet limit.
+# Values of one pack of a board, or one answer of a device that is asked. Other protocols bound the
+# bytes of a frame.
 MEASUREMENTS_MAX = 64
 # RFC 8428 section 4.5.3: smaller times count from now, larger ones from 1970.
 ABSOLUTE_TIME_SECONDS_MIN = 2**28
@@ -19,13 +20,15 @@ class Measurement:
     """One value with its name (docs/formats/readings.md).
 
     `time_seconds` is RFC 8428's: below 2**28 it counts from the moment of arrival, otherwise from
-    1970-01-01 UTC. None is the moment of arrival.
+    1970-01-01 UTC. None is the moment of arrival. `is_past`: an entry of a log of the device,
+    which may be years old.
     """
 
     name: str
     value: Value
     unit: str | None = None
     time_seconds: float | None = None
+    is_past: bool = False
 
     @property
     def absolute_time_seconds(self) -> float | None:

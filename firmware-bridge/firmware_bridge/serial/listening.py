@@ -51,6 +51,7 @@ class Listening:
                 self._intake.take(frame, link)
             self._note_resync(bool(frames))
             self._intake.losses.check_damage(self.tally.damaged)
+            self._intake.losses.check_left_out(self.tally.left_out)
             # A line that always has something must not keep the others and MQTT from being served.
             await asyncio.sleep(0)
             await self._intake.wait_until_taken()

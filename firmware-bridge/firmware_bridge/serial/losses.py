@@ -1,4 +1,4 @@
-"""Logs what a port loses: damaged frames and dropped readings, by reason, without a flood.
+"""Logs what a port loses: damaged frames, values left out and dropped readings, without a flood.
 
 The 1st of a reason, the 2nd, 4th, 8th and so on have a line each; a full outbox has one when it
 begins to cost readings and one when it no more does. When the port is lost and at the end one line
@@ -17,6 +17,12 @@ logger = logging.getLogger(__name__)
 
 # What is counted as dropped, and is no reading: the board sends its frame again.
 _ACKNOWLEDGEMENT = "acknowledgement"
+# A sensor without a value is no fault of the line.
+_NOT_MEASURED = "not_measured"
+_ADVICE = {
+    "type": "a quantity keeps the type of its first value; declare another with the key types",
+}
+_ADVICE_ON_DAMAGE = "check sensor, cable and line settings"
 # Of the counts in a summary those that make it a warning.
 _LOST = ("overruns", "damaged", "dropped")
 
@@ -37,11 +43,24 @@ class Losses:
         for reason, count in damaged.items():
             if self._has_doubled("damaged", reason, count):
                 logger.warning(
-                    "serial port %s: damaged (%s), %d since the start; check sensor, cable and "
-                    "line settings",
+                    "serial port %s: damaged (%s), %d since the start; %s",
                     self._port,
                     reason,
                     count,
+                    _ADVICE.get(reason, _ADVICE_ON_DAMAGE),
+                )
+
+    def check_left_out(self, left_out: Mapping[str, int]) -> None:
+        """Log the reasons for which values of good frames were left out, as their counts double."""
+        for reason, count in left_out.items():
+            if self._has_doubled("left_out", reason, count):
+                logger.log(
+                    logging.INFO if reason == _NOT_MEASURED else logging.WARNING,
+                    "serial port %s: values left out (%s), %d since the start%s",
+                    self._port,
+                    reason,
+                    count,
+                    f"; {_ADVICE[reason]}" if reason in _ADVICE else "",
                 )
 
     def drop(self, reason: str, count: int = 1) -> None:

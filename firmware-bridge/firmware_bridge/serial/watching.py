@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import DecoderSettings
@@ -58,14 +58,22 @@ class Reading:
         return self._texts_of(self._decoder.flush)
 
     def _texts_of(self, decode: Callable[[], list[Frame]]) -> list[str]:
-        before = self._decoder.tally.damaged.copy()
+        tally = self._decoder.tally
+        damaged_before, left_out_before = tally.damaged.copy(), tally.left_out.copy()
         frames = decode()
         self.frames += len(frames)
-        damage = self._decoder.tally.damaged - before
-        return [text_of(frame) for frame in frames] + [
-            f"!! {reason} x{count}" if count > 1 else f"!! {reason}"
-            for reason, count in damage.items()
+        return [
+            *(text_of(frame) for frame in frames),
+            *_texts_of("!!", tally.damaged - damaged_before),
+            *_texts_of("left out:", tally.left_out - left_out_before),
         ]
+
+
+def _texts_of(mark: str, counts: Mapping[str, int]) -> list[str]:
+    return [
+        f"{mark} {reason} x{count}" if count > 1 else f"{mark} {reason}"
+        for reason, count in counts.items()
+    ]
 
 
 def text_of(frame: Frame) -> str:

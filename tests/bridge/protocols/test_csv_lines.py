@@ -1,17 +1,22 @@
 """Lines of values separated by commas, and the columns that name them."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
-from firmware_bridge.protocols.csv_lines import CsvLines, read_cells
+from firmware_bridge.protocols.csv_lines import CellReader, CsvLines
 from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.protocols.kinds import Kind, Kinds
 from pydantic_core import PydanticCustomError
 
 COLUMNS = ("temperature", "_", "door")
 
 
-def values(line: str) -> dict[str, Any]:
-    return {name: found.value for name, found in read_cells(line, COLUMNS).items()}
+def values(*lines: str, types: dict[str, Kind] | None = None) -> dict[str, Any]:
+    """The values of the last of some lines."""
+    reader = CellReader(COLUMNS, Kinds(types))
+    *_, found = (reader.read(line, Counter()) for line in lines)
+    return {name: each.value for name, each in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -21,6 +26,8 @@ def values(line: str) -> dict[str, Any]:
         (" 21.5 , 7 ,", {"temperature": 21.5}),
         ("21.5,7,zu\u00fc", {"temperature": 21.5, "door": "zu\u00fc"}),
         ("temperature,_,door", {}),
+        ('"21,5",7,nan', {"temperature": 21.5}),
+        ("--,7,", {}),
     ],
 )
 def test_a_line_becomes_its_measurements(line: str, expected: dict[str, Any]) -> None:
@@ -33,12 +40,42 @@ def test_a_line_becomes_its_measurements(line: str, expected: dict[str, Any]) ->
         ("1,2", "columns"),
         ("1,2,3,4", "columns"),
         ('1,2,"3', "syntax"),
+        ("rst:0x1,boot:0x13,fast", "type"),
+        ("Temp (C),n,Door", "type"),
+        ("1e999,2,3", "value"),
     ],
 )
 def test_a_line_against_the_form_is_damage_with_its_reason(line: str, reason: str) -> None:
     with pytest.raises(Damaged) as damage:
         values(line)
     assert damage.value.reason == reason
+
+
+@pytest.mark.parametrize("odd", ["ERR,7,true", "21.5,7,open", "21.5,7,2"])
+def test_a_line_in_which_a_declared_column_is_of_another_type_is_damage(odd: str) -> None:
+    types: dict[str, Kind] = {"temperature": "number", "door": "boolean"}
+    assert values("21.5,7,1", types=types) == {"temperature": 21.5, "door": True}
+    with pytest.raises(Damaged, match="type"):
+        values(odd, types=types)
+
+
+def test_a_column_keeps_the_type_of_its_first_value() -> None:
+    with pytest.raises(Damaged, match="type"):
+        values("21.5,7,open", "ERR,7,open")
+    assert values("21.5,7,open", "22,7,1") == {"temperature": 22, "door": "1"}
+    assert values("21.5,7,true", "22,7,0") == {"temperature": 22, "door": False}
+
+
+def test_lines_of_texts_alone_are_read_where_they_are_declared() -> None:
+    types: dict[str, Kind] = {"temperature": "text", "door": "text"}
+    assert values("21.5,7,open", types=types) == {"temperature": "21.5", "door": "open"}
+    assert values("warm,7,open", types=types) == {"temperature": "warm", "door": "open"}
+
+
+def test_types_name_columns_that_exist() -> None:
+    CsvLines(columns=("a", "_"), types={"a": "text"}).check()
+    with pytest.raises(PydanticCustomError, match="one of a in place of b in types"):
+        CsvLines(columns=("a", "_"), types={"b": "text"}).check()
 
 
 def test_a_column_may_be_left_out_more_than_once_and_named_once() -> None:

@@ -1,12 +1,20 @@
 """The objects of a telegram."""
 
+from collections import Counter
+
 import pytest
 from firmware_bridge.protocols.dsmr_telegram import read_telegram
 from firmware_bridge.readings.measurement import Measurement
+from hypothesis import given
+from hypothesis import strategies as st
 
 
-def read(*lines: str) -> list[Measurement]:
-    found = read_telegram("\r\n".join(["/ISk5", "", *lines, ""]).encode(), 1)
+def read(*lines: str, left_out: Counter[str] | None = None) -> list[Measurement]:
+    counts: Counter[str] = Counter()
+    found = read_telegram("\r\n".join(["/ISk5", "", *lines, ""]).encode("latin-1"), 1, counts)
+    assert left_out is not None or not counts
+    if left_out is not None:
+        left_out.update(counts)
     return [each for measurements in found.values() for each in measurements]
 
 
@@ -17,7 +25,20 @@ def read(*lines: str) -> list[Measurement]:
         ("1-0:1.8.1*255(000004*kWh)", Measurement("energy_import_t1", 4, "kWh")),
         ("0-0:96.14.0(0002)", Measurement("tariff", "0002")),
         ("0-0:96.7.21(00013)", Measurement("power_failures", 13)),
-        ("1-0:99.97.0(0)(0-0:96.7.19)", Measurement("power_failure_log", "(0)(0-0:96.7.19)")),
+        ("1-0:1.8.0( + 26107,70 * kWh )", Measurement("energy_import", 26107.7, "kWh")),
+        ("1-0:1.7.0(.5*kW)", Measurement("power_import", 0.5, "kW")),
+        ("1-0:13.7.0(-0.842)", Measurement("power_factor", -0.842)),
+        ("1.8.0(000123.456*kWh)", Measurement("energy_import", 123.456, "kWh")),
+        ("F.F(00000000)", Measurement("1-0:F.F", "00000000")),
+        ("1-0:21.7.255*255(000200.13*W)", Measurement("power_import_l1", 200.13, "W")),
+        ("0-0:96.1.4(AB*CD)", Measurement("p1_version", "AB*CD")),
+        ("0-2:96.1.1(3853)", Measurement("mbus_2_id", "3853")),
+        ("0-1:24.2.3(260124170146W)(00338.711*m3)",
+         Measurement("mbus_1_reading", 338.711, "m3", 1769270506.0)),
+        ("1-0:1.6.0(03.291*kW)(260106111500W)",
+         Measurement("power_peak", 3.291, "kW", 1767694500.0)),
+        ("1-0:99:97.0(1)(0:96.7.19)(101208152415W)(0000000240*s)",
+         Measurement("power_failure_log", 240, "s", 1291818255.0, is_past=True)),
         ("0-1:24.2.1(170702161005S)(1.5*m3)",
          Measurement("mbus_1_reading", 1.5, "m3", 1499004605.0)),
         ("0-1:24.2.1(170102161005W)(0.012*GJ)",
@@ -35,4 +56,75 @@ def test_the_telegram_s_time_holds_for_what_has_none_and_empty_values_are_left_o
 
 def test_a_reading_of_the_hour_of_dsmr_2_is_in_the_next_line() -> None:
     lines = ("0-1:24.3.0(161107190000)(00)(60)(1)(0-1:24.2.1)(m3)", "(00001.001)")
-    assert read(*lines) == [Measurement("mbus_1_reading", 1.001, "m3")]
+    assert read(*lines) == [Measurement("mbus_1_reading", 1.001, "m3", 1478541600.0)]
+
+
+def test_a_log_without_entries_is_no_reading() -> None:
+    assert read("1-0:99.97.0(0)(0-0:96.7.19)", "1-0:99.97.0(0)()", "1-0:99.97.0()") == []
+
+
+def test_the_latest_entry_of_a_log_is_the_last_one() -> None:
+    line = "1-0:99.97.0(2)(0-0:96.7.19)(101208152415W)(0000000240*s)(101208151004W)(0000000301*s)"
+    assert [each.value for each in read(line)] == [301, 240]
+
+
+def test_several_values_of_one_time_are_numbered() -> None:
+    found = read("0-0:98.1.0(260101000000W)(000663.924*kWh)(00.100*kW)")
+    assert [(each.name, each.value, each.unit) for each in found] == [
+        ("monthly_values/1", 663.924, "kWh"),
+        ("monthly_values/2", 0.1, "kW"),
+    ]
+
+
+def test_a_message_that_the_meter_breaks_into_lines_is_one_text() -> None:
+    found = read("0-0:96.13.0(3031", "3233)", "1-0:1.7.0(00.244*kW)")
+    assert [each.value for each in found] == ["30313233", 0.244]
+
+
+def test_of_two_codes_with_one_name_the_second_keeps_its_code() -> None:
+    found = read("0-1:24.2.1(170102161005W)(1*m3)", "0-1:24.2.3(170102161005W)(2*m3)")
+    assert [(each.name, each.value) for each in found] == [
+        ("mbus_1_reading", 1),
+        ("0-1:24.2.3", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("1-0:1.8.0(000004.426*kWh", "syntax"),
+        ("hello", "syntax"),
+        ("0-1:96.1.0(\xff\xff)", "text"),
+        ("0-1:24.2.1(632525252525S)(00000.000*m3)", "time"),
+        ("1-0:1.6.0(000000000000W)(00.000*kW)", "time"),
+        ("1-0:1.8.0(none)", "type"),
+        ("1-0:1.8.0(none*kWh)", "type"),
+        ("1-0:1.8.0(--*kWh)", "not_measured"),
+        ("1-0:1.8.0(nan*kWh)", "not_measured"),
+        ("1-0:1.8.0()", "not_measured"),
+        ("1-0:1.8.0(99999999999999999999e9999*kWh)", "value"),
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_odd_object_is_counted_and_costs_no_other(
+    line: str, reason: str, *, is_first: bool
+) -> None:
+    left_out: Counter[str] = Counter()
+    good = "1-0:1.7.0(00.244*kW)"
+    lines = (line, good) if is_first else (good, line)
+    assert read(*lines, left_out=left_out) == [Measurement("power_import", 0.244, "kW")]
+    assert left_out == {reason: 1}
+
+
+PIECES = ("0-0:1.0.0(", "1-0:1.7.0(", "0-0:98.1.0(", "0-1:24.3.0(", "1)", "(", "0*kWh)", "\r\n",
+          "260124170225W)", "632525252525S)", "\xff", "*", "(13)", "(1-0:1.6.0)")  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=40))
+def test_no_lines_raise(parts: list[str]) -> None:
+    read("".join(parts), left_out=Counter())
+
+
+@given(st.text(st.characters(codec="latin-1"), max_size=200))
+def test_no_text_raises(text: str) -> None:
+    read(text, left_out=Counter())

@@ -1,14 +1,19 @@
 """Lines of `key=value` pairs."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.key_value import read_pairs
+from firmware_bridge.protocols.key_value import KeyValueLines, PairReader
+from firmware_bridge.protocols.kinds import Kinds
 
 
-def values(line: str) -> dict[str, Any]:
-    return {name: found.value for name, found in read_pairs(line).items()}
+def values(*lines: str, left_out: Counter[str] | None = None) -> dict[str, Any]:
+    """The values of the last of some lines."""
+    reader = PairReader(Kinds())
+    *_, found = (reader.read(line, Counter() if left_out is None else left_out) for line in lines)
+    return {name: each.value for name, each in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -19,7 +24,14 @@ def values(line: str) -> dict[str, Any]:
             {"temperature": 21.5, "count": -3, "door": "open", "fault": True},
         ),
         ("a=1e3", {"a": 1000.0}),
-        ("a=nan b=1_000", {"a": "nan", "b": "1_000"}),
+        ("a=nan b=1_000", {"b": "1_000"}),
+        ("a=21,5 b=1,c=2", {"a": 21.5, "b": 1, "c": 2}),
+        ("a=1,b=2,3", {"a": 1, "b": 2.3}),
+        ("a = 21.5, b = -.5;c= +3", {"a": 21.5, "b": -0.5, "c": 3}),
+        ("a= b=2", {"b": 2}),
+        ("temp(C)=21.5", {"temp_C": 21.5}),
+        ("a=inf b=-ovf c=-- d=1.#QNAN e=n/a f=1", {"f": 1}),
+        (" ".join(f"a{n}=1" for n in range(200)), {f"a{n}": 1 for n in range(200)}),
         ("a==", {"a": "="}),
     ],
 )
@@ -33,11 +45,47 @@ def test_a_line_becomes_its_measurements(line: str, expected: dict[str, Any]) ->
         ("hello", "syntax"),
         ("a=1 b", "syntax"),
         ("#=1", "name"),
-        ("a=1 a=2", "name"),
-        (" ".join(f"a{n}=1" for n in range(65)), "overlong"),
+        ("ets Jul 29 2019 12:21:46", "syntax"),
+        ("Wi-Fi is connected rssi=-60 channel=6", "syntax"),
+        ("load:0x3fff0030,len:1184", "syntax"),
+        ("a=1e999", "value"),
     ],
 )
 def test_a_line_against_the_form_is_damage_with_its_reason(line: str, reason: str) -> None:
     with pytest.raises(Damaged) as damage:
         values(line)
     assert damage.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("line", "expected", "reason"),
+    [
+        ("a=1 a=2", {"a": 1}, "name"),
+        ("a=1 #=2 b=3", {"a": 1, "b": 3}, "name"),
+        ("temperature=21.5 C humidity=40", {"temperature": 21.5, "humidity": 40}, "syntax"),
+        ("a=1 b=1e999", {"a": 1}, "value"),
+        ("a=1 b=\udcff", {"a": 1}, "text"),
+    ],
+)
+def test_a_pair_that_cannot_be_read_costs_itself(
+    line: str, expected: dict[str, Any], reason: str
+) -> None:
+    left_out: Counter[str] = Counter()
+    assert values(line, left_out=left_out) == expected
+    assert left_out == {reason: 1}
+
+
+def test_a_quantity_keeps_the_type_of_its_first_value() -> None:
+    left_out: Counter[str] = Counter()
+    assert values("a=1 b=2", "a=ERR b=3", left_out=left_out) == {"b": 3}
+    assert left_out == {"type": 1}
+    assert values("id=12A4 a=1", "id=0012 a=1") == {"id": "0012", "a": 1}
+
+
+def test_a_line_in_which_a_declared_quantity_is_of_another_type_is_damage() -> None:
+    decoder = KeyValueLines(types={"mode": "number"}).decoder()
+    assert decoder.feed(b"mode=DIO clock=2\n") == []
+    assert decoder.tally.damaged == {"type": 1}
+    (frame,) = decoder.feed(b"mode=3 clock=2 note=\xff\n")
+    assert list(frame.quantities) == ["mode", "clock"]
+    assert decoder.tally.left_out == {"text": 1}

@@ -1,13 +1,15 @@
 """What the text formats of lines have in common, whichever their syntax is."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from firmware_bridge.protocols.csv_lines import read_cells
+from firmware_bridge.protocols.csv_lines import CellReader
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.json_lines import read_json
-from firmware_bridge.protocols.key_value import read_pairs
+from firmware_bridge.protocols.json_lines import MemberReader
+from firmware_bridge.protocols.key_value import PairReader
+from firmware_bridge.protocols.kinds import Kinds
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +17,15 @@ COLUMNS = ("a", "_", "b")
 
 
 def read_csv(line: str) -> object:
-    return read_cells(line, COLUMNS)
+    return CellReader(COLUMNS, Kinds()).read(line, Counter())
+
+
+def read_json(line: str) -> object:
+    return MemberReader(Kinds()).read(line, Counter())
+
+
+def read_pairs(line: str) -> object:
+    return PairReader(Kinds()).read(line, Counter())
 
 
 FORMATS = {"csv": read_csv, "json": read_json, "key_value": read_pairs}

@@ -1,5 +1,7 @@
 """Lines of text out of a stream: ends, cuts, lengths, characters."""
 
+from collections import Counter
+
 import pytest
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.lines import LINE_BYTES_MAX, LineDecoder
@@ -8,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def text(line: str) -> dict[str, Measurement]:
+def text(line: str, left_out: Counter[str]) -> dict[str, Measurement]:
+    left_out["seen"] += 1
     if line == "bad":
         raise Damaged("syntax")
     return {} if line == "heading" else {"text": Measurement("text", line)}
@@ -45,6 +48,7 @@ def test_a_damaged_line_is_counted_by_reason_and_the_next_good_one_is_read(
     reader = decoder()
     assert lines(reader, line + b"\ngood\n") == ["good"]
     assert reader.tally.damaged == {reason: 1}
+    assert reader.tally.left_out == {"seen": 1}, "a damaged line has no values to leave out"
 
 
 def test_empty_lines_and_lines_without_measurements_are_neither_frames_nor_damage() -> None:

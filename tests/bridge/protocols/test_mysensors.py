@@ -1,8 +1,11 @@
 """Messages of a MySensors gateway."""
 
+from collections import Counter
+
 import pytest
 from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.interface import Decoder
+from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.protocols.mysensors import MySensors, read_message
 from firmware_bridge.readings.measurement import Measurement
 from hypothesis import given
@@ -28,23 +31,54 @@ def make() -> Decoder:
 def test_a_value_of_a_node_is_a_reading_of_its_device(
     line: str, node: str, expected: Measurement
 ) -> None:
-    assert read_message(line) == Frame({expected.name: [expected]}, part=node)
+    frame = read_message(line, Kinds(), Counter())
+    assert frame == Frame({expected.name: [expected]}, part=node)
 
 
 @pytest.mark.parametrize(
-    "line", ["12;6;0;0;6;2.3.2", "0;255;3;0;14;Startup complete.", "12;6;1;1;0;3", "12;6;1;0;0;"]
+    "line", ["12;6;0;0;6;2.3.2", "0;255;3;0;14;Startup complete.", "12;6;1;1;0;3"]
 )
 def test_other_messages_are_no_reading_and_no_damage(line: str) -> None:
-    assert read_message(line) is None
+    left_out: Counter[str] = Counter()
+    assert read_message(line, Kinds(), left_out) is None
+    assert not left_out
+
+
+@pytest.mark.parametrize("payload", ["", "nan", "inf", "--"])
+def test_a_message_without_a_value_is_counted_as_not_measured(payload: str) -> None:
+    left_out: Counter[str] = Counter()
+    assert read_message(f"12;6;1;0;0;{payload}", Kinds(), left_out) is None
+    assert left_out == {"not_measured": 1}
+
+
+def test_a_value_of_no_known_type_keeps_the_type_of_its_first_value() -> None:
+    decoder = make()
+    found = decoder.feed(b"1;2;1;0;24;1\n1;2;1;0;24;x\n2;2;1;0;24;x\n2;2;1;0;24;1\n")
+    assert [(f.part, f.quantities["var1_2"][0].value) for f in found] == [
+        ("1", 1),
+        ("2", "x"),
+        ("2", "1"),
+    ]
+    assert decoder.tally.damaged == {"type": 1}
+
+
+def test_digits_of_a_colour_are_a_text() -> None:
+    (frame,) = make().feed(b"1;2;1;0;40;001122\n")
+    assert frame.quantities["rgb_2"][0].value == "001122"
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
-    [("12;6;1;0;0", "syntax"), ("256;6;1;0;0;1", "syntax"), ("1;6;1;0;0;1e999", "value")],
+    [
+        ("12;6;1;0;0", "syntax"),
+        ("256;6;1;0;0;1", "syntax"),
+        ("1;6;1;0;0;1e999", "value"),
+        ("1;6;1;0;0;warm", "type"),
+    ],
 )
 def test_damage_has_a_reason(line: str, reason: str) -> None:
     with pytest.raises(Damaged, match=reason):
-        read_message(line)
+        read_message(line, Kinds(), Counter())
 
 
 @given(st.lists(st.sampled_from([b"1;2;1;0;0;3\n", b";", b"1", b"\n", b"\xff"])))

@@ -5,9 +5,11 @@ from operator import xor
 
 import pytest
 from firmware_bridge.protocols.frame import Frame
-from firmware_bridge.protocols.nmea import SENTENCE_BYTES_MAX, NmeaDecoder
+from firmware_bridge.protocols.nmea import SENTENCE_BYTES_MAX, Nmea, NmeaDecoder
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.bridge.protocols.feeding import check_any_pieces
 
 
 def sentence(body: str, start: str = "$", end: bytes = b"\r\n") -> bytes:
@@ -142,3 +144,40 @@ def test_no_bytes_make_the_framing_raise_or_lose_the_next_sentence(
     framing.feed(b"\r\n")
     framing.flush()
     assert quantities(framing.feed(GGA) + framing.flush())[-1:] == ["gga"]
+
+
+def sentences(*lines: bytes, required: bool = False) -> tuple[list[str], dict[str, int]]:
+    """The quantities read, and the damage."""
+    stream = b"".join(line + b"\r\n" for line in lines)
+    decoder = Nmea(checksum_required=required).decoder()
+    frames = check_any_pieces(Nmea(checksum_required=required).decoder, stream)
+    assert decoder.feed(stream) == frames
+    return [name for frame in frames for name in frame.quantities], dict(decoder.tally.damaged)
+
+
+def test_a_sentence_without_a_checksum_is_damage_unless_none_is_required() -> None:
+    assert sentences(b"$IIMWV,30,T,1.85,M,A") == (["mwv"], {})
+    assert sentences(b"$IIMWV,30,T,1.85,M,A", required=True) == ([], {"no_checksum": 1})
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"$IIMWV,30,T,1.85,M,A*00", "checksum"),
+        (b"$IIMWV,30,T,1.85,M,A*", "truncated"),
+        (b"$IIMWV,30,T,1.85,M,\xff", "no_checksum"),
+        (b"$,1,2", "no_checksum"),
+        (b"$IIMWV,30,T$IIMWV,3,T,1.85,M,A*00", "truncated"),
+    ],
+)
+def test_where_no_checksum_is_required_a_wrong_or_cut_one_is_damage(
+    line: bytes, reason: str
+) -> None:
+    found, damaged = sentences(line)
+    assert (found, list(damaged)) == ([], [reason])
+
+
+def test_a_sentence_that_has_come_with_a_checksum_is_cut_where_it_comes_without() -> None:
+    whole = b"$GPGGA,092725.00,4717.11399,N,00833.91590,E,1,08,1.01,499.6,M,48.0,M,,*5B"
+    assert sentences(whole, whole[:30]) == (["gga"], {"no_checksum": 1})
+    assert sentences(whole[:30]) == (["gga"], {})

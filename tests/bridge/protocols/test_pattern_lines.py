@@ -22,9 +22,9 @@ def make() -> Decoder:
 
 def test_named_groups_are_quantities_and_one_without_a_part_is_not_measured() -> None:
     SETTINGS.check()
-    found = make().feed(b"T=21.5 C, RH=40%\nT=open C\n")
+    found = make().feed(b"T=21.5 C, RH=40%\nT=22 C\nT=-- C, RH=41%\n")
     values = [{name: each[0].value for name, each in frame.quantities.items()} for frame in found]
-    assert values == [{"temperature": 21.5, "humidity": 40}, {"temperature": "open"}]
+    assert values == [{"temperature": 21.5, "humidity": 40}, {"temperature": 22}, {"humidity": 41}]
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,12 @@ def test_named_groups_are_quantities_and_one_without_a_part_is_not_measured() ->
         (b"T=" + b"1" * MATCHED_CHARACTERS_MAX + b" C\n", "overlong"),
         (b"T=1e999 C\n", "value"),
         (b"\xff\n", "utf8"),
+        (b"T=0 C\nT=ERR C\n", "type"),
     ],
 )
 def test_a_line_that_does_not_match_is_damage(line: bytes, reason: str) -> None:
     decoder = make()
-    assert len(decoder.feed(line + b"T=1 C\n")) == 1
+    assert decoder.feed(line + b"T=1 C\n")[-1].quantities["temperature"][0].value == 1
     assert decoder.tally.damaged == {reason: 1}
 
 
@@ -56,6 +57,14 @@ def test_a_pattern_that_could_not_be_used_is_refused(pattern: str, mend: str) ->
     with pytest.raises(PydanticCustomError) as refusal:
         PatternLines(pattern=pattern).check()
     assert mend.rsplit(maxsplit=1)[-1] in str(refusal.value)
+
+
+def test_a_line_that_does_not_fit_the_declared_types_is_damage() -> None:
+    settings = PatternLines(pattern=r"(?P<a>\S+),(?P<b>\S+)", types={"a": "number"})
+    settings.check()
+    decoder = settings.decoder()
+    assert len(decoder.feed(b"rst:0x1,boot:0x13\n1,boot\n")) == 1
+    assert decoder.tally.damaged == {"type": 1}
 
 
 @pytest.mark.parametrize(

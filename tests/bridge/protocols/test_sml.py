@@ -55,7 +55,7 @@ def values(frames: list[Frame]) -> list[object]:
         (sml_file(b"\x76\x05\x01"), {"sml": 1}, {}),
         (START + bytes(4) + b"\x1b" * 4 + b"\x02" * 4, {"escape": 1}, {}),
         (START + bytes(FILE_BYTES_MAX), {"overlong": 1}, {}),
-        (sml_file(message(entry("0100010800ff", "6204", scaler="527f"))), {"value": 1}, {}),
+        (sml_file(message(entry("0100010800ff", "6204", scaler="527f"))), {}, {}),
     ],
 )
 def test_damage_is_counted_once_and_the_next_file_is_read(

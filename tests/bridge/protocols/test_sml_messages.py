@@ -1,17 +1,22 @@
 """The elements of SML messages."""
 
 import contextlib
+from collections import Counter
 
 import pytest
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.sml_messages import read_messages
-from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.measurement import Measurement, Quantities
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bridge.protocols.test_sml import entry, message
 
-CODE = "0100010800ff"
+CODE, POWER = "0100010800ff", "01000f0700ff"
+
+
+def read(data: bytes, left_out: Counter[str] | None = None) -> Quantities:
+    return read_messages(data, Counter() if left_out is None else left_out)
 
 
 @pytest.mark.parametrize(
@@ -27,13 +32,13 @@ CODE = "0100010800ff"
     ],
 )  # fmt: skip
 def test_an_entry_becomes_a_measurement(written: str, expected: Measurement) -> None:
-    (found,) = read_messages(message(written)).values()
+    (found,) = read(message(written)).values()
     assert found == [expected]
 
 
 def test_an_entry_without_a_value_and_other_messages_are_no_reading() -> None:
-    assert read_messages(message(entry(CODE, "01"))) == {}
-    assert read_messages(bytes.fromhex("76050102030462006200726302017101630000" + "00")) == {}
+    assert read(message(entry(CODE, "01"))) == {}
+    assert read(bytes.fromhex("76050102030462006200726302017101630000" + "00")) == {}
 
 
 @pytest.mark.parametrize(
@@ -48,10 +53,60 @@ def test_an_entry_without_a_value_and_other_messages_are_no_reading() -> None:
 )
 def test_what_is_no_message_is_refused(data: bytes) -> None:
     with pytest.raises(Damaged, match="sml"):
-        read_messages(data)
+        read(data)
+
+
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        ("77" + "030100" + "0101621e52ff620401", "sml"),
+        (entry(CODE, "6204", scaler="527f"), "value"),
+        (entry(CODE, "7101"), "sml"),
+        ("76" + "01" * 6, "sml"),
+    ],
+)
+def test_an_odd_entry_costs_itself(odd: str, reason: str) -> None:
+    left_out: Counter[str] = Counter()
+    (name,) = read(message(odd, entry("0100020800ff", "6204")), left_out)
+    assert (name, left_out) == ("energy_export", {reason: 1})
+
+
+def test_a_file_is_bounded_by_its_bytes_and_not_by_its_entries() -> None:
+    entries = [entry(f"0100{number:02x}0800ff", "6204") for number in range(3, 93)]
+    assert len(read(message_of_many(entries))) == 90
+
+
+def message_of_many(entries: list[str]) -> bytes:
+    count = len(entries)
+    listed = f"{0xF0 | count >> 4:02x}{count & 15:02x}" + "".join(entries)
+    return bytes.fromhex(f"760501020304620062007263070177010b0a01484c59020003a9100101{listed}0101"
+                         "63000000")  # fmt: skip
+
+
+def status_entry(status: str) -> str:
+    return f"7707{CODE}{status}01621e52ff620401"
+
+
+@pytest.mark.parametrize(
+    ("status", "power", "expected"),
+    [
+        ("6500000182", POWER, {"power_direction": "import", "power": 2.0}),
+        ("6301a2", POWER, {"power_direction": "export", "power": -2.0}),
+        ("650283bc30", POWER, {}),
+        ("6301a2", "0100100700ff", {"power": 2.0}),
+    ],
+)
+def test_the_status_word_has_the_direction_of_power_that_has_no_sign(
+    status: str, power: str, expected: dict[str, object]
+) -> None:
+    found = read(message(status_entry(status), entry(power, "6214", unit="621b")))
+    values = {name: each[0].value for name, each in found.items()}
+    own = {"energy_import", "power_absolute", "meter_status"}
+    assert {name: value for name, value in values.items() if name not in own} == expected
+    assert values["meter_status"] == int(status[2:], 16)
 
 
 @given(st.binary(max_size=400))
 def test_no_bytes_raise_anything_else(data: bytes) -> None:
     with contextlib.suppress(Damaged):
-        read_messages(data)
+        read(data)

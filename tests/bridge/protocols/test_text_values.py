@@ -2,8 +2,10 @@
 
 import pytest
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.text_values import in_range, measurements_of, value_of
-from firmware_bridge.readings.measurement import MEASUREMENTS_MAX
+from firmware_bridge.protocols.kinds import Kind
+from firmware_bridge.protocols.text_values import in_range, is_nothing, name_for, value_of
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(
@@ -15,11 +17,15 @@ from firmware_bridge.readings.measurement import MEASUREMENTS_MAX
         ("5.", 5.0),
         ("1e3", 1000.0),
         ("true", True),
-        ("True", "True"),
-        ("nan", "nan"),
+        ("True", True),
+        ("21,5", 21.5),
+        (" - 21.5000001 ", -21.5000001),
+        ("00026107.7034231", 26107.7034231),
+        ("1.234,5", "1.234,5"),
+        ("nano", "nano"),
+        ("-5-", "-5-"),
         ("1_000", "1_000"),
         ("\u0661", "\u0661"),
-        ("", None),
     ],
 )
 def test_what_looks_like_a_number_is_one(text: str, value: object) -> None:
@@ -35,8 +41,47 @@ def test_a_number_that_is_no_reading_is_damage(number: float) -> None:
     assert in_range(2**63 - 1) == 2**63 - 1
 
 
-def test_a_line_has_so_many_measurements_at_the_most() -> None:
-    pairs = [(f"a{number}", number) for number in range(MEASUREMENTS_MAX)]
-    assert len(measurements_of(pairs)) == MEASUREMENTS_MAX
-    with pytest.raises(Damaged, match="overlong"):
-        measurements_of([*pairs, ("one", 1)])
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "nan", "-NaN", "nan(0x8)", "inf", "+Infinity", "ovf", "-", "--", "--.-", "***",
+     "1.#QNAN", "-1.#IND", "n/a", "#N/A", "NULL", "undefined"],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", [None, "number", "boolean"])
+def test_what_sensors_write_in_place_of_a_value_is_not_measured(text: str, kind: Kind) -> None:
+    assert is_nothing(text)
+    with pytest.raises(Damaged, match="not_measured"):
+        value_of(text, kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [("21.5", "text", "21.5"), ("--", "text", "--"), ("On", "boolean", True), ("0", "number", 0)],
+)
+def test_a_value_has_the_type_of_its_quantity(text: str, kind: Kind, value: object) -> None:
+    found = value_of(text, kind)
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(("text", "kind"), [("true", "number"), ("x", "number"), ("2", "boolean")])
+def test_a_value_of_another_type_is_damage(text: str, kind: Kind) -> None:
+    with pytest.raises(Damaged, match="type"):
+        value_of(text, kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("temperature", "temperature"),
+        ("Temperature (C)", "Temperature_C"),
+        ("Au\u00dfen t\u00e4glich", "Au_en_taglich"),
+        ("___", ""),
+        ("\udcff", ""),
+    ],
+)
+def test_a_name_of_a_device_becomes_one_of_a_quantity(text: str, name: str) -> None:
+    assert name_for(text) == name
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_number_is_read_as_it_was_written(number: float) -> None:
+    assert value_of(repr(number)) == number

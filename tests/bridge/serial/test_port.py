@@ -3,12 +3,14 @@
 import functools
 import logging
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from firmware_bridge.protocols.interface import DecoderSettings
-from firmware_bridge.protocols.json_lines import read_json
+from firmware_bridge.protocols.json_lines import MemberReader
+from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.protocols.lines import LineDecoder
 from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.serial import port
@@ -149,10 +151,10 @@ class Defective(DecoderSettings):
         return LineDecoder(read_or_raise, can_mistake_part_of_line=False)
 
 
-def read_or_raise(line: str) -> dict[str, Measurement]:
+def read_or_raise(line: str, left_out: Counter[str]) -> dict[str, Measurement]:
     if "poison" in line:
         raise ArithmeticError("a planted defect")
-    return read_json(line)
+    return MemberReader(Kinds()).read(line, left_out)
 
 
 async def test_an_error_of_one_port_ends_its_reading_and_touches_no_other(

@@ -1,0 +1,52 @@
+"""Times of meters: `YYMMDDhhmmss`, with S or W for summer and winter time.
+
+Meters before DSMR 4 leave the letter out. Their time is then taken for the European Union's, where
+summer time is from the last Sunday in March to the last in October, at 01:00 UTC. The hour that
+comes twice in October is taken for the second one.
+"""
+
+import datetime
+import re
+
+from firmware_bridge.protocols.frame import Damaged
+
+_TIME = re.compile(r"[0-9]{12}[SW]?|[0-9]{10}")
+_SECONDS_FORMAT, _MINUTES_FORMAT = "%y%m%d%H%M%S", "%y%m%d%H%M"
+
+
+def is_time(text: str) -> bool:
+    """Return whether it has the form of a time; it may be none of the calendar."""
+    return _TIME.fullmatch(text) is not None
+
+
+def seconds_of(text: str, utc_offset_hours: int) -> float:
+    """Convert a time to seconds since 1970; `utc_offset_hours` is that of winter time.
+
+    Raises:
+        Damaged: "time": there is no such time.
+    """
+    digits = text.rstrip("SW")
+    form = _SECONDS_FORMAT if len(digits) > 10 else _MINUTES_FORMAT
+    try:
+        local = datetime.datetime.strptime(digits, form)  # noqa: DTZ007 - in the next line
+        winter = local.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=utc_offset_hours)))
+        seconds = winter.timestamp()
+    except (ValueError, OverflowError):
+        raise Damaged("time") from None
+    is_summer = text.endswith("S") or (digits == text and _is_summer(seconds - 3600))
+    return seconds - 3600 if is_summer else seconds
+
+
+def _is_summer(seconds: float) -> bool:
+    """Return whether an instant, which a clock of summer time shows, is in summer time."""
+    instant = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return _change(instant.year, 3) <= instant < _change(instant.year, 10) - _AMBIGUOUS
+
+
+_AMBIGUOUS = datetime.timedelta(hours=1)
+
+
+def _change(year: int, month: int) -> datetime.datetime:
+    """Return 01:00 UTC of the last Sunday of a month of 31 days."""
+    last = datetime.datetime(year, month, 31, 1, tzinfo=datetime.UTC)
+    return last - datetime.timedelta(days=(last.weekday() + 1) % 7)

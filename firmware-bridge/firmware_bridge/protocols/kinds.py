@@ -1,0 +1,76 @@
+"""The kind of each quantity: number, text or boolean, declared or as it was first seen.
+
+A quantity never changes its kind, because Home Assistant and other programs that store readings
+keep the kind of the first value. The memory lasts until the bridge restarts.
+"""
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.readings.measurement import Quantities, Value
+
+Kind = Literal["number", "text", "boolean"]
+
+TYPE: Final = "type"
+"""The reason of a value that is not of its quantity's kind."""
+
+# A device has tens of quantities; a line of noise must not fill the memory with made-up names.
+KINDS_KEPT_MAX: Final = 1024
+
+
+class Kinds:
+    """The kinds of one line's quantities. Declared kinds are fixed from the start."""
+
+    def __init__(self, declared: Mapping[str, Kind] | None = None) -> None:
+        self._kinds: dict[str, Kind] = dict(declared or {})
+
+    def of(self, name: str) -> Kind | None:
+        """Return the kind of a quantity; None: it has not been seen."""
+        return self._kinds.get(name)
+
+    def note(self, name: str, value: Value) -> None:
+        """Remember the kind of a value that is published, where the quantity has none yet."""
+        if name not in self._kinds and len(self._kinds) < KINDS_KEPT_MAX:
+            self._kinds[name] = kind_of(value)
+
+    def keep(self, quantities: Quantities) -> int:
+        """Remove the values whose kind has changed; return how many."""
+        removed = 0
+        for quantity, measurements in list(quantities.items()):
+            kept = [each for each in measurements if self._is_kept(each.name, each.value)]
+            removed += len(measurements) - len(kept)
+            if kept:
+                quantities[quantity] = kept
+            else:
+                del quantities[quantity]
+        return removed
+
+    def _is_kept(self, name: str, value: Value) -> bool:
+        self.note(name, value)
+        return self._kinds.get(name, kind_of(value)) == kind_of(value)
+
+
+def kind_of(value: Value) -> Kind:
+    """Return the kind of a value; bytes count as text."""
+    if isinstance(value, bool):
+        return "boolean"
+    return "text" if isinstance(value, str | bytes) else "number"
+
+
+def converted(value: Value, kind: Kind | None) -> Value:
+    """Return a value that carries its own type as one of `kind`: 1 is true, true is "true".
+
+    Raises:
+        Damaged: "type" where it cannot be one.
+    """
+    own = kind_of(value)
+    if kind is None or kind == own:
+        return value
+    if kind == "text":
+        return str(value).lower() if own == "boolean" else str(value)
+    if kind == "number" and own == "boolean":
+        return int(value)
+    if kind == "boolean" and value in (0, 1):
+        return bool(value)
+    raise Damaged(TYPE)

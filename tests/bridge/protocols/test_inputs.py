@@ -1,0 +1,207 @@
+"""What devices send that meters of the standard do not: `inputs/`, each file with its right answer.
+
+The files were written for this project after public bug reports; numbers and identifiers are
+invented.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.protocols.interface import Decoder, DecoderSettings
+from firmware_bridge.protocols.table import PROTOCOLS
+
+from tests.bridge.protocols.feeding import check_any_pieces
+
+INPUTS = Path(__file__).with_name("inputs")
+READ: dict[str, tuple[str, dict[str, Any]]] = {
+    "p1": ("dsmr", {}),
+    "d0": ("dsmr", {"crc": False}),
+    "sml": ("sml", {}),
+    "arduino": ("key_value", {}),
+    "esp32": ("csv", {"columns": tuple("abcdef")}),
+    "json": ("json", {}),
+    "nmea": ("nmea", {"checksum_required": False}),
+    "mysensors": ("mysensors", {}),
+}
+"""The protocol of a file, by the first word of its name."""
+
+
+def decoder_of(name: str) -> Decoder:
+    framing, keys = READ[name.partition("-")[0].partition(".")[0]]
+    settings = PROTOCOLS[framing](**keys)
+    assert isinstance(settings, DecoderSettings)
+    return settings.decoder()
+
+
+def read(name: str) -> tuple[list[Frame], dict[str, int], dict[str, int]]:
+    """The frames of a file, the same in any pieces, with the counts of damage and left-out."""
+    stream = (INPUTS / name).read_bytes()
+    decoder = decoder_of(name)
+    frames = decoder.feed(stream) + decoder.flush()
+    assert check_any_pieces(lambda: decoder_of(name), stream) == frames
+    return frames, dict(decoder.tally.damaged), dict(decoder.tally.left_out)
+
+
+def values(frame: Frame) -> dict[str, object]:
+    return {each.name: each.value for found in frame.quantities.values() for each in found}
+
+
+TELEGRAM = {
+    "p1_version": "50",
+    "meter_time": "260124170225W",
+    "meter_id": "4530303030303030303030303030303030",
+    "energy_import_t1": 26.413,
+    "power_import": 0.383,
+    "voltage_l1": 230.0,
+}
+
+
+@pytest.mark.parametrize(("name", "count"), [("p1-64-objects.txt", 64), ("p1-65-objects.txt", 65)])
+def test_a_telegram_is_bounded_by_its_bytes_and_not_by_its_objects(name: str, count: int) -> None:
+    (frame,), damaged, left_out = read(name)
+    assert len(frame.quantities) == count
+    assert (damaged, left_out) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "more"),
+    [
+        ("p1-gas-time-invalid-unit.txt", "time", {"mbus_1_type": "003"}),
+        ("p1-kind-time-0.txt", "time", {}),
+        ("p1-kind-time-1.txt", "time", {}),
+        ("p1-kind-syntax-1.txt", "text", {}),
+    ],
+)
+def test_an_odd_object_of_a_sound_telegram_costs_itself(
+    name: str, reason: str, more: dict[str, object]
+) -> None:
+    (frame,), damaged, left_out = read(name)
+    assert values(frame) == TELEGRAM | more
+    assert (damaged, left_out) == ({}, {reason: 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "energy"),
+    [
+        ("p1-kind-number-0.txt", 26107.7034231),
+        ("p1-kind-number-2.txt", 26107.703),
+        ("d0-q3d.txt", 26107.7034231),
+    ],
+)
+def test_a_number_is_one_however_a_meter_writes_it(name: str, energy: float) -> None:
+    (frame,), _, left_out = read(name)
+    (found,) = frame.quantities["energy_import"]
+    assert (found.value, found.unit, left_out) == (energy, "kWh", {})
+
+
+def test_codes_with_255_in_place_of_a_tariff_have_their_names() -> None:
+    (frame,), _, _ = read("d0-q3d.txt")
+    assert values(frame) == {
+        "meter_number": "0273000000000",
+        "energy_import": 26107.7034231,
+        "power_import_l1": 200.13,
+        "power_import_l2": 122.37,
+        "power_import_l3": 284.86,
+        "power_import": 607.36,
+        "meter_status": "82",
+        "meter_id": "1ESY1000000000",
+    }
+
+
+def test_gas_identifiers_and_peaks_of_belgian_meters_have_names() -> None:
+    (frame,), damaged, left_out = read("p1-belgium.txt")
+    assert (damaged, left_out) == ({}, {})
+    found = values(frame)
+    assert found["mbus_1_reading"] == 338.711
+    assert found["mbus_2_reading"] == 29.535
+    assert found["mbus_1_id"] == "37464C4F00000000000000000000"
+    assert found["mbus_2_ean"] == "2D2D"
+    assert found["power_peak"] == 3.291
+    assert not [name for name in found if ":" in name]
+
+
+def test_the_peaks_of_thirteen_months_are_readings_with_their_times_and_no_long_text() -> None:
+    (frame,), _, _ = read("p1-belgium.txt")
+    peaks = frame.quantities["power_peak_months"]
+    assert len(peaks) == 13
+    assert all(isinstance(each.value, float) and each.unit == "kW" for each in peaks)
+    times = [each.time_seconds for each in peaks]
+    assert times == sorted(times, key=lambda time: time or 0)
+    assert (peaks[-1].value, times[-1]) == (1.603, 1765795500.0)  # 2025-12-15 11:45 UTC
+    texts = [each for each in values(frame).values() if isinstance(each, str)]
+    assert max(map(len, texts)) <= 255
+
+
+def test_power_factors_without_a_unit_are_numbers() -> None:
+    (frame,), damaged, left_out = read("p1-hungary.txt")
+    found = values(frame)
+    assert (damaged, left_out) == ({}, {})
+    for name in ("power_factor", "power_factor_l1", "power_factor_l2", "power_factor_l3"):
+        assert found[name] == 0.842
+    assert found["tariff"] == "TARIFF 1"
+    assert found["monthly_values/22"] == 0.1
+
+
+def test_two_way_meters_without_a_sign_show_the_direction_of_power_in_the_status_word() -> None:
+    (importing,), _, _ = read("sml-ed300-import.bin")
+    (exporting,), _, _ = read("sml-ed300-export.bin")
+    names = ("meter_status", "power_direction", "power", "power_absolute")
+    assert [values(importing)[name] for name in names] == [0x182, "import", 1234.0, 1234.0]
+    assert [values(exporting)[name] for name in names] == [0x1A2, "export", -1234.0, 1234.0]
+
+
+def test_what_a_sensor_could_not_measure_is_not_published() -> None:
+    frames, damaged, left_out = read("arduino-nan.kv")
+    assert [values(frame) for frame in frames] == [
+        {"temperature": 21.5},
+        {"temperature": 22.0, "humidity": 40},
+    ]
+    assert (damaged, left_out) == ({}, {"not_measured": 3})
+
+
+def test_boot_text_between_lines_of_numbers_is_damage() -> None:
+    (frame,), damaged, _ = read("esp32-boot.csv6")
+    assert values(frame) == dict(zip("abcdef", range(1, 7), strict=True))
+    assert damaged == {"columns": 5, "type": 1}
+
+
+def test_members_of_nested_objects_have_joined_names_and_lists_are_left_out() -> None:
+    frames, damaged, left_out = read("json-nested.json")
+    assert [values(frame) for frame in frames] == [
+        {
+            "Time": "2026-01-01T00:00:00",
+            "DHT11.Temperature": 21.5,
+            "DHT11.Humidity": 40,
+            "TempUnit": "C",
+        },
+        {"ok": True},
+        {
+            "model": "Acurite-Tower",
+            "id": 1234,
+            "temperature_C": 21.5,
+            "humidity": 40,
+            "mic": "CHECKSUM",
+        },
+        {"Temperature_C": 21.5},
+    ]
+    assert (damaged, left_out) == ({}, {"member": 1})
+
+
+def test_sentences_without_a_checksum_are_read_where_none_is_required() -> None:
+    frames, damaged, _ = read("nmea-no-checksum.txt")
+    assert [list(frame.quantities) for frame in frames] == [["rpyl"], ["mwv"], ["gga"]]
+    assert not damaged
+
+
+def test_a_node_s_nan_is_left_out_and_a_colour_stays_a_text() -> None:
+    frames, damaged, left_out = read("mysensors.txt")
+    assert [(frame.part, values(frame)) for frame in frames] == [
+        ("12", {"temperature_6": 36.5}),
+        ("12", {"tripped_7": 1}),
+        ("12", {"battery": 87}),
+        ("12", {"rgb_3": "ff00ff"}),
+        ("12", {"text_4": "a;b"}),
+    ]
+    assert (damaged, left_out) == ({}, {"not_measured": 1})
