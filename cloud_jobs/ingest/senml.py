@@ -28,6 +28,8 @@ _OF_REFUSED: Final = ("payload", "payload_base64", "client_id")
 """Columns of a message that only a refused payload's row has: one pack can have many records."""
 _MANY: Final = 256
 """Messages that are read sooner together than one by one."""
+_STATES: Final = pa.array(["online", "offline"])
+"""Payloads that tell of a bridge, port or device that it is there (docs/formats/readings.md)."""
 _NOTHING: Final = (0, *(None,) * (len(Record._fields) - 1))
 
 
@@ -42,7 +44,9 @@ def _records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows of RECORDS for rows of DELIVERED."""
+    """Return rows of RECORDS for rows of DELIVERED; states are no readings, and no mistakes."""
+    is_state = pc.is_in(batch.column("payload"), value_set=_STATES)
+    batch = batch.filter(pc.invert(is_state))
     payloads, topics = batch.column("payload"), batch.column("topic")
     received = batch.column("time").cast(pa.int64())
     every = counted(batch.num_rows)

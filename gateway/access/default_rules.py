@@ -26,6 +26,7 @@ def default_rules(
     open_listeners: Sequence[str],
     bridge_user: str | None,
     home_assistant_prefix: str | None = None,
+    states: Sequence[str] = (),
 ) -> RulesFile:
     """Return the default rules.
 
@@ -34,6 +35,8 @@ def default_rules(
         bridge_user: the user whose client writes `sensors/#`; None: a client at an open listener.
         home_assistant_prefix: below it the bridge describes devices, and users read that; None:
             there is no such thing.
+        states: topic filters of the states of the gateway, its ports and devices, which the bridge
+            writes and users read.
     """
     lines = ["# what holds without [access] rules_file: oncegate acl show"]
     lines += [f"allow listener {quoted(name)} all" for name in open_listeners]
@@ -43,7 +46,9 @@ def default_rules(
         lines.append(f"allow user {user} publish,subscribe {HEALTH}")
         lines.append(f"allow user {user} subscribe {COMMANDS}")
         lines.append(f"allow user {user} publish {ANSWERS}")
+        lines += [f"allow user {user} publish {_topic(each)}" for each in states]
     lines.append(f"allow user * subscribe {SENSORS}")
+    lines += [f"allow user * subscribe {_topic(each)}" for each in states]
     if home_assistant_prefix is not None:
         lines += _for_home_assistant(home_assistant_prefix, bridge_user)
     lines.append("allow user * publish,subscribe users/%u/#")
@@ -56,3 +61,8 @@ def _for_home_assistant(prefix: str, bridge_user: str | None) -> list[str]:
     if bridge_user is not None:
         lines.insert(0, f"allow user {quoted(bridge_user)} publish {prefix}/#")
     return lines
+
+
+def _topic(topic_filter: str) -> str:
+    """Return a filter as a rule has it: a "%" would begin a placeholder."""
+    return quoted(topic_filter.replace("%", "%%"))

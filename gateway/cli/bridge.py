@@ -47,8 +47,23 @@ def bridge(
     configuration = configuration_of(config, gateway__data_dir=data_dir)
     settings = bridge_settings_of(configuration)
     if settings.home_assistant_prefix is not None:
-        settings = replace(settings, gateway_id=_gateway_id_of(configuration))
+        settings = _described_as(settings, _gateway_id_of(configuration))
     return PreparedBridge(settings=settings, verbose=verbose, quiet=quiet)
+
+
+def _described_as(settings: "BridgeSettings", gateway: str) -> "BridgeSettings":
+    """Return the settings of a bridge whose devices are described as those of a gateway.
+
+    Home Assistant shows the latest value of a device that is gone, unless it is given states.
+    """
+    from gateway.configuration.whole import GATEWAY_TOPIC
+
+    default = f"{GATEWAY_TOPIC}/{gateway}/availability"
+    return replace(
+        settings,
+        gateway_id=gateway,
+        availability_topic=settings.availability_topic or default,
+    )
 
 
 def _gateway_id_of(configuration: "Configuration") -> str:

@@ -29,6 +29,8 @@ from gateway.keys.section import NO_KEY, Section
 BRIDGE_PROTOCOL_VERSION = 4
 UPLINK_PROTOCOL_VERSION = 5
 UPLINK_WINDOW, UPLINK_WINDOW_MQTT_3 = 100, 19
+GATEWAY_TOPIC = "gateway"
+"""`gateway/<id>/...` has what the bridge publishes of the gateway itself for Home Assistant."""
 BRIDGE_WINDOW = 100
 """Enough for 100 readings in each round trip and commit."""
 

@@ -1,11 +1,14 @@
 """From the configuration to the access rules of a broker, and to the users that it knows."""
 
+from collections.abc import Iterator
+
 from gateway.access.default_rules import default_rules
 from gateway.access.passwords import PasswordFile
 from gateway.access.rules import FileRules
 from gateway.access.rules_file import RulesFile, RulesFileError, load
 from gateway.configuration import Configuration, Listener, Serial
 from gateway.configuration.addresses import host_and_port_of, is_loopback
+from gateway.configuration.whole import GATEWAY_TOPIC
 from gateway.core.rules.permissions import Client
 
 
@@ -39,6 +42,7 @@ def rules_file_of(configuration: Configuration) -> RulesFile | None:
         open_listeners=[each.called for each in configuration.listeners if _is_open(each)],
         bridge_user=bridge_user_of(configuration),
         home_assistant_prefix=configuration.bridge.home_assistant_prefix,
+        states=_states_of(configuration),
     )
 
 
@@ -74,15 +78,32 @@ def _refuse_silent_bridge(rules: FileRules, configuration: Configuration) -> Non
     first = next(each for each in configuration.listeners if each.is_plain)
     bridge = Client(configuration.bridge.client_id, bridge_user_of(configuration), first.called)
     who = f"user {bridge.username}" if bridge.username else f"client {bridge.client_id}*"
-    for port in configuration.serial:
-        topic = f"sensors/{_device_of(port)}/value"
+    for topic, topic_filter, what in _topics_of_bridge(configuration):
         decision = rules.decide(bridge, "publish", topic, qos=2)
         if not decision.allowed or not rules.may_connect(bridge):
             problem = (
-                f"{rules.file.name}: the bridge must not publish to {topic}, so that readings "
-                f"would be lost: put this line before all others: allow {who} all sensors/#"
+                f"{rules.file.name}: the bridge must not publish to {topic}, so that {what} "
+                f"would be lost: put this line before all others: allow {who} all {topic_filter}"
             )
             raise RulesFileError([problem])
+
+
+def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, str]]:
+    """Yield a topic of each kind, the filter of that kind, and what it carries."""
+    for port in configuration.serial:
+        yield f"sensors/{_device_of(port)}/value", "sensors/#", "readings"
+    for each in _states_of(configuration):
+        yield f"{each.removesuffix('#')}state", each, "states"
+    prefix = configuration.bridge.home_assistant_prefix
+    if prefix is not None:
+        yield f"{prefix}/device/any/config", f"{prefix}/#", "descriptions for Home Assistant"
+
+
+def _states_of(configuration: Configuration) -> list[str]:
+    """Return filters of the states that the bridge publishes of the gateway, ports and devices."""
+    bridge = configuration.bridge
+    filters = [] if bridge.availability_topic is None else [f"{bridge.availability_topic}/#"]
+    return filters if bridge.home_assistant_prefix is None else [*filters, f"{GATEWAY_TOPIC}/#"]
 
 
 def _device_of(port: Serial) -> str:

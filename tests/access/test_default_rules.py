@@ -68,3 +68,16 @@ def test_home_assistant_reads_descriptions_that_the_bridge_writes() -> None:
     for user in (bridge, home):
         assert not rules_of().may_publish(user, "homeassistant/status", 0, False)
         assert not rules_of().may_publish(user, topic, 1, True)
+
+
+def test_users_read_the_states_that_the_bridge_writes() -> None:
+    bridge, home = Client("b", "bridge", NETWORK), Client("h", "home", NETWORK)
+    states = ["gateway/#", "plant 7/%u/state/#"]
+    file = default_rules(open_listeners=[], bridge_user="bridge", states=states)
+    rules = FileRules(file)
+    for topic in ("gateway/gw-1/availability", "plant 7/%u/state", "plant 7/%u/state/gps"):
+        assert rules.may_publish(bridge, topic, 1, True)
+        assert rules.may_subscribe(home, topic, 0)
+        assert not rules.may_publish(home, topic, 0, True)
+        assert not rules_of().may_publish(bridge, topic, 1, True)
+    assert not rules.may_publish(bridge, "plant 7/bridge/state", 1, True)

@@ -109,3 +109,22 @@ def test_a_password_file_that_cannot_be_used_is_a_mistake_of_the_configuration(
     assert line.startswith(f"[bridge] password_file: {file}: ")
     assert reason in line
     assert failure.value.exit_code == EXIT_CONFIGURATION
+
+
+@pytest.mark.parametrize(
+    ("own", "topic"),
+    [("", "gateway/cellar-7/availability"), ('availability_topic = "a/b"\n', "a/b")],
+)
+def test_with_home_assistant_states_have_a_topic_outside_the_sensors(
+    tmp_path: Path, own: str, topic: str
+) -> None:
+    file = tmp_path / "gateway.toml"
+    keys = f'[gateway]\nid = "cellar-7"\n[bridge]\n{own}'
+    file.write_text(f'{keys}home_assistant_prefix = "homeassistant"\n')
+    service = execute(["bridge", "--config", str(file)])
+    assert isinstance(service, PreparedBridge)
+    assert service.settings.availability_topic == topic
+    file.write_text(keys)
+    service = execute(["bridge", "--config", str(file)])
+    assert isinstance(service, PreparedBridge)
+    assert service.settings.availability_topic == (topic if own else None)

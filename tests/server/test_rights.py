@@ -108,6 +108,54 @@ def test_rules_that_would_lose_the_bridge_s_readings_are_refused(
     assert rules_of(configured(**keys, bridge__broker="broker.example:1883")) is not None
 
 
+HOME_ASSISTANT = "homeassistant"
+
+
+@pytest.mark.parametrize(
+    ("keys", "topics"),
+    [
+        ({"bridge__availability_topic": "plant/state"}, ["plant/state", "plant/state/gps"]),
+        ({"bridge__home_assistant_prefix": HOME_ASSISTANT}, ["gateway/gw-1/availability"]),
+    ],
+)
+def test_the_default_rules_let_users_read_the_states_that_the_bridge_writes(
+    users: Path, keys: dict[str, str], topics: list[str]
+) -> None:
+    known: dict[str, Any] = {"access__password_file": users, "bridge__username": "bridge"}
+    listeners = [NETWORK, {"port": 1884}]
+    rules = rules_of(configured(**known, **keys, listeners=listeners))
+    assert rules is not None
+    outside = "0.0.0.0:1883"
+    for topic in topics:
+        assert rules.may_publish(Client("b", "bridge", outside), topic, 0, True)
+        assert rules.may_subscribe(Client("c", "anna", outside), topic, 0)
+        assert not rules.may_publish(Client("c", "anna", outside), topic, 0, True)
+
+
+@pytest.mark.parametrize(
+    ("keys", "mend"),
+    [
+        ({"bridge__availability_topic": "plant/state"}, "allow user bridge all plant/state/#"),
+        ({"bridge__home_assistant_prefix": HOME_ASSISTANT}, "allow user bridge all gateway/#"),
+    ],
+)
+def test_rules_that_would_lose_the_bridge_s_states_are_refused(
+    users: Path, tmp_path: Path, keys: dict[str, str], mend: str
+) -> None:
+    path = tmp_path / "access.rules"
+    path.write_text("allow user bridge publish sensors/# homeassistant/#\n")
+    known: dict[str, Any] = {
+        "access__password_file": users,
+        "access__rules_file": path,
+        "bridge__username": "bridge",
+        "serial": [GPS],
+    }
+    with pytest.raises(RulesFileError, match=mend):
+        rules_of(configured(**known, **keys))
+    path.write_text(f"{mend}\nallow user bridge publish sensors/# homeassistant/#\n")
+    assert rules_of(configured(**known, **keys)) is not None
+
+
 def test_the_bridge_is_a_user_of_this_broker_where_it_connects_to_it(users: Path) -> None:
     keys: dict[str, Any] = {"access__password_file": users, "bridge__username": "bridge"}
     assert bridge_user_of(configured(**keys)) == "bridge"

@@ -74,6 +74,23 @@ def delivered(messages: Sequence[Message]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, ARROW_DELIVERED)
 
 
+@pytest.mark.parametrize("others", [1, 1000])
+def test_states_of_bridge_and_ports_are_no_refused_readings(others: int) -> None:
+    """Operators may have their topic below `sensors/`, among the payloads that are logged."""
+    pack = '[{"n":"gps/lat","v":1}]'
+    states: list[Message] = [
+        ("online", "sensors/state", NOW),
+        ("offline", "sensors/state/gps", NOW),
+        ("online", "sensors/state/gps/board-0000002a", NOW),
+    ]
+    rows = records_of_batch(delivered([*states, *others * [(pack, "sensors/gps/lat", NOW)]]))
+    assert rows.column("name").to_pylist() == others * ["gps/lat"]
+    assert rows.column("wrong").null_count == others
+    assert records_of_batch(delivered(states)).num_rows == 0
+    almost: list[Message] = [("offline ", "sensors/state", NOW), ('"online"', "sensors/a/b", NOW)]
+    assert records_of_batch(delivered(almost)).column("wrong").null_count == 0
+
+
 def both_ways(messages: Sequence[Message]) -> None:
     """Hold the records that are read together against those read one by one."""
     batch = delivered(messages)
