@@ -4,7 +4,7 @@ Promise: it works without JavaScript; a GET changes nothing; a form counts when 
 of our own with this browser's token. Where an action fails, the page has why and the mend.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from api import limits
 from api.actions import caller_of, carried_out, fault_of
 from api.admission import ADMINISTRATORS, OPERATORS, VIEWERS
+from api.consequences import consequences_of
 from api.control_socket import BrokerProblem
 from api.forms import FormRefused, form_of, is_same_secret
 from api.models.actions import Banned, Kick, Kicked, Lifted, NewBan, OldBan, Reload, Reloaded
@@ -23,6 +24,8 @@ from api.rest import observer_of
 from gateway.control.messages import Refused
 
 _Value = Annotated[str, Query(max_length=limits.LINKED_CHARACTERS_MAX)]
+_CONFIRMED: Final = "yes"
+"""Value of the field `confirmed`: the form was sent by someone who had read the consequences."""
 _STALE: Final = "The form was out of date. Look at it and send it once more."
 _ANSWERS: Final[Mapping[str, tuple[type[BaseModel], type[BaseModel]]]] = {
     "kick": (Kick, Kicked),
@@ -52,13 +55,13 @@ async def bans_page(
 @actions_page.get("/actions/kick", dependencies=[Depends(OPERATORS)])
 async def ask_kick(request: Request, client_id: _Value) -> HTMLResponse:
     """Ask whether a client is to be disconnected."""
-    return _asked(request, "kick", {"client_id": client_id})
+    return await _asked_with_consequences(request, "kick", {"client_id": client_id})
 
 
 @actions_page.get("/actions/ban", dependencies=[Depends(OPERATORS)])
 async def ask_ban(request: Request, kind: _Value = "client", value: _Value = "") -> HTMLResponse:
     """Ask who is to be banned."""
-    return _asked(request, "ban", {"kind": kind, "value": value})
+    return await _asked_with_consequences(request, "ban", {"kind": kind, "value": value})
 
 
 @actions_page.get("/actions/lift-ban", dependencies=[Depends(OPERATORS)])
@@ -97,12 +100,21 @@ async def do_reload(request: Request) -> HTMLResponse:
     return await _done(request, "reload")
 
 
+async def _asked_with_consequences(
+    request: Request, command: str, fields: Mapping[str, str]
+) -> HTMLResponse:
+    found = await consequences_of(observer_of(request), command, fields)
+    return _asked(request, command, fields, consequences=found)
+
+
 def _asked(
     request: Request,
     command: str,
     fields: Mapping[str, str],
     problem: str | None = None,
     status_code: int = 200,
+    *,
+    consequences: Sequence[str] = (),
 ) -> HTMLResponse:
     return rendered(
         request,
@@ -111,6 +123,7 @@ def _asked(
         command=command,
         fields=fields,
         problem=problem,
+        consequences=consequences,
         result=None,
     )
 
@@ -123,7 +136,11 @@ async def _done(request: Request, command: str) -> HTMLResponse:
         login = caller_of(request).login
         if login is None or not is_same_secret(fields.get("token"), login.form_token):
             raise FormRefused(_STALE, 403)
-        result = await carried_out(request, command, _given_in(fields, given), answer)
+        subject = _given_in(fields, given)
+        found = await consequences_of(observer_of(request), command, fields)
+        if found and fields.get("confirmed") != _CONFIRMED:
+            return _asked(request, command, fields, consequences=found)
+        result = await carried_out(request, command, subject, answer)
     except ValidationError as error:
         return _asked(request, command, fields, fault_of(error), 422)
     except FormRefused as refusal:
@@ -135,7 +152,13 @@ async def _done(request: Request, command: str) -> HTMLResponse:
         text = f"{refusal.message}. {mend_of(refusal) or ''}"
         return _asked(request, command, fields, text, status_of(refusal))
     return rendered(
-        request, "action.html", command=command, fields=fields, problem=None, result=result
+        request,
+        "action.html",
+        command=command,
+        fields=fields,
+        problem=None,
+        consequences=(),
+        result=result,
     )
 
 

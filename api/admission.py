@@ -30,7 +30,8 @@ SECURE_PREFIX: Final = "__Host-"
 """A browser takes a cookie of such a name only over HTTPS and for this host alone."""
 
 LOGIN_PATH: Final = "/login"
-_PROGRAMS: Final = ("/api/", "/metrics", "/openapi.json")
+PROGRAMS: Final = ("/api/", "/metrics", "/openapi.json")
+"""Paths that programs ask for; all others are for people."""
 _SCHEME: Final = "bearer "
 
 
@@ -143,7 +144,7 @@ def shown_by(request: Request, cookie: str) -> str | None:
 def login_url_for(request: Request) -> str | None:
     """Return the address of the login that leads on to what was asked for; None: it is no page."""
     url = request.url
-    if url.path.startswith(_PROGRAMS):
+    if url.path.startswith(PROGRAMS):
         return None
     if request.method != "GET":
         return LOGIN_PATH

@@ -26,6 +26,7 @@ from api.card import CardReader
 from api.certificate import CertificateUnusable, ServedCertificate
 from api.connections import Server, bounded_by
 from api.control_socket import ControlSocket
+from api.error_handlers import install_problem_handlers
 from api.listening import CannotListen, PortTaken, listen, url_of
 from api.login_page import login_page
 from api.metrics import metrics
@@ -33,7 +34,7 @@ from api.models.actions import Kick, NewBan, OldBan, Reload
 from api.observer import Observer
 from api.operator import Operator
 from api.page import page
-from api.problems import ProblemDetail, install_problem_handlers
+from api.problems import ProblemDetail
 from api.reference_page import reference
 from api.rest import operation_id_of, probes, rest
 from api.roles import Roles

@@ -36,6 +36,12 @@ _COUNTERS_OF_PORT: Final = {
     "resets": "Openings for silence.",
     "repeated_starts": "Starts of boards that gave the numbers of an earlier one again.",
 }
+_GAUGES_OF_PORT: Final = {
+    "damaged_share": "Damaged frames of all in the last minutes, 0 to 1.",
+    "damage_warning": "1: that share is too large.",
+    "devices_watched": "Devices to which device_silent_after applies.",
+    "devices_silent": "Those that have sent nothing for longer.",
+}
 _REASONS_OF_PORT: Final = {
     "damaged": "Frames that were skipped, by reason.",
     "left_out": "Values of good frames that were not published, by reason.",
@@ -160,6 +166,9 @@ def _of_bridge(bridge: BridgeStatus) -> Iterator["Metric"]:
     yield _gauge("port_silent", "1: no byte for longer than silent_after.", silent)
     held = [({"port": each.name}, int(bool(each.held))) for each in ports]
     yield _gauge("port_held", "1: not read, because the outbox is full.", held)
+    for name, text in _GAUGES_OF_PORT.items():
+        values = [({"port": each.name}, _number(each, name)) for each in ports]
+        yield _gauge(f"port_{name}", text, values)
     for name, text in _COUNTERS_OF_PORT.items():
         counts = [({"port": each.name}, _number(each, name)) for each in ports]
         yield _counter(f"port_{name}", text, counts)

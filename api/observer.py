@@ -6,6 +6,7 @@ as the types of ``models``; one that does not fit is a ``BrokerProblem``.
 """
 
 import asyncio
+import socket
 import time
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
@@ -62,6 +63,13 @@ class Observer:
     async def overview(self) -> Overview:
         """Return status and reports, at most ``ANSWER_REUSE_SECONDS`` old."""
         return await self._asked_once("overview", self._ask_overview)
+
+    @property
+    def gateway(self) -> str:
+        """The gateway's id; the host's name until the broker has answered."""
+        if self.last_overview is None:
+            return socket.gethostname()
+        return self.last_overview.broker.gateway
 
     async def sessions(self, *, after: str | None, limit: int) -> SessionPage:
         """Return one page of sessions, those whose client ids come after ``after``."""

@@ -21,11 +21,12 @@ from api.card import CardReport
 from api.certificate import ServedCertificate
 from api.control_socket import BrokerProblem
 from api.models.sessions import SessionDetail, SessionPage
+from api.notice import Level
 from api.observer import Observer, Overview
 from api.problems import retry_headers_of
 from api.rest import card_of, observer_of
 from api.roles import Role
-from api.verdict import UPDATE_NEEDS_A_LOOK, Level, Verdict, verdict_of
+from api.verdict import UPDATE_NEEDS_A_LOOK, Verdict, verdict_of
 from gateway.control.messages import Refused
 
 _ROOM: Final = Path(__file__).parent
@@ -80,6 +81,7 @@ def _environment() -> Environment:
         counted=wording.counted_of,
         bytes=wording.bytes_of,
         value=wording.value_of,
+        share=wording.share_of,
         unit=wording.unit_of,
         quantity_name=wording.quantity_name_of,
         protocol=wording.protocol_of,
@@ -101,16 +103,22 @@ _TEMPLATES: Final = _environment()
 page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
+def html_of(template: str, **values: object) -> str:
+    """Return one template as HTML."""
+    return _TEMPLATES.get_template(template).render(values)
+
+
 def rendered(
     request: Request, template: str, *, status_code: int = 200, **values: object
 ) -> HTMLResponse:
     """Render one template as the response to a request."""
     caller: Caller | None = request.state.caller
     values["caller"] = caller
+    values["gateway"] = observer_of(request).gateway
     values["may_operate"] = caller is not None and caller.role >= Role.OPERATOR
     values["may_administer"] = caller is not None and caller.role >= Role.ADMINISTRATOR
     return HTMLResponse(
-        _TEMPLATES.get_template(template).render(values),
+        html_of(template, **values),
         status_code=status_code,
         headers=retry_headers_of(status_code),
     )

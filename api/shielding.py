@@ -14,7 +14,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import limits
+from api.error_handlers import problem_page, wants_page
 from api.problems import problem_response
+
+_ASSETS: Final = "/assets/"
+"""Style and script of a page that refuses a name: the same for everyone."""
 
 # Nothing from elsewhere, nothing inline, no frame around the page, no form to elsewhere, no base.
 _HEADERS: Final = {
@@ -54,16 +58,28 @@ class Shield:
                 message = {**message, "body": b""}
             await send(message)
 
-        if not is_own_name(Headers(scope=scope).get("host", ""), self._hosts):
-            app: ASGIApp = problem_response(
-                421,
-                "This page was asked for under a name that is not known to be this machine's.",
-                mend="Use an address of this machine or, on it, localhost, with the same port; or "
-                "put the name into `[api] hosts`. A reverse proxy may send `Host: localhost`.",
-            )
+        headers = Headers(scope=scope)
+        app: ASGIApp
+        if not scope["path"].startswith(_ASSETS) and not is_own_name(
+            headers.get("host", ""), self._hosts
+        ):
+            app = _misdirected(scope["path"], headers)
         else:
             app = self._app
         await app({**scope, "method": "GET"} if head else scope, receive, send_shielded)
+
+
+def _misdirected(path: str, headers: Headers) -> ASGIApp:
+    """Return the response to a request under a name that may be a stranger's."""
+    name = headers.get("host", "")[: limits.SHOWN_CHARACTERS_MAX]
+    detail = f"This gateway does not know itself by the name {name!a}."
+    mend = (
+        "Use its address, or add the name to `[api] hosts`. On the gateway itself, use localhost. "
+        "A reverse proxy may send `Host: localhost`."
+    )
+    if wants_page(path, headers):
+        return problem_page(421, detail, mend, gateway=socket.gethostname())
+    return problem_response(421, detail, mend=mend)
 
 
 def own_names() -> frozenset[str]:

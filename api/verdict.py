@@ -7,16 +7,17 @@ make the verdict worse.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
 from api import limits
 from api.card import CardFacts, CardReport
-from api.models.bridge import BridgeStatus, Port
+from api.models.bridge import BridgeStatus
 from api.models.broker import BrokerStatus
 from api.models.reports import Report, SerialReport, UplinkReport, UploadReport
 from api.models.uploader import UploaderStatus
+from api.notice import Level, Notice
 from api.observer import Overview
+from api.port_notices import notices_of_port
 from api.wording import bytes_of, counted_of, duration_of, visible_of
 
 _DISK_IS_FULL = "The disk is full"
@@ -25,27 +26,6 @@ _DISK_IS_FULL = "The disk is full"
 
 UPDATE_NEEDS_A_LOOK: Final = frozenset({"failed", "returned", "interrupted", "unhealthy"})
 """An update that was wanted and is not there."""
-
-_FULL: Final = "the outbox is full"
-_WHY_DROPPED: Final = {
-    "outbox_age": "those in the outbox are older than outbox_max_age",
-    "disk_full": "the disk is full",
-}
-
-
-class Level(IntEnum):
-    """How bad, in order."""
-
-    GOOD = 0
-    INFORMATION = 1
-    ATTENTION = 2
-    BAD = 3
-
-
-@dataclass(frozen=True)
-class Notice:
-    level: Level
-    sentence: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +51,8 @@ def verdict_of(
     attention_count = sum(notice.level is Level.ATTENTION for notice in notices)
     if attention_count == 0:
         return Verdict(level=Level.GOOD, headline="All is well", notices=notices)
-    things = "1 thing needs" if attention_count == 1 else f"{attention_count} things need"
-    return Verdict(level=Level.ATTENTION, headline=f"Running, and {things} a look", notices=notices)
+    headline = f"Running, {counted_of(attention_count, 'warning')}"
+    return Verdict(level=Level.ATTENTION, headline=headline, notices=notices)
 
 
 def _notices_of(overview: Overview) -> Iterator[Notice]:
@@ -138,7 +118,7 @@ def _notices_of_serial(report: SerialReport, *, now_ms: int) -> Iterator[Notice]
     if report.status is not None and not _is_stale(report):
         yield from _notices_of_bridge(report.status)
         for port in report.status.ports:
-            yield from _notices_of_port(port, now_ms=now_ms)
+            yield from notices_of_port(port, now_ms=now_ms)
 
 
 def _notices_of_bridge(status: BridgeStatus) -> Iterator[Notice]:
@@ -147,59 +127,6 @@ def _notices_of_bridge(status: BridgeStatus) -> Iterator[Notice]:
             Level.ATTENTION,
             f"The bridge is not connected to the broker at {visible_of(status.mqtt.address)}; "
             f"{counted_of(status.outbox.waiting, 'reading')} waiting in its outbox.",
-        )
-
-
-def _notices_of_port(port: Port, *, now_ms: int) -> Iterator[Notice]:
-    name = visible_of(port.name)
-    if port.unreadable:
-        fields = ", ".join(port.unreadable)
-        yield Notice(
-            Level.ATTENTION, f"Serial port {name}: what was reported cannot be read ({fields})."
-        )
-    if "state" in port.unreadable or "all" in port.unreadable:
-        return
-    if port.state == "lost":
-        last = (
-            f", its last reading came {duration_of(max(now_ms - port.last_reading_ms, 0) / 1000)}"
-            " ago"
-            if port.last_reading_ms is not None
-            else ""
-        )
-        yield Notice(
-            Level.ATTENTION,
-            f"Serial port {name} is lost{last}. Check plug and power: it is opened again by "
-            "itself.",
-        )
-    elif port.state != "open":
-        yield Notice(
-            Level.ATTENTION,
-            f"Serial port {name} has not been found yet. Plug it in, or correct its path or usb "
-            "in the configuration.",
-        )
-    else:
-        yield from _notices_of_open_port(port, name)
-
-
-def _notices_of_open_port(port: Port, name: str) -> Iterator[Notice]:
-    if port.held:
-        yield Notice(
-            Level.ATTENTION,
-            f"Serial port {name} is not read because the outbox is full: its device waits. See why "
-            "the broker does not take readings, or raise outbox_max.",
-        )
-    elif port.dropping is not None:
-        yield Notice(
-            Level.ATTENTION,
-            f"Serial port {name} loses readings because {_WHY_DROPPED.get(port.dropping, _FULL)} "
-            f"(when_full is {visible_of(port.when_full or 'unknown')}). See why the broker does "
-            "not take readings.",
-        )
-    elif port.silent_seconds is not None:
-        yield Notice(
-            Level.ATTENTION,
-            f"Serial port {name} has not received a byte for {duration_of(port.silent_seconds)}. "
-            "Check sensor, cable and line settings; silent_after sets when this is shown.",
         )
 
 

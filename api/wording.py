@@ -135,6 +135,11 @@ def count_of(number: int | None) -> str:
     return "unknown" if number is None else f"{number:,}"
 
 
+def share_of(share: float) -> str:
+    """Format 0.254 as ``25 %``, and less than a half per cent as ``below 1 %``."""
+    return _unbroken("below 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %")
+
+
 def counted_of(number: int, thing: str) -> str:
     """Format as ``1 segment``, ``12 segments``."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -20,7 +20,8 @@ _FED_EACH = 4
 
 _NO_LIBRARY = (
     "systemd waits for notifications and ends this process without them, but systemd-python is not "
-    "installed: pip install 'oncegate[systemd]', or Type=exec without WatchdogSec= in the unit"
+    "installed: install the wheel file with its extra [systemd] (docs/install.md), or set "
+    "Type=exec without WatchdogSec= in the unit"
 )
 
 

@@ -115,7 +115,7 @@ def test_without_its_library_it_states_once_that_systemd_waits_in_vain(
         service.ready()
         service.status("3 clients")
     (record,) = caplog.records
-    assert "pip install 'oncegate[systemd]'" in record.getMessage()
+    assert "the wheel file with its extra [systemd]" in record.getMessage()
     assert sent(manager) == []
 
 

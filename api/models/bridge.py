@@ -8,6 +8,8 @@ from api.models.values import Count, FiniteNumber, FromSensors, Integer, Millise
 class BridgeMqtt(Reported):
     connected: bool
     address: str
+    session: str | None = None
+    """The client identifier of its session; None before the first connection."""
 
 
 class Outbox(Reported):
@@ -40,6 +42,8 @@ class Device(FromSensors):
     sequence: Count | None = None
     """The number of its latest frame."""
     last_ms: Milliseconds | None = None
+    silent_seconds: Count | None = None
+    """How long it has sent nothing, where that is longer than `device_silent_after`."""
     quantities: list[Quantity] = Field([])
 
 
@@ -49,11 +53,24 @@ class Port(FromSensors):
     framing: str = "unknown"
     state: str = "unknown"
     """open, lost or waiting."""
+    trouble: str | None = None
+    """Why the port is not open, in a sentence."""
     bytes: Count | None = None
     frames: Count | None = None
     readings: Count | None = None
     damaged: dict[str, Count] = Field({})
     """Frames that were skipped, by reason."""
+    damaged_share: FiniteNumber | None = None
+    """Damaged frames of all in the latest `damaged_share_seconds`, 0 to 1; null: there was none."""
+    damaged_share_seconds: Count | None = None
+    damage_warning: bool | None = None
+    """Whether that share is, or was a moment ago, too large."""
+    devices_watched: Count | None = None
+    """Devices to which `device_silent_after` applies."""
+    devices_silent: Count | None = None
+    """Those of them that have sent nothing for longer."""
+    silent_devices: list[str] = Field([])
+    """The names of the first of them."""
     left_out: dict[str, Count] = Field({})
     """Values of good frames that were not published, by reason."""
     repeated_starts: Count | None = None

@@ -48,6 +48,18 @@ class CountPerQos(Reported):
     qos2: Count
 
 
+class RecentCount(Reported):
+    """Drops or denials of one client and reason within the last hour."""
+
+    client_id: str
+    """Empty where a message was dropped before delivery to any receiver."""
+    username: str | None
+    reason: str
+    topic: str | None
+    """The latest topic or filter."""
+    count: Count
+
+
 class Messages(Reported):
     received: CountPerQos
     """PUBLISH packets from clients, since the broker started."""
@@ -55,6 +67,8 @@ class Messages(Reported):
     """PUBLISH packets to clients, since the broker started."""
     dropped: dict[str, Count]
     """Messages not delivered to a session, by reason."""
+    dropped_last_hour: Annotated[list[RecentCount], Field(default_factory=list)]
+    """Those of the last hour by client and reason: the 20 with most of them."""
     duplicates_suppressed: Count
     """QoS 2 PUBLISH packets that came again before their PUBREL."""
 
@@ -77,6 +91,8 @@ class Journal(Reported):
     commit_ms_mean: Annotated[float, Field(ge=0)]
     """How long the disk takes for one."""
     commit_ms_max: Annotated[float, Field(ge=0)]
+    """The longest since the broker started."""
+    commit_ms_max_last_hour: Annotated[float, Field(ge=0)] = 0.0
 
 
 class Store(Reported):
@@ -139,6 +155,8 @@ class BrokerStatus(Reported):
     """QoS 2 messages received whose PUBREL has not come."""
     errors: dict[str, Count]
     """What clients did wrong, by kind."""
+    denied_last_hour: Annotated[list[RecentCount], Field(default_factory=list)]
+    """What access rules denied within the last hour, by client and kind: the 20 with most."""
     journal: Journal
     disk: Disk | None
     store: Store

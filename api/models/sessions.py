@@ -52,6 +52,10 @@ class InflightMessage(Reported):
 
 
 class SessionDetail(_SessionFacts):
+    username: str | None
+    """None: the client named no user."""
+    denials: Count
+    """Times that access rules denied what its client did."""
     subscriptions: list[Subscription]
     """At most 1,000."""
     inflight: list[InflightMessage]

@@ -139,7 +139,10 @@ def set_up_spark() -> None:
         return
     checkout = _checkout()
     if checkout is None:
-        raise CommandFailed(f"{JAVA_NEEDED}; and PySpark: pip install 'oncegate[cloud]'")
+        raise CommandFailed(
+            f"{JAVA_NEEDED}; and PySpark: install the wheel file with its extra, "
+            "'./oncegate-VERSION-PLATFORM.whl[cloud]' (docs/install.md)"
+        )
     print("Setting up Spark, once: Java and PySpark ...", file=sys.stderr, flush=True)
     outcome = subprocess.run(
         ["make", "--no-print-directory", "-C", str(checkout), "cloud"],

@@ -56,7 +56,10 @@ def _explained(step: Callable[[], Outcome]) -> Outcome | int:
         # Each process has its own extra; a package of ours that is missing is our own mistake.
         if (error.name or "").partition(".")[0] in OUR_PACKAGES:
             raise
-        say(f"oncegate: the Python package {error.name} is missing: pip install 'oncegate[all]'")
+        say(
+            f"oncegate: the Python package {error.name} is missing: install the wheel file with "
+            "its extra, './oncegate-VERSION-PLATFORM.whl[all]' (docs/install.md)"
+        )
     except OSError as error:
         say(f"oncegate: {line_of(error)}")
     return exit_code

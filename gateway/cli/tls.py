@@ -111,17 +111,18 @@ def revoke(
 def _explain(authority: "Authority", host: str, clients: list[str]) -> None:
     """Print what the configuration needs, and how to try it."""
     certificate, key = authority.server
-    lines = ["", "# In gateway.toml:", "[[listeners]]", 'bind = "0.0.0.0"', "[listeners.tls]"]
-    lines += [f'certificate = "{certificate}"', f'key = "{key}"']
+    lines = ["", "# In gateway.toml:", "[[listeners]]", 'bind = "0.0.0.0"']
+    if not clients:
+        # Above [listeners.tls]: every key after that line belongs to the certificate's table.
+        lines += ["# Clients log in with passwords: also set [access] password_file."]
+        lines += ["anonymous = false"]
+    lines += ["[listeners.tls]", f'certificate = "{certificate}"', f'key = "{key}"']
     trying = f"mosquitto_pub --cafile {authority.ca} -h {host} -p 8883"
     if clients:
         lines += [f'ca = "{authority.ca}"', f'crl = "{authority.crl}"']
         lines += ['client_certificates = "required"']
         own, own_key = authority.client(clients[0])
         trying += f" --cert {own} --key {own_key}"
-    else:
-        lines += ["# Clients log in with passwords: [access] password_file, and in [[listeners]]"]
-        lines += ["# anonymous = false"]
     lines += ["", "# Let the broker's user read the key, where that is not you:"]
     lines += [
         f"#   chown oncegate-broker {key}",

@@ -1,10 +1,13 @@
 """`oncegate update`: a new version of the whole card, which the card's own command installs."""
 
+import json
 import os
 import shutil
 import sys
+from importlib.metadata import distribution
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+from urllib.parse import unquote, urlsplit
 
 import typer
 
@@ -13,6 +16,8 @@ from gateway.cli.failures import CommandFailed
 CARD_COMMAND = "oncegate-device"
 PACKAGE = Path("/usr/lib/oncegate")
 """Where the Debian package has its Python."""
+CONTAINER_MARKS = (Path("/run/.containerenv"), Path("/.dockerenv"))
+"""Files that Podman and Docker put into each container."""
 
 
 def update(
@@ -35,7 +40,8 @@ def update(
     Readings, settings and identity stay. `oncegate-device status` and the status page show how far
     it came.
 
-    Elsewhere than on the card, an installation is updated as it was installed: apt or pip.
+    Elsewhere than on the card, an installation is updated as it was installed: with a newer Debian
+    package, container image, checkout or wheel file.
 
     Examples:
 
@@ -47,14 +53,32 @@ def update(
     """
     command = shutil.which(CARD_COMMAND)
     if command is None:
-        raise CommandFailed(f"oncegate update: this is not the SD card's system: {_way_here()}")
+        raise CommandFailed(f"oncegate update: this is not the SD card's system: {way_here()}")
     options = ["--rollback-ends"] if rollback_ends else []
     sys.stdout.flush()
     os.execv(command, [CARD_COMMAND, "update", *options, bundle])  # noqa: S606 - no shell is wanted
 
 
-def _way_here() -> str:
-    """Return how this installation is updated."""
+def way_here() -> str:
+    """Return how this installation is updated. Oncegate is on no package index: a command that
+    names one would install whatever a stranger registers there."""
     if Path(sys.prefix) == PACKAGE:
-        return "update the package with `apt install ./oncegate_VERSION_ARCHITECTURE.deb`"
-    return "update this installation with `pip install --upgrade 'oncegate[all]'`"
+        if any(mark.exists() for mark in CONTAINER_MARKS):
+            return "start the container from a newer image, with the same volume for its data"
+        return "install a newer package with `apt install ./oncegate_VERSION_ARCHITECTURE.deb`"
+    origin = direct_url()
+    if origin.get("dir_info", {}).get("editable"):
+        checkout = unquote(urlsplit(origin["url"]).path)
+        return f"update the checkout with `git -C {checkout} pull`, and start it again"
+    pip = Path(sys.prefix) / "bin" / "pip"
+    return (
+        "make a newer wheel with `make wheel` in a checkout, and install that file: "
+        f"`{pip} install './oncegate-VERSION-PLATFORM.whl[all]'`"
+    )
+
+
+def direct_url() -> dict[str, Any]:
+    """Return where pip installed this from (PEP 610)."""
+    written = distribution("oncegate").read_text("direct_url.json")
+    found: dict[str, Any] = json.loads(written or "{}")
+    return found

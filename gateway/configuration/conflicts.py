@@ -135,10 +135,6 @@ def _serial_ports(configuration: Configuration) -> Iterator[str]:
         yield f'one [[serial]] with usb = "{usb}", not several'
     for address in _repeated(port.address.lower() for port in ports if port.address is not None):
         yield f'one [[serial]] with address = "{address}", not several'
-    if configuration.bridge.availability_topic is None and any(
-        port.device_silent_after is not None for port in ports
-    ):
-        yield "[bridge] availability_topic, below which device_silent_after has its states"
 
 
 def _repeated(values: Iterable[str]) -> list[str]:

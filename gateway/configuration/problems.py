@@ -10,14 +10,12 @@ them.
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from gateway.configuration.listener import Listener
-from gateway.configuration.queue import Queue
-from gateway.configuration.quotas import UserQuota
+from gateway.configuration.misplaced import LISTS, near_miss_of, section_of, sections_in
 from gateway.configuration.serial_port import DEFAULT_FRAMING, Serial
 from gateway.configuration.whole import Configuration
 from gateway.keys.protocol import Protocols
@@ -28,12 +26,6 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _SHOWN_CHARACTERS_MAX = 60
-_TABLES: dict[str, type[Section]] = {
-    "listeners": Listener,
-    "queues": Queue,
-    "user_quotas": UserQuota,
-    "serial": Serial,
-}
 _SECRET_KEYS = frozenset(
     {"username", "password_file", "local_username", "local_password_file", "target"}
 )
@@ -98,20 +90,31 @@ def shown(value: object) -> str:
 
 def section_at(name: str) -> type[Section]:
     """Return the class of a section, or of each table of a list of tables."""
-    types: dict[str, Any] = {each.name: each.type for each in fields_of(Configuration)} | _TABLES
+    types: dict[str, Any] = {each.name: each.type for each in fields_of(Configuration)} | LISTS
     section: type[Section] = types[name]
     return section
 
 
-def suggestion(unknown: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
-    """Return a mend for a key that is not known: the nearest one, or all of them.
+def suggestion(
+    unknown: str,
+    known: Iterable[str],
+    *,
+    likeness: float = 0.6,
+    elsewhere: Protocols | None = None,
+) -> str:
+    """Return how to fix an unknown key: the nearest known one, or all of them.
 
-    `likeness` is how much of it the nearest one needs, from 0 (any) to 1 (all).
+    `likeness` is how much of it the nearest one needs, from 0 (any) to 1 (all). With `elsewhere`,
+    the protocols of `[[serial]]`, a key of another section is referred to that section.
     """
     names = sorted(known)
+    if elsewhere is not None and (home := section_of(unknown, elsewhere)) is not None:
+        return home
     nearest = difflib.get_close_matches(unknown, names, n=1, cutoff=likeness)
     if nearest:
         return f'did you mean "{nearest[0]}"?'
+    if elsewhere is not None and (near := near_miss_of(unknown, elsewhere)) is not None:
+        return near
     return f"known are {', '.join(names)}"
 
 
@@ -126,11 +129,11 @@ def place_of(location: Location) -> str:
     if _is_of_protocol(location):
         # In the file they stand in the port's own table.
         del rest[1]
-    if section in _TABLES and rest and isinstance(rest[0], int):
+    if section in LISTS and rest and isinstance(rest[0], int):
         head = f"[[{section}]] ({_ordinal(rest[0] + 1)})"
         rest = rest[1:]
     elif len(location) == 1:
-        return f"[[{section}]]" if section in _TABLES else f"[{section}]"
+        return f"[[{section}]]" if section in LISTS else f"[{section}]"
     else:
         head = f"[{section}]"
     return " ".join([head, ".".join(str(part) for part in rest)]).strip()
@@ -147,8 +150,8 @@ def _line_of(details: "ErrorDetails", written: Written) -> str:
     if _is_of_protocol(location) and len(location) == 4 and kind in ("extra_forbidden", "missing"):
         return f"{source}: {_line_of_protocol(location, kind, written)}"
     if kind == "extra_forbidden":
-        table = _table_at(location[:-1], written)
-        mend = suggestion(str(location[-1]), keys_of(table))
+        key, table = str(location[-1]), _table_at(location[:-1], written)
+        mend = suggestion(key, keys_of(table), elsewhere=written.protocols)
         what = "section" if len(location) == 1 else "key"
         return f"{source}: {place_of(location)} is not a {what} of this version: {mend}"
     if kind == "missing":
@@ -171,16 +174,8 @@ def _table_at(location: Location, written: Written) -> type[Section]:
         section, within = written.protocols[written.framing_at(location)], location[3:]
     for name in (each for each in within if isinstance(each, str)):
         types = {each.name: each.type for each in fields_of(section)}
-        section = next(_sections_in(types[name]))
+        section, _ = next(sections_in(types[name]))
     return section
-
-
-def _sections_in(written_type: Any) -> Iterator[type[Section]]:
-    """Yield the tables that a key's type is made of."""
-    if isinstance(written_type, type) and issubclass(written_type, Section):
-        yield written_type
-    for part in get_args(written_type):
-        yield from _sections_in(part)
 
 
 def _line_of_protocol(location: Location, kind: str, written: Written) -> str:
@@ -195,7 +190,8 @@ def _line_of_protocol(location: Location, kind: str, written: Written) -> str:
         belongs = " or ".join(f'"{name}"' for name in others)
         mend = f"use {key} with framing = {belongs} only"
         return f"{place_of(location[:2])}: {mend}"
-    mend = suggestion(key, (*keys_of(Serial), *keys_of(own)))
+    known = (*keys_of(Serial), *keys_of(own))
+    mend = suggestion(key, known, elsewhere=written.protocols)
     return f"{place_of(location)} is not a key of this version: {mend}"
 
 

@@ -21,6 +21,7 @@ from gateway.core.events import (
     Subscribed,
     Unsubscribed,
 )
+from gateway.core.recent import RecentCounts
 from gateway.core.records.kinds import CloseReason
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Delivery
@@ -71,6 +72,8 @@ class Statistics:
         self.notices: list[tuple[str, str]] = []
         self.notices_left_out = 0
         self.denials = Denials()
+        self.recently_denied = RecentCounts()
+        self.recently_dropped = RecentCounts()
 
     def note(self, sentence: str, client_id: str = "") -> None:
         """Keep a sentence for the log: what was dropped or refused, for whom, and why."""
@@ -88,6 +91,7 @@ class Statistics:
         self.count_error(reason)
         session.denials += 1
         self.denials.add(reason, session.client_id, session.username, topic)
+        self.recently_denied.add(reason, session.client_id, session.username, topic)
 
     def count_received(self, qos: int) -> None:
         """Count a PUBLISH that was accepted."""
@@ -176,8 +180,10 @@ class Statistics:
     def drop(self, session: Session | None, topic: str | None, reason: str) -> None:
         """Count a message that a receiver, or without a session no receiver, will get."""
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
+        client_id = "" if session is None else session.client_id
+        username = None if session is None else session.username
+        self.recently_dropped.add(reason, client_id, username, topic)
         if session is not None:
             session.dropped_messages += 1
         if self.observe is not None:
-            client_id = "" if session is None else session.client_id
             self.observe(Dropped(client_id, topic, reason))

@@ -152,7 +152,10 @@ class Reloading:
         try:
             others = other_sources_of(configuration, kept)
         except ModuleNotFoundError as error:
-            mend = f"the Python package {error.name} is missing: pip install 'oncegate[all]'"
+            mend = (
+                f"the Python package {error.name} is missing: install the wheel file with its "
+                "extra, './oncegate-VERSION-PLATFORM.whl[all]' (docs/install.md)"
+            )
             raise ConfigurationError([f"[access]: {mend}"]) from None
         checks = self._event_loop.authentications.checks
         return authenticator_of(configuration, users, others, checks)

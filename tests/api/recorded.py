@@ -31,12 +31,14 @@ def status() -> Json:
             "received": {"qos0": 120, "qos1": 48, "qos2": 18_423},
             "sent": {"qos0": 96, "qos1": 48, "qos2": 36_846},
             "dropped": {"queue_full": 0},
+            "dropped_last_hour": [],
             "duplicates_suppressed": 7,
         },
         "queued": {"messages": 12, "bytes": 2_304},
         "inflight": 1,
         "awaiting_release": 0,
         "errors": {"malformed_packet": 0},
+        "denied_last_hour": [],
         "journal": {
             "batches": 9_214,
             "facts": 92_880,
@@ -46,6 +48,7 @@ def status() -> Json:
             "bytes": 1_254_112,
             "commit_ms_mean": 1.1,
             "commit_ms_max": 9.04,
+            "commit_ms_max_last_hour": 3.0,
         },
         "disk": {
             "total_bytes": 16_000_000_000,
@@ -72,7 +75,7 @@ def full_disk(**bent: object) -> Json:
 
 def bridge_status() -> Json:
     return {
-        "mqtt": {"connected": True, "address": "127.0.0.1:1883"},
+        "mqtt": {"connected": True, "address": "127.0.0.1:1883", "session": "oncegate-bridge"},
         "outbox": {
             "waiting": 0,
             "in_flight": 1,
@@ -87,10 +90,17 @@ def bridge_status() -> Json:
                 "path": "/dev/serial/by-id/usb-Oncegate_Board_2A-if00",
                 "framing": "board",
                 "state": "open",
+                "trouble": None,
                 "bytes": 812_340,
                 "frames": 6_142,
                 "readings": 6_140,
                 "damaged": {"checksum": 2, "too_long": 0},
+                "damaged_share": 0.0,
+                "damaged_share_seconds": 300,
+                "damage_warning": False,
+                "devices_watched": 0,
+                "devices_silent": 0,
+                "silent_devices": [],
                 "left_out": {"not_measured": 4},
                 "repeated_starts": 0,
                 "overruns": 0,
@@ -110,6 +120,7 @@ def bridge_status() -> Json:
                         "device": "board-0000002a",
                         "boot": 3,
                         "sequence": 6_140,
+                        "silent_seconds": None,
                         "last_ms": NOW_MS - 400,
                         "quantities": [
                             quantity("temperature", 21.5, "Cel"),
@@ -125,10 +136,17 @@ def bridge_status() -> Json:
                 "path": "/dev/serial/by-id/usb-u-blox_7-if00",
                 "framing": "nmea",
                 "state": "open",
+                "trouble": None,
                 "bytes": 5_812_340,
                 "frames": 12_283,
                 "readings": 12_283,
                 "damaged": {},
+                "damaged_share": 0.0,
+                "damaged_share_seconds": 300,
+                "damage_warning": False,
+                "devices_watched": 0,
+                "devices_silent": 0,
+                "silent_devices": [],
                 "left_out": {},
                 "repeated_starts": 0,
                 "overruns": 0,
@@ -148,6 +166,7 @@ def bridge_status() -> Json:
                         "device": "gps",
                         "boot": 1,
                         "sequence": 12_283,
+                        "silent_seconds": None,
                         "last_ms": NOW_MS - 1_200,
                         "quantities": [
                             quantity("latitude", 48.1173, "lat"),
@@ -252,6 +271,8 @@ def session(client_id: str, **bent: object) -> Json:
 def session_detail(client_id: str) -> Json:
     return session(
         client_id,
+        username="bridge",
+        denials=0,
         subscriptions=[{"filter": "sensors/#", "qos": 2}, {"filter": "commands/+", "qos": 1}],
         inflight=[{"packet_id": 17, "message": 4_021, "qos": 2, "state": "awaiting_pubrec"}],
     )

@@ -71,7 +71,7 @@ async def test_each_state_of_an_update_is_said_with_what_to_do_next(
     sentence, advice = STATES[state]
     assert f"{sentence}." in words
     assert advice.replace("`", "") in words.replace("`", "")
-    needs_a_look = "1 thing needs a look" in words
+    needs_a_look = "1 warning" in words
     assert needs_a_look == (state in UPDATE_NEEDS_A_LOOK)
     assert f"Needs a look: {sentence}." in words or not needs_a_look
     answer = (await client.get("/api/v1/card")).json()

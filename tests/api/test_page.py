@@ -78,7 +78,7 @@ async def test_a_clock_that_is_not_synchronised_is_said_beside_the_time(
     assert "The gateway's clock is not synchronised" in words
     assert "from 2026-11-21 09:14:03 UTC (the clock is not synchronised)" in words
     assert "Clocknot synchronised" in words
-    assert "1 thing needs a look" in words
+    assert "1 warning" in words
 
 
 @pytest.mark.parametrize("clock", ["synchronised", "unknown"])
@@ -119,7 +119,7 @@ async def test_a_bridge_that_fell_silent_is_said_first(
 ) -> None:
     broker.reports["bridge"]["age_seconds"] = 95.0
     words = (await read(client)).words
-    assert "Running, and 1 thing needs a look" in words
+    assert "Running, 1 warning" in words
     assert "The bridge has been silent for 95 s" in words
 
 

@@ -10,8 +10,9 @@ from api.models.broker import BrokerStatus
 from api.models.reports import SerialReport, UplinkReport, UploadReport
 from api.models.uplink import UplinkStatus
 from api.models.uploader import UploaderStatus
+from api.notice import Level
 from api.observer import Overview
-from api.verdict import Level, verdict_of
+from api.verdict import verdict_of
 from tests.api import recorded
 
 
@@ -91,49 +92,6 @@ def test_a_salvaged_database_is_said_once(gateway: Gateway) -> None:
     assert len(gateway.sentences()) == 1
 
 
-def test_a_lost_port_is_named_with_its_last_reading_and_the_mend(gateway: Gateway) -> None:
-    assert gateway.bridge is not None
-    gateway.bridge["ports"][0].update(state="lost", last_reading_ms=recorded.NOW_MS - 300_000)
-    [(level, sentence)] = gateway.sentences()
-    assert level is Level.ATTENTION
-    assert sentence == (
-        "Serial port greenhouse is lost, its last reading came 5 min ago. Check plug and power: "
-        "it is opened again by itself."
-    )
-
-
-def test_a_port_that_was_never_found_is_named_with_the_mend(gateway: Gateway) -> None:
-    assert gateway.bridge is not None
-    gateway.bridge["ports"][0].update(state="waiting", last_reading_ms=None)
-    assert "has not been found yet" in gateway.sentences()[0][1]
-
-
-def test_a_silent_port_and_one_that_is_not_read_are_named(gateway: Gateway) -> None:
-    assert gateway.bridge is not None
-    gateway.bridge["ports"][0].update(silent_seconds=720)
-    gateway.bridge["ports"][1].update(held=True)
-    assert [sentence.split(":")[0] for _, sentence in gateway.sentences()] == [
-        (
-            "Serial port greenhouse has not received a byte for 12 min. Check sensor, cable and "
-            "line settings; silent_after sets when this is shown."
-        ),
-        "Serial port gps is not read because the outbox is full",
-    ]
-
-
-def test_a_port_that_loses_readings_is_named_with_the_reason(gateway: Gateway) -> None:
-    assert gateway.bridge is not None
-    gateway.bridge["ports"][0].update(dropping="outbox_full", when_full="drop_newest")
-    gateway.bridge["ports"][1].update(dropping="disk_full", when_full="drop_oldest")
-    assert [sentence.split(". ")[0] for _, sentence in gateway.sentences()] == [
-        (
-            "Serial port greenhouse loses readings because the outbox is full (when_full is "
-            "drop_newest)"
-        ),
-        "Serial port gps loses readings because the disk is full (when_full is drop_oldest)",
-    ]
-
-
 def test_a_bridge_without_its_broker_states_how_much_waits(gateway: Gateway) -> None:
     assert gateway.bridge is not None
     gateway.bridge["mqtt"]["connected"] = False
@@ -168,7 +126,7 @@ def test_what_needs_a_look_is_counted_and_comes_first(gateway: Gateway) -> None:
     gateway.uploader = None
     gateway.broker["warnings"] = ["One.", "Two."]
     verdict = verdict_of(gateway.overview())
-    assert verdict.headline == "Running, and 2 things need a look"
+    assert verdict.headline == "Running, 2 warnings"
     assert [notice.level for notice in verdict.notices] == [
         Level.ATTENTION,
         Level.ATTENTION,

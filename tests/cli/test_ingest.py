@@ -23,7 +23,7 @@ def test_outside_of_a_source_tree_it_states_what_to_install(
     assert run(["ingest"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "openjdk-17-jre-headless" in line
-    assert "pip install 'oncegate[cloud]'" in line
+    assert "./oncegate-VERSION-PLATFORM.whl[cloud]" in line
 
 
 def test_a_file_url_is_its_directory_and_other_urls_stay() -> None:

@@ -41,7 +41,14 @@ def test_output_that_is_no_longer_read_brings_no_traceback(tmp_path: Path) -> No
         ("raise CommandFailed(['a', 'b'], exit_code=4)", 4, "a\nb\n"),
         ("raise KeyboardInterrupt", 130, ""),
         ("raise OSError(28, 'No space left on device', 'x')", 1, "No space left on device\n"),
-        ("import argon3", 1, "the Python package argon3 is missing: pip install 'oncegate[all]'\n"),
+        (
+            "import argon3",
+            1,
+            (
+                "the Python package argon3 is missing: install the wheel file with its extra, "
+                "'./oncegate-VERSION-PLATFORM.whl[all]' (docs/install.md)\n"
+            ),
+        ),
     ],
 )
 def test_what_a_verb_cannot_do_ends_with_a_line_and_an_exit_code(

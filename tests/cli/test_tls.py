@@ -64,10 +64,24 @@ async def test_the_load_generator_verifies_messages_over_tls(tmp_path: Path) -> 
         assert "oncegate bench: localhost port " in refused.stderr
 
 
-def test_without_clients_it_states_that_passwords_are_needed(tmp_path: Path) -> None:
+def test_without_clients_what_it_prints_is_a_configuration_that_asks_for_passwords(
+    tmp_path: Path,
+) -> None:
     made = oncegate("tls", "init", "tls", directory=tmp_path)
-    assert "# anonymous = false" in made.stdout
     assert "client_certificates" not in made.stdout
+    plain = '[[listeners]]\nbind = "127.0.0.1"\n'
+    access = '[access]\npassword_file = "passwords"\n'
+    pasted = plain + made.stdout[made.stdout.index("# In gateway.toml:") :] + access
+    (tmp_path / "gateway.toml").write_text(pasted)
+    typed = ("passwords", "cellar", "--password-stdin")
+    oncegate("passwd", *typed, stdin="long enough\n", directory=tmp_path)
+    checked = oncegate("check-config", "--json", "--config", "gateway.toml", directory=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+    listener = json.loads(checked.stdout)["configuration"]["listeners"][1]
+    assert (listener["anonymous"], Path(listener["tls"]["certificate"]).name) == (
+        False,
+        "server.pem",
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
 """`oncegate update`: on the card it hands over, elsewhere it states how that is updated."""
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
+from gateway.cli import update
 from tests.cli.command import oncegate
 
+CHECKOUT = Path(__file__).resolve().parents[2]
 CARD = '#!/bin/sh\nprintf "<%s>" "$@"\nexit 7\n'
 
 
@@ -29,14 +33,39 @@ def test_on_the_card_its_own_command_takes_over_with_its_exit_code(
     assert outcome.stdout == "<update><--rollback-ends><https://example.org/x>"
 
 
-def test_elsewhere_it_states_in_one_line_how_this_installation_is_updated(tmp_path: Path) -> None:
+def test_in_a_checkout_it_states_in_one_line_that_the_checkout_is_updated(tmp_path: Path) -> None:
     outcome = oncegate("update", "x.raucb", directory=tmp_path, PATH="/usr/bin:/bin")
     assert outcome.returncode == 1
     assert outcome.stdout == ""
     assert outcome.stderr == (
-        "oncegate update: this is not the SD card's system: update this installation with "
-        "`pip install --upgrade 'oncegate[all]'`\n"
+        "oncegate update: this is not the SD card's system: update the checkout with "
+        f"`git -C {CHECKOUT} pull`, and start it again\n"
     )
+
+
+def test_a_package_a_container_and_a_wheel_are_updated_in_their_own_ways(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(update, "direct_url", lambda: {"archive_info": {}, "url": "file:///x.whl"})
+    assert f"`{sys.prefix}/bin/pip install './oncegate-VERSION" in update.way_here()
+    monkeypatch.setattr(update, "PACKAGE", Path(sys.prefix))
+    monkeypatch.setattr(update, "CONTAINER_MARKS", ())
+    assert "`apt install ./oncegate_VERSION_ARCHITECTURE.deb`" in update.way_here()
+    mark = tmp_path / "containerenv"
+    mark.touch()
+    monkeypatch.setattr(update, "CONTAINER_MARKS", (mark,))
+    assert "start the container from a newer image" in update.way_here()
+
+
+def test_no_text_installs_a_package_by_our_name_alone() -> None:
+    """Oncegate is on no package index, where anyone could register the name."""
+    by_name = re.compile(r"pip3? install[^`\n]*[ '\"]oncegate(\[|['\"` ]|$)")
+    folders = ("gateway", "firmware-bridge", "api", "cloud_jobs", "image", "docs")
+    texts = [*CHECKOUT.glob("*.md"), *CHECKOUT.glob("Makefile")]
+    texts += [each for folder in folders for each in (CHECKOUT / folder).rglob("*")]
+    for each in texts:
+        if each.suffix in (".py", ".md", ".html", ".toml", "") and each.is_file():
+            assert not by_name.search(each.read_text(errors="replace")), each
 
 
 def test_its_help_teaches_what_happens_and_shows_both_sources(tmp_path: Path) -> None:
@@ -44,6 +73,7 @@ def test_its_help_teaches_what_happens_and_shows_both_sources(tmp_path: Path) ->
     said = " ".join(outcome.stdout.split())
     for shown in (
         "oncegate update /media/stick/", "oncegate update https://", "--rollback-ends",
-        "goes back to the slot of now by itself", "apt or pip", "systemctl reboot",
+        "goes back to the slot of now by itself", "Debian package, container image",
+        "systemctl reboot",
     ):  # fmt: skip
         assert shown in said, shown

@@ -50,10 +50,6 @@ def lines_of(content: str, file: Path) -> tuple[str, ...]:
             ['with name = "a"', 'with usb = "1546:01a7"'],
         ),
         (
-            SERIAL.format("a", "path = '/dev/x'\ndevice_silent_after = '5m'"),
-            ["[bridge] availability_topic, below which device_silent_after"],
-        ),
-        (
             2 * "[[listeners]]\n" + "[api]\nport = 1883\n[bridge]\nwindow = 101",
             ["one listener at", "another [api] port", "another [api] port", "a [bridge] window"],
         ),

@@ -56,11 +56,7 @@ async def test_one_command_shows_readings_stops_resumes_and_its_tables_hold_what
         printed = _first_readings(gateway, 3)
         assert [line.split("/")[0] for line in printed] == ["sensors"] * 3
         # A machine without NTP has its warning on the page, and of nothing else.
-        verdict = (
-            "1 thing needs a look"
-            if clock.quality() == ClockQuality.UNSYNCHRONISED
-            else "All is well"
-        )
+        verdict = "1 warning" if clock.quality() == ClockQuality.UNSYNCHRONISED else "All is well"
         _page_with(gateway, "board-0000002a", "temperature", "oncegate-bridge", verdict)
         assert gateway.stop() == 0
         assert gateway.process_ids() == []

@@ -15,6 +15,7 @@ from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.interface import PollerSettings
 from firmware_bridge.readings.seen import Seen
 from firmware_bridge.serial.commands import Commands
+from firmware_bridge.serial.damage_share import DamageShare
 from firmware_bridge.serial.hot_plug import HotPlug
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import DENIED, Link, PortLost
@@ -63,6 +64,7 @@ class Port:
             units=settings.units,
         )
         self._silence = Silence(settings, self._status)
+        self._damage = DamageShare(settings.name)
         self._link: Link | None = None
         self._errors_before: dict[str, int] = {}
         self._intake = Intake(
@@ -97,7 +99,11 @@ class Port:
         """Return the port's part of the bridge's status."""
         if self._link is not None:
             self._count_line_errors(self._link)
-        return self._status.as_json(self._conversation.tally)
+        presence, tally = self._intake.presence, self._conversation.tally
+        if self._status.held:
+            presence.note_held()
+        self._damage.update(frames=self._status.frames, damaged=tally.damaged.total())
+        return self._status.as_json(tally, presence, self._damage)
 
     async def run(self) -> None:
         """Open and read the port, again and again, whatever goes wrong."""

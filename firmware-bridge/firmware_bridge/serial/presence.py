@@ -18,6 +18,7 @@ class Presence:
             named: the devices that the protocol's settings name.
         """
         self._silent_seconds = silent_seconds
+        self._begun = time.monotonic()
         self._latest: dict[str, float | None] = {}
         if silent_seconds is not None:
             self._latest = dict.fromkeys(named[:DEVICES_WATCHED_MAX])
@@ -43,3 +44,20 @@ class Presence:
         return {
             device: latest is not None and latest > since for device, latest in self._latest.items()
         }
+
+    def silent(self) -> Mapping[str, float]:
+        """Return the silent devices, each with its seconds since its latest frame or, where it has
+        sent none, since the start."""
+        if self._silent_seconds is None:
+            return {}
+        now = time.monotonic()
+        seconds = {
+            device: now - (self._begun if latest is None else latest)
+            for device, latest in self._latest.items()
+        }
+        return {name: each for name, each in seconds.items() if each >= self._silent_seconds}
+
+    @property
+    def watched(self) -> int:
+        """How many devices are watched."""
+        return len(self._latest)

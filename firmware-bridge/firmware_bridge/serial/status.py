@@ -14,12 +14,15 @@ from typing import Literal
 from firmware_bridge.protocols.frame import Frame, Tally
 from firmware_bridge.readings.numbering import Numbering
 from firmware_bridge.readings.publications import time_seconds_of
+from firmware_bridge.serial.damage_share import DamageShare
+from firmware_bridge.serial.presence import Presence
 
 logger = logging.getLogger(__name__)
 
 DEVICES_SHOWN_MAX = 64
 QUANTITIES_SHOWN_MAX = 32
 TEXT_CHARACTERS_SHOWN_MAX = 64
+SILENT_DEVICES_NAMED_MAX = 8
 
 PortState = Literal["open", "lost", "waiting"]
 
@@ -29,15 +32,16 @@ class DeviceStatus:
     """The latest values of one device."""
 
     device: str
-    boot: int = 0
-    sequence: int = 0
-    last_ms: int = 0
+    boot: int | None = None
+    sequence: int | None = None
+    last_ms: int | None = None
     quantities: dict[str, dict[str, object]] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self, silent_seconds: float | None) -> dict[str, object]:
         """Return its part of the report."""
         return {
             "device": self.device,
+            "silent_seconds": None if silent_seconds is None else round(silent_seconds),
             "boot": self.boot,
             "sequence": self.sequence,
             "last_ms": self.last_ms,
@@ -147,8 +151,9 @@ class PortStatus:
                     "time_ms": max(0, int(time_seconds_of(measurement, arrival_seconds) * 1000)),
                 }
 
-    def as_json(self, tally: Tally) -> dict[str, object]:
+    def as_json(self, tally: Tally, presence: Presence, damage: DamageShare) -> dict[str, object]:
         """Return the port's part of the report (docs/formats/control-socket.md)."""
+        silent = presence.silent()
         return {
             "name": self.name,
             "path": self.path,
@@ -170,14 +175,35 @@ class PortStatus:
             "held": self.held,
             "when_full": self.when_full,
             "dropping": self.dropping,
-            "damaged": dict(tally.damaged),
-            "foreign": dict(tally.foreign),
-            "left_out": dict(tally.left_out),
+            **_counts_of(tally),
+            "damaged_share": None if damage.share is None else round(damage.share, 4),
+            "damaged_share_seconds": round(damage.seconds),
+            "damage_warning": damage.warns,
+            "devices_watched": presence.watched,
+            "devices_silent": len(silent),
+            "silent_devices": sorted(silent)[:SILENT_DEVICES_NAMED_MAX],
             "dropped": dict(self.dropped),
             "last_frame_ms": self.last_frame_ms,
             "last_reading_ms": self.last_reading_ms,
-            "devices": [device.as_json() for device in self.devices.values()],
+            "devices": [
+                device.as_json(silent.get(name))
+                for name, device in self._devices_shown(silent).items()
+            ],
         }
+
+    def _devices_shown(self, silent: Mapping[str, float]) -> dict[str, DeviceStatus]:
+        """Return the devices that have sent, then silent ones that never did, as many as fit."""
+        never = [name for name in sorted(silent) if name not in self.devices]
+        room = DEVICES_SHOWN_MAX - len(self.devices)
+        return {**self.devices, **{name: DeviceStatus(name) for name in never[: max(0, room)]}}
+
+
+def _counts_of(tally: Tally) -> dict[str, object]:
+    return {
+        "damaged": dict(tally.damaged),
+        "foreign": dict(tally.foreign),
+        "left_out": dict(tally.left_out),
+    }
 
 
 def _shown(value: object) -> object:

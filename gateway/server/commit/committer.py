@@ -98,6 +98,7 @@ class Committer:
         """Check, once a second, for checkpoints that are due and blobs to drop."""
         if self.failure is not None:
             return
+        self.metrics.advance(self._loop.time())
         self.journal_room.look(journal_bytes_max)
         if self.writer.is_busy or self.writer.is_last:
             return  # at the end the last checkpoint is begun by `drain`, and no other beside it

@@ -1,4 +1,6 @@
-"""What is measured of commits, for the status."""
+"""Counts, sizes and durations of commits, for the status."""
+
+from gateway.core.recent import STEP_SECONDS, STEPS
 
 
 class CommitMetrics:
@@ -9,6 +11,9 @@ class CommitMetrics:
         self.blob_bytes = 0
         self.seconds_total = 0.0
         self.seconds_max = 0.0
+        self._longest = [0.0] * (STEPS + 1)
+        """The longest of each step of the last hour, the running one first."""
+        self._step_ends_at: float | None = None
 
     def add(self, seconds: float, blob_bytes: int) -> None:
         """Count one commit."""
@@ -16,6 +21,20 @@ class CommitMetrics:
         self.blob_bytes += blob_bytes
         self.seconds_total += seconds
         self.seconds_max = max(self.seconds_max, seconds)
+        self._longest[0] = max(self._longest[0], seconds)
+
+    def advance(self, now: float) -> None:
+        """Forget the longest commits of more than an hour before `now`, in monotonic seconds."""
+        if self._step_ends_at is None:
+            self._step_ends_at = now + STEP_SECONDS
+        while now >= self._step_ends_at:
+            self._step_ends_at += STEP_SECONDS
+            self._longest = [0.0, *self._longest[:STEPS]]
+
+    @property
+    def seconds_max_recent(self) -> float:
+        """Duration of the longest commit of the last hour."""
+        return max(self._longest)
 
     def mean_ms(self) -> float:
         """Return the mean duration of a commit in milliseconds."""

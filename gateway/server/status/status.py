@@ -8,9 +8,7 @@ from gateway.core.broker import Broker
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.host.compiled import COMPILED
 from gateway.server.status.totals import SessionTotals, Totals
-
-COMMIT_SLOW_SECONDS = 2.0
-"""A commit that takes this long is worth a warning: a card near its end, or far too busy."""
+from gateway.server.status.warnings import LISTED_MAX, recent_of, warnings_of
 
 
 class Identity:
@@ -71,9 +69,9 @@ class Status:
             "hooks": None if hooks is None else hooks.status(),
             "needs_restart": list(self.needs_restart()),
             "operations": dict(sorted(self.operations().items())),
-            "warnings": _warnings_of(event_loop, identity)
-            + _warnings_about(self._listeners)
-            + _warnings_of_keys(self.needs_restart()),
+            "warnings": warnings_of(
+                event_loop, identity.damage, self._listeners, self.needs_restart()
+            ),
         }
 
     def _process(self) -> dict[str, Any]:
@@ -128,6 +126,7 @@ def _messages_of(broker: Broker, totals: Totals) -> dict[str, Any]:
                 "qos2": statistics.sent_qos2,
             },
             "dropped": dict(sorted(statistics.dropped.items())),
+            "dropped_last_hour": recent_of(statistics.recently_dropped.largest(LISTED_MAX)),
             "duplicates_suppressed": statistics.duplicates_suppressed,
         },
         "queued": {
@@ -137,6 +136,7 @@ def _messages_of(broker: Broker, totals: Totals) -> dict[str, Any]:
         "inflight": totals.inflight,
         "awaiting_release": totals.awaiting_release,
         "errors": dict(sorted(statistics.errors.items())),
+        "denied_last_hour": recent_of(statistics.recently_denied.largest(LISTED_MAX)),
     }
 
 
@@ -151,52 +151,5 @@ def _journal_of(event_loop: EventLoop) -> dict[str, Any]:
         "bytes": event_loop.store.journal_total_bytes,
         "commit_ms_mean": round(metrics.mean_ms(), 3),
         "commit_ms_max": round(1000 * metrics.seconds_max, 3),
+        "commit_ms_max_last_hour": round(1000 * metrics.seconds_max_recent, 3),
     }
-
-
-def _warnings_about(listeners: list[dict[str, Any]]) -> list[str]:
-    """Return what is wrong with certificates; of a listener with two addresses once."""
-    problems = [each["certificate"]["problem"] for each in listeners if "certificate" in each]
-    return [f"Certificate: {each}." for each in dict.fromkeys(problems) if each is not None]
-
-
-def _warnings_of_keys(needs_restart: tuple[str, ...]) -> list[str]:
-    if not needs_restart:
-        return []
-    keys = ", ".join(needs_restart)
-    mend = "systemctl restart oncegate.target"
-    return [f"Other values of {keys} wait for a restart of the gateway: {mend}."]
-
-
-def _warnings_of(event_loop: EventLoop, identity: Identity) -> list[str]:
-    warnings: list[str] = []
-    if identity.damage is not None:
-        warnings.append(
-            f"The data on disk were damaged at the last start: {identity.damage}. "
-            "See what is missing: oncegate audit."
-        )
-    if event_loop.limits.disk_full:
-        warnings.append(
-            "The disk is full: nothing new is taken, what is there is delivered. Free space, or "
-            "use a larger disk (disk.free_bytes, [disk] free_min)."
-        )
-    if event_loop.store.journal_total_bytes > event_loop.batch_limits.max_journal // 2:
-        warnings.append(
-            "The journal is more than half full because it is not being exported: "
-            "look whether the uploader runs (oncegate upload)."
-        )
-    if event_loop.committer.metrics.seconds_max > COMMIT_SLOW_SECONDS:
-        warnings.append(
-            f"The slowest write took {event_loop.committer.metrics.seconds_max:.1f} s: "
-            "the SD card is very busy or wearing out."
-        )
-    dropped = sum(event_loop.broker.statistics.dropped.values())
-    if dropped:
-        warnings.append(
-            f"{dropped} messages were dropped for receivers that were away or too slow: "
-            "see messages.dropped, and [mqtt] max_mqueue_len and max_mqueue_bytes."
-        )
-    warnings += [f"Users: {each}." for each in event_loop.authentications.problems]
-    if event_loop.hooks is not None:
-        warnings += event_loop.hooks.warnings()
-    return warnings

@@ -45,3 +45,17 @@ def test_the_devices_that_are_watched_are_bounded() -> None:
     for number in range(DEVICES_WATCHED_MAX + 9):
         devices.note(f"board-{number}")
     assert len(devices.states()) == DEVICES_WATCHED_MAX
+
+
+def test_a_silent_device_has_its_seconds_also_one_that_never_sent(clock: list[float]) -> None:
+    devices = Presence(10.0, ["pump"])
+    devices.note("board-1")
+    assert (devices.silent(), devices.watched) == ({}, 2)
+    clock[0] = 109.0
+    devices.note("board-1")
+    clock[0] = 112.0
+    assert devices.silent() == {"pump": 12.0}
+    clock[0] = 120.0
+    assert devices.silent() == {"pump": 20.0, "board-1": 11.0}
+    devices.note("pump")
+    assert devices.silent() == {"board-1": 11.0}

@@ -184,7 +184,7 @@ def _check_frame(frame: Frame) -> None:
         numbering = Numbering("device", 1, 1)
         status = PortStatus("port", "framing", "path")
         status.note(frame, numbering, arrival_seconds)
-        json.dumps(status.devices["device"].as_json(), allow_nan=False).encode()
+        json.dumps(status.devices["device"].as_json(None), allow_nan=False).encode()
         for publication in publications_of(
             frame.quantities, numbering, arrival_seconds=arrival_seconds, units={}
         ):

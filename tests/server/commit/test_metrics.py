@@ -1,5 +1,6 @@
 """What is measured of commits."""
 
+from gateway.core.recent import STEP_SECONDS, STEPS
 from gateway.server.commit.metrics import CommitMetrics
 
 
@@ -15,3 +16,14 @@ def test_durations_and_bytes_are_summed_and_the_slowest_is_kept() -> None:
     assert metrics.blob_bytes == 150
     assert metrics.seconds_max == 0.005
     assert round(metrics.mean_ms(), 6) == 3.0
+
+
+def test_the_longest_of_the_last_hour_is_forgotten_and_that_since_the_start_is_not() -> None:
+    metrics = CommitMetrics()
+    metrics.advance(0.0)
+    metrics.add(3.0, 1)
+    metrics.advance(STEP_SECONDS)
+    metrics.add(0.5, 1)
+    assert metrics.seconds_max_recent == 3.0
+    metrics.advance(STEP_SECONDS * (STEPS + 1))
+    assert (metrics.seconds_max_recent, metrics.seconds_max) == (0.5, 3.0)

@@ -1,0 +1,88 @@
+"""Consequences of a ban or a disconnect for the gateway's own clients: bridge and uplink.
+
+A ban that meets one of them stops readings, or messages to the upstream broker. The page warns
+of that before it acts.
+"""
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from api.control_socket import BrokerProblem
+from api.models.sessions import SessionDetail
+from api.observer import Observer, Overview
+from gateway.control.messages import Refused
+
+_OF_BAN: Final[Mapping[str, str]] = {
+    "bridge": "This is the gateway's own bridge. While it is banned, no reading of a serial sensor "
+    "reaches the broker: readings wait in the outbox until it is full.",
+    "uplink": "This is the gateway's own uplink. While it is banned, no message goes to the "
+    "upstream broker, and none comes from there.",
+}
+_OF_KICK: Final[Mapping[str, str]] = {
+    "bridge": "This is the gateway's own bridge. It connects again by itself; readings wait in its "
+    "outbox until then.",
+    "uplink": "This is the gateway's own uplink. It connects again by itself; messages wait in its "
+    "queue until then.",
+}
+
+
+async def consequences_of(
+    observer: Observer, command: str, fields: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return a sentence for each of the gateway's own clients that an action would meet.
+
+    Args:
+        command: `ban` or `kick`; other commands meet none.
+        fields: those of the form: `client_id`, or `kind` and `value`.
+    """
+    sentences = {"ban": _OF_BAN, "kick": _OF_KICK}.get(command)
+    if sentences is None:
+        return ()
+    try:
+        own = _own_clients_in(await observer.overview())
+    except BrokerProblem:
+        return ()  # the action fails for the same reason, which is shown
+    return tuple(
+        [
+            sentences[name]
+            for name, client_id in own
+            if await _meets(observer, client_id, command, fields)
+        ]
+    )
+
+
+def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
+    """Yield the gateway's own clients with their client identifiers, as they reported them."""
+    bridge, uplink = overview.serial.status, overview.uplink.status
+    if bridge is not None and bridge.mqtt.session is not None:
+        yield "bridge", bridge.mqtt.session
+    if uplink is not None and uplink.local.session is not None:
+        yield "uplink", uplink.local.session
+
+
+async def _meets(
+    observer: Observer, client_id: str, command: str, fields: Mapping[str, str]
+) -> bool:
+    """Return whether an action would end the connection of a client."""
+    if command == "kick":
+        return fields.get("client_id") == client_id
+    kind, value = fields.get("kind"), fields.get("value", "")
+    if kind == "client":
+        return value == client_id
+    try:
+        session = await observer.session(client_id)
+    except (BrokerProblem, Refused):
+        return False  # it has no session now
+    if kind == "user":
+        return session.username is not None and value == session.username
+    return kind == "address" and _is_in(value, session)
+
+
+def _is_in(value: str, session: SessionDetail) -> bool:
+    """Return whether a session's client connected from an address, or a network of them."""
+    host = (session.address or "").rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(value, strict=False)
+    except ValueError:
+        return False  # a Unix socket, or no address: the broker refuses such a ban

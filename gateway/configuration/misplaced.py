@@ -1,0 +1,89 @@
+"""The sections to which a key belongs that is written in another one."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args, get_origin
+
+from gateway.configuration.listener import Listener
+from gateway.configuration.queue import Queue
+from gateway.configuration.quotas import UserQuota
+from gateway.configuration.serial_port import Serial
+from gateway.configuration.whole import Configuration
+from gateway.keys.protocol import Protocols
+from gateway.keys.section import Section, fields_of, keys_of
+
+LISTS: dict[str, type[Section]] = {
+    "listeners": Listener,
+    "queues": Queue,
+    "user_quotas": UserQuota,
+    "serial": Serial,
+}
+"""Sections that are lists of tables, with the class of a table."""
+
+_NAMED_MAX = 4
+"""Sections named in a line, at most: with more, as for `ca`, none of them is the likely one."""
+_LIKENESS = 0.8
+"""Of a misspelled key, from 0 (any) to 1 (equal): other sections have hundreds of keys."""
+
+
+def section_of(key: str, protocols: Protocols) -> str | None:
+    """Return where a misplaced key belongs, in words; None where no section has it."""
+    for each in fields_of(Configuration):
+        if key == each.name:
+            return f"{_written(key)} is a section of its own"
+    homes = _homes_of(key, dict(_tables(protocols)))
+    return f"{key} belongs into {_either(homes)}" if homes else None
+
+
+def near_miss_of(key: str, protocols: Protocols) -> str | None:
+    """Return the key of any section that a misspelled one resembles, in words."""
+    tables = dict(_tables(protocols))
+    every = sorted({each for keys in tables.values() for each in keys})
+    for near in difflib.get_close_matches(key, every, n=1, cutoff=_LIKENESS):
+        if homes := _homes_of(near, tables):
+            return f'did you mean "{near}" in {_either(homes)}?'
+    return None
+
+
+def _homes_of(key: str, tables: Mapping[str, set[str]]) -> tuple[str, ...]:
+    """Return the tables that have a key; empty where they are too many."""
+    found = tuple(table for table, keys in tables.items() if key in keys)
+    return found if len(found) <= _NAMED_MAX else ()
+
+
+def _tables(protocols: Protocols) -> Iterator[tuple[str, set[str]]]:
+    """Yield each table as a file writes it, with its keys; a port has those of all protocols."""
+    for each in fields_of(Configuration):
+        section: Any = LISTS.get(each.name, each.type)
+        keys = {*keys_of(section)}
+        if section is Serial:
+            keys = keys.union(*map(keys_of, protocols.values()))
+        yield _written(each.name), keys
+        yield from _tables_within(each.name, section)
+
+
+def _tables_within(path: str, section: type[Section]) -> Iterator[tuple[str, set[str]]]:
+    for each in fields_of(section):
+        for inner, is_list in sections_in(each.type):
+            name = f"{path}.{each.name}"
+            yield (f"[[{name}]]" if is_list else f"[{name}]"), {*keys_of(inner)}
+            yield from _tables_within(name, inner)
+
+
+def sections_in(
+    written_type: Any, *, is_list: bool = False
+) -> Iterator[tuple[type[Section], bool]]:
+    """Yield the tables that a key's type is made of, and whether it is a list of them."""
+    if isinstance(written_type, type) and issubclass(written_type, Section):
+        yield written_type, is_list
+    is_list = is_list or get_origin(written_type) is tuple
+    for part in get_args(written_type):
+        yield from sections_in(part, is_list=is_list)
+
+
+def _either(tables: tuple[str, ...]) -> str:
+    return " or ".join(part for part in (", ".join(tables[:-1]), tables[-1]) if part)
+
+
+def _written(section: str) -> str:
+    return f"[[{section}]]" if section in LISTS else f"[{section}]"
