@@ -43,6 +43,15 @@ def write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
+def pwrite_all(descriptor: int, data: bytes, at: int) -> None:
+    """Write every byte at a place of a file, not fsynced."""
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(descriptor, view, at)
+        view = view[written:]
+        at += written
+
+
 def replace_durably(
     path: Path,
     data: bytes,

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from gateway.files.disk_errors import is_unreadable
-from gateway.files.durable import fsync_folder, move_durably
+from gateway.files.durable import fsync_folder, move_durably, pwrite_all
 from gateway.files.lock import LockTaken, ProcessLock
 from gateway.files.salvage import READING_FAILED, copy_table, is_damage, lengthen_cut_off
 from gateway.store import medium
@@ -133,11 +133,8 @@ def rewrite_wal(path: Path) -> None:
     try:
         at = 0
         while part := _read_wal(descriptor, at):
-            view = memoryview(part)
-            while view:
-                written = os.pwrite(descriptor, view, at)
-                view = view[written:]
-                at += written
+            pwrite_all(descriptor, part, at)
+            at += len(part)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from gateway.files.disk_errors import is_full
-from gateway.files.durable import fsync_folder
+from gateway.files.durable import fsync_folder, pwrite_all
 from gateway.files.private import open_private
 from gateway.store.journal_files import (
     FILE_PATTERN,
@@ -83,7 +83,8 @@ class Journal:
         self.folder.mkdir(exist_ok=True)
         self._files = list(reading.files)
         numbers = (int(path.stem) for path in self.folder.glob(FILE_PATTERN))
-        self._number = max(numbers, default=0)
+        # The name of a file that is missing is not given again: it may come back.
+        self._number = max((reading.known_file, *numbers))
         if reading.end is None or reading.end[0].salt is None:
             return
         if reading.gaps or reading.unread_end_bytes:
@@ -96,12 +97,17 @@ class Journal:
         # Once more: if the last fsync of the broker before us failed, the page cache need not show
         # what the disk has.
         newest = read_at(self._descriptor, end - start, start)
-        # Zeros behind it: a frame that was torn there would look like damage once the next one,
-        # because it does not fit here, goes into another file.
+        # Zeros after it: a frame torn there would look like damage once the next one, which does
+        # not fit, goes into another file.
         nothing = bytes(min(FRAME.size, max(0, self._length - end)))
-        self._pwrite(newest + nothing, start)
+        pwrite_all(self._descriptor, newest + nothing, start)
         os.fdatasync(self._descriptor)
         self._at = file.size_bytes = end
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The newest file by the number in its name, and where its newest frame ends."""
+        return self._number, self._files[-1].size_bytes if self._files else 0
 
     # -- a batch
 
@@ -125,7 +131,7 @@ class Journal:
         frame = frame_of(salt, blob)
         self._is_torn = True
         with suppress(OSError):
-            self._pwrite(frame, self._at)
+            pwrite_all(self._descriptor, frame, self._at)
             self._ahead = frame
 
     def append(self, first_sequence: int, blob: bytes) -> None:
@@ -168,7 +174,7 @@ class Journal:
         if self._is_torn:
             # What was begun behind the newest frame goes into another file: see `resume`.
             with suppress(OSError):
-                self._pwrite(bytes(FRAME.size), self._at)
+                pwrite_all(self._descriptor, bytes(FRAME.size), self._at)
             os.fdatasync(self._descriptor)
             self._is_torn = False
         os.close(self._descriptor)
@@ -203,7 +209,7 @@ class Journal:
         end = self._at + len(data)
         try:
             if not self._ahead:
-                self._pwrite(data, self._at)
+                pwrite_all(self._descriptor, data, self._at)
         except OSError as error:
             if not is_full(error):
                 raise
@@ -226,17 +232,12 @@ class Journal:
         while self._length < length:
             end = min((self._length // BLOCK_BYTES + 1) * BLOCK_BYTES, length)
             try:
-                self._pwrite(bytes(end - self._length), self._length)
+                pwrite_all(self._descriptor, bytes(end - self._length), self._length)
             except OSError as error:
                 if not is_full(error):
                     raise
                 return
             self._length = end
-
-    def _pwrite(self, data: bytes, at: int) -> None:
-        written = os.pwrite(self._descriptor, data, at)
-        while written < len(data):
-            written += os.pwrite(self._descriptor, memoryview(data)[written:], at + written)
 
     # -- the reserve
 

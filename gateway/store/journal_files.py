@@ -7,7 +7,7 @@ earlier use of the file left behind it, and what a client made look like a frame
 
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
@@ -32,6 +32,9 @@ HEADER_BYTES = _HEADER.size + layout.CRC.size
 
 FRAME = struct.Struct("<II")
 """Bytes of the blob, and the check."""
+
+STORE = slice(4, 12)
+"""Where a blob of any version has its store."""
 
 BLOB_BYTES_MIN = layout.BLOB_HEADER_1.size + layout.CRC.size
 
@@ -127,6 +130,11 @@ def sequence_of(blob: bytes) -> int:
     return int(layout.BLOB_HEADER_1.unpack_from(blob)[6])
 
 
+def count_of(blob: bytes) -> int:
+    """Return how many events a blob has."""
+    return int(layout.BLOB_HEADER_1.unpack_from(blob)[7])
+
+
 def boot_of(blob: bytes) -> str:
     """Return the start of the broker that a blob is of."""
     return bytes(layout.BLOB_HEADER_1.unpack_from(blob)[2]).hex()
@@ -168,6 +176,26 @@ def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], li
             unplaced.append(path)
     files.sort(key=lambda file: file.first_sequence)
     return files, unplaced
+
+
+def store_of(file: JournalFile) -> str | None:
+    """Return the store that a file's first sound batch names, None if there is none to be read."""
+    contents = file.read()
+    for _, blob in frames(b"" if contents is None else contents.data, HEADER_BYTES, file.salt):
+        if has_valid_crc(blob):
+            return blob[STORE].hex()
+    return None
+
+
+def may_be_of(file: JournalFile, stores: Collection[str]) -> bool:
+    """Return whether the first batch of a file names one of these stores, without a check."""
+    at = HEADER_BYTES + FRAME.size
+    descriptor = os.open(file.path, os.O_RDONLY)
+    try:
+        head = read_blocks(descriptor, STORE.stop, at).data
+    finally:
+        os.close(descriptor)
+    return head[STORE].hex() in stores
 
 
 def frames(

@@ -4,17 +4,21 @@ What cannot be read is tried again, then reported, and never mistaken for the jo
 a block that the medium does not return there may be batches that were acknowledged.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from gateway.core.records.blob import Blob, DamagedBlob
 from gateway.store.formats import refuse_newer_blob
+from gateway.store.journal_end import JournalEnd
 from gateway.store.journal_files import (
     FRAME,
     HEADER_BYTES,
+    NUMBER_DIGITS,
     JournalFile,
     frames,
+    may_be_of,
     placed_files,
+    store_of,
 )
 from gateway.store.medium import READ_ATTEMPTS, Contents
 
@@ -32,14 +36,31 @@ class JournalReading:
         checkpoint: the first sequence number that the tables do not cover.
         passed_over: what earlier starts could not read and went on without. It never counts again,
             even if the medium gives it back: later batches were recorded as if it had not been.
+        stores: whose batches count; none: those of any.
+        known_end: how far the journal reached at least, as it was recorded before the files are
+            looked at here.
     """
 
-    def __init__(self, folder: Path, checkpoint: int, passed_over: Iterable[Gap] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        checkpoint: int,
+        passed_over: Iterable[Gap] = (),
+        stores: Collection[str] = (),
+        known_end: JournalEnd | None = None,
+    ) -> None:
         self.folder = folder
         self.checkpoint = checkpoint
         self.files, self.unplaced = placed_files(folder, READ_ATTEMPTS)
         """Files in order; and those of which nothing can be read, wherever they belong."""
         self.damage: list[str] = []
+        self.stores = set() if known_end is None else {known_end.store}
+        """Those that the record and the batches name."""
+        self.known_end = known_end
+        self.lacks_end = False
+        """Batches that were durable are missing at the end."""
+        if stores:
+            self._leave_out_foreign(stores)
         self.gaps: list[Gap] = []
         """What this reading could not read behind the checkpoint, other than what it looked for
         behind the newest blob."""
@@ -52,6 +73,29 @@ class JournalReading:
         """Behind the newest blob."""
         self._passed_over = sorted(passed_over)
         self._reason = ""
+
+    @property
+    def known_to(self) -> int:
+        """The first sequence number that was not durable for certain; 0 where nothing is known."""
+        return 0 if self.known_end is None else self.known_end.next_sequence
+
+    @property
+    def known_file(self) -> int:
+        """The number in the name of the newest file that there was; 0 where none is known."""
+        return 0 if self.known_end is None else self.known_end.file_number
+
+    def _leave_out_foreign(self, stores: Collection[str]) -> None:
+        """Leave out files that another gateway's broker, or an earlier one's, has written."""
+        for file in list(self.files):
+            try:
+                store = None if may_be_of(file, stores) else store_of(file)
+            except FileNotFoundError:
+                continue  # dropped in this moment
+            if store is not None and store not in stores:
+                self.files.remove(file)
+                self.damage.append(
+                    f"{file.path.name} in the journal is of another store ({store}) and left out"
+                )
 
     def blobs(self) -> Iterator[Blob]:
         """Yield the blobs from `checkpoint` on, and those before it in the same file.
@@ -94,16 +138,50 @@ class JournalReading:
                 continue  # from an earlier use of a file whose header is damaged
             if self._is_passed_over(blob.first_sequence, blob.first_sequence):
                 continue  # it has become readable again
-            self._note_gap(max(self.next_sequence, self.checkpoint), blob.first_sequence - 1)
+            first = max(self.next_sequence, self.checkpoint)
+            self._note_gap(first, blob.first_sequence - 1, self._place_before(file, at))
             self.next_sequence = blob.first_sequence + blob.record_count
+            self.stores.add(blob.store)
             self.end = (file, at, at + FRAME.size + len(content))
             yield blob
 
-    def _note_gap(self, first: int, last: int) -> None:
+    def _place_before(self, file: JournalFile, at: int) -> str:
+        """Return where the bytes between the newest blob and a later one are."""
+        if self.end is not None and self.end[0] is file:
+            return f"{at - self.end[2]} bytes of {file.path.name}"
+        if at > HEADER_BYTES:
+            return f"{at - HEADER_BYTES} bytes of {file.path.name}"
+        return f"before {file.path.name}"
+
+    def _note_gap(self, first: int, last: int, where: str) -> None:
         if first <= last and not self._is_passed_over(first, last):
-            self.damage.append(f"journal events {first} to {last} cannot be read{self._reason}")
+            self.damage.append(
+                f"journal events {first} to {last} cannot be read ({where}){self._reason}"
+            )
             self.gaps.append((first, last))
         self._reason = ""
+
+    def look_for_end(self, next_sequence: int) -> None:
+        """Report what is missing between the end that was found and the one that is known.
+
+        Args:
+            next_sequence: behind everything that was found, wherever.
+        """
+        known = self.known_end
+        if known is None or self._is_passed_over(next_sequence, self.known_to - 1):
+            return
+        name = f"{known.file_number:0{NUMBER_DIGITS}d}.ogj"
+        found_bytes = 0
+        if self.end is not None and self.end[0].path.name == name:
+            found_bytes = self.end[2]
+        lost_bytes = max(0, known.end_bytes - found_bytes)
+        last = known.next_sequence - 1
+        self.lacks_end = True
+        self.gaps.append((next_sequence, last))
+        self.damage.append(
+            f"the end of the journal is missing: events {next_sequence} to {last}, which were "
+            f"acknowledged, are lost ({lost_bytes} of {known.end_bytes} bytes of {name})"
+        )
 
     def _is_passed_over(self, first: int, last: int) -> bool:
         """Return whether all of a stretch is what earlier starts went on without."""

@@ -15,8 +15,10 @@ from gateway.files.disk_errors import is_full
 from gateway.files.salvage import lengthen_emptied
 from gateway.store import database, formats, migration, owners
 from gateway.store.journal import Journal
-from gateway.store.journal_files import journal_files, sequence_of
-from gateway.store.recovery import PASSED_OVER, Recovered, recover
+from gateway.store.journal_files import FILE_PATTERN, journal_files, sequence_of
+from gateway.store.journal_reading import JournalReading
+from gateway.store.lost_messages import lost_messages
+from gateway.store.recovery import PASSED_OVER, STORES_BEFORE, Recovered, recover
 from gateway.store.unsynced import Unsynced
 
 MESSAGES_SKIPPED_AFTER_SALVAGE = 1_000_000
@@ -90,6 +92,7 @@ class Opening:
             damage.append(f"{self.path.name} was missing beside its journal")
         damage.extend(recovered.damage)
         if damage:
+            damage.extend(lost_messages(self._writer, recovered))
             recovered.state.next_message_number += MESSAGES_SKIPPED_AFTER_SALVAGE
             self._go_on_without(recovered)
         self.journal.resume(recovered.journal)
@@ -140,7 +143,7 @@ class Opening:
             )
             recovered.damage.extend(notes)
             owners.settle(self._writer, recovered.state)
-            store = self._store_id()
+            store = self._store_id(recovered.journal)
         except BaseException:
             self._writer.close()
             raise
@@ -202,17 +205,25 @@ class Opening:
             first = recovered.next_sequence
             recovered.next_sequence += journal.unread_end_bytes
             recovered.passed_over.append((first, recovered.next_sequence - 1))
+        if journal.unread_end_bytes or journal.lacks_end:
             recovered.state.next_session_number += SESSIONS_SKIPPED_AFTER_SALVAGE
         if recovered.passed_over:
             text = " ".join(f"{first}-{last}" for first, last in recovered.passed_over)
             self._writer.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (PASSED_OVER, text))
-        for path in journal.unplaced:
-            database.set_file_aside(path, self.data_dir)
+        kept = {file.path for file in journal.files}
+        for path in sorted(journal.folder.glob(FILE_PATTERN)):
+            if path not in kept:
+                database.set_file_aside(path, self.data_dir)
 
-    def _store_id(self) -> bytes:
+    def _store_id(self, journal: JournalReading) -> bytes:
+        """Return the store's id; make a new one where the tables that had it are gone."""
         row = self._writer.execute("SELECT value FROM meta WHERE key = 'store'").fetchone()
         if row is not None:
             return bytes.fromhex(row[0])
         store = secrets.token_bytes(8)
+        before = " ".join(sorted(journal.stores))
+        self._writer.execute("BEGIN")
+        self._writer.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (STORES_BEFORE, before))
         self._writer.execute("INSERT INTO meta VALUES ('store', ?)", (store.hex(),))
+        self._writer.execute("COMMIT")
         return store

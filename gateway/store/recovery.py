@@ -11,12 +11,14 @@ from pathlib import Path
 
 from gateway.core.records.blob import Blob
 from gateway.core.records.layout import properties_in
+from gateway.core.records.lost import Lost
 from gateway.core.records.replay import Replay
 from gateway.core.sessions.message import HAS_PLACE, Delivery, DeliveryState, Held, Message, Will
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
-from gateway.store import clock_row, owners
+from gateway.store import clock_row, owners, queue_sizes
+from gateway.store.journal_end import RECORD_NAME, read_end
 from gateway.store.journal_files import FOLDER_NAME
 from gateway.store.journal_reading import Gap, JournalReading
 from gateway.store.unsynced import unsynced_batches
@@ -28,6 +30,10 @@ CONTENTS_PER_QUERY = 500
 
 PASSED_OVER = "passed_over"
 """The key of `meta` under which the stretches stand that are gone on without."""
+
+
+STORES_BEFORE = "stores_before"
+"""The key of `meta` with the stores whose batches count as well: of tables that were lost."""
 
 
 @dataclass
@@ -48,6 +54,10 @@ class Recovered:
     """Blobs behind the journal's newest that were written and not committed. They are applied, and
     have to be committed before anything else is."""
     damage: list[str] = field(default_factory=list)
+    lost: Lost = field(default_factory=Lost)
+    """Messages that the replay could not give to a session."""
+    is_whole: bool = False
+    """The journal was read to its end."""
     passed_over: list[Gap] = field(default_factory=list)
     """What could not be read behind the checkpoint, at this start or at one before it."""
 
@@ -75,19 +85,14 @@ def recover(
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
     checkpoint = int(meta.get("checkpoint", "1"))
     passed_over = gaps_in(meta.get(PASSED_OVER, ""))
-    journal = JournalReading(data_dir / FOLDER_NAME, checkpoint, passed_over)
+    journal = _journal_of(data_dir, meta, checkpoint, passed_over)
     recovered = Recovered(state, journal)
     state.next_session_number = _next_number(connection, meta, "next_session", "sessions")
     state.next_message_number = _next_number(connection, meta, "next_message", "messages")
     if clock_row.KEY in meta and not clock_row.load(state.time, meta[clock_row.KEY]):
         recovered.damage.append(f"the row {clock_row.KEY!r} of the table meta is damaged")
     replay = Replay(state, now, lambda number: load_contents(connection, [number]).get(number))
-    _load_sessions(connection, state)
-    _load_subscriptions(connection, state)
-    _load_messages(connection, state, replay, now)
-    _load_outbound(connection, state)
-    _load_queues(state)
-    _load_wills(connection, state)
+    _load_tables(connection, state, replay, now)
     # What was loaded is on disk already: only the journal's facts are changes.
     state.freeze()
     replay.next_sequence = checkpoint
@@ -100,11 +105,16 @@ def recover(
             recovered.replayed_bytes += len(blob.data)
         else:
             replay.note(blob)
+    else:
+        recovered.is_whole = True
     if with_unsynced and not (journal.gaps or journal.unread_end_bytes):
         recovered.unsynced = unsynced_batches(journal.folder, replay.next_sequence, replay.boot)
         for content in recovered.unsynced:
             replay.apply(Blob(content))
             recovered.replayed_bytes += len(content)
+    if recovered.is_whole:
+        journal.look_for_end(replay.next_sequence)
+    recovered.lost = replay.lost
     replay.finish()
     if not state.time.time_ms:
         # Neither the tables nor the journal have it: no session was left later than now.
@@ -113,16 +123,38 @@ def recover(
     recovered.damage.extend(journal.damage)
     recovered.passed_over = [gap for gap in (*passed_over, *journal.gaps) if gap[1] >= checkpoint]
     recovered.covered = checkpoint
-    recovered.next_sequence = replay.next_sequence
+    recovered.next_sequence = max(replay.next_sequence, journal.known_to)
     recovered.next_batch = replay.next_batch
     recovered.previous_boot = replay.boot
     recovered.facts_applied = replay.facts_applied
     return recovered
 
 
+def _journal_of(
+    data_dir: Path, meta: dict[str, str], checkpoint: int, passed_over: list[Gap]
+) -> JournalReading:
+    known_end, flaw = read_end(data_dir)  # before the journal, to which a broker may be writing
+    stores = [] if "store" not in meta else [meta["store"], *meta.get(STORES_BEFORE, "").split()]
+    if known_end is not None and stores and known_end.store not in stores:
+        known_end, flaw = None, f"{RECORD_NAME} is of another store and left out"
+    journal = JournalReading(data_dir / FOLDER_NAME, checkpoint, passed_over, stores, known_end)
+    if flaw is not None:
+        journal.damage.append(flaw)
+    return journal
+
+
 def _next_number(connection: sqlite3.Connection, meta: dict[str, str], key: str, table: str) -> int:
     highest = connection.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0
     return max(int(meta.get(key, "1")), int(highest) + 1)
+
+
+def _load_tables(connection: sqlite3.Connection, state: State, replay: Replay, now: float) -> None:
+    _load_sessions(connection, state)
+    _load_subscriptions(connection, state)
+    _load_messages(connection, state, replay, now)
+    _load_outbound(connection, state)
+    _load_queues(state)
+    _load_wills(connection, state)
 
 
 def _load_sessions(connection: sqlite3.Connection, state: State) -> None:
@@ -242,42 +274,12 @@ def _complete(connection: sqlite3.Connection, state: State, meta: dict[str, str]
     for number, deliveries in wanted.items():
         for delivery in deliveries:
             delivery.message = contents.get(number)
-    _measure_queues(connection, state)
+    queue_sizes.measure(connection, state)
 
 
 def _resend_order(delivery: Delivery) -> tuple[int, int]:
     """Return a key that sorts PUBREL by PUBREC [MQTT-4.6.0-4], PUBLISH by place in the queue."""
     return -delivery.state, delivery.pubrec or delivery.position
-
-
-def _measure_queues(connection: sqlite3.Connection, state: State) -> None:
-    """Count how many bytes wait for each session, in one pass over the queues on disk."""
-    for session in state.sessions.values():
-        session.queued_bytes = sum(
-            delivery.message.size_bytes()
-            for delivery in (*session.waiting, *session.recent)
-            if delivery.message is not None
-        )
-    for number, first, last, size_bytes in connection.execute(
-        "SELECT session, min(position), max(position), sum(bytes) FROM queue GROUP BY session"
-    ):
-        owner = state.numbers.get(number)
-        if owner is None or not owner.stored_count:
-            continue
-        end = owner.stored_first + owner.stored_count
-        if owner.stored_first <= first and last < end:
-            owner.queued_bytes += size_bytes
-        else:  # the journal has moved the queue's ends since its rows were written
-            owner.queued_bytes += _stored_bytes(connection, number, owner.stored_first, end)
-    state.owners.measure_queues(state.sessions.values())
-
-
-def _stored_bytes(connection: sqlite3.Connection, number: int, first: int, end: int) -> int:
-    row = connection.execute(
-        "SELECT sum(bytes) FROM queue WHERE session = ? AND position >= ? AND position < ?",
-        (number, first, end),
-    ).fetchone()
-    return row[0] or 0
 
 
 def load_contents(connection: sqlite3.Connection, numbers: list[int]) -> dict[int, Message]:

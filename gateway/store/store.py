@@ -18,6 +18,8 @@ from gateway.files.private import open_private
 from gateway.store import database, formats
 from gateway.store.checkpointing import REPLAY_BYTES_MAX, Checkpointing
 from gateway.store.journal import FILE_BYTES, Journal
+from gateway.store.journal_end import EndRecord, JournalEnd
+from gateway.store.journal_files import count_of
 from gateway.store.no_room import lacks_room
 from gateway.store.opening import Files, Opened, Opening
 from gateway.store.pages import load_page
@@ -37,6 +39,7 @@ class Store:
         """What the WAL is given at a start: blocks for checkpoints on a full disk."""
         self._files: Files
         self._checkpoints: Checkpointing
+        self._end_record = EndRecord(data_dir)
         self._pending: tuple[int, bytes] | None = None
         """First sequence and blob of the batch that was begun."""
         self.exported_sequence = 0
@@ -87,11 +90,15 @@ class Store:
             self._checkpoints.journal_bytes = recovered.replayed_bytes
             os.close(open_private(self._running, os.O_WRONLY | os.O_CREAT))
             fsync_folder(self.data_dir)
+            self._end_record.begin(
+                JournalEnd(opened.store.hex(), recovered.next_sequence, *self.journal.position)
+            )
             if recovered.replayed_bytes >= REPLAY_BYTES_MAX:
                 self._write_checkpoint(recovered, now)
         except (sqlite3.Error, OSError) as error:
             if lacks_room(error):
                 opening.close()  # it is tried again
+                self._end_record.close()
             raise
         return opened
 
@@ -145,8 +152,10 @@ class Store:
         """
         began = time.monotonic()
         if self._pending is not None:
-            self.journal.append(*self._pending)
+            first_sequence, blob = self._pending
+            self.journal.append(first_sequence, blob)
             self._pending = None
+            self._end_record.note(first_sequence + count_of(blob), *self.journal.position)
         return time.monotonic() - began
 
     # -- checkpoints: see `Checkpointing`
@@ -201,6 +210,7 @@ class Store:
 
     def finish_checkpoint(self) -> int:
         """Make committed rows durable, on a thread; return the argument of the next method."""
+        self._end_record.fsync()
         return self._checkpoints.finish()
 
     def checkpoint_finished(self, covered: int) -> None:
@@ -264,6 +274,9 @@ class Store:
         """Close the connections; `clean` means that everything was committed."""
         self._files.close()
         self.journal.close()
+        if clean:
+            self._end_record.fsync()
+        self._end_record.close()
         if clean:
             self._running.unlink(missing_ok=True)
             fsync_folder(self.data_dir)

@@ -22,6 +22,7 @@ from zlib import crc32
 from gateway.core.records import layout
 from gateway.core.records.blob import Blob, DamagedBlob, joined
 from gateway.files.disk_errors import is_full, is_unreadable
+from gateway.files.durable import pwrite_all
 from gateway.files.private import open_private
 from gateway.store.journal_files import SALT_BYTES, frame_of, frames
 
@@ -71,7 +72,7 @@ class Unsynced:
             return
         frame = frame_of(self._salt, part)
         try:
-            _write(file.descriptor, frame, file.at)
+            pwrite_all(file.descriptor, frame, file.at)
         except OSError as error:
             if not is_full(error):
                 raise
@@ -84,7 +85,7 @@ class Unsynced:
             header = _HEADER.pack(MAGIC, self._salt, self._boot_before)
             try:
                 file.descriptor = open_private(file.path, os.O_RDWR | os.O_CREAT)
-                _write(file.descriptor, header + layout.CRC.pack(crc32(header)), 0)
+                pwrite_all(file.descriptor, header + layout.CRC.pack(crc32(header)), 0)
             except OSError as error:
                 if not is_full(error):
                     raise
@@ -103,14 +104,6 @@ class Unsynced:
             if file.descriptor >= 0:
                 os.close(file.descriptor)
                 file.descriptor = -1
-
-
-def _write(descriptor: int, data: bytes, at: int) -> None:
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(descriptor, view, at)
-        view = view[written:]
-        at += written
 
 
 def unsynced_batches(folder: Path, next_sequence: int, boot: str) -> list[bytes]:

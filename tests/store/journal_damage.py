@@ -2,7 +2,15 @@
 
 from pathlib import Path
 
-from gateway.store.journal_files import FOLDER_NAME, FRAME, HEADER_BYTES, frames, journal_files
+from gateway.store.journal_end import EndRecord, JournalEnd, read_end
+from gateway.store.journal_files import (
+    FOLDER_NAME,
+    FRAME,
+    HEADER_BYTES,
+    frames,
+    journal_files,
+    sequence_of,
+)
 
 
 def newest_file(data_dir: Path) -> Path:
@@ -33,3 +41,16 @@ def flip(path: Path, offset: int) -> None:
         byte = file.read(1)[0]
         file.seek(offset)
         file.write(bytes([byte ^ 1]))
+
+
+def take_newest_for_unfinished(data_dir: Path) -> None:
+    """Let the record be as it is while the newest batch is being written: it does not claim it."""
+    end, _ = read_end(data_dir)
+    path, offset, length = frames_in(data_dir)[-1]
+    assert end is not None
+    with path.open("rb") as file:
+        file.seek(offset)
+        sequence = sequence_of(file.read(length))
+    record = EndRecord(data_dir)
+    record.begin(JournalEnd(end.store, sequence, end.file_number, offset - FRAME.size))
+    record.close()

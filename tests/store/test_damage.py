@@ -12,7 +12,7 @@ from gateway.store.database import DAMAGED_FOLDER, DATABASE_NAME
 from gateway.wire.packets import Publish
 from tests.core.harness import Harness, payloads
 from tests.store.data_directories import make_state
-from tests.store.journal_damage import frames_in, overwrite
+from tests.store.journal_damage import frames_in, overwrite, take_newest_for_unfinished
 
 
 def zeroed(path: Path) -> None:
@@ -86,6 +86,7 @@ def test_a_torn_journal_keeps_every_commit_before_the_tear(tmp_path: Path) -> No
     harness.connect("before")
     harness.connect("after")
     harness.close()
+    take_newest_for_unfinished(tmp_path)
     path, offset, length = frames_in(tmp_path)[-1]
     with path.open("r+b") as file:
         file.truncate(offset + length // 2)

@@ -87,7 +87,9 @@ def test_a_file_that_is_missing_is_reported_as_the_events_that_are(tmp_path: Pat
     _, sequences, damage = reopened(tmp_path)
     lost = range(files[2].first_sequence, files[3].first_sequence)
     assert sequences == [other for other in range(1, 31) if other not in lost]
-    assert damage == [f"journal events {lost[0]} to {lost[-1]} cannot be read"]
+    assert damage == [
+        f"journal events {lost[0]} to {lost[-1]} cannot be read (before {files[3].path.name})"
+    ]
 
 
 def test_a_journal_that_ends_before_the_checkpoint_is_damaged(tmp_path: Path) -> None:

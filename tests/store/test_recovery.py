@@ -11,7 +11,7 @@ from gateway.store.recovery import CONTENTS_PER_QUERY, gaps_in, load_contents, m
 from gateway.wire.packets import Puback, Publish, Pubrec, Pubrel
 from tests.core.harness import Harness, payloads
 from tests.store.data_directories import make_queue
-from tests.store.journal_damage import flip, frames_in
+from tests.store.journal_damage import flip, frames_in, take_newest_for_unfinished
 
 
 @pytest.mark.parametrize("checkpoint", [False, True])
@@ -19,6 +19,7 @@ def test_a_newest_blob_that_is_not_whole_was_being_written_when_the_power_went(
     tmp_path: Path, checkpoint: bool
 ) -> None:
     make_queue(tmp_path, checkpoint=checkpoint)
+    take_newest_for_unfinished(tmp_path)
     path, offset, length = frames_in(tmp_path)[-1]
     flip(path, offset + length // 2)
     harness = Harness(tmp_path)

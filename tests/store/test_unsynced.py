@@ -194,7 +194,7 @@ def test_on_a_full_disk_the_rest_of_the_batch_is_left_out_and_the_next_is_writte
     retain(publisher, "a")
     write_part(harness)
     with monkeypatch.context() as patched:
-        patched.setattr(unsynced, "_write", full)
+        patched.setattr(unsynced, "pwrite_all", full)
         retain(publisher, "b")
         write_part(harness)
     retain(publisher, "c")

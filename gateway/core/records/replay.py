@@ -10,6 +10,7 @@ from collections.abc import Callable
 from gateway.core.records.blob import Blob
 from gateway.core.records.kinds import RecordKind
 from gateway.core.records.layout import NEVER_QUEUED
+from gateway.core.records.lost import Lost
 from gateway.core.records.reader import records_of
 from gateway.core.records.record import (
     BrokerStarted,
@@ -59,6 +60,7 @@ class Replay:
         self.next_batch = 1
         self.boot = ""
         self.facts_applied = 0
+        self.lost = Lost()
         self._time_is_loaded = state.time.time_ms > 0
 
     def note(self, blob: Blob) -> None:
@@ -89,6 +91,8 @@ class Replay:
 
     def _apply(self, blob: Blob, record: Record) -> None:
         session = self.state.numbers.get(record.session) if record.session else None
+        if session is None and record.session:
+            self._note_unknown(record, blob)
         if isinstance(record, Contents):
             self._contents(record, session)
         elif isinstance(record, Exchange):
@@ -112,6 +116,12 @@ class Replay:
             self._ended(record, session, blob)
         elif session is not None:
             self._session_changed(record, session)
+
+    def _note_unknown(self, record: Record, blob: Blob) -> None:
+        self.lost.note(record, blob.names.get(record.session, ""))
+        # A number that the journal has is never given to another session.
+        state = self.state
+        state.next_session_number = max(state.next_session_number, record.session + 1)
 
     def _connected(self, record: Connected, session: Session | None, blob: Blob) -> None:
         if record.kind is RecordKind.SESSION_OPENED:
@@ -196,6 +206,7 @@ class Replay:
         if session is None:
             return
         number, position = record.message, record.position
+        self.lost.skip(session.number, position - session.next_position)
         if record.kind is RecordKind.DELIVERED_AT_QOS0:
             self._skip(session, number, position)
             return

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.store import database
+from gateway.store.journal_end import RECORD_NAME
 from gateway.store.journal_files import FOLDER_NAME, frame_of, journal_files
 from gateway.store.opening import Opened
 from gateway.store.unsynced import FILE_NAMES
@@ -74,6 +75,7 @@ class Disk:
         self.stalled_until = 0.0
         self.store: SimulatedStore | None = None
         self._committed = committed
+        self._record_chance = random.Random(f"{seed}/record")  # noqa: S311 - the same every time
 
     def open_store(self, logged: list[str]) -> tuple[SimulatedStore, Opened]:
         """Open the store for the next life of the broker."""
@@ -126,12 +128,22 @@ class Disk:
             shutil.copyfile(before / database.RUNNING_NAME, self.data_dir / database.RUNNING_NAME)
         self._keep_journal(store, before, loses_page_cache=loses_page_cache)
         self._keep_tables(before)
+        self._keep_record(before, loses_page_cache=loses_page_cache)
         store.close(clean=False)
         shutil.rmtree(before)
 
     def tables_fsynced(self) -> None:
         """What the database and its WAL say now outlives a cut."""
         self._fsynced = [_contents(self.data_dir / name) for name in _TABLE_FILES]
+        self._record_fsynced = _contents(self.data_dir / RECORD_NAME)
+
+    def _keep_record(self, before: Path, *, loses_page_cache: bool) -> None:
+        """As it is, or, where the page cache is lost, perhaps as it was fsynced."""
+        content = _contents(before / RECORD_NAME)
+        if loses_page_cache and self._record_chance.random() < 1 / 2:
+            content = self._record_fsynced
+        if content:
+            (self.data_dir / RECORD_NAME).write_bytes(content)
 
     def _keep_tables(self, before: Path) -> None:
         """As they were at the last fsync, as they are, or, of the WAL, a part of that."""

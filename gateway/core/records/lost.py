@@ -1,0 +1,98 @@
+"""Messages that damage in the journal costs, counted by session while the rest is replayed.
+
+A session whose first record cannot be read has no state: what later records queue for it is lost,
+and so is what lay at positions of a queue that no record fills.
+"""
+
+from mypy_extensions import mypyc_attr
+
+from gateway.core.records.kinds import RecordKind
+from gateway.core.records.layout import NEVER_QUEUED
+from gateway.core.records.record import Connected, Contents, Dropped, Ended, Exchange, Place, Record
+
+
+@mypyc_attr(acyclic=True)
+class LostSession:
+    """A session that the journal speaks of and that nothing readable opened."""
+
+    def __init__(self, client_id: str) -> None:
+        self.client_id = client_id
+        self.started_to = 0
+        """The position behind the last one that left the queue."""
+        self.queued_from = -1
+        """The first position that the journal fills; -1: none."""
+        self.queued_to = -1
+        """Behind the last one."""
+        self.in_flight: set[int] = set()
+        """Packet identifiers, at most 65,535."""
+        self.completed: set[int] = set()
+        self.held: set[int] = set()
+        """Packet identifiers of QoS 2 messages that were received and not released."""
+
+    def queued_count(self) -> int:
+        """Return how many messages wait or are in flight, as far as the journal shows."""
+        waiting = self.queued_to - max(self.queued_from, self.started_to)
+        return max(0, waiting) + len(self.in_flight)
+
+    def place(self, record: Place) -> None:
+        """Note a message that enters the queue or leaves it."""
+        if record.kind is RecordKind.MESSAGE_QUEUED:
+            if self.queued_from < 0:
+                self.queued_from = record.position
+            self.queued_to = max(self.queued_to, record.position + 1)
+            return
+        self.left(record.position)
+        if record.kind is RecordKind.DELIVERY_STARTED:
+            self.in_flight.add(record.packet_id)
+            self.completed.discard(record.packet_id)
+
+    def left(self, position: int) -> None:
+        """Note that everything up to a position has left the queue."""
+        self.started_to = max(self.started_to, position + 1)
+
+    def exchange(self, record: Exchange) -> None:
+        """Note the end of an exchange."""
+        if record.kind is RecordKind.DELIVERY_COMPLETED:
+            self.in_flight.discard(record.packet_id)
+            self.completed.add(record.packet_id)
+        elif record.kind in (RecordKind.MESSAGE_RELEASED, RecordKind.MESSAGE_ABANDONED):
+            self.held.discard(record.packet_id)
+
+
+@mypyc_attr(acyclic=True)
+class Lost:
+    """What the replay could not apply. Without damage nothing is left in it at the end."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[int, LostSession] = {}
+        """By number."""
+        self.skipped: dict[int, int] = {}
+        """Positions of a known session's queue that no record fills, by its number."""
+
+    def note(self, record: Record, client_id: str) -> None:
+        """Note a record of a session that is not known."""
+        number = record.session
+        if isinstance(record, (Connected, Ended)):
+            # Opened again, or ended as it would have: nothing of it is lost.
+            if record.kind in (RecordKind.SESSION_OPENED, RecordKind.SESSION_ENDED):
+                self.sessions.pop(number, None)
+            return
+        if not isinstance(record, (Place, Exchange, Dropped, Contents)):
+            return
+        session = self.sessions.get(number)
+        if session is None:
+            session = self.sessions[number] = LostSession(client_id)
+        if isinstance(record, Place):
+            session.place(record)
+        elif isinstance(record, Exchange):
+            session.exchange(record)
+        elif isinstance(record, Contents):
+            if record.kind is RecordKind.MESSAGE_HELD:
+                session.held.add(record.packet_id)
+        elif record.position != NEVER_QUEUED:
+            session.left(record.position)
+
+    def skip(self, number: int, count: int) -> None:
+        """Note that the next message of a session's queue is so many positions further."""
+        if count > 0:
+            self.skipped[number] = self.skipped.get(number, 0) + count

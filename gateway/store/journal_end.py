@@ -1,0 +1,126 @@
+"""How far the journal reached: a record beside it, by which a start sees that its end is missing.
+
+A journal whose newest file was truncated, emptied or removed looks like one that ended there. The
+record is written behind each commit, without an fsync of its own: a process that is killed leaves
+it exact, a power cut may leave an older one, which claims less. So a batch that was being written
+is never taken for damage. It is fsynced with each file that is begun, with each checkpoint and at
+the end::
+
+    magic "OGR1" | store 8 | next sequence u64 | number of the newest file u64 | its end u64 | CRC 4
+
+It is written in place: its bytes are in one sector, of which a power cut keeps the old or the new.
+"""
+
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from zlib import crc32
+
+from gateway.core.records import layout
+from gateway.files.disk_errors import is_full, is_unreadable
+from gateway.files.durable import pwrite_all, replace_durably
+from gateway.files.private import open_private
+
+RECORD_NAME = "broker.reached"
+PARTIAL_NAME = "broker.reached.partial"
+
+MAGIC = b"OGR1"
+_RECORD = struct.Struct("<4s8sQQQ")
+RECORD_BYTES = _RECORD.size + layout.CRC.size
+
+
+@dataclass(frozen=True)
+class JournalEnd:
+    """How far the journal reached at least."""
+
+    store: str
+    next_sequence: int
+    """Behind the newest event that was durable."""
+    file_number: int
+    """The number in the name of the newest file; 0: there was none."""
+    end_bytes: int
+    """Where the newest frame ended in it."""
+
+
+def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
+    """Return the record, None if there is none; and in a sentence what is wrong with it.
+
+    Raises OSError.
+    """
+    path = data_dir / RECORD_NAME
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None, None
+    except OSError as error:
+        if not is_unreadable(error):
+            raise
+        data = b""
+    if len(data) == RECORD_BYTES and data.startswith(MAGIC):
+        (crc,) = layout.CRC.unpack_from(data, _RECORD.size)
+        if crc == crc32(data[: _RECORD.size]):
+            _, store, next_sequence, file_number, end_bytes = _RECORD.unpack_from(data)
+            return JournalEnd(store.hex(), next_sequence, file_number, end_bytes), None
+    return None, (
+        f"{RECORD_NAME} is damaged: whether the end of the journal is missing is known only as far "
+        "as the tables reach"
+    )
+
+
+class EndRecord:
+    """The record, as the broker writes it. `note` and `fsync` may run on different threads."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._store = b""
+        self._file_number = 0
+        self._descriptor = -1
+
+    def begin(self, end: JournalEnd) -> None:
+        """Write the record durably; on a disk that has no room for it there is none.
+
+        Raises OSError.
+        """
+        self._store = bytes.fromhex(end.store)
+        self._file_number = end.file_number
+        path = self._data_dir / RECORD_NAME
+        data = self._packed(end.next_sequence, end.file_number, end.end_bytes)
+        try:
+            if not path.exists() or path.stat().st_size != RECORD_BYTES:
+                replace_durably(path, data, partial=self._data_dir / PARTIAL_NAME)
+            self._descriptor = open_private(path, os.O_WRONLY)
+            pwrite_all(self._descriptor, data, 0)
+            os.fsync(self._descriptor)
+        except OSError as error:
+            if not is_full(error):
+                raise
+            self.close()
+
+    def note(self, next_sequence: int, file_number: int, end_bytes: int) -> None:
+        """Note that the journal is durable up to there. Raises OSError."""
+        if self._descriptor < 0:
+            return
+        try:
+            pwrite_all(self._descriptor, self._packed(next_sequence, file_number, end_bytes), 0)
+        except OSError as error:
+            if not is_full(error):  # an older record claims less
+                raise
+        if file_number != self._file_number:
+            self._file_number = file_number
+            os.fdatasync(self._descriptor)
+
+    def fsync(self) -> None:
+        """Let a power cut keep what was noted. Raises OSError."""
+        if self._descriptor >= 0:
+            os.fdatasync(self._descriptor)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _packed(self, next_sequence: int, file_number: int, end_bytes: int) -> bytes:
+        data = _RECORD.pack(MAGIC, self._store, next_sequence, file_number, end_bytes)
+        return data + layout.CRC.pack(crc32(data))

@@ -1,0 +1,141 @@
+"""What damage costs in messages, in a sentence for each session: counted where there was damage."""
+
+import sqlite3
+from dataclasses import dataclass
+
+from gateway.core.sessions.session import Session
+from gateway.core.state import State
+from gateway.store.recovery import Recovered
+
+SESSIONS_NAMED_MAX = 10
+"""Sessions named in the report of a start, those that lost most; the rest are one number. Each is a
+line of the log and an event."""
+
+CLIENT_ID_SHOWN = 64
+"""Characters of a client id in the report: it may have 65,535."""
+
+
+@dataclass
+class Loss:
+    """The messages that a session lost."""
+
+    client_id: str
+    count: int = 0
+    skipped: int = 0
+    """Positions of its queue of which no record is left: they may have been delivered."""
+    received: int = 0
+    """QoS 2 messages that were received from its client and not released."""
+    session_is_lost: bool = False
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.count + self.skipped + self.received
+
+    def sentence(self) -> str:
+        """Return what is said about it."""
+        name = (
+            f"client {self.client_id[:CLIENT_ID_SHOWN]!r}"
+            if self.client_id
+            else "a client whose id is lost"
+        )
+        parts = []
+        if self.count or self.skipped:
+            bound = "up to " if self.skipped else ""
+            parts.append(f"{bound}{_messages(self.count + self.skipped)} queued for {name}")
+        if self.received:
+            parts.append(f"{_messages(self.received)} received from {name} at QoS 2")
+        reason = ": its session cannot be read" if self.session_is_lost else ""
+        return f"lost: {' and '.join(parts)}{reason}"
+
+
+def _messages(count: int) -> str:
+    return f"{count} message{'' if count == 1 else 's'}"
+
+
+def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[str]:
+    """Return a sentence for each of the sessions that lost most, and one for the others."""
+    losses = _of_unknown_sessions(connection, recovered)
+    for number, loss in _of_known_sessions(connection, recovered.state).items():
+        loss.skipped = recovered.lost.skipped.pop(number, 0)
+        losses.append(loss)
+    for number, count in recovered.lost.skipped.items():
+        session = recovered.state.numbers.get(number)
+        if session is not None:
+            losses.append(Loss(session.client_id, skipped=count))
+    losses = sorted((loss for loss in losses if loss.total), key=lambda loss: -loss.total)
+    named, others = losses[:SESSIONS_NAMED_MAX], losses[SESSIONS_NAMED_MAX:]
+    sentences = [loss.sentence() for loss in named]
+    if others:
+        count = sum(loss.total for loss in others)
+        sentences.append(f"lost: {_messages(count)} of {len(others)} more sessions")
+    retained = _retained_without_contents(connection, recovered.state)
+    if retained:
+        sentences.append(f"lost: the contents of {retained} retained messages")
+    return sentences
+
+
+def _of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -> list[Loss]:
+    """Sessions of which only messages are left, in the journal or in the tables."""
+    lost, state = recovered.lost.sessions, recovered.state
+    losses = {
+        number: Loss(each.client_id, each.queued_count(), 0, len(each.held), True)
+        for number, each in lost.items()
+    }
+    ended = set(state.changes.ended)
+    for table, column in (("queue", "position"), ("outbound", "packet_id")):
+        for number, value in connection.execute(
+            f"SELECT session, {column} FROM {table}"
+            " WHERE session NOT IN (SELECT number FROM sessions)"
+        ):
+            if number in state.numbers or number in ended:
+                continue
+            loss = losses.setdefault(number, Loss("", session_is_lost=True))
+            session = lost.get(number)
+            if session is None:
+                loss.count += 1
+            elif table == "outbound":
+                loss.count += value not in session.completed and value not in session.in_flight
+            elif value >= session.started_to:
+                # What the journal fills is counted already.
+                loss.count += not 0 <= session.queued_from <= value
+    return list(losses.values())
+
+
+def _of_known_sessions(connection: sqlite3.Connection, state: State) -> dict[int, Loss]:
+    """Rows or contents that are missing in the queues of sessions."""
+    losses: dict[int, Loss] = {}
+    for session in state.numbers.values():
+        count = _missing_in(connection, session)
+        if count:
+            losses[session.number] = Loss(session.client_id, count)
+    return losses
+
+
+def _missing_in(connection: sqlite3.Connection, session: Session) -> int:
+    missing = sum(each.message is None for each in (*session.waiting, *session.recent))
+    if session.stored_count:
+        (found,) = connection.execute(
+            "SELECT count(*) FROM queue q JOIN messages m ON m.number = q.message"
+            " WHERE q.session = ? AND q.position >= ? AND q.position < ?",
+            (session.number, session.stored_first, session.stored_first + session.stored_count),
+        ).fetchone()
+        missing += session.stored_count - found
+    for packet_id in [
+        row[0]
+        for row in connection.execute(
+            "SELECT o.packet_id FROM outbound o LEFT JOIN messages m ON m.number = o.message"
+            " WHERE o.session = ? AND o.state = 1 AND m.number IS NULL",
+            (session.number,),
+        )
+    ]:
+        missing += packet_id in session.outbound
+    return missing
+
+
+def _retained_without_contents(connection: sqlite3.Connection, state: State) -> int:
+    rows = connection.execute(
+        "SELECT r.topic FROM retained r LEFT JOIN messages m ON m.number = r.message"
+        " WHERE m.number IS NULL"
+    )
+    return sum(topic not in state.retained for (topic,) in rows)
