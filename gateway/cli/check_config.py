@@ -67,7 +67,7 @@ def _check(config: Path | None, *, show_keys: bool, as_json: bool) -> None:
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
-    warnings = list(_warnings_about_units(configuration))
+    warnings = [*_warnings_about_units(configuration), *_warnings_about_console(configuration)]
     lines = "\n".join([verdict, rules, page, *warnings])
     show(
         {
@@ -91,6 +91,18 @@ def _warnings_about_units(configuration: "Configuration") -> Iterator[str]:
             meant = unit_meant_by(unit)
             mend = "RFC 8428 and RFC 8798 list them" if meant is None else f'write "{meant}"'
             yield f'serial port {port.name}: warning: "{unit}" is no unit of SenML: {mend}'
+
+
+def _warnings_about_console(configuration: "Configuration") -> Iterator[str]:
+    """Yield a line for each serial port that is this machine's console, or is one on the card."""
+    from gateway.configuration.header_uart import warning_about
+
+    if configuration.console.uart is not None:
+        return
+    for port in configuration.serial:
+        warning = None if port.path is None else warning_about(port.path)
+        if warning is not None:
+            yield f"serial port {port.name}: warning: {warning}"
 
 
 def _checked_rights_of(configuration: "Configuration") -> str:

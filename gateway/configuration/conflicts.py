@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
+from gateway.configuration.header_uart import is_header_uart
 from gateway.configuration.listener import Listener
 from gateway.configuration.whole import (
     BRIDGE_PROTOCOL_VERSION,
@@ -30,6 +31,8 @@ def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iter
     """
     yield from _places(configuration, wrong)
     yield from _serial_ports(configuration)
+    if "console" not in wrong and configuration.console.uart == "console":
+        yield from _ports_of_the_console(configuration)
     # The bridge is the gateway's own: it finds no tenant's broker by itself.
     has_bridge = configuration.tenant is None and configuration.bridge.broker is None
     if has_bridge and not {"listeners", "bridge"} & {*wrong}:
@@ -135,6 +138,15 @@ def _serial_ports(configuration: Configuration) -> Iterator[str]:
         yield f'one [[serial]] with usb = "{usb}", not several'
     for address in _repeated(port.address.lower() for port in ports if port.address is not None):
         yield f'one [[serial]] with address = "{address}", not several'
+
+
+def _ports_of_the_console(configuration: Configuration) -> Iterator[str]:
+    for port in configuration.serial:
+        if is_header_uart(port.path):
+            yield (
+                f'[console] uart = "sensors" for the serial port {port.name}: {port.path} is the '
+                "header's UART, on which the console writes and reads"
+            )
 
 
 def _repeated(values: Iterable[str]) -> list[str]:

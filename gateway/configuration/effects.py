@@ -141,6 +141,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "device",
         "readings",
     ),
+    "console": _all(_RESTART, "uart"),
     "uplink": _all(
         _PROCESS,
         "address",

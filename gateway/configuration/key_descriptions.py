@@ -173,6 +173,9 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "device": "Device in sensors/<device>/<quantity>. Default: the port's name.",
         "readings": "How the readings are published: topic, payload, tags, quantities.",
     },
+    "console": {
+        "uart": "Who has the UART on a Raspberry Pi's header. Default: as the machine is set up.",
+    },
     "uplink": {
         "address": "Upstream broker, HOST:PORT. Default: there is no uplink.",
         "protocol": "Protocol level at the upstream broker: 5 is MQTT 5.0, 4 is 3.1.1.",

@@ -9,7 +9,7 @@ stands in `docs/configuration.md`; a test keeps the two in step. `[api]` is in `
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from gateway.configuration.addresses import (
     FilePath,
@@ -216,3 +216,10 @@ class Bridge(Section):
             raise refusal(
                 "broker with tls, by the name in its certificate: the first listener has none"
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Console(Section):
+    """The header's UART of a Raspberry Pi."""
+
+    uart: Literal["console", "sensors"] | None = None

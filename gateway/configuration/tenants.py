@@ -17,7 +17,7 @@ INHERITED: Final = (
     *("mqtt", "queues", "quotas", "user_quotas", "flapping", "limits", "disk", "session_log"),
 )
 """As at the top level where the tenant does not say: a list as a whole, a table key by key."""
-OF_THE_GATEWAY: Final = ("gateway", "bridge", "serial")
+OF_THE_GATEWAY: Final = ("gateway", "bridge", "serial", "console")
 """There is one of each."""
 
 NAME_PATTERN: Final = r"[a-z0-9-]{1,32}"

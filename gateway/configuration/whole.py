@@ -13,6 +13,7 @@ from gateway.configuration.quotas import Flapping, Quotas, UserQuota
 from gateway.configuration.sections import (
     Access,
     Bridge,
+    Console,
     Disk,
     Gateway,
     Hooks,
@@ -54,6 +55,7 @@ class Configuration(Section):
     upload: Upload = field(default_factory=Upload)
     bridge: Bridge = field(default_factory=Bridge)
     serial: Annotated[tuple[Serial, ...], Items()] = ()
+    console: Console = field(default_factory=Console)
     uplink: Uplink = field(default_factory=Uplink)
     api: Api = field(default_factory=Api)
     tenant: str | None = field(default=None, metadata=NO_KEY)

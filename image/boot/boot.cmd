@@ -14,6 +14,10 @@ test -n "${BOOT_ORDER}" || setenv BOOT_ORDER "A B"
 test -n "${BOOT_A_LEFT}" || setenv BOOT_A_LEFT 9
 test -n "${BOOT_B_LEFT}" || setenv BOOT_B_LEFT 9
 
+# gateway.toml gave the header's UART to sensors: the kernel keeps off it (image/device, console.py).
+setenv consoles "console=tty1 console=ttyS1,115200"
+if test -e mmc 0:1 uart-is-for-sensors; then setenv consoles "console=tty1"; fi
+
 # Where things lie in memory: below 256 MiB, and clear of the device tree at 128 MiB in QEMU.
 setenv kernel_address 0x00200000
 setenv kernel_comp_addr_r 0x04000000
@@ -36,7 +40,7 @@ for slot in ${BOOT_ORDER}; do
             echo "Slot ${slot} is on trial: ${left} tries left after this"
         fi
         echo "Starting slot ${slot}"
-        setenv bootargs "root=PARTUUID=4f6e6365-0${part} ro rootwait rauc.slot=${slot} console=tty1 console=ttyS1,115200 quiet loglevel=4 panic=10 ${extra_arguments}"
+        setenv bootargs "root=PARTUUID=4f6e6365-0${part} ro rootwait rauc.slot=${slot} ${consoles} quiet loglevel=4 panic=10 ${extra_arguments}"
         if load mmc 0:${part} ${kernel_address} /boot/Image.gz; then
             if load mmc 0:${part} ${initrd_address} /boot/initrd.img; then
                 booti ${kernel_address} ${initrd_address}:${filesize} ${fdt_addr}

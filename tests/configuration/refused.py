@@ -6,6 +6,12 @@ PORT = "[[serial]]\nname = 'a'\npath = 'x'\nframing = "
 
 REFUSED = [
     (
+        "[console]\nuart = 'console'\n[[serial]]\nname = 'gps'\npath = '/dev/ttyAMA0'",
+        'use [console] uart = "sensors" for the serial port gps',
+        "/dev/ttyAMA0 is the header's UART",
+    ),
+    ("[console]\nuart = 'off'", '[console] uart = "off" ', '"console" or "sensors"'),
+    (
         f"{PORT}'nmea'\n[[serial.readings.quantities]]\nname = 'gga'\nscale = 2",
         "[[serial]] (1st): use scale",
         'by measurement ("gga/...", like "gga/alt")',

@@ -25,6 +25,7 @@ EXAMPLES = [*sorted((ROOT / "image").rglob("gateway.toml")), *(ROOT / page for p
 # What a schema cannot see: ranges behind a unit, whole numbers written with a point, and what keys
 # or tables must have in common. `oncegate check-config` finds it.
 LEFT_TO_THE_LOADER = {
+    "[console]\nuart = 'console'\n[[serial]]\nname = 'gps'\npath = '/dev/ttyAMA0'",
     "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'board'\nflow_control = 'xon_xoff'",
     "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'json'\nrs485_rts = 'low'",
     "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'json'\nrs485 = true\nflow_control = 'rts_cts'",

@@ -91,6 +91,43 @@ def test_updates_and_the_boot_script_agree_on_the_numbers_of_tries() -> None:
     assert f"= {kept} ]" in (OVERLAY / "usr/lib/oncegate-device/mark-good").read_text()
 
 
+ENVIRONMENT = (IMAGE / "boot/uboot.env.txt").read_text()
+OF_DEBIAN = (
+    b"bootcmd=bootflow scan\0bootdelay=2\0baudrate=115200\0preboot=pci enum; usb start;\0"
+    b"dhcpuboot=usb start; dhcp u-boot.uimg; bootm\0boot_targets=mmc usb pxe dhcp\0"
+    b"stdin=serial,usbkbd\0stdout=serial,vidconsole\0stderr=serial,vidconsole\0\0"
+)
+"""A part of what u-boot-rpi 2025.01 has compiled in."""
+
+
+def test_u_boot_reads_nothing_on_the_header_s_uart_and_waits_for_no_key() -> None:
+    variables = dict(line.split("=", 1) for line in ENVIRONMENT.splitlines())
+    assert variables["bootdelay"] == "-2"
+    assert variables["stdin"] == "nulldev"
+    # A failure restarts the board: at U-Boot's prompt no key would be read.
+    assert variables["bootcmd"].endswith("; reset")
+
+
+def test_u_boot_s_own_environment_is_replaced_for_the_day_when_the_file_is_damaged(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "u-boot.bin"
+    before, after = b"\x7fcode\0a text\0\n\0", b"0123456789ABCDEF\0bootdelay\0more code"
+    program.write_bytes(before + OF_DEBIAN + after)
+    command = [IMAGE / "hooks/u-boot-default", program, IMAGE / "boot/uboot.env.txt"]
+    subprocess.run(command, check=True)
+    made = program.read_bytes()
+    assert len(made) == len(before + OF_DEBIAN + after)
+    assert made.startswith(before + b"bootcmd=load mmc 0:1 ")
+    assert made.endswith(after)
+    lines = made[len(before) :].partition(b"\0\0")[0].decode().split("\0")
+    assert lines == [each for each in ENVIRONMENT.splitlines() if not each.startswith("BOOT_")]
+    # A second time the place is not found any more: what is in the file is never guessed.
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert refused.returncode != 0
+    assert "is this Debian's u-boot-rpi?" in refused.stderr
+
+
 def test_the_bundle_is_for_the_system_that_the_card_states_it_is() -> None:
     rauc = configparser.ConfigParser()
     rauc.read(OVERLAY / "etc/rauc/system.conf")

@@ -16,7 +16,8 @@ from oncegate_device.updates import Record, booted, kept, unhealthy
 
 USE = """\
 use: oncegate-device update [--rollback-ends] FILE|URL | status | provision | healthy
-     oncegate-device booted TRIES | kept | unhealthy REASON   (for the check of a slot)"""
+     oncegate-device booted TRIES | kept | unhealthy REASON   (for the check of a slot)
+    oncegate-device named NAME                               (for the check of the name)"""
 
 
 EXIT_USAGE = 2
@@ -49,6 +50,10 @@ def _run(arguments: list[str]) -> int:
             _record(kept)
         case ["unhealthy", reason]:
             _record(lambda record, now, start: unhealthy(record, now, start, reason))
+        case ["named", name]:
+            from oncegate_device.naming import note  # noqa: PLC0415
+
+            note(name, Places())
         case ["provision"]:
             return _provision()
         case ["healthy"]:

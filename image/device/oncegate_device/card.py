@@ -142,7 +142,31 @@ def _provisioning_of(places: Places) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return {"taken": False, "lines": ["The report of the last provisioning is damaged"]}
+    conflict = _conflict_of_names(places)
+    lines = [*conflict, *lines]
     return {"taken": taken, "lines": [line_of(str(line)) for line in lines[:LINES_MAX]]}
+
+
+def provisioning_lines_of(places: Places) -> list[str]:
+    """Return the report's lines as they count now."""
+    provisioning = _provisioning_of(places)
+    return _conflict_of_names(places) if provisioning is None else list(provisioning["lines"])
+
+
+def _conflict_of_names(places: Places) -> list[str]:
+    """Return a line where another machine on the network has this card's name."""
+    try:
+        published = places.published_name.read_text().strip()
+        own = (places.root / "proc/sys/kernel/hostname").read_text().strip()
+    except FileNotFoundError:
+        return []
+    if published == own:
+        return []
+    line = (
+        f"Name: another machine on the network is called {own}: this one is found as "
+        f"{published}.local until one of them has another name ([device] hostname)"
+    )
+    return [line]
 
 
 def _device_of(places: Places) -> str | None:

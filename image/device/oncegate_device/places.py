@@ -45,6 +45,11 @@ class Places:
         """The card's facts, for the page, which may read nothing else."""
         return self.run / "card.json"
 
+    @property
+    def published_name(self) -> Path:
+        """The host name on the network, where another machine had this card's own name."""
+        return self.run / "published-name"
+
 
 def write(path: Path, text: str, mode: int) -> None:
     """Replace the file whole, durably; it never has another mode than `mode`."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from oncegate_device import imager, wiping
+from oncegate_device import console, imager, wiping
 from oncegate_device.places import Places, Writable, remounted, write
 from oncegate_device.settings import Own, store
 from oncegate_device.wanted import FILE_BYTES_MAX, NETWORK, Wanted, WantedError, read
@@ -37,6 +37,7 @@ def provision(
             text, lines = _with_imager_s(before, places)
             wanted = read(text, places.file.name)
             store(wanted, places, own)
+            console.store(wanted.gateway["console"]["uart"], places)
         except WantedError as error:
             lines = [
                 "gateway.toml was not taken. What was set before still counts.",
@@ -99,12 +100,15 @@ def _done(wanted: Wanted, *, secrets_taken: bool) -> Iterator[str]:
     yield f"The gateway is called {hostname}"
     # The page shows these lines to its visitors: no names of networks and users.
     yield "Wi-Fi: a network is set" if wanted.wifi else "Wi-Fi: not used"
+    yield from wanted.notes
     keys = len(wanted.device.ssh_keys)
     yield f"SSH: {keys} key(s) may log in as root" if keys else "SSH: closed, no key was given"
     users = len(wanted.users)
     yield f"MQTT: open to {users} user(s)" if users else "MQTT: open to this machine only"
     ports = [str(port["name"]) for port in wanted.gateway.get("serial", ())]
     yield f"Sensors: {', '.join(ports) or 'none named'}"
+    if wanted.gateway["console"]["uart"] == console.SENSORS:
+        yield "UART on the header: for sensors, as /dev/serial0; the console is on the screen"
     yield _page_of(wanted.gateway["api"], hostname)
     if secrets_taken:
         yield "Passwords and keys were moved from gateway.toml to the data partition"

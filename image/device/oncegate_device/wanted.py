@@ -11,10 +11,13 @@ from typing import Annotated, Any
 
 from firmware_bridge.protocols.table import PROTOCOLS
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core.core_schema import CoreSchema, no_info_plain_validator_function
 
 from gateway.configuration.checking import configuration_of
 from gateway.configuration.problems import ConfigurationError, shown, suggestion
 from gateway.keys.quantities import Text, refusal
+from oncegate_device.console import CONSOLE
+from oncegate_device.countries import country_meant_by
 
 FILE_BYTES_MAX = 64 << 10
 """Bytes: written by hand; a larger file is the wrong file."""
@@ -63,6 +66,19 @@ class WantedError(Exception):
         self.problems = problems
 
 
+class Country:
+    """The annotation of a country: a code of two letters, or what people write for it."""
+
+    def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> CoreSchema:
+        return no_info_plain_validator_function(self._checked)
+
+    def _checked(self, written: object) -> str:
+        country = country_meant_by(written) if isinstance(written, str) else None
+        if country is None:
+            raise refusal('a country\'s code in two letters (ISO 3166-1), like "DE", "GB" or "US"')
+        return country
+
+
 class Section(BaseModel):
     """Unknown keys are refused, nothing is converted behind one's back."""
 
@@ -81,8 +97,8 @@ class Wifi(Section):
 
     ssid: Annotated[str, Text(r"[^\0\r\n]{1,32}", "the network's name, 1 to 32 characters")]
     password: Annotated[str, _WIFI_PASSWORD]
-    country: Annotated[str, Text(r"[A-Z]{2}", 'a country in two letters, like "DE"')] | None = None
-    """None: the channels that are open everywhere."""
+    country: Annotated[str, Country()] | None = None
+    """Its code (ISO 3166-1). None: the channels that are open everywhere."""
     hidden: bool = False
     """The network does not broadcast its name: it is asked for by name."""
 
@@ -119,6 +135,8 @@ class Wanted:
     wifi: Wifi | None
     users: tuple[User, ...]
     upload_environment: dict[str, str]
+    notes: tuple[str, ...]
+    """What was taken otherwise than it is written, or works only in part."""
     gateway: dict[str, Any]
     """The tables of the gateway's configuration, completed and accepted by its model."""
 
@@ -146,7 +164,25 @@ def read(text: str, name: str) -> Wanted:
         problems.append(f'{name}: [[users]] name = "{repeated}" stands there twice: use it once')
     if problems:
         raise WantedError(problems)
-    return Wanted(device.device, device.wifi, device.users, device.upload_environment, completed)
+    notes = _notes_about_wifi(device.wifi, own.get("wifi"))
+    return Wanted(
+        device.device, device.wifi, device.users, device.upload_environment, notes, completed
+    )
+
+
+def _notes_about_wifi(wifi: Wifi | None, written: Any) -> tuple[str, ...]:
+    if wifi is None:
+        return ()
+    if wifi.country is None:
+        note = (
+            "Wi-Fi: no country is set: only channels that are open everywhere are used, not 12 and "
+            '13, and little of 5 GHz; add country = "DE" (yours) to [wifi]'
+        )
+        return (note,)
+    if written["country"] == wifi.country:
+        return ()
+    given = shown(written["country"])
+    return (f'Wi-Fi: country = {given} was taken as "{wifi.country}", the country\'s code',)
 
 
 def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, list[str]]:
@@ -174,6 +210,7 @@ def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str,
     gateway["status_group"] = "oncegate"
     gateway["operate_group"] = "oncegate-operate"
     _table(completed, "api").setdefault("port", 80)
+    _table(completed, "console").setdefault("uart", CONSOLE)
     for section, keys in _CARE.items():
         table = _table(completed, section)
         for key, value in keys.items():

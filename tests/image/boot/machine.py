@@ -66,11 +66,13 @@ class Machine:
         host_port: int | None = None,
         bare: BareDebian | None = None,
         write_log: Path | None = None,
+        uart: bool = False,
     ) -> None:
         self.card = card
         self.kind = kind
         self.console = folder / f"console-{time.monotonic_ns()}.log"
         self.serial = folder / "sensor.sock"
+        self.uart = folder / "uart.sock"
         self._control = folder / "qmp.sock"
         self._key = key
         self._ports = {port: free_port() for port in (PAGE, MQTT, SSH)}
@@ -86,12 +88,14 @@ class Machine:
             "-netdev", network, "-display", "none", "-monitor", "none",
             "-qmp", f"unix:{self._control},server=on,wait=off",
             "-chardev", f"socket,id=ser,path={self.serial},server=on,wait=off",
-            "-chardev", f"file,id=con,path={self.console}",
+            "-chardev", _console(self.console, self.uart if uart else None),
         ]  # fmt: skip
         if bare is not None:
             drive = _drive(bare.disk)
             kind_arguments = _virt(bare.kernel, bare.initrd, drive, "root=/dev/vda")
         elif kind == "raspi3b":
+            if not uart:
+                self.card.set_environment({"extra_arguments": EXTRA_ON_PI})
             kind_arguments = self._raspi(folder)
         else:
             drive = _drive(card.file) if write_log is None else _logged(card.file, write_log)
@@ -211,7 +215,6 @@ class Machine:
         loader, tree = folder / "u-boot.bin", folder / "board.dtb"
         loader.write_bytes(self.card.get("u-boot.bin"))
         tree.write_bytes(self.card.get("bcm2837-rpi-3-b.dtb"))
-        self.card.set_environment({"extra_arguments": EXTRA_ON_PI})
         return [
             "-M", "raspi3b", "-m", "1G", "-smp", "4", "-accel", "tcg,thread=single",
             "-kernel", str(loader), "-dtb", str(tree),
@@ -220,6 +223,14 @@ class Machine:
             "-device", f"usb-serial,id={ADAPTER},chardev=ser,always-plugged=on",
             "-serial", "null", "-serial", "chardev:con",
         ]  # fmt: skip
+
+
+def _console(log: Path, uart: Path | None) -> str:
+    """Describe the UART: to a file, and with `uart` to who talks there before the power is on."""
+    if uart is None:
+        return f"file,id=con,path={log}"
+    uart.unlink(missing_ok=True)
+    return f"socket,id=con,path={uart},server=on,wait=on,logfile={log}"
 
 
 def _drive(disk: Path) -> list[str]:
@@ -265,12 +276,15 @@ def powered(
     host_port: int | None = None,
     bare: BareDebian | None = None,
     write_log: Path | None = None,
+    uart: bool = False,
 ) -> Iterator[Machine]:
     """A machine that is off when the context ends; with `bare` another disk is in it, with
-    `write_log` what it writes to its card is logged (write_log.py)."""
+    `write_log` what it writes to its card is logged (write_log.py), with `uart` it starts when the
+    socket `uart` is connected."""
     machine = Machine(
         card, folder, kind,
         key=key, slot=slot, stick=stick, host_port=host_port, bare=bare, write_log=write_log,
+        uart=uart,
     )  # fmt: skip
     try:
         yield machine

@@ -1,11 +1,16 @@
 """gateway.toml of the boot partition: taken whole, reported, and without its secrets afterwards."""
 
 import hashlib
+import re
 
+import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
+from oncegate_device.console import MARK
 
 from gateway.configuration import load
 from tests.image.device.boot_partition import EXAMPLE, FULL, Card
+
+BOOT_SCRIPT = EXAMPLE.parent / "boot.cmd"
 
 
 def test_the_example_that_the_card_brings_changes_nothing(card: Card) -> None:
@@ -34,3 +39,45 @@ def test_what_was_taken_is_noted_as_sha256sum_checks_it(card: Card) -> None:
     card.provision()
     digest = hashlib.sha256(card.places.file.read_bytes()).hexdigest()
     assert card.stored("gateway.toml.sha256") == f"{digest}  {card.places.file}\n"
+
+
+WIFI = '[wifi]\nssid = "shed"\npassword = "battery staple"\n'
+
+
+@pytest.mark.parametrize(
+    ("country", "line", "stored"),
+    [
+        ("", "Wi-Fi: no country is set: only channels", None),
+        ('country = "UK"\n', 'Wi-Fi: country = "UK" was taken as "GB"', "GB"),
+        ('country = "de"\n', 'Wi-Fi: country = "de" was taken as "DE"', "DE"),
+        ('country = "DE"\n', None, "DE"),
+    ],
+)
+def test_a_country_that_is_missing_or_no_code_has_a_line_in_the_report(
+    card: Card, country: str, line: str | None, stored: str | None
+) -> None:
+    card.put(WIFI + country)
+    lines = card.provision()
+    reported = [each for each in lines if "country" in each]
+    assert [each[: len(line or "")] for each in reported] == ([line] if line else [])
+    assert all(each in card.report for each in reported)
+    network = card.stored("wpa_supplicant/wpa_supplicant-wlan0.conf")
+    assert re.findall("^country=(.*)$", network, re.M) == ([stored] if stored else [])
+
+
+def test_the_uart_is_the_console_s_until_the_file_gives_it_to_sensors(card: Card) -> None:
+    card.put(EXAMPLE.read_text())
+    card.provision()
+    assert card.stored("uart") == "console\n"
+    assert not (card.places.boot / MARK).exists()
+    gps = '[[serial]]\nname = "gps"\npath = "/dev/serial0"\nframing = "nmea"\n'
+    card.put('[console]\nuart = "sensors"\n' + gps)
+    lines = card.provision()
+    assert "UART on the header: for sensors, as /dev/serial0; the console is on the screen" in lines
+    assert card.stored("uart") == "sensors\n"
+    assert f"test -e mmc 0:1 {MARK}" in BOOT_SCRIPT.read_text()
+    assert (card.places.boot / MARK).exists()
+    card.put("")
+    card.provision()
+    assert card.stored("uart") == "console\n"
+    assert not (card.places.boot / MARK).exists()

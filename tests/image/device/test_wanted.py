@@ -29,6 +29,17 @@ def test_the_example_with_its_comments_taken_off_is_accepted() -> None:
         ('[wifi]\ncountry="DE"\nssid = "a"\npassword = ""\n', "is not stored for this ssid"),
         ('[[users]]\nname = "a"\npassword = "short"\n', "[[users]] (number 1) password is set"),
         ('[[users]]\nname = "a"\npassword = ""\n', '"a" has no password yet'),
+        ('[wifi]\ncountry="XX"\nssid="a"\npassword="longenough"\n', '"DE", "GB" or "US"'),
+        ('[wifi]\ncountry="GER"\nssid="a"\npassword="longenough"\n', '[wifi] country = "GER"'),
+        ("[wifi]\ncountry=49\nssid='a'\npassword='longenough'\n", "[wifi] country = 49"),
+        (
+            '[[serial]]\nname = "gps"\npath = "/dev/ttyS1"\nframing = "nmea"\n',
+            '[console] uart = "sensors" for the serial port gps',
+        ),
+        (
+            '[console]\nuart = "console"\n[[serial]]\nname = "gps"\npath = "/dev/serial0"\n',
+            '[console] uart = "sensors" for the serial port gps',
+        ),
         ('[upload_environment]\nPATH = "/x"\n', "[upload_environment]"),
         ('[upload_environment]\nAWS_X = ""\n', "AWS_X has no value yet"),
         ('[gateway]\ndata_dir = "/tmp"\n', "[gateway] data_dir belongs to the image"),

@@ -1,0 +1,36 @@
+"""The UART on the header of a Raspberry Pi, and who has it: the console, or sensors."""
+
+import os
+from pathlib import Path
+
+_NAMES = frozenset({"/dev/serial0", "/dev/ttyS0", "/dev/ttyS1", "/dev/ttyAMA0"})
+"""Its names on the SD card (ttyS1), in Raspberry Pi OS (ttyS0 or ttyAMA0, by the board and its
+Bluetooth), and the link that names it whichever it is."""
+
+CARD_MEND = '[console] uart = "sensors" in gateway.toml on the boot partition gives it to sensors'
+
+
+def is_header_uart(path: Path | None) -> bool:
+    """Return whether a serial port's path is a name of the header's UART."""
+    return path is not None and os.path.normpath(path) in _NAMES
+
+
+def warning_about(path: Path, *, root: Path = Path("/")) -> str | None:
+    """Return what a person has to know who connects a sensor at `path`, from this machine's state.
+
+    `root` is where `dev` and `sys` are.
+    """
+    try:
+        consoles = (root / "sys/class/tty/console/active").read_text().split()
+    except OSError:
+        consoles = []
+    device = root / str(path).lstrip("/") if path.is_absolute() else path
+    if Path(os.path.realpath(device)).name in consoles:
+        return (
+            f"{path} is this machine's console: kernel and login write to the sensor and read its "
+            f"bytes. On the SD card {CARD_MEND}; elsewhere remove its console= from the kernel's "
+            "command line and disable its serial-getty"
+        )
+    if is_header_uart(path) and not os.path.lexists(device):
+        return f"{path} is the console on the SD card, unless {CARD_MEND}"
+    return None

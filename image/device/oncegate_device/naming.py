@@ -1,0 +1,20 @@
+"""The name under which the network finds this card: another one where its own is taken."""
+
+import re
+
+from oncegate_device import card
+from oncegate_device.places import Places, Writable, remounted, write
+from oncegate_device.provisioning import REPORT
+from oncegate_device.start import start_of
+
+
+def note(name: str, places: Places, *, writable: Writable = remounted) -> None:
+    """Note the name that systemd-resolved has chosen, for the report and the page."""
+    if not re.fullmatch(r"[A-Za-z0-9-]{1,64}", name):
+        raise OSError(f"systemd-resolved reports no host name: {name!a}")
+    places.run.mkdir(exist_ok=True)
+    write(places.published_name, f"{name}\n", 0o644)
+    card.publish(places, start_of(places))
+    lines = card.provisioning_lines_of(places)
+    with writable(places.boot):
+        (places.boot / REPORT).write_text("\r\n".join(lines) + "\r\n", encoding="utf-8")
