@@ -1,4 +1,4 @@
-"""Every limit of the Spark job: its unit, its value and its reason. None stands anywhere else."""
+"""Limits of the Spark job that several modules share, each with its unit and its reason."""
 
 from __future__ import annotations
 

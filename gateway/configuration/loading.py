@@ -2,7 +2,7 @@
 command line.
 
 Later sources win key by key. Every key has an environment variable, `ONCEGATE_<SECTION>_<KEY>`
-(`ONCEGATE_LISTENERS` and `ONCEGATE_SERIAL` for the lists of tables), whose text is read as TOML
+(one for each list of tables, such as `ONCEGATE_LISTENERS`), whose text is read as TOML
 would read the value; quotes around a text may be left out. Nothing is written and nothing is
 connected to.
 """

@@ -26,7 +26,7 @@ from gateway.core.violation import Violation
 from gateway.core.work import SLICE_UNITS
 
 TIMER_UNITS: Final = 7
-"""What a timer costs at least: 300 of them before sockets are served again."""
+"""Cost of a timer, at least: one slice is 71 of them, then sockets are served again."""
 
 
 class SealedBatch:

@@ -1,4 +1,4 @@
-"""Every limit of the core in one place: name, unit, default and reason.
+"""Limits of the core that operators set or several modules share: name, unit, default, reason.
 
 The names are those that operators of other brokers know. The server fills this in from the
 configuration and may replace it while the broker runs.

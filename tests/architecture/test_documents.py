@@ -188,3 +188,51 @@ def test_every_document_can_be_reached_from_the_readme_or_from_the_architecture(
             documents = path.glob("*.md") if path.is_dir() else [path]
             waiting += (each for each in documents if each.suffix != ".png")
     assert [str(path.relative_to(ROOT)) for path in DOCUMENTS if path not in reached] == []
+
+
+CONFORMANCE = ROOT / "docs" / "conformance.md"
+DECIDED_IN = re.compile(r"^\| MQTT5?-[\d.]+-\d+ \| .*? \| (.*?) \| .*? \|$", re.MULTILINE)
+
+
+def undefined_places_of(text: str) -> Iterator[str]:
+    """Yield the places of the column "decided in" that the sources do not define."""
+    for cell in sorted(set(DECIDED_IN.findall(text))):
+        for place in re.findall(r"`([\w.]+)`", cell):
+            if not is_defined(place):
+                yield place
+
+
+@cache
+def is_defined(place: str) -> bool:
+    """Return whether `module.Class.method`, below `gateway`, is defined where it is said to be."""
+    parts = place.split(".")
+    for count in range(len(parts), 0, -1):
+        folder = ROOT.joinpath("gateway", *parts[:count])
+        if count == len(parts) and (folder / "__init__.py").exists():
+            return True
+        path = folder.with_suffix(".py")
+        if path.exists():
+            return is_in(ast.parse(path.read_text()).body, parts[count:])
+    return False
+
+
+def is_in(body: list[ast.stmt], names: list[str]) -> bool:
+    """Return whether a chain of classes and functions is defined in a body, one in another."""
+    if not names:
+        return True
+    kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    return any(
+        isinstance(node, kinds) and node.name == names[0] and is_in(node.body, names[1:])
+        for node in body
+    )
+
+
+def test_what_decides_about_a_statement_is_defined_where_the_table_points_to() -> None:
+    assert list(undefined_places_of(CONFORMANCE.read_text())) == []
+
+
+def test_a_place_that_is_not_defined_is_found() -> None:
+    row = "| MQTT-1.5.3-1 | strings | `wire.reading.no`, `wire.reading.text_of` | none: x |\n"
+    assert list(undefined_places_of(row)) == ["wire.reading.no"]
+    assert not is_defined("wire.reading.text_of.inner")
+    assert is_defined("server.listeners")

@@ -1,6 +1,7 @@
 """`docs/limits.md` names bounds that exist, and tests that exist."""
 
 import ast
+import importlib
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -30,6 +31,27 @@ NO_BOUND_OF_A_CLIENT = {
     "HELD_BYTES_FREE",
 }
 """The standard's own, and those that say how a bound on the page is counted."""
+BOUND_IN_OTHER_TERMS = {
+    "BURST_SECONDS",
+    "DISK_SHARE",
+    "KEEP_ALIVE_PART_BYTES",
+    "LOGIN_BURST_SECONDS",
+    "NO_MESSAGE_SIZE_LIMIT",
+    "REFUSALS_LOGGED_SECONDS",
+    "SLICE_MESSAGES",
+    "SLICE_UNITS",
+    "TIMER_UNITS",
+}
+"""The page has what follows from them, or a word in place of the number."""
+UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 1e3, "MB": 1e6, "million": 1e6} | {
+    "µs": 1e-6,
+    "ms": 1e-3,
+    "minute": 60,
+    "hour": 3600,
+    "day": 86_400,
+    "%": 0.01,
+}
+NUMBER = re.compile(r"(\d[\d,.]*\d|\d) ?(KiB|MiB|GiB|µs|ms|minute|hour|day|kB|MB|%|million)?")
 
 
 def rows() -> list[re.Match[str]]:
@@ -48,6 +70,36 @@ def _names_of(tree: ast.AST) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node.id if isinstance(node, ast.Name) else node.attr
+
+
+def value_of(row: re.Match[str]) -> object:
+    """The value of the constant that a row names; None for what is no constant of a module."""
+    name = row[4].removeprefix("firmware-bridge/").removesuffix(".py").replace("/", ".")
+    return getattr(importlib.import_module(name), row[3], None)
+
+
+def numbers_of(text: str) -> list[float]:
+    """Numbers in a cell of the page, in bytes, seconds or as they are written."""
+    found = NUMBER.findall(text)
+    return [float(number.replace(",", "")) * UNITS.get(unit, 1) for number, unit in found]
+
+
+def test_the_page_has_the_value_of_each_constant() -> None:
+    compared = 0
+    differing: list[str] = []
+    for row in rows():
+        value = value_of(row)
+        numbers = numbers_of(row[2])
+        if isinstance(value, int | float) and numbers and row[3] not in BOUND_IN_OTHER_TERMS:
+            compared += 1
+            if not any(abs(each - value) <= 1e-9 * value for each in numbers):
+                differing.append(f"{row[3]} is {value}, the page has {row[2]}")
+    assert differing == []
+    assert compared > 100
+
+
+def test_a_number_on_the_page_is_read_with_its_unit() -> None:
+    assert numbers_of("36 KiB, 8 fields, 1,000 a day, 2.5 ms") == [36_864, 8, 1_000, 0.0025]
 
 
 def test_every_row_of_the_page_is_read() -> None:

@@ -100,3 +100,51 @@ def test_the_search_for_inner_parts_finds_them() -> None:
 def test_a_pure_room_states_why_it_exists(room: str) -> None:
     tree = ast.parse((ROOT / "gateway" / room / "__init__.py").read_text())
     assert ast.get_docstring(tree)
+
+
+# Rooms of `gateway` that each part may import; import contracts check indirect imports.
+ALLOWED = {
+    "api": {"control", "files", "tls_transport"},
+    "cloud_jobs": set(),
+    "firmware-bridge/firmware_bridge": {"connecting", "control", "files", "keys", "wire"},
+    "gateway/bench": {"bench", "wire"},
+    "gateway/configuration": {"configuration", "files", "keys"},
+    "gateway/connecting": {"connecting"},
+    "gateway/control": {"control"},
+    "gateway/core": {"core", "wire"},
+    "gateway/files": {"files"},
+    "gateway/keys": {"keys"},
+    "gateway/uplink": {"connecting", "control", "files", "uplink", "wire"},
+    "gateway/wire": {"wire"},
+}
+
+
+def rooms_imported_in(tree: ast.AST) -> Iterator[str]:
+    """Yield the rooms of `gateway` that a module imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "gateway":
+            names = [f"gateway.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        yield from (name.split(".")[1] for name in names if name.startswith("gateway."))
+
+
+@pytest.mark.parametrize("part", ALLOWED)
+def test_a_part_imports_the_rooms_that_it_is_allowed_and_no_other(part: str) -> None:
+    found = {
+        room
+        for path in (ROOT / part).rglob("*.py")
+        for room in rooms_imported_in(ast.parse(path.read_text()))
+    }
+    assert found <= ALLOWED[part]
+
+
+def test_the_search_for_imported_rooms_finds_each_way_to_import() -> None:
+    program = (
+        "import gateway.core.state\nfrom gateway import wire\nfrom gateway.files.lock import x"
+    )
+    assert set(rooms_imported_in(ast.parse(program))) == {"core", "wire", "files"}
