@@ -1,4 +1,4 @@
-"""`docs/architecture.md` has every verb of the command and every thread; the README every verb."""
+"""`docs/architecture.md` has every verb of the command and every thread; `docs/commands.md` every verb."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ from gateway.cli.application import application
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
-README = (ROOT / "README.md").read_text()
+COMMANDS = (ROOT / "docs" / "commands.md").read_text()
 SOURCES = ("gateway", "firmware-bridge/firmware_bridge", "api", "cloud_jobs")
 # What makes a thread, and where its name stands among the arguments.
 MAKERS = {"ThreadPoolExecutor": "thread_name_prefix", "Thread": "name", "CommitThread": "name"}
@@ -53,8 +53,8 @@ def test_the_tables_of_verbs_name_every_verb_and_no_other() -> None:
     assert set(re.findall(r"`([\w-]+)`", cells)) == verbs()
 
 
-def test_the_readme_names_every_verb() -> None:
-    cells = first_cells(section(README, "Use it"))
+def test_the_page_of_commands_names_every_verb() -> None:
+    cells = first_cells(section(COMMANDS, "The verbs"))
     assert verbs() - set(re.findall(r"`(?:oncegate )?([a-z-]+)", cells)) == set()
 
 
