@@ -23,7 +23,7 @@ from api.models.actions import (
     Reloaded,
 )
 from api.operator import Operator
-from api.problems import described
+from api.problems import described, message_of
 from api.rest import observer_of
 
 _Given = TypeVar("_Given", bound=BaseModel)
@@ -88,7 +88,7 @@ def fault_of(error: ValidationError) -> str:
     """Return the first thing that is wrong with what was given."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(str(part)[:64] for part in fault["loc"])
-    return f"{place or 'The body'}: {fault['msg']}."
+    return f"{place or 'The body'}: {message_of(fault)}."
 
 
 @actions.get(

@@ -18,7 +18,7 @@ from api.admission import PROGRAMS, NotAllowed, NotLoggedIn, ReadOnly, login_url
 from api.control_socket import BrokerProblem
 from api.forms import FormRefused
 from api.page import html_of
-from api.problems import mend_of, problem_response, retry_headers_of, status_of
+from api.problems import mend_of, message_of, problem_response, retry_headers_of, status_of
 from gateway.control.messages import Refused
 
 _SEE_DOCS: Final = "See /docs."
@@ -89,7 +89,7 @@ def install_problem_handlers(app: FastAPI) -> None:
     async def bad_parameter(request: Request, error: RequestValidationError) -> Response:
         fault = error.errors()[0]
         place = ".".join(str(part) for part in fault["loc"])
-        return _response(request, 422, f"{place}: {fault['msg']}", mend=_SEE_DOCS)
+        return _response(request, 422, f"{place}: {message_of(fault)}", mend=_SEE_DOCS)
 
     @app.exception_handler(HTTPException)
     async def http_error(request: Request, error: HTTPException) -> Response:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from api.settings import ApiSettings
+from gateway.files.disk_errors import line_of
 
 _PORT_OPTION: Final = "Choose another with `[api] port`, `--port` or ONCEGATE_API_PORT."
 _BIND_OPTION: Final = "Choose another with `[api] bind` or ONCEGATE_API_BIND."
@@ -53,7 +54,7 @@ def listen(settings: ApiSettings) -> socket.socket:
     except (socket.gaierror, UnicodeError, OverflowError) as error:
         raise CannotListen(
             f"The API cannot listen on {where}: {settings.bind!r} is no address of a machine "
-            f"({error}). {_BIND_OPTION}"
+            f"({line_of(error)}). {_BIND_OPTION}"
         ) from error
     listener = socket.socket(family, kind, protocol)
     try:

@@ -24,6 +24,7 @@ from api.models.sessions import SessionDetail, SessionPage
 from api.models.uplink import UplinkStatus
 from api.models.uploader import UploaderStatus
 from api.models.values import Reported
+from api.problems import message_of
 
 _Answer = TypeVar("_Answer")
 _Model = TypeVar("_Model", bound=Reported)
@@ -183,4 +184,4 @@ def _understood(
 def _first_fault_of(error: ValidationError) -> str:
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(str(part) for part in fault["loc"])[: limits.SHOWN_CHARACTERS_MAX]
-    return f"{place or 'the whole'}: {fault['msg']}"
+    return f"{place or 'the whole'}: {message_of(fault)}"

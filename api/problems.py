@@ -5,6 +5,7 @@ parameter, an unknown address) comes back as ``application/problem+json`` of one
 ``error_handlers`` decides who gets that, and who a page.
 """
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -52,6 +53,11 @@ def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
         }
         for status in statuses
     }
+
+
+def message_of(fault: Mapping[str, Any]) -> str:
+    """Return what Pydantic found wrong, without the prefix that it puts before our own words."""
+    return str(fault["msg"]).removeprefix("Value error, ")
 
 
 def status_of(refusal: Refused) -> int:

@@ -8,6 +8,8 @@ import logging
 import os
 import time
 
+from gateway.files.disk_errors import line_of
+
 try:
     from systemd import daemon
 except ImportError:  # the extra `systemd` is not installed
@@ -85,7 +87,9 @@ class Service:
         except OSError as error:
             # The service manager is being restarted, for example: it will listen again.
             if not self._deaf:
-                logger.warning("%s cannot be reported to the service manager: %s", message, error)
+                logger.warning(
+                    "%s cannot be reported to the service manager: %s", message, line_of(error)
+                )
             self._deaf = True
         else:
             self._deaf = False

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import IO, Any, Final
 from urllib.parse import urlsplit
 
+from gateway.files.disk_errors import line_of
+
 DOCUMENT_BYTES_MAX: Final = 262_144
 """Keys of a large provider are some 10 KiB."""
 
@@ -47,7 +49,7 @@ class Fetcher:
         try:
             context = ssl.create_default_context(cafile=None if ca is None else str(ca))
         except OSError as error:
-            raise NotFetched(f"{ca}: no certificates of authorities: {error}") from None
+            raise NotFetched(f"{ca}: no certificates of authorities: {line_of(error)}") from None
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         self._opener = urllib.request.build_opener(
             _NoRedirect, urllib.request.HTTPSHandler(context=context)

@@ -27,10 +27,14 @@ class PasswordFileError(AccessFileError):
     """The password file cannot be used; the message names the file, the line and the mend."""
 
 
+class UsernameRefused(PasswordFileError):
+    """A line of the file cannot hold the name."""
+
+
 def refuse_username(username: str) -> None:
-    """Raise PasswordFileError for a name that a line of the file cannot hold."""
+    """Raise UsernameRefused for a name that a line of the file cannot hold."""
     if _USERNAME.fullmatch(username) is None or len(username.encode()) > USERNAME_BYTES_MAX:
-        raise PasswordFileError(
+        raise UsernameRefused(
             f"{ascii(username)[:60]} cannot be a user name: use 1 to {USERNAME_BYTES_MAX} bytes, "
             "no colon, no control character, no # in the first place"
         )

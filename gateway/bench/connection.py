@@ -10,6 +10,7 @@ import ssl
 import time
 from typing import Final
 
+from gateway.wire import codes
 from gateway.wire.decoder import Decoder
 from gateway.wire.encoder import PINGREQ, encode
 from gateway.wire.fixed_header import long_remaining_length
@@ -28,6 +29,23 @@ SESSION_EXPIRY_SECONDS: Final = 3_600
 
 NOT_NOW: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 """A socket that does not block has nothing, or no room; TLS has exceptions of its own for it."""
+
+
+REASON_CODES: Final = {
+    code: name.lower().replace("_", " ")
+    for name, code in vars(codes).items()
+    if (name.isupper() and code != codes.FIRST_ERROR) or name == "UNSPECIFIED_ERROR"
+}
+"""Words for the reason codes of MQTT 5.0."""
+
+RETURN_CODES: Final = {
+    1: "unacceptable protocol version",
+    2: "identifier rejected",
+    3: "server unavailable",
+    4: "bad user name or password",
+    5: "not authorized",
+}
+"""Words for the return codes of CONNACK before. [MQTT-3.2.2] table 3.1"""
 
 
 class BenchFailed(Exception):
@@ -89,10 +107,8 @@ class Client:
         if not isinstance(packet, Connack):
             raise BenchFailed(f"{self.client_id}: {packet!r} instead of CONNACK")
         if packet.reason_code:
-            raise BenchFailed(
-                f"{self.client_id}: the broker refused the connection with reason code "
-                f"{packet.reason_code} ({packet.reason_code:#04x}): expected 0"
-            )
+            words = words_of(packet.reason_code, self.version)
+            raise BenchFailed(f"{self.client_id}: the broker refused the connection: {words}")
         if packet.properties is not None:
             self._obey(packet.properties)
 
@@ -214,5 +230,12 @@ def packet_of(data: bytes, version: int) -> Packet:
         raise BenchFailed(f"the broker sent a malformed packet: {decoder.error}")
     assert len(packets) == 1
     if isinstance(packets[0], Disconnect):
-        raise BenchFailed(f"the broker disconnected with reason code {packets[0].reason_code:#04x}")
+        words = words_of(packets[0].reason_code, version)
+        raise BenchFailed(f"the broker disconnected: {words}")
     return packets[0]
+
+
+def words_of(code: int, version: int) -> str:
+    """Return a reason code of MQTT 5.0, or a return code of CONNACK before, in words."""
+    names = RETURN_CODES if version < 5 else REASON_CODES
+    return f"{names.get(code, 'reason unknown')} (0x{code:02X})"

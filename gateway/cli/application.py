@@ -34,10 +34,10 @@ from gateway.cli.failures import (
     EXIT_INTERRUPTED,
     EXIT_OK,
     EXIT_USAGE,
-    line_of,
     say,
 )
 from gateway.cli.services import Prepared
+from gateway.files.disk_errors import line_of
 
 PROGRAM = "oncegate"
 COMPLETION_VARIABLE = "_ONCEGATE_COMPLETE"

@@ -14,10 +14,10 @@ from gateway.cli.failures import (
     EXIT_USAGE,
     EXIT_VIOLATION,
     CommandFailed,
-    line_of,
 )
 from gateway.cli.options import GatewayOptions, with_sets
 from gateway.cli.output import show
+from gateway.files.disk_errors import line_of
 
 EXIT_CODES = {"ok": EXIT_OK, "violation": EXIT_VIOLATION, "inconclusive": EXIT_INCONCLUSIVE}
 """By verdict. A log that cannot be read has no verdict: that is a failure."""

@@ -35,9 +35,10 @@ from gateway.cli.bench_options import (
     WindowOption,
 )
 from gateway.cli.bridge import password_of
-from gateway.cli.failures import EXIT_USAGE, EXIT_VIOLATION, CommandFailed, line_of
+from gateway.cli.failures import EXIT_USAGE, EXIT_VIOLATION, CommandFailed
 from gateway.cli.options import ConfigOption, configuration_of
 from gateway.cli.output import show
+from gateway.files.disk_errors import line_of
 
 if TYPE_CHECKING:
     from gateway.bench.result import Reading, Result

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed, line_of
+from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
 from gateway.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -14,6 +14,7 @@ from gateway.cli.options import (
     configuration_of,
 )
 from gateway.cli.services import PreparedBridge
+from gateway.files.disk_errors import line_of
 from gateway.files.private import SecretExposed, first_line_of
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
         try:
             context_of(files)
         except OSError as error:
-            yield f"[bridge] tls: {error}"
+            yield f"[bridge] tls: {line_of(error)}"
 
 
 def tls_files_of(tls: "ClientTls | None") -> "TlsFiles | None":

@@ -12,11 +12,11 @@ from gateway.cli.failures import (
     EXIT_INCONCLUSIVE,
     EXIT_OK,
     CommandFailed,
-    line_of,
 )
 from gateway.cli.ingest import set_up_spark
 from gateway.cli.options import TablesOptions, with_sets
 from gateway.cli.output import show
+from gateway.files.disk_errors import line_of
 
 GatewayOption = Annotated[
     str | None, typer.Option("--gateway", metavar="ID", help="Of this gateway only.")

@@ -8,9 +8,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, CommandFailed, line_of
+from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, CommandFailed
 from gateway.control import client as control
 from gateway.control.messages import Refused, UnusableAnswer
+from gateway.files.disk_errors import line_of
 from gateway.server.host.unix_sockets import PATH_BYTES_MAX
 
 # A commit on a slow card takes a second or two; beyond this the broker is stuck.

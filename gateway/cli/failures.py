@@ -33,15 +33,6 @@ class CommandFailed(Exception):
         super().__init__("\n".join(self.lines))
 
 
-def line_of(error: object) -> str:
-    """Return an error's message as one line; that of an OSError begins with its file."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    if isinstance(error, OSError) and error.strerror is not None:
-        return " ".join(error.strerror.split())
-    return " ".join(str(error).split())
-
-
 def say(line: str) -> None:
     """Write to standard error; standard output is for what was asked for."""
     print(line, file=sys.stderr)

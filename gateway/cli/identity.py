@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.failures import CommandFailed, line_of
+from gateway.cli.failures import CommandFailed
 from gateway.cli.options import ConfigOption, DataDirOption, TenantOption, configuration_of
+from gateway.files.disk_errors import line_of
 
 
 def identity(

@@ -18,10 +18,10 @@ from gateway.cli.failures import (
     EXIT_OK,
     EXIT_USAGE,
     CommandFailed,
-    line_of,
 )
 from gateway.cli.options import GatewayOptions, TablesOption, tables_of, with_sets
 from gateway.cli.output import show
+from gateway.files.disk_errors import line_of
 
 if TYPE_CHECKING:
     from cloud_jobs.report import IngestReport

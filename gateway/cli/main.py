@@ -9,9 +9,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from gateway.cli.failures import EXIT_FAILED, EXIT_INTERRUPTED, CommandFailed, line_of, say
+from gateway.cli.failures import EXIT_FAILED, EXIT_INTERRUPTED, CommandFailed, say
 from gateway.cli.in_child import in_child
 from gateway.cli.services import SERVICES, Prepared
+from gateway.files.disk_errors import line_of
 from gateway.files.private import apply_umask
 
 Outcome = TypeVar("Outcome")

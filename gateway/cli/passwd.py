@@ -84,10 +84,12 @@ def passwd(
 
 def _do(change: Callable[[], None]) -> None:
     """Change the file. Raises CommandFailed where it cannot be used."""
-    from gateway.access.password_lines import PasswordFileError
+    from gateway.access.password_lines import PasswordFileError, UsernameRefused
 
     try:
         change()
+    except UsernameRefused as error:
+        raise CommandFailed(str(error), exit_code=EXIT_USAGE) from None
     except PasswordFileError as error:
         raise CommandFailed(str(error)) from None
 
@@ -97,9 +99,9 @@ def _import(file: Path, source: Path) -> None:
     from gateway.access.passwords import import_users
 
     added, kept = import_users(file, source)
-    sentence = f"{added} users added to {file}"
+    sentence = f"{added} {'user' if added == 1 else 'users'} added to {file}"
     if kept:
-        sentence += f"; {len(kept)} were there and stay as they are: {', '.join(kept)}"
+        sentence += f"; {len(kept)} already there and unchanged: {', '.join(kept)}"
     print(
         f"{sentence}\n"
         "Mosquitto's hashes ($6$, $7$) are guessed faster than Argon2's: give each user a new one "

@@ -4,7 +4,8 @@ import errno
 import socket
 
 from api.listening import holder_of
-from gateway.cli.failures import CommandFailed, line_of
+from gateway.cli.failures import CommandFailed
+from gateway.files.disk_errors import line_of
 
 
 def free_port(bind: str, port: int, *, what: str, mend: str) -> int:

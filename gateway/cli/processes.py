@@ -15,7 +15,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from gateway.cli import logs
-from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed, line_of
+from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
+from gateway.files.disk_errors import line_of
 from gateway.files.private import prepare
 from gateway.service import Service
 

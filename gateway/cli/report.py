@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.failures import EXIT_OK, CommandFailed, line_of
+from gateway.cli.failures import EXIT_OK, CommandFailed
 from gateway.cli.options import TablesOptions, with_sets
 from gateway.cli.output import show
+from gateway.files.disk_errors import line_of
 
 DAYS_MAX = 92
 """As in cloud_jobs.fleet_report.limits, which is not imported before the verb runs."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.failures import CommandFailed
+from gateway.files.disk_errors import line_of
 
 if TYPE_CHECKING:
     from gateway.cli.authority import Authority
@@ -81,7 +82,7 @@ def init(
             certificate, key = authority.client(each)
             print(f"{'made' if made else 'there is'} {certificate}, and {key.name} beside it")
     except (AuthorityError, OSError) as error:
-        raise CommandFailed(str(error)) from None
+        raise CommandFailed(line_of(error)) from None
     _explain(authority, names[0], clients)
 
 
@@ -104,7 +105,7 @@ def revoke(
     try:
         authority.revoke(client)
     except (AuthorityError, OSError) as error:
-        raise CommandFailed(str(error)) from None
+        raise CommandFailed(line_of(error)) from None
     print(f"revoked {client}: {authority.crl} names it")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.bridge import password_of, tls_files_of
-from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, CommandFailed, line_of
+from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, CommandFailed
 from gateway.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -19,6 +19,7 @@ from gateway.cli.options import (
     configuration_of,
 )
 from gateway.cli.services import PreparedUplink
+from gateway.files.disk_errors import line_of
 
 if TYPE_CHECKING:
     from gateway.configuration import Configuration
@@ -126,7 +127,7 @@ def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
     except CommandFailed as error:
         yield from error.lines
     except OSError as error:
-        yield f"[uplink] tls: {error}"
+        yield f"[uplink] tls: {line_of(error)}"
 
 
 def _local_endpoint_of(configuration: "Configuration") -> "Endpoint":

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
 
+from gateway.files.disk_errors import line_of
 from gateway.files.durable import fsync_file, fsync_folder, move_durably
 
 logger = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ def rewrite_wal(path: Path) -> None:
             frames = file.read(_frames_end_of(file))
         except OSError as error:
             # SQLite judges what cannot be read.
-            logger.warning("the WAL of %s cannot be read: %s", path, error)
+            logger.warning("the WAL of %s cannot be read: %s", path, line_of(error))
             return
         file.seek(0)
         while frames:

@@ -1,6 +1,7 @@
-"""Classify the error of a failed call: the disk is full, or it does not give bytes back."""
+"""Classify and word the error of a failed call."""
 
 import errno
+import re
 from typing import Final
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -26,3 +27,17 @@ def is_full(error: BaseException) -> bool:
 def is_unreadable(error: OSError) -> bool:
     """Return whether the medium did not give bytes back: others may still be read."""
     return error.errno in _UNREADABLE
+
+
+_ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
+
+
+def line_of(error: object) -> str:
+    """Return an error's message as one line for people: without `[Errno 2]`, its file first."""
+    if isinstance(error, OSError) and error.strerror is not None:
+        text = str(error.strerror)
+        if error.filename is not None:
+            text = f"{error.filename}: {text}"
+    else:
+        text = str(error)
+    return " ".join(_ERRNO.sub("", text).split())

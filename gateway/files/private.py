@@ -14,6 +14,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from gateway.files.disk_errors import line_of
+
 logger = logging.getLogger(__name__)
 
 UMASK = 0o027
@@ -109,7 +111,9 @@ def prepare(data_dir: Path) -> None:
         _tighten(data_dir)
     except OSError as error:
         # FAT has no modes to change; the gateway works there all the same.
-        logger.warning("others may read %s: its modes cannot be changed: %s", data_dir, error)
+        logger.warning(
+            "others may read %s: its modes cannot be changed: %s", data_dir, line_of(error)
+        )
 
 
 def _ours_in(data_dir: Path) -> Iterator[Path]:

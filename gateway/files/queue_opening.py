@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.files.database_file import finish_replacement, replace_database, rewrite_wal
+from gateway.files.disk_errors import line_of
 from gateway.files.disk_space import lacks_room
 from gateway.files.queue_database import Database, NewerFormat, NoRoom
 from gateway.files.salvage import is_damage, lengthen_cut_off, lengthen_emptied
@@ -74,9 +75,10 @@ def open_queue(
         ) from None
     except (sqlite3.Error, OSError) as error:
         if lacks_room(error):
-            raise NoRoom(str(error)) from error
+            raise NoRoom(line_of(error)) from error
         raise QueueError(
-            f"cannot open {names.queue} {path}: {error}; check the disk and the directory's rights"
+            f"cannot open {names.queue} {path}: {line_of(error)}; "
+            "check the disk and the directory's rights"
         ) from error
 
 

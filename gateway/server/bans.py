@@ -15,6 +15,7 @@ from gateway.configuration.quotas import Flapping
 from gateway.core.bans import BANNED_REASON
 from gateway.core.sessions.connection import Connection
 from gateway.core.violation import Violation
+from gateway.files.disk_errors import line_of
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.listeners.address_limits import AddressLimits, address_in
 from gateway.server.listeners.banned_networks import BannedNetworks, network_of
@@ -61,7 +62,7 @@ class Bans:
             try:
                 self._path.rename(aside)
             except OSError as failure:
-                logger.error("%s stays in its place: %s", self._path, failure)
+                logger.error("%s stays in its place: %s", self._path, line_of(failure))
             return
         self._bans = {(ban.kind, ban.value): ban for ban in bans}
         self._apply()
@@ -184,7 +185,7 @@ class Bans:
         try:
             await self._loop.run_in_executor(self._thread, bans_file.save, self._path, bans)
         except OSError as error:
-            logger.error("bans hold until the broker ends: %s: %s", self._path, error)
+            logger.error("bans hold until the broker ends: %s: %s", self._path, line_of(error))
             self._is_unwritten = True
             self._retry_at = self._loop.time() + RETRY_SECONDS
             return False

@@ -9,6 +9,7 @@ from gateway.access.database_users import DatabaseUsers, Query
 from gateway.access.errors import AccessFileError
 from gateway.configuration.addresses import host_and_port_of
 from gateway.configuration.mysql import Mysql
+from gateway.files.disk_errors import line_of
 from gateway.files.private import SecretExposed, first_line_of
 
 PASSWORD_BYTES_MAX = 4_096
@@ -56,7 +57,7 @@ def _tls_of(ca: Path) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=str(ca))
     except OSError as error:
-        detail = f"no certificates of authorities: {error}"
+        detail = f"no certificates of authorities: {line_of(error)}"
         raise AccessFileError(f"[access.mysql] ca: {ca}: {detail}") from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.core.records.kinds import Observation
+from gateway.files.disk_errors import line_of
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.space.budget import Item, Kind, Limits, Rules, removals_of
 from gateway.space.inventory import Disk, disk_of, items_in, remove
@@ -66,7 +67,9 @@ class Housekeeping:
         try:
             self.disk = disk_of(self._data_dir)
         except OSError as error:
-            logger.warning("the file system of %s cannot be looked at: %s", self._data_dir, error)
+            logger.warning(
+                "the file system of %s cannot be looked at: %s", self._data_dir, line_of(error)
+            )
             return
         if not self.disk.total_bytes:
             return

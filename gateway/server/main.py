@@ -12,6 +12,7 @@ from gateway.access.certificates import CertificateError
 from gateway.access.decoys import load_key
 from gateway.access.rules import FileRules
 from gateway.configuration import Configuration
+from gateway.files.disk_errors import line_of
 from gateway.hooks.dispatch import Hooks
 from gateway.server.bans import Bans
 from gateway.server.control.requests import Control
@@ -64,7 +65,7 @@ async def serve(
     try:
         scheduling.take_short_turns()
     except OSError as problem:
-        logger.info("the broker has turns of the usual length on a processor: %s", problem)
+        logger.info("the broker has turns of the usual length on a processor: %s", line_of(problem))
     running = await Running.start(configuration, reload)
     try:
         if ready is not None:

@@ -16,6 +16,7 @@ from gateway.access.passwords import PasswordFile
 from gateway.access.removed_file import FILE_NAME, Kept, RemovedFileError, load, save
 from gateway.configuration import Configuration
 from gateway.core.broker import Broker
+from gateway.files.disk_errors import line_of
 from gateway.server.proof_ends import ProofEnds
 from gateway.server.rights import users_known
 
@@ -54,7 +55,7 @@ class RemovedUsers:
             try:
                 self._path.replace(self._path.with_name(f"{FILE_NAME}.damaged"))
             except OSError as failure:
-                logger.error("%s stays in its place: %s", self._path, failure)
+                logger.error("%s stays in its place: %s", self._path, line_of(failure))
 
         self.proof_ends = ProofEnds(broker, self._kept.ends)
         for client_id, certificate in self._kept.certificates.items():
@@ -142,7 +143,7 @@ class RemovedUsers:
         except OSError as error:
             if not self._is_unwritten:
                 detail = "users that are removed now would go on after a restart"
-                logger.error("%s: %s: %s", self._path, detail, error)
+                logger.error("%s: %s: %s", self._path, detail, line_of(error))
             self._is_unwritten = True
         else:
             self._is_unwritten = False

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gateway.control.client import ControlClient
 from gateway.control.messages import Refused, UnusableAnswer
+from gateway.files.disk_errors import line_of
 from gateway.session_log.faults import Fault
 from gateway.session_log.segments.chain import Head
 from gateway.session_log.settings import ANSWER_SECONDS_MAX, REPORT_SECONDS
@@ -54,7 +55,7 @@ class ControlLink:
             except (OSError, EOFError, UnusableAnswer, Refused) as problem:
                 # An absent broker is no fault of this process; systemd reports it.
                 if isinstance(problem, UnusableAnswer | Refused):
-                    self._refusal.begin(f"the broker's answer: {problem}", "refusal")
+                    self._refusal.begin(f"the broker's answer: {line_of(problem)}", "refusal")
                 await happened_within(stop, REPORT_SECONDS)
 
     async def _serve_connection(self, stop: asyncio.Event) -> None:

@@ -16,6 +16,7 @@ import os
 import sys
 from typing import Final
 
+from gateway.files.disk_errors import line_of
 from gateway.system_calls import call
 
 NICENESS: Final = 10
@@ -46,7 +47,7 @@ def lower_priority() -> None:
         if io_priority_of(_THIS_THREAD) != (IO_CLASS_BEST_EFFORT, IO_LEVEL):
             _set_io_priority(IO_CLASS_BEST_EFFORT, IO_LEVEL)
     except OSError as problem:
-        logger.warning("the uploader cannot lower its priority: %s", problem)
+        logger.warning("the uploader cannot lower its priority: %s", line_of(problem))
 
 
 def io_priority_of(thread: int) -> tuple[int, int]:

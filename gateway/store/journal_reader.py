@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from gateway.core.records.blob import has_valid_crc
-from gateway.files.disk_errors import is_unreadable
+from gateway.files.disk_errors import is_unreadable, line_of
 from gateway.store.formats import refuse_newer_blob
 from gateway.store.journal_files import (
     FOLDER_NAME,
@@ -60,7 +60,7 @@ class JournalReader:
             if is_unreadable(error):
                 self._unreadable_tries += 1
             if self._readable:
-                logger.warning("the journal cannot be read just now: %s", error)
+                logger.warning("the journal cannot be read just now: %s", line_of(error))
             self._readable = False
             return []
         self._readable = True

@@ -1,4 +1,4 @@
-"""`docs/architecture.md` has every verb of the command and every thread; `docs/commands.md` every verb."""
+"""`docs/architecture.md` has every verb and every thread, `docs/commands.md` every verb."""
 
 import ast
 import re

@@ -116,7 +116,7 @@ async def test_a_message_refused_with_a_reason_code_is_counted() -> None:
 @pytest.mark.parametrize(
     ("kind", "answer", "words"),
     [
-        ("Connect", Connack(False, 5), "reason code 5"),
+        ("Connect", Connack(False, 5), r"not authorized \(0x05\)"),
         ("Connect", Suback(1, [0]), "instead of CONNACK"),
         ("Subscribe", Suback(1, [0x80]), "expected QoS 0"),
         ("Subscribe", Suback(1, [1]), "expected QoS 0"),

@@ -83,7 +83,7 @@ def test_the_password_file_is_what_the_broker_asks_for(tmp_path: Path) -> None:
         assert outcome.returncode == 0, outcome.stderr
         refused = bench(*where)
     assert refused.returncode == 1
-    assert "refused the connection with reason code 5" in refused.stderr
+    assert "refused the connection: not authorized (0x05)" in refused.stderr
 
 
 async def test_a_lost_message_makes_the_exit_code_3() -> None:

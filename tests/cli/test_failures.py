@@ -3,10 +3,8 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from gateway.cli import failures
-from gateway.cli.failures import EXIT_CODES_TEXT, CommandFailed, line_of
+from gateway.cli.failures import EXIT_CODES_TEXT, CommandFailed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,23 +24,6 @@ def test_no_verb_has_a_code_of_its_own() -> None:
     numbers = re.compile(r"(exit_code=|Exit\(|sys\.exit\()[0-9]")
     for module in sorted((ROOT / "gateway" / "cli").glob("*.py")):
         assert not numbers.search(module.read_text()), module.name
-
-
-@pytest.mark.parametrize(
-    ("error", "line"),
-    [
-        (
-            FileNotFoundError(2, "No such file or directory", "a/b"),
-            "a/b: No such file or directory",
-        ),
-        (OSError(28, "No space\nleft"), "No space left"),
-        (OSError("of our own\n\twords"), "of our own words"),
-        (ValueError("one\ntwo"), "one two"),
-        ("already  text", "already text"),
-    ],
-)
-def test_an_error_is_one_line_and_names_its_file(error: object, line: str) -> None:
-    assert line_of(error) == line
 
 
 def test_a_failure_has_one_line_or_several_and_1_unless_it_states_otherwise() -> None:

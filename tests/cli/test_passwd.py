@@ -64,10 +64,10 @@ def test_passwd_imports_the_users_of_mosquitto(tmp_path: Path) -> None:
     (tmp_path / "mosquitto").chmod(0o600)
     outcome = oncegate("passwd", "p", "--import", "mosquitto", directory=tmp_path)
     assert outcome.returncode == 0, outcome.stderr
-    assert outcome.stdout.startswith("1 users added to p\nMosquitto's hashes")
+    assert outcome.stdout.startswith("1 user added to p\nMosquitto's hashes")
     assert PasswordFile.load(tmp_path / "p").verify("anna", b"secret")
     again = oncegate("passwd", "p", "--import", "mosquitto", directory=tmp_path)
-    assert "0 users added to p; 1 were there and stay as they are: anna" in again.stdout
+    assert "0 users added to p; 1 already there and unchanged: anna" in again.stdout
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from gateway.files.disk_errors import is_full, is_unreadable
+from gateway.files.disk_errors import is_full, is_unreadable, line_of
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
@@ -30,3 +30,21 @@ def test_any_other_error_is_neither(number: int) -> None:
 
 def test_an_error_that_no_system_call_raised_is_not_a_full_disk() -> None:
     assert not is_full(ValueError(errno.ENOSPC))
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (
+            FileNotFoundError(2, "No such file or directory", "a/b"),
+            "a/b: No such file or directory",
+        ),
+        (OSError(28, "No space\nleft"), "No space left"),
+        (OSError("of our own\n\twords"), "of our own words"),
+        (OSError(2, "cannot open /a: [Errno 2] No such file"), "cannot open /a: No such file"),
+        (ValueError("one\ntwo"), "one two"),
+        ("already  text", "already text"),
+    ],
+)
+def test_an_error_is_one_line_and_names_its_file(error: object, line: str) -> None:
+    assert line_of(error) == line

@@ -24,6 +24,7 @@ from firmware_bridge.mqtt.settings import BrokerSettings
 from firmware_bridge.readings.seen import Seen, SeenDevice
 from gateway.connecting.backoff import Backoff
 from gateway.connecting.client import SessionClient, close, connect, sentence_of, target_of
+from gateway.files.disk_errors import line_of
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Publish, Subscribe, Subscription
 
@@ -168,7 +169,7 @@ class Announcer:
         try:
             await asyncio.to_thread(write, self._path, contents)
         except OSError as error:
-            self._log(f"{self._path} is not written: {error}")
+            self._log(f"{self._path} is not written: {line_of(error)}")
             return False
         self._saved = state
         return True

@@ -19,6 +19,7 @@ from firmware_bridge.readings.seen import (
     SeenDevice,
     SeenValue,
 )
+from gateway.files.disk_errors import line_of
 from gateway.files.durable import replace_durably
 
 logger = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ def load(path: Path) -> Remembered:
             "%s cannot be used (%.120s): devices come back to Home Assistant as they send; remove "
             "those that are gone from the broker by hand",
             path,
-            f"{type(error).__name__}: {error}",
+            f"{type(error).__name__}: {line_of(error)}",
         )
         return Remembered()
 

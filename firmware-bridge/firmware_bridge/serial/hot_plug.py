@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Self
 
 from gateway.connecting.backoff import Backoff
+from gateway.files.disk_errors import line_of
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +96,9 @@ class HotPlug:
             # The kernel had no room for an event (ENOBUFS): it may have been that of a port.
             has_come = True
             if error.errno != errno.ENOBUFS:
-                logger.warning("udev's events cannot be read (%s): ports are polled", error)
+                logger.warning(
+                    "udev's events cannot be read (%s): ports are polled", line_of(error)
+                )
                 self._stop()
         if has_come:
             self._wake()
@@ -124,7 +127,7 @@ def open_udev_events() -> socket.socket | None:
         logger.warning(
             "udev's events are refused (%s): a lost serial port is looked for by polling; "
             "allow AF_NETLINK in the unit's RestrictAddressFamilies",
-            error,
+            line_of(error),
         )
         return None
     return events

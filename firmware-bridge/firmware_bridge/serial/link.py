@@ -16,6 +16,7 @@ from collections.abc import Mapping
 
 import serial
 
+from gateway.files.disk_errors import line_of
 from gateway.keys.serial_line import FlowControl, Line, Rs485
 
 # One read of a port: what comes at 3 MBaud in 13 ms. Decoders take at most some milliseconds for
@@ -241,6 +242,8 @@ def sentence_of(path: str, error: Exception) -> str:
         return f"{path}: {DENIED}"
     if getattr(error, "errno", None) in (11, 16):
         return f"{path} is used by another program; stop it, a port has one reader"
+    if isinstance(error, FileNotFoundError) or getattr(error, "errno", None) == 2:
+        return f"{path}: no such port; `oncegate serial list` prints those that exist"
     if isinstance(error, termios.error):
         return f"{path} does not take the settings of the line: {error.args[-1]}"
-    return str(error) or type(error).__name__
+    return line_of(error) or type(error).__name__

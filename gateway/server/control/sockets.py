@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.control.messages import LINE_BYTES_MAX
+from gateway.files.disk_errors import line_of
 from gateway.server.control.operations import caller_at
 from gateway.server.host.unix_sockets import PATH_BYTES_MAX, closed_to_others, inode_of, is_answered
 
@@ -82,7 +83,7 @@ class ControlSocket:
                     self._path.unlink()
         except OSError as error:
             # On a disk that has become read-only; the next start takes the place of a dead socket.
-            logger.warning("the control socket stays behind: %s", error)
+            logger.warning("the control socket stays behind: %s", line_of(error))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._connections) >= CONNECTIONS_MAX:

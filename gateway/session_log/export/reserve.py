@@ -12,6 +12,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from gateway.files.disk_errors import line_of
 from gateway.files.private import open_private
 from gateway.session_log.settings import RESERVE_BYTES_MAX, RESERVE_SHARE, RESERVE_STEP_BYTES
 
@@ -37,7 +38,7 @@ class Reserve:
             finally:
                 os.close(descriptor)
         except OSError as problem:
-            logger.info("no reserve for a full disk could be made: %s", problem)
+            logger.info("no reserve for a full disk could be made: %s", line_of(problem))
 
     def give(self) -> bool:
         """Free a step of it; whether there was any left."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import orjson
 
-from gateway.files.disk_errors import is_unreadable
+from gateway.files.disk_errors import is_unreadable, line_of
 from gateway.files.durable import make_folder, replace_durably
 from gateway.session_log.faults import sentence_of
 from gateway.session_log.segments.damage import is_set_aside, set_aside
@@ -167,7 +167,7 @@ class Chain:
             logger.error(
                 "log/chain.json is damaged (%s) and is in log/damaged: the chain goes on from the "
                 "segments on this device, or begins again where there are none",
-                damage,
+                line_of(damage),
             )
             return
         self._heads, self.boots = heads, boots

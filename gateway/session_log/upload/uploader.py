@@ -15,7 +15,7 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
-from gateway.files.disk_errors import is_unreadable
+from gateway.files.disk_errors import is_unreadable, line_of
 from gateway.files.durable import make_folder, move_durably
 from gateway.session_log.faults import Fault, kind_of, sentence_of
 from gateway.session_log.segments.damage import (
@@ -105,7 +105,7 @@ class Uploader:
             self._list_sent()
             self._prune(0)
         except OSError as problem:
-            logger.warning("log/sent could not be emptied: %s", problem)
+            logger.warning("log/sent could not be emptied: %s", line_of(problem))
 
     def _prune(self, bytes_keep: int) -> None:
         """Remove sent segments, oldest first, until what stays fits. Raises `OSError`."""

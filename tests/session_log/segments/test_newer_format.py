@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.failures import line_of
+from gateway.files.disk_errors import line_of
 from gateway.session_log.segments.newer_format import NewerFormat
 
 
