@@ -144,7 +144,7 @@ def _charts(figures: Figures) -> str:
 def _note(figures: Figures) -> str:
     hidden = figures.gateways_count - len(figures.gateways)
     more = f"; {hidden:,} calmer ones are not shown" if hidden > 0 else ""
-    return f"<p>{len(figures.gateways):,} gateways, those in trouble first{more}.</p>"
+    return f"<p>{counted(len(figures.gateways), 'gateway')}, those in trouble first{more}.</p>"
 
 
 def _fleet_map(figures: Figures) -> str:

@@ -10,6 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from gateway.cli.output import counted
+
 EXCEPTIONS_SHOWN_MAX = 50
 """More do not help a person; `--json` has them."""
 
@@ -99,7 +101,7 @@ def _signatures(signatures: list[dict[str, Any]]) -> Table:
 
 def _exceptions(result: dict[str, Any]) -> Table:
     total = result["violations"] + result["inconclusive"]
-    title = f"{result['violations']:,} violations, {result['inconclusive']:,} inconclusive"
+    title = f"{counted(result['violations'], 'violation')}, {result['inconclusive']:,} inconclusive"
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE)
     table.add_column("law", no_wrap=True)
     table.add_column("message", justify="right", no_wrap=True)

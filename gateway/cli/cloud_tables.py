@@ -15,7 +15,7 @@ from gateway.cli.failures import (
 )
 from gateway.cli.ingest import set_up_spark
 from gateway.cli.options import TablesOptions, with_sets
-from gateway.cli.output import show
+from gateway.cli.output import counted, show
 from gateway.files.disk_errors import line_of
 
 GatewayOption = Annotated[
@@ -70,8 +70,9 @@ def gaps(
 
 
 def _gaps_text(result: dict[str, Any]) -> str:
-    missing = f"{result['missing']:,} events and {result['readings_missing']:,} readings missing"
-    lines = [f"{result['gaps_count']:,} gaps, {missing}"]
+    events = counted(result["missing"], "event")
+    readings = counted(result["readings_missing"], "reading")
+    lines = [f"{counted(result['gaps_count'], 'gap')}, {events} and {readings} missing"]
     for row in result["gaps"]:
         where = f"{row['from_sequence']}-{row['to_sequence']}" if row["missing"] else row["kind"]
         segment = f"  before segment {row['segment']}" if row["segment"] is not None else ""
@@ -96,7 +97,7 @@ def requeue(
     result = _done(
         "requeue", lambda jobs, say: jobs.requeue(root, say, reason=reason, gateway=gateway)
     )
-    show(result, lambda r: f"{r['segments']:,} segments are looked at again by the next ingest",
+    show(result, lambda r: f"{counted(r['segments'], 'segment')} queued for the next ingest",
          as_json=tables.as_json)  # fmt: skip
     return EXIT_OK
 
@@ -119,7 +120,7 @@ def compact(
 
 def _compacted_text(result: dict[str, Any]) -> str:
     return "\n".join(
-        f"{name}: {row['files_removed']:,} files became {row['files_added']:,}"
+        f"{name}: {counted(row['files_removed'], 'file')} became {row['files_added']:,}"
         for name, row in result["tables"].items()
     )
 
@@ -146,7 +147,7 @@ def vacuum(
         "vacuum", lambda jobs, say: jobs.vacuum(root, say, keep_days=keep_days, is_dry=dry_run)
     )
     verb = "would go" if dry_run else "removed"
-    show(result, lambda r: f"{r['files']:,} files {verb}, horizon {keep_days} days",
+    show(result, lambda r: f"{counted(r['files'], 'file')} {verb}, horizon {keep_days} days",
          as_json=tables.as_json)  # fmt: skip
     return EXIT_OK
 

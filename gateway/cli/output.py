@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, which gets an s but for 1: `1 gateway`, `1,200 events`."""
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def show(
     document: dict[str, Any],
     drawn: "Callable[[dict[str, Any]], RenderableType]",

@@ -10,6 +10,7 @@ import typer
 
 from gateway.cli.failures import EXIT_USAGE, CommandFailed
 from gateway.cli.options import ConfigOption, configuration_of
+from gateway.cli.output import counted
 
 FileArgument = Annotated[Path, typer.Argument(help="The password file; made where it is missing.")]
 UserArgument = Annotated[
@@ -99,7 +100,7 @@ def _import(file: Path, source: Path) -> None:
     from gateway.access.passwords import import_users
 
     added, kept = import_users(file, source)
-    sentence = f"{added} {'user' if added == 1 else 'users'} added to {file}"
+    sentence = f"{counted(added, 'user')} added to {file}"
     if kept:
         sentence += f"; {len(kept)} already there and unchanged: {', '.join(kept)}"
     print(

@@ -8,7 +8,7 @@ import typer
 
 from gateway.cli.failures import EXIT_OK, CommandFailed
 from gateway.cli.options import TablesOptions, with_sets
-from gateway.cli.output import show
+from gateway.cli.output import counted, show
 from gateway.files.disk_errors import line_of
 
 DAYS_MAX = 92
@@ -60,5 +60,6 @@ def report(
         "days": len(figures.days),
         "through_batch": figures.through_batch,
     }
-    show(result, lambda _: f"{output}: {figures.gateways_count:,} gateways", as_json=tables.as_json)
+    gateways = counted(figures.gateways_count, "gateway")
+    show(result, lambda _: f"{output}: {gateways}", as_json=tables.as_json)
     return EXIT_OK

@@ -74,25 +74,46 @@ _SESSION_NUMBERS = {
 
 
 def sessions_table(answer: Answer) -> RenderableType:
-    """Return the `sessions` answer, one line a session."""
+    """Return the `sessions` answer, one line a session; it fits into 80 columns.
+
+    The states: `on` (connected), `away`, and `clean` (connected; the session ends with it).
+    """
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
-    table.add_column("client id", overflow="fold", min_width=16)
+    table.add_column("client id", overflow="fold", min_width=14)
     table.add_column("state", no_wrap=True)
-    table.add_column("address", overflow="fold", max_width=15)
+    table.add_column("address", overflow="fold", min_width=15)
     for heading in _SESSION_NUMBERS:
         table.add_column(heading, justify="right", no_wrap=True)
     for session in answer["sessions"]:
         connected = bool(session.get("connected"))
-        state = ("on" if connected else "away") + (", clean" if session.get("clean") else "")
+        state = ("clean" if session.get("clean") else "on") if connected else "away"
         table.add_row(
             Text(_text(session.get("client_id"))),
             Text(state, style="green" if connected else "dim"),
-            Text(_text(session.get("address") or "-")),
-            *(str(session.get(key, "-")) for key in _SESSION_NUMBERS.values()),
+            Text(_host(_text(session.get("address") or "-"))),
+            *(_short(session.get(key, "-")) for key in _SESSION_NUMBERS.values()),
         )
     if answer.get("next") is not None:
         table.caption = "there are more: --limit"
     return table
+
+
+def _host(address: str) -> str:
+    """Return an address without its port, which `ctl session ID` has."""
+    host, _, port = address.rpartition(":")
+    return host if host and port.isdigit() else address
+
+
+def _short(number: object) -> str:
+    """Return a count in at most five characters: 99999, 123k, 1.2M, 1.2G."""
+    if not isinstance(number, int) or number < 100_000:
+        return str(number)
+    unit, size = next((unit, size) for unit, size in _UNITS if number >= size)
+    share = number / size
+    return f"{share:.1f}{unit}" if share < 100 else f"{share:.0f}{unit}"
+
+
+_UNITS = (("G", 10**9), ("M", 10**6), ("k", 1_000))
 
 
 def session_tables(answer: Answer) -> RenderableType:

@@ -59,7 +59,7 @@ def test_a_log_without_events_is_no_proof_of_anything() -> None:
 
 def test_violations_stand_before_what_is_inconclusive() -> None:
     shown = drawn([exception(5), exception(6, "violation")], "violation")
-    assert "1 violations, 1 inconclusive" in shown
+    assert "1 violation, 1 inconclusive" in shown
     assert shown.index("no 6") < shown.index("no 5")
     assert "6-7" in shown
 

@@ -70,10 +70,36 @@ def test_each_fact_of_a_status_is_shown_with_its_unit(answer: dict[str, Any], wo
 def test_sessions_have_a_line_each_and_a_note_where_there_are_more() -> None:
     away = {"client_id": "b", "connected": False, "clean": True}
     shown = drawn(sessions_table({"sessions": [SESSION, away], "next": "b"}))
-    assert "127.0.0.1:53122" in shown
-    assert "away, clean" in shown
+    assert "127.0.0.1 " in shown
+    assert "away" in shown
     assert "there are more: --limit" in shown
     assert "there are more" not in drawn(sessions_table({"sessions": [], "next": None}))
+
+
+def test_the_list_of_sessions_fits_into_80_columns_with_its_highest_numbers() -> None:
+    numbers = dict.fromkeys(
+        ("queued_messages", "dropped_messages", "received_messages", "delivered_messages"),
+        1_234_567_890,
+    )
+    session = SESSION | numbers | {"address": "192.168.178.122:53122", "awaiting_release": 1_000}
+    screen = io.StringIO()
+    Console(file=screen, width=80).print(sessions_table({"sessions": [session], "next": None}))
+    assert screen.getvalue().count("1.2G") == len(numbers)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (99_999, "99999"),
+        (100_000, "100k"),
+        (999_999, "1000k"),
+        (1_000_000, "1.0M"),
+        (123_456_789, "123M"),
+    ],
+)
+def test_a_large_count_is_shown_in_five_characters(number: int, text: str) -> None:
+    away = {"client_id": "b", "queued_messages": number}
+    assert f" {text} " in drawn(sessions_table({"sessions": [away], "next": None}))
 
 
 def test_a_session_has_its_subscriptions_and_what_is_in_flight() -> None:
