@@ -74,7 +74,11 @@ def replace_durably(
     """
     # A secret must not go into a file that another user made with other rights: then `is_new`.
     creation = os.O_EXCL if is_new else os.O_TRUNC
-    descriptor = open_private(partial, os.O_WRONLY | os.O_CREAT | creation, mode)
+    try:
+        descriptor = open_private(partial, os.O_WRONLY | os.O_CREAT | creation, mode)
+    except OSError as error:
+        error.filename = str(path)  # a person knows the file, not the name of its new version
+        raise
     try:
         try:
             write_all(descriptor, data)

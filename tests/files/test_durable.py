@@ -191,3 +191,12 @@ def test_every_byte_is_written_where_a_write_takes_only_a_part(
         patched.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:3]))
         write_all(file.fileno(), b"0123456789")
     assert path.read_bytes() == b"0123456789"
+
+
+def test_a_file_that_cannot_be_written_is_named_and_not_its_partial_version(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "missing" / "passwords"
+    with pytest.raises(FileNotFoundError) as failed:
+        replace_keeping_owner(path, b"x", 0o600)
+    assert failed.value.filename == str(path)
