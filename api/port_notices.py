@@ -5,7 +5,7 @@ from typing import Final
 
 from api.models.bridge import Port
 from api.notice import Level, Notice
-from api.wording import counted_of, duration_of, sentence_of, share_of, visible_of
+from api.wording import clock_of, counted_of, duration_of, sentence_of, share_of, visible_of
 
 _FULL: Final = "the outbox is full"
 _WHY_DROPPED: Final = {
@@ -51,6 +51,7 @@ def notices_of_port(port: Port, *, now_ms: int) -> Iterator[Notice]:
         yield from _notices_of_open_port(port, name)
         yield from _notices_of_damage(port, name)
         yield from _notices_of_devices(port, name)
+        yield from _notices_of_clocks(port, name)
 
 
 def _notices_of_open_port(port: Port, name: str) -> Iterator[Notice]:
@@ -101,6 +102,17 @@ def _notices_of_devices(port: Port, name: str) -> Iterator[Notice]:
             f"{named}{more}. Check power, wiring and address; device_silent_after sets when this "
             "is shown.",
         )
+
+
+def _notices_of_clocks(port: Port, name: str) -> Iterator[Notice]:
+    for device in port.devices:
+        if device.clock_ms is not None:
+            yield Notice(
+                Level.ATTENTION,
+                f"The clock of {visible_of(device.device)} on serial port {name} shows "
+                f"{clock_of(device.clock_ms)}. Its readings have the time of arrival. Set its "
+                "clock.",
+            )
 
 
 def _why(port: Port) -> str:

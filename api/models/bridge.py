@@ -42,6 +42,8 @@ class Device(FromSensors):
     sequence: Count | None = None
     """The number of its latest frame."""
     last_ms: Milliseconds | None = None
+    clock_ms: Milliseconds | None = None
+    """What its clock shows, where that is wrong and its readings have the time of arrival."""
     silent_seconds: Count | None = None
     """How long it has sent nothing, where that is longer than `device_silent_after`."""
     quantities: list[Quantity] = Field([])

@@ -16,7 +16,7 @@ from gateway.keys.section import Section
 DEFAULT_TOPIC = "sensors/{device}/{quantity}"
 PLACEHOLDERS_OF_TOPIC = ("device", "quantity", "port")
 PLACEHOLDERS_OF_TEMPLATE = (
-    "device", "quantity", "port", "value", "unit", "time", "boot", "sequence",
+    "device", "quantity", "port", "value", "unit", "time", "device_time", "boot", "sequence",
 )  # fmt: skip
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 

@@ -31,6 +31,15 @@ def test_a_port_that_is_well_has_no_notice(ports: Ports) -> None:
     assert sentences_of(ports) == []
 
 
+def test_a_device_whose_clock_is_wrong_is_named(ports: Ports) -> None:
+    ports[0]["devices"][0].update(clock_ms=946_684_800_000)
+    [(level, sentence)] = sentences_of(ports)
+    assert level is Level.ATTENTION
+    assert sentence.startswith(
+        "The clock of board-0000002a on serial port greenhouse shows 2000-01-01"
+    )
+
+
 def test_a_lost_port_is_named_with_its_last_reading_and_the_mend(ports: Ports) -> None:
     ports[0].update(state="lost", last_reading_ms=recorded.NOW_MS - 300_000)
     [(level, sentence)] = sentences_of(ports)

@@ -21,7 +21,8 @@ class Measurement:
 
     `time_seconds` is RFC 8428's: below 2**28 it counts from the moment of arrival, otherwise from
     1970-01-01 UTC. None is the moment of arrival. `is_past`: an entry of a log of the device,
-    which may be years old.
+    which may be years old. `device_time_seconds` is the time that the device gave, where it is not
+    used because its clock is wrong.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Measurement:
     unit: str | None = None
     time_seconds: float | None = None
     is_past: bool = False
+    device_time_seconds: float | None = None
 
     @property
     def absolute_time_seconds(self) -> float | None:

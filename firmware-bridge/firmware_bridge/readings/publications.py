@@ -80,6 +80,7 @@ def _publication_of(
         "value": measurement.value,
         "unit": units.get(measurement.name, measurement.unit),
         "time": time_seconds_of(measurement, arrival_seconds),
+        "device_time": measurement.device_time_seconds,
     }
     return Publication(topic, json_of(readings.template, values), retain=readings.retain)
 
@@ -111,6 +112,8 @@ def _payload_of(
         if unit is not None:
             record["u"] = unit
         record["t"] = time_seconds_of(measurement, arrival_seconds)
+        if measurement.device_time_seconds is not None:
+            record["device_t"] = round(measurement.device_time_seconds, 3)
         record.update(_value_field_of(measurement))
         record["device"] = numbering.device
         record["boot"] = numbering.boot

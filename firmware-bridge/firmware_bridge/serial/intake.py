@@ -18,6 +18,7 @@ from firmware_bridge.outbox.gathering import Gathering
 from firmware_bridge.outbox.giving_way import FULL_BY_AGE, FULL_BY_BYTES
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.readings.device_clock import checked_times
 from firmware_bridge.readings.measurement import Quantities
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
 from firmware_bridge.readings.publications import Publication, publications_of
@@ -107,16 +108,28 @@ class Intake:
         if out_of_range:
             self.losses.drop("out_of_range", out_of_range)
         if quantities:
-            self._take_other_frame(replace(frame, quantities=quantities), arrival_seconds)
+            self._take_other_frame(frame, quantities, arrival_seconds)
 
-    def _take_other_frame(self, frame: Frame, arrival_seconds: float) -> None:
+    def _checked(self, device: str, quantities: Quantities, arrival_seconds: float) -> Quantities:
+        """Replace times of a device's clock that is wrong, and note what the device has sent."""
+        checked, not_used = checked_times(quantities, arrival_seconds)
+        self.status.note_clock(device, not_used)
+        if not_used is not None:
+            self.losses.note_clock(device, not_used)
+        if self._seen is not None:
+            self._seen.note(self._settings.name, device, checked)
+        return checked
+
+    def _take_other_frame(
+        self, frame: Frame, quantities: Quantities, arrival_seconds: float
+    ) -> None:
         device = frame.device or self._settings.device_name
         if frame.part is not None:
             device = f"{device}-{frame.part}"
         self.presence.note(device)
-        self._note_seen(device, frame.quantities)
+        quantities = self._checked(device, quantities, arrival_seconds)
         now = time.monotonic()
-        due = self._rules.due(device, frame.quantities, now)
+        due = self._rules.due(device, quantities, now)
         if not due:
             return
         # Also a reading that finds no room takes its number: the gap shows that it is missing.
@@ -129,10 +142,6 @@ class Intake:
         self._outbox.submit(self._publications_of(due, numbering, arrival_seconds))
         self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
 
-    def _note_seen(self, device: str, quantities: Quantities) -> None:
-        if self._seen is not None:
-            self._seen.note(self._settings.name, device, quantities)
-
     def _take_board_frame(
         self, frame: Frame, identity: BoardIdentity, link: Link, arrival_seconds: float
     ) -> None:
@@ -143,7 +152,7 @@ class Intake:
             self._commands.note_board(identity, link.write)
         device = identity.device_name
         quantities, out_of_range = self._rules.scaled(frame.quantities)
-        self._note_seen(device, quantities)
+        quantities = self._checked(device, quantities, arrival_seconds)
         now = time.monotonic()
         due = self._rules.due(device, quantities, now)
         reason = self._reason_to_drop()

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from firmware_bridge.readings.device_clock import iso_of
 from firmware_bridge.serial.status import PortStatus
 
 logger = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ class Losses:
         self._port = status.name
         self.dropped = status.dropped
         self._logged: Counter[tuple[str, str]] = Counter()
+        self._clocks: Counter[str] = Counter()
         self._dropped_before = 0
         self._summarised: Counter[tuple[str, str]] = Counter()
 
@@ -62,6 +64,18 @@ class Losses:
                     count,
                     f"; {_ADVICE[reason]}" if reason in _ADVICE else "",
                 )
+
+    def note_clock(self, device: str, given_seconds: float) -> None:
+        """Log that a device's time is not used, where the count of such frames has doubled."""
+        self._clocks[device] += 1
+        if self._has_doubled("clock", device, self._clocks[device]):
+            logger.warning(
+                "serial port %s: the clock of %s is wrong: it shows %s; its readings have the "
+                "time of arrival; set its clock",
+                self._port,
+                device,
+                iso_of(given_seconds),
+            )
 
     def drop(self, reason: str, count: int = 1) -> None:
         """Count what could not be taken or sent, and log it where its count has doubled."""

@@ -35,6 +35,7 @@ class DeviceStatus:
     boot: int | None = None
     sequence: int | None = None
     last_ms: int | None = None
+    clock_ms: int | None = None
     quantities: dict[str, dict[str, object]] = field(default_factory=dict)
 
     def as_json(self, silent_seconds: float | None) -> dict[str, object]:
@@ -45,6 +46,7 @@ class DeviceStatus:
             "boot": self.boot,
             "sequence": self.sequence,
             "last_ms": self.last_ms,
+            "clock_ms": self.clock_ms,
             "quantities": list(self.quantities.values()),
         }
 
@@ -87,6 +89,7 @@ class PortStatus:
     line_errors: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     devices: dict[str, DeviceStatus] = field(default_factory=dict)
+    _wrong_clocks: dict[str, int] = field(default_factory=dict)
 
     def note_bytes(self, count: int) -> None:
         """Count what was read; after a silence, report that it is over."""
@@ -127,6 +130,13 @@ class PortStatus:
         """Times that a buffer before the bridge was full."""
         return self.line_errors["overrun"] + self.line_errors["buffer_overrun"]
 
+    def note_clock(self, device: str, given_seconds: float | None) -> None:
+        """Note what a device's clock shows where it is wrong; None: it is right."""
+        if given_seconds is None:
+            self._wrong_clocks.pop(device, None)
+        elif device in self._wrong_clocks or len(self._wrong_clocks) < DEVICES_SHOWN_MAX:
+            self._wrong_clocks[device] = max(0, int(given_seconds * 1000))
+
     def note(self, frame: Frame, numbering: Numbering, arrival_seconds: float) -> None:
         """Show the values of a frame that was taken."""
         self.readings += len(frame.quantities)
@@ -139,6 +149,7 @@ class PortStatus:
         device.boot = numbering.boot
         device.sequence = numbering.sequence
         device.last_ms = self.last_reading_ms
+        device.clock_ms = self._wrong_clocks.get(numbering.device)
         for measurements in frame.quantities.values():
             for measurement in measurements:
                 name = measurement.name

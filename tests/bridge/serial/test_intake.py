@@ -1,6 +1,7 @@
 """Frames on their way into the outbox: acknowledged, distinguished, dropped."""
 
 import struct
+import time
 from binascii import crc_hqx
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from tests.bridge.broker import Subscriber
 from tests.bridge.running import port_of, port_on, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
 from tests.system.broker_process import free_port
+
+INPUTS = Path(__file__).parents[1] / "protocols" / "inputs"
 
 
 async def test_a_board_is_answered_once_its_frame_is_durable_and_again_when_it_repeats(
@@ -67,6 +70,34 @@ async def test_a_board_flashed_again_loses_no_reading_and_is_named(
         *((1 + 2**32, n) for n in range(1, 1003)),
     ]
     assert caplog.text.count("board-0000002a counts from the beginning again in its start 1") == 1
+
+
+async def test_a_meter_whose_clock_is_years_off_has_the_time_of_arrival_and_is_named(
+    subscriber: Subscriber, terminal: Terminal, caplog: pytest.LogCaptureFixture
+) -> None:
+    telegram = (INPUTS / "p1-meter-clock-2000.txt").read_bytes()
+    port = port_on(terminal, "dsmr")
+    begun = time.time()
+    async with running_bridge(
+        settings_of(terminal.link.parent / "data", subscriber.port, port)
+    ) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(telegram * 3)
+        await subscriber.arrival_of(15)
+        await room.wait_until(
+            lambda room: (
+                [each["clock_ms"] for each in room.port("sensor")["devices"]] == [946684800000]
+            )
+        )
+    records = {record["n"].partition("/")[2]: record for record in subscriber.records()}
+    assert records["meter_time"]["vs"] == "000101010000W"
+    assert records["device_time"]["vs"] == "2000-01-01T00:00:00Z"
+    assert records["energy_import_t1"]["v"] == 427.708
+    for name in ("p1_version", "meter_time", "energy_import_t1", "power_import"):
+        assert begun - 1 <= records[name]["t"] <= time.time() + 1
+        assert records[name]["device_t"] == 946684800.0
+    line = "the clock of sensor is wrong: it shows 2000-01-01T00:00:00Z"
+    assert caplog.text.count(line) == 2, "at the first frame and at the second, not at the third"
 
 
 async def test_readings_wait_on_disk_while_there_is_no_broker(

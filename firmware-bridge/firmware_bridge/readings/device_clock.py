@@ -1,0 +1,66 @@
+"""Times of devices whose own clock is wrong: 2000 after a power failure, 2068, a year ahead.
+
+Such a time is not used: the reading has the time of its arrival, and carries what the device said
+as a value of its own. The gateway's clock is the judge, unless it has not been set itself.
+"""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+
+from firmware_bridge.readings.measurement import Measurement, Quantities
+
+DEVICE_TIME: Final = "device_time"
+"""The quantity that has what the device said."""
+
+_DAY: Final = 86400.0
+# A device that was away for months brings readings that are old; none brings readings of the
+# future, but a gateway that was switched off for weeks may be behind until its clock is set.
+BEHIND_SECONDS_MAX: Final = 366 * _DAY
+AHEAD_SECONDS_MAX: Final = 31 * _DAY
+_EARLIEST_LOGGED: Final = datetime(2010, 1, 1, tzinfo=UTC).timestamp()
+"""A meter's log of events may go back for years, but not to the date of a clock that was reset."""
+_GATEWAY_IS_SET: Final = datetime(2025, 1, 1, tzinfo=UTC).timestamp()
+
+
+def checked_times(
+    quantities: Quantities, arrival_seconds: float
+) -> tuple[Quantities, float | None]:
+    """Return the quantities with times that can be used, and the latest time that was not used."""
+    if arrival_seconds < _GATEWAY_IS_SET:
+        return quantities, None
+    wrong = [
+        given
+        for measurements in quantities.values()
+        for each in measurements
+        if (given := each.absolute_time_seconds) is not None
+        and _is_wrong(each, given, arrival_seconds)
+    ]
+    if not wrong:
+        return quantities, None
+    latest = max(wrong)
+    kept = {
+        name: [_with_time_of_arrival(each, arrival_seconds) for each in measurements]
+        for name, measurements in quantities.items()
+    }
+    kept.setdefault(DEVICE_TIME, [Measurement(DEVICE_TIME, iso_of(latest))])
+    return kept, latest
+
+
+def iso_of(seconds: float) -> str:
+    """Return a time as `2000-01-01T00:00:00Z`."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _is_wrong(measurement: Measurement, given: float, arrival_seconds: float) -> bool:
+    earliest = arrival_seconds - BEHIND_SECONDS_MAX
+    if measurement.is_past:
+        earliest = _EARLIEST_LOGGED
+    return not earliest <= given <= arrival_seconds + AHEAD_SECONDS_MAX
+
+
+def _with_time_of_arrival(measurement: Measurement, arrival_seconds: float) -> Measurement:
+    given = measurement.absolute_time_seconds
+    if given is None or not _is_wrong(measurement, given, arrival_seconds):
+        return measurement
+    return replace(measurement, time_seconds=None, device_time_seconds=given)
