@@ -59,6 +59,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
     "queues": _all(_NOW, "client", "when_full"),
     "mqtt": {
         **_all(_NOW, "max_inflight", "max_mqueue_len", "max_mqueue_bytes"),
+        "max_queue_memory": _NOW,
         **_all(_NOW, "mqueue_store_qos0", "max_awaiting_rel_bytes"),
         **_all(_NEW, "max_awaiting_rel", "await_rel_timeout", "retry_interval"),
         **_all(_NEW, "max_packet_size", "max_topic_alias", "max_keep_alive"),

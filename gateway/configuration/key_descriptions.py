@@ -39,12 +39,13 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "queues": {
         "client": 'The clients whose queues these are; "*" stands for any characters.',
-        "when_full": "What happens at max_mqueue_len or max_mqueue_bytes.",
+        "when_full": "What a queue does as it reaches max_mqueue_len or max_mqueue_bytes.",
     },
     "mqtt": {
         "max_inflight": "QoS 1 and 2 messages in flight to one client; 0: up to 65535.",
-        "max_mqueue_len": "Messages that wait for one session.",
+        "max_mqueue_len": "Messages that wait for one session; 0: unlimited.",
         "max_mqueue_bytes": "Bytes of messages that wait for one session.",
+        "max_queue_memory": "Memory for the queues of all clean sessions together.",
         "mqueue_store_qos0": "Whether QoS 0 messages wait for a client that is away.",
         "max_awaiting_rel": "QoS 2 messages of one client that are received and not released.",
         "max_awaiting_rel_bytes": "Bytes of those messages.",

@@ -14,4 +14,4 @@ class Queue(Section):
     """What the queues of some clients do when they are full; the first table that fits decides."""
 
     client: Annotated[str, CLIENT_PATTERN]
-    when_full: Literal["drop_newest", "drop_oldest", "refuse"]
+    when_full: Literal["slow", "drop_newest", "drop_oldest", "refuse"]

@@ -69,8 +69,9 @@ class Mqtt(Section):
     """The limits of sessions and packets, under the names that brokers' operators know."""
 
     max_inflight: Annotated[int, Whole(0, 65535)] = 32
-    max_mqueue_len: Annotated[int, Whole(1, 1_000_000_000)] = 10_000
+    max_mqueue_len: Annotated[int, Whole(0, 1_000_000_000)] = 1_000_000
     max_mqueue_bytes: Annotated[int, Size(KIB, TIB)] = 64 * MIB
+    max_queue_memory: Annotated[int, Size(MIB, TIB)] | None = None
     mqueue_store_qos0: bool = False
     max_awaiting_rel: Annotated[int, Whole(1, 65535)] = 100
     max_awaiting_rel_bytes: Annotated[int, Size(KIB, TIB)] = 16 * MIB

@@ -84,7 +84,7 @@ class Broker:
         """
         self._time.begin(now, wall_ms, clock, self.state.next_message_number)
         self._recorder.broker_started(recovery, version, previous_boot)
-        self.rules.enqueueing.apply_policies()
+        self.rules.enqueueing.apply_policies(now)
         self.rules.restart.take_up(now)
 
     def stop(self, now: float) -> None:
@@ -95,7 +95,7 @@ class Broker:
     def limits_changed(self, now: float) -> None:
         """Apply replaced limits: sessions that wait may have to end earlier than before."""
         self.state.owners.assign(self.limits.quotas)
-        self.rules.enqueueing.apply_policies()
+        self.rules.enqueueing.apply_policies(now)
         self.rules.putting_off.retry_all(now)
         for session in self.state.sessions.values():
             self.rules.disconnecting.schedule_expiry(session, now)

@@ -62,15 +62,34 @@ A line of 9,600 baud brings them within the shortest of these times, 1.5 s. A cl
 packets more slowly than that is ended, and none can make one packet last without limit."""
 
 PUT_OFF_BYTES_MAX: Final = 64 * 1024
-"""Messages of one connection that wait for room, on a full disk or in a queue that refuses; with
-more it is not read. Until then its PINGREQ and its acknowledgements are received: a client's window
-is seldom larger."""
+"""Messages of one connection that wait for room, on a full disk or in a queue; with more it is not
+read. Until then its PINGREQ and its acknowledgements are received: a client's window is seldom
+larger."""
 
 # Not Final: tests make it small enough to be reached.
 PUT_OFF_CONNECTIONS_MAX: int = 512
 """Connections with such messages that are read on, 32 MiB of them; of more one message is kept for
 each."""
 
+
+READING_SECONDS: Final = 5.0
+"""A client that acknowledges nothing for this long does not read: it stops no publisher."""
+
+PACE_SECONDS: Final = 30.0
+"""How often the pace of a client that slows publishers is measured."""
+
+DRAIN_SECONDS_MAX: Final = 3_600.0
+"""A client that would need longer than this for its queue is too slow to stop publishers."""
+
+ACCEPTED_BEFORE_MESSAGES: Final = 100_000
+"""Messages that a queue whose client reads takes beyond its limit, at most: those that were
+accepted before publishers had to wait (QoS 2 at its PUBREL, wills, a shared subscription's)."""
+
+ACCEPTED_BEFORE_BYTES: Final = 128 * 1024 * 1024
+"""The same in bytes: as many as all sessions may hold until PUBREL (HELD_BYTES_MAX)."""
+
+QUEUED_BYTES: Final = 640
+"""Memory of a queued message beside its topic and payload: MESSAGE_BYTES, and its delivery."""
 
 NO_MESSAGE_SIZE_LIMIT: Final = 268_435_455
 """The largest remaining length: no payload is larger."""
@@ -83,12 +102,17 @@ class Limits:
         # In flight towards one client. A slow or distant client needs more than one; too many only
         # move the queue from our disk into its memory. 0: as many as packet identifiers allow.
         self.max_inflight: int = 32
-        # Queued for one session. Protects the disk from a client that never comes back.
-        self.max_mqueue_len: int = 10_000
+        # Queued for one session. Protects the disk from a client that never comes back. The bytes
+        # are the limit; a million messages without contents take 100 MB on disk as well.
+        self.max_mqueue_len: int = 1_000_000
         self.max_mqueue_bytes: int = 64 * 1024 * 1024
-        # What a client's queue does at these two; None: all drop the newest message.
+        # Memory of the queues of all clean sessions: their messages are nowhere else.
+        self.max_queue_memory_bytes: int = 256 * 1024 * 1024
+        # What a client's queue does at these limits; None: all slow their publishers.
         self.when_full_of: Callable[[str], WhenFull] | None = None
         self.queues_refuse: bool = False
+        # Not a key: a queue slows its publishers now.
+        self.queues_slow: bool = False
         # QoS 0 for a client that is away is dropped unless the operator wants it kept.
         self.mqueue_store_qos0: bool = False
         # QoS 2 messages received and not yet released, for one session.
@@ -140,7 +164,7 @@ class Limits:
 
     def when_full(self, client_id: str) -> WhenFull:
         """Return what a client's queue does when it is at its limit."""
-        return WhenFull.DROP_NEWEST if self.when_full_of is None else self.when_full_of(client_id)
+        return WhenFull.SLOW if self.when_full_of is None else self.when_full_of(client_id)
 
     def window_of(self) -> int:
         """Return how many QoS 1 and 2 deliveries may be in flight towards one client."""

@@ -16,7 +16,7 @@ from gateway.core.sessions.message import (
     Message,
     Will,
 )
-from gateway.core.sessions.session import Session
+from gateway.core.sessions.session import MemoryQueues, Session
 from gateway.core.sessions.subscription import Subscription
 from gateway.core.topics.levels import CHILDREN_BYTES, LEVEL_BYTES
 from gateway.core.topics.tree import TopicTree
@@ -31,6 +31,7 @@ class State:
         self.tree = TopicTree(logged_filters)
         self.work = self.tree.work
         self.owners = Owners()
+        self.memory_queues = MemoryQueues()
         self.retained: dict[str, Message] = {}
         self.retained_bytes = 0
         """What they cost in memory, without their levels in the tree of topics."""
@@ -67,6 +68,9 @@ class State:
         if session.number >= self.next_session_number:
             self.next_session_number = session.number + 1
         self.owners.opened(session)
+        if not session.persistent:
+            session.memory_queues = self.memory_queues
+            self.memory_queues.sessions[session] = None
         if session.persistent:
             self.changes.sessions.add(session)
 
@@ -100,6 +104,10 @@ class State:
         """Discard everything the session had; a retained message is no part of it."""
         session.ended = True
         self.owners.ended(session)
+        if session.memory_queues is not None:
+            self.memory_queues.bytes_count -= session.memory_bytes()
+            self.memory_queues.sessions.pop(session, None)
+            session.memory_queues = None
         session.count_at(())
         for subscription in session.subscriptions.values():
             self.tree.unsubscribe(session, subscription)

@@ -62,6 +62,8 @@ class Statistics:
         self.publish_bytes_sent = 0
         """Payloads of PUBLISH packets, without topics and headers."""
         self.publishes_refused = 0
+        self.publishes_slowed = 0
+        """How often a PUBLISH was put off because of a queue that slows its publishers."""
         self.publishes_resent = 0
         self.duplicates_suppressed = 0
         self.resent = 0

@@ -23,6 +23,7 @@ class TimerKind(Enum):
     WILL_DELAY = 7
     PUT_OFF = 8
     CREDENTIALS = 9
+    PACE = 10
 
 
 class Timer:

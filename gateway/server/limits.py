@@ -5,16 +5,26 @@ from collections.abc import Callable
 from gateway.access.rule import ClientPattern
 from gateway.configuration import Configuration
 from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
+from gateway.core.quota import NO_LIMIT
 from gateway.core.sessions.when_full import WhenFull
+from gateway.server.host.memory import memory_bytes
 from gateway.space.budget import Limits as SpaceLimits
+
+MEMORY_SHARE = 8
+"""An eighth of the machine's memory for the queues of clean sessions: 64 MiB of 512."""
+
+QUEUE_MEMORY_BYTES_MIN = 16 << 20
+QUEUE_MEMORY_BYTES_MAX = 256 << 20
+"""At most, by default: more only makes messages older."""
 
 
 def apply_limits(limits: Limits, configuration: Configuration) -> None:
     """Set every limit of the core from `[mqtt]` and `[[queues]]`."""
     mqtt = configuration.mqtt
     limits.max_inflight = mqtt.max_inflight
-    limits.max_mqueue_len = mqtt.max_mqueue_len
+    limits.max_mqueue_len = mqtt.max_mqueue_len or NO_LIMIT
     limits.max_mqueue_bytes = mqtt.max_mqueue_bytes
+    limits.max_queue_memory_bytes = mqtt.max_queue_memory or queue_memory_of(memory_bytes())
     limits.mqueue_store_qos0 = mqtt.mqueue_store_qos0
     limits.max_awaiting_rel = mqtt.max_awaiting_rel
     limits.max_awaiting_rel_bytes = mqtt.max_awaiting_rel_bytes
@@ -44,6 +54,12 @@ def apply_limits(limits: Limits, configuration: Configuration) -> None:
     limits.queues_refuse = any(each.when_full == "refuse" for each in configuration.queues)
 
 
+def queue_memory_of(memory_total_bytes: int) -> int:
+    """Return what the queues of clean sessions may take of a machine's memory by default."""
+    share = memory_total_bytes // MEMORY_SHARE
+    return max(QUEUE_MEMORY_BYTES_MIN, min(share, QUEUE_MEMORY_BYTES_MAX))
+
+
 def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | None:
     """Return the function from a client's identifier to what its queue does when it is full."""
     policies = [
@@ -53,7 +69,7 @@ def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | No
 
     def of_client(client_id: str) -> WhenFull:
         fitting = (when_full for pattern, when_full in policies if pattern.matches(client_id))
-        return next(fitting, WhenFull.DROP_NEWEST)
+        return next(fitting, WhenFull.SLOW)
 
     return of_client if policies else None
 

@@ -154,7 +154,7 @@ REFUSED = [
     (
         "[[queues]]\nclient = 'a'\nwhen_full = 'drop'",
         '(1st) when_full = "drop" ',
-        '"drop_newest", "drop_oldest" or "refuse"',
+        '"slow", "drop_newest", "drop_oldest" or "refuse"',
     ),
     ("[[queues]]\nclient = ''\nwhen_full = 'refuse'", '(1st) client = "" ', '"*" is any char'),
     ("[[serial]]\npath = '/dev/x'", "[[serial]] (1st) name is missing", "needs it"),

@@ -5,7 +5,7 @@ from pathlib import Path
 from gateway.configuration import Configuration, load
 from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
 from gateway.core.sessions.when_full import WhenFull
-from gateway.server.limits import apply_limits, space_limits_of
+from gateway.server.limits import apply_limits, queue_memory_of, space_limits_of
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Connect
 from tests.server.conftest import Start
@@ -48,6 +48,7 @@ def test_every_limit_of_the_core_is_set_but_the_room_on_the_disk() -> None:
     left = [name for name in vars_of(limits) if getattr(limits, name) is None]
     assert set(left) <= {
         "disk_full",
+        "queues_slow",
         "quotas",  # see test_quotas.py
         "when_full_of",
         # None is what these mean by default.
@@ -60,7 +61,7 @@ def test_every_limit_of_the_core_is_set_but_the_room_on_the_disk() -> None:
 def test_the_first_table_that_fits_a_client_states_what_its_queue_does() -> None:
     limits = Limits()
     apply_limits(limits, configured())
-    assert limits.when_full("archive-1") is WhenFull.DROP_NEWEST
+    assert limits.when_full("archive-1") is WhenFull.SLOW
     assert not limits.queues_refuse
     tables = [
         {"client": "archive-*", "when_full": "refuse"},
@@ -70,10 +71,20 @@ def test_the_first_table_that_fits_a_client_states_what_its_queue_does() -> None
     apply_limits(limits, configured(queues=tables))
     assert limits.when_full("archive-1") is WhenFull.REFUSE
     assert limits.when_full("display-1") is WhenFull.DROP_OLDEST
-    assert limits.when_full("display-2") is WhenFull.DROP_NEWEST
+    assert limits.when_full("display-2") is WhenFull.SLOW
     assert limits.queues_refuse
     apply_limits(limits, configured())
-    assert limits.when_full("archive-1") is WhenFull.DROP_NEWEST
+    assert limits.when_full("archive-1") is WhenFull.SLOW
+
+
+def test_queues_in_memory_have_a_share_of_it_unless_they_are_configured() -> None:
+    limits = Limits()
+    apply_limits(limits, configured(mqtt__max_queue_memory="5MiB", mqtt__max_mqueue_len=0))
+    assert limits.max_queue_memory_bytes == 5 << 20
+    assert limits.max_mqueue_len > 1 << 40, "0 is no limit"
+    assert queue_memory_of(512 << 20) == 64 << 20
+    assert queue_memory_of(32 << 20) == 16 << 20
+    assert queue_memory_of(64 << 30) == 256 << 20
 
 
 def vars_of(limits: Limits) -> list[str]:

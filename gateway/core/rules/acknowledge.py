@@ -43,6 +43,7 @@ class Acknowledging:
         if self.statistics.observe is not None:
             self.statistics.delivered(delivery)
         self._forget_unsent(session, delivery)
+        session.acknowledged_at = now
         self.recorder.delivery_completed(delivery)
         self.deliverer.pump(session, now)
         return None
@@ -77,6 +78,7 @@ class Acknowledging:
             # The receiver refuses the message: the exchange is over (5.0 section 4.3.3).
             topic = None if delivery.message is None else delivery.message.topic
             self.statistics.drop(session, topic, REFUSED)
+            session.acknowledged_at = now
             self.recorder.delivery_completed(delivery)
             self.deliverer.pump(session, now)
             return None
@@ -84,7 +86,7 @@ class Acknowledging:
             self.output.acknowledge(connection, PUBREL, packet_id)
             return None
         self.recorder.delivery_received(delivery)
-        delivery.sent_at = now
+        delivery.sent_at = session.acknowledged_at = now
         self.output.acknowledge(connection, PUBREL, packet_id, session.persistent)
         return None
 
@@ -100,6 +102,7 @@ class Acknowledging:
             )
         if self.statistics.observe is not None:
             self.statistics.delivered(delivery)
+        session.acknowledged_at = now
         self.recorder.delivery_completed(delivery)
         self.deliverer.pump(session, now)
         return None

@@ -48,6 +48,7 @@ class Admitting:
         self.refusing = refusing
         self.disconnecting = disconnecting
         self.deliverer = disconnecting.deliverer
+        self.backpressure = disconnecting.backpressure
         self.places = SessionPlaces(core, disconnecting)
         self.full_disk = full_disk
 
@@ -82,7 +83,7 @@ class Admitting:
         connection.last_packet = now
         connection.connected_at = now
         self._grant(connection, packet, now)
-        session = self._session_of(connection, packet, before)
+        session = self._session_of(connection, packet, before, now)
         self.statistics.connected(session, connection, before is not None)
         connack = self._connack(session, connection, packet, before is not None, data)
         if not connection.takes(connack):
@@ -159,7 +160,7 @@ class Admitting:
             )
 
     def _session_of(
-        self, connection: Connection, packet: Connect, before: Session | None
+        self, connection: Connection, packet: Connect, before: Session | None, now: float
     ) -> Session:
         if before is not None:
             session = before
@@ -191,6 +192,7 @@ class Admitting:
             assert connection.username is not None
             self.recorder.session_owned(session, connection.username)
         session.count_at(connection.shares())
+        self.backpressure.connected(session, now)
         self._take_rights(session, connection)
         connection.session = session
         return session

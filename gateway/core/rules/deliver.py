@@ -177,9 +177,7 @@ class Deliverer:
                 self._start(session, connection, delivery, delivery.message, now)
             else:
                 self._send_stored_qos0(session, connection, delivery, delivery.message)
-        session.overflow_noted = session.overflow_noted and session.queued_count > 0
-        if session.is_awaited:
-            self.enqueueing.let_publishers_go_on(session, now)
+        self.enqueueing.drained(session, connection, now)
 
     def _send_stored_qos0(
         self, session: Session, connection: Connection, delivery: Delivery, message: Message

@@ -9,6 +9,7 @@ from typing import Final
 
 from gateway.core.core import Core
 from gateway.core.records.kinds import CloseReason, EndReason, WillClearReason
+from gateway.core.rules.backpressure import Backpressure
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.publish import Publisher
 from gateway.core.rules.retained import RetainedReplay
@@ -55,6 +56,7 @@ class Disconnecting:
         publisher: Publisher,
         redistribution: Redistribution,
         retained_replay: RetainedReplay,
+        backpressure: Backpressure,
     ) -> None:
         self.recorder = core.recorder
         self.output = core.output
@@ -62,6 +64,7 @@ class Disconnecting:
         self.publisher = publisher
         self.redistribution = redistribution
         self.retained_replay = retained_replay
+        self.backpressure = backpressure
         self.limits = core.limits
         self.statistics = core.statistics
         self.flapping = core.bans.flapping
@@ -169,6 +172,7 @@ class Disconnecting:
             owner.connections -= 1
         session.away_since = now
         session.unsent.clear()
+        self.backpressure.left(session, now)
         self.statistics.left(session, reason)
         if self.flapping.enabled and reason not in NO_FLAPPING:
             self.flapping.left(session.client_id, connection.address, now)

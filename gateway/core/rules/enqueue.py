@@ -1,46 +1,99 @@
 """Into the queue of a session, and what becomes of a message that it has no room for.
 
 The limits are `max_mqueue_len`, `max_mqueue_bytes` and the quota of the session's user; what
-happens there is the session's `WhenFull`.
+happens there is the session's `WhenFull`. Queues of clean sessions are in memory and share
+`max_queue_memory`: beyond it the one that holds most loses its newest messages.
 """
+
+from typing import Final
 
 from gateway.core.core import Core
 from gateway.core.effects import PageRequest
-from gateway.core.limits import QUEUE_PAGE_MESSAGES
+from gateway.core.limits import QUEUE_PAGE_MESSAGES, QUEUED_BYTES
 from gateway.core.records.kinds import DropReason, Observation
+from gateway.core.rules.backpressure import Backpressure
 from gateway.core.rules.put_off import PuttingOff
-from gateway.core.sessions.message import QOS, Delivery, Message
-from gateway.core.sessions.session import Session
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import QOS, Delivery, DeliveryState, Message
+from gateway.core.sessions.session import MemoryQueues, Session
 from gateway.core.sessions.when_full import WhenFull
+
+QUEUE_MEMORY: Final = "queue_memory"
+"""How messages are counted that are dropped because clean sessions hold too much in memory."""
+
+GIVEN_WAY_BYTES: Final = 64 * 1024
+"""Memory that the largest queue frees at least when it gives way: the search for it is over all."""
 
 
 class Enqueueing:
     """Adds to queues, within their limits."""
 
-    def __init__(self, core: Core, putting_off: PuttingOff) -> None:
+    def __init__(self, core: Core, putting_off: PuttingOff, backpressure: Backpressure) -> None:
         self.state = core.state
         self.recorder = core.recorder
         self.limits = core.limits
         self.statistics = core.statistics
         self.effects = core.effects
         self.putting_off = putting_off
+        self.backpressure = backpressure
 
-    def apply_policies(self) -> None:
+    def apply_policies(self, now: float) -> None:
         """Let what `Limits.when_full_of` answers now hold for all sessions."""
         for session in self.state.sessions.values():
             session.when_full = self.limits.when_full(session.client_id)
+            if session.slows and session.connection is not None:
+                self.backpressure.judge(session, session.connection, now)
 
     def add(self, session: Session, message: Message, flags: int) -> None:
         """Queue a message, or do what the session does when its queue is full."""
         size_bytes = message.size_bytes()
         if not session.has_room(self.limits, size_bytes):
-            is_long = session.queued_count >= self.limits.max_mqueue_len
-            reason = DropReason.QUEUE_FULL if is_long else DropReason.QUEUE_BYTES
+            reason = self._reason_of(session)
             if not self._takes_more(session, flags, size_bytes):
                 self._drop(session, message, reason)
                 return
+        memory = session.memory_queues
+        if memory is not None and not self._has_memory(session, memory, size_bytes):
+            self._drop_in_memory(session, message)
+            return
         delivery = Delivery(session, message, message.number, flags, session.next_position)
         self.recorder.message_queued(delivery, size_bytes)
+        self.backpressure.queued(session)
+
+    def _has_memory(self, session: Session, memory: MemoryQueues, size_bytes: int) -> bool:
+        """Return whether a clean session's message fits into memory; the queue that holds most
+        gives way, unless it is this one."""
+        limit_bytes = self.limits.max_queue_memory_bytes
+        needed_bytes = QUEUED_BYTES + size_bytes
+        if memory.bytes_count + needed_bytes <= limit_bytes:
+            return True
+        largest = memory.largest()
+        if largest is None or largest.memory_bytes() <= session.memory_bytes():
+            return False
+        target_bytes = max(0, limit_bytes - max(needed_bytes, GIVEN_WAY_BYTES))
+        while memory.bytes_count > target_bytes and largest.queued_count:
+            delivery = largest.take_newest()
+            delivery.state = DeliveryState.DONE
+            if delivery.message is not None:
+                self._drop_in_memory(largest, delivery.message)
+        return memory.bytes_count + needed_bytes <= limit_bytes
+
+    def _drop_in_memory(self, session: Session, message: Message) -> None:
+        self.statistics.drop(session, message.topic, QUEUE_MEMORY)
+        self.note_overflow(session, "max_queue_memory", "its newest messages are dropped")
+
+    def drops_retained(self, session: Session, message: Message) -> bool:
+        """Return whether a retained message was dropped: no publisher waits for it, so a full queue
+        that slows its publishers does not take it beyond its limits."""
+        size_bytes = message.size_bytes()
+        if not session.slows or session.has_room(self.limits, size_bytes):
+            return False
+        self._drop(session, message, self._reason_of(session))
+        return True
+
+    def _reason_of(self, session: Session) -> DropReason:
+        is_long = session.queued_count >= self.limits.max_mqueue_len
+        return DropReason.QUEUE_FULL if is_long else DropReason.QUEUE_BYTES
 
     def _takes_more(self, session: Session, flags: int, size_bytes: int) -> bool:
         """Return whether a queue at its limit takes a message all the same."""
@@ -49,6 +102,8 @@ class Enqueueing:
         if session.when_full is WhenFull.REFUSE:
             # QoS 1 and 2 was asked about before it was acknowledged: `full_queues`.
             return flags & QOS > 0
+        if session.when_full is WhenFull.SLOW:
+            return flags & QOS > 0 and self.backpressure.takes_beyond(session, size_bytes)
         while session.queued_count and not session.has_room(self.limits, size_bytes):
             if not self._displace(session):
                 break
@@ -107,7 +162,16 @@ class Enqueueing:
             )
             self.recorder.observed(session, Observation.LIMIT_HIT, limit, detail)
 
-    def let_publishers_go_on(self, session: Session, now: float) -> None:
+    def drained(self, session: Session, connection: Connection, now: float) -> None:
+        """Take note that a queue has become shorter, by its client's acknowledgement perhaps."""
+        if not session.queued_count:
+            session.overflow_noted = session.slowing_noted = False
+        if session.is_deep:
+            self.backpressure.drained(session, connection, now)
+        if session.is_awaited:
+            self._let_publishers_go_on(session, now)
+
+    def _let_publishers_go_on(self, session: Session, now: float) -> None:
         """Have what waits for a queue handled again once there is room for more than a little."""
         limits = self.limits
         if (

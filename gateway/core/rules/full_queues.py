@@ -1,9 +1,10 @@
-"""Queues that refuse: no message is acknowledged that such a session cannot keep.
+"""Queues that refuse, and queues that slow: no message is acknowledged that they would drop.
 
-A PUBLISH at QoS 1 or 2 that one of them has no room for is refused as a whole, or waits
-(`put_off`): none of its receivers gets it, so that the publisher may send it again without doubling
-it. What was accepted before stays accepted: QoS 2 messages at PUBREL and wills go into such a queue
-beyond its limits.
+A PUBLISH at QoS 1 or 2 for a queue that refuses and has no room is refused as a whole, or waits
+(`put_off`); one for a queue that slows its publishers (`backpressure`) always waits. None of its
+receivers gets it meanwhile, so that the publisher may send it again without doubling it. What was
+accepted before stays accepted: QoS 2 messages at PUBREL and wills go into such a queue beyond its
+limits.
 """
 
 from typing import Final
@@ -11,6 +12,7 @@ from typing import Final
 from gateway.core.core import Core
 from gateway.core.records.kinds import CloseReason
 from gateway.core.rules.admission import size_bytes_of
+from gateway.core.rules.backpressure import Backpressure
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.enqueue import Enqueueing
 from gateway.core.rules.put_off import PuttingOff
@@ -18,13 +20,13 @@ from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.when_full import WhenFull
 from gateway.core.timers import Timer, TimerKind
-from gateway.core.topics.route import Group, Route
+from gateway.core.topics.route import Group
 from gateway.core.violation import Violation
 from gateway.wire.codes import QUOTA_EXCEEDED
 from gateway.wire.packets import Publish
 
 QUEUE_REFUSES: Final = "queue_refuses"
-"""How what is refused or put off is counted."""
+"""How messages are counted that a queue refused, or put off because it refuses."""
 
 RETRY_SECONDS: Final = 1.0
 """Room that no acknowledgement makes is noticed after so long: a session ended, or its filter is
@@ -35,13 +37,14 @@ CIRCLE_MAX: Final = 64
 
 
 class FullQueues:
-    """Decides about what sessions with `WhenFull.REFUSE` would have to keep."""
+    """Decides about what sessions with `WhenFull.REFUSE` or SLOW would have to keep."""
 
     def __init__(
         self,
         core: Core,
         putting_off: PuttingOff,
         enqueueing: Enqueueing,
+        backpressure: Backpressure,
         disconnecting: Disconnecting,
     ) -> None:
         self.state = core.state
@@ -51,6 +54,7 @@ class FullQueues:
         self.timers = core.timers
         self.putting_off = putting_off
         self.enqueueing = enqueueing
+        self.backpressure = backpressure
         self.disconnecting = disconnecting
 
     def takes(self, session: Session, connection: Connection, packet: Publish, now: float) -> bool:
@@ -65,9 +69,13 @@ class FullQueues:
             session, packet.topic, packet.qos, packet.retain
         ):
             return False  # and it is not to learn whose queue is full
-        full = self._full_among(self.state.tree.route_of(packet.topic), session, packet)
+        full = self._awaited_by(session, connection, packet, now)
         if full is None:
             return False
+        if full.when_full is WhenFull.SLOW:
+            self.statistics.publishes_slowed += 1
+            self._put_off(connection, packet, full, now)
+            return True
         full.is_awaited = True
         self.enqueueing.note_overflow(full, "when_full", "publishers have to wait")
         if connection.version == 5:
@@ -77,34 +85,61 @@ class FullQueues:
             self._put_off(connection, packet, full, now)
         return True
 
-    def _full_among(self, route: Route, publisher: Session, packet: Publish) -> Session | None:
+    def retry(self, connection: Connection, now: float) -> None:
+        """Handle again what waits, unless the first of it would have to wait again."""
+        put_off, session = connection.put_off, connection.session
+        awaits = put_off.awaits
+        if session is not None and awaits is not None and awaits.slows and put_off.packets:
+            awaits = self._awaited_by(session, connection, put_off.packets[0], now)
+            if awaits is not None and awaits.slows:
+                put_off.awaits = awaits
+                self.timers.add(now + RETRY_SECONDS, Timer(TimerKind.PUT_OFF, connection, None))
+                return
+        self.putting_off.take(connection)
+
+    def _awaited_by(
+        self, publisher: Session, connection: Connection, packet: Publish, now: float
+    ) -> Session | None:
         """Return a session that would have to keep a message and has no room for it."""
+        route = self.state.tree.route_of(packet.topic)
+        waits = connection.unslowed_until <= now
         size_bytes = size_bytes_of(packet)
         for target in route.targets:
             session = target.session
-            if (
-                session.when_full is WhenFull.REFUSE
-                and target.qos
-                and not (target.no_local and session is publisher)
-                and not self._has_place(session, size_bytes)
-            ):
+            if not target.qos or (target.no_local and session is publisher):
+                continue
+            if session.when_full is WhenFull.REFUSE:
+                if not self._has_place(session, size_bytes):
+                    return session
+            elif waits and self.backpressure.slows(session, publisher):
                 return session
         for group in route.groups:
-            full = self._full_in(group, size_bytes)
-            if full is not None:
+            full = self._full_in(group, publisher, size_bytes)
+            if full is not None and (waits or not full.slows):
                 return full
         return None
 
-    def _full_in(self, group: Group, size_bytes: int) -> Session | None:
-        """Return a member that refuses, where none has room."""
+    def _full_in(self, group: Group, publisher: Session, size_bytes: int) -> Session | None:
+        """Return a member that has no room: one that slows its publishers, where no other member
+        is connected and has room; one that refuses, where none has room."""
         full: Session | None = None
+        slow: Session | None = None
+        others_have_place = False
         self.state.work.spent += len(group.members) // 8
         for member, subscription in group.members.items():
-            if not subscription.qos or self._has_place(member, size_bytes):
+            if not subscription.qos:
                 return None
-            if member.when_full is WhenFull.REFUSE:
+            if self.backpressure.slows(member, publisher):
+                slow = member
+            elif self._has_place(member, size_bytes):
+                if member.connection is not None and not member.is_deep:
+                    return None
+                others_have_place = True
+            elif member.when_full is WhenFull.REFUSE:
                 full = member
-        return full
+        if slow is not None:
+            return slow
+        return None if others_have_place else full
 
     def _has_place(self, session: Session, size_bytes: int) -> bool:
         # One message is always taken: there would never be room for one that is larger than all.
@@ -118,7 +153,14 @@ class FullQueues:
             put_off.awaits = awaits
             self.timers.add(now + RETRY_SECONDS, Timer(TimerKind.PUT_OFF, connection, None))
         self.putting_off.put_off(connection, packet)
-        if put_off.is_full and self._waits_for_itself(connection):
+        if not put_off.is_full or not self._waits_for_itself(connection):
+            return
+        if put_off.awaits is not None and put_off.awaits.when_full is WhenFull.SLOW:
+            # Its queue drops at its limits, as that of a client that is away.
+            self.statistics.count_error("queue_circle")
+            connection.unslowed_until = now + RETRY_SECONDS
+            self.timers.add(now, Timer(TimerKind.PUT_OFF, connection, None))
+        else:
             self.statistics.count_error("queue_circle")
             detail = (
                 "PUBLISH waits for room in a queue whose client waits for this one: expected a "

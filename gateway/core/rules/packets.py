@@ -72,7 +72,7 @@ class Packets:
         if session is None or kind == kinds.CONNECT:
             return self._receive_first(connection, packet, now)
         if kind == kinds.PUBLISH:
-            if self.limits.disk_full or self.limits.queues_refuse:
+            if self.limits.disk_full or self.limits.queues_refuse or self.limits.queues_slow:
                 return self._publish_if_room(session, connection, cast(Publish, packet), now)
             return self.publisher.receive_publish(session, connection, cast(Publish, packet), now)
         self.statistics.packets_received[kind] += 1
@@ -100,7 +100,7 @@ class Packets:
             return violation
         if self.limits.disk_full and self.full_disk.takes(session, connection, packet):
             return None
-        if self.limits.queues_refuse and self.full_queues.takes(session, connection, packet, now):
+        if self.full_queues.takes(session, connection, packet, now):
             return None
         return self.publisher.receive_publish(session, connection, packet, now)
 

@@ -1,7 +1,8 @@
-"""A PUBLISH that cannot be taken for now: it is refused where the protocol has a word for it.
+"""A PUBLISH that cannot be taken for now: it is refused with a reason code, or waits.
 
-Before 5.0 it has none: such a PUBLISH waits, unacknowledged, in the order in which it came, and
-soon its connection is not read any more.
+A PUBLISH waits where its client speaks a protocol before 5.0, which has no such reason code, and
+where a queue only slows its publishers. It is not acknowledged meanwhile, keeps its place among
+those of its connection, and soon its connection is not read any more.
 """
 
 from typing import Final
@@ -12,10 +13,15 @@ from gateway.core.sessions.connection import Connection, PutOff
 from gateway.core.timers import Timer, TimerKind
 from gateway.wire.codes import QUOTA_EXCEEDED
 from gateway.wire.encoder import encode
+from gateway.wire.message_properties import forwarded_of
 from gateway.wire.packets import Puback, Publish, Pubrec
 
 PACKET_BYTES: Final = 300
 """What a PUBLISH costs in memory beside its topic and its payload."""
+
+PROPERTY_FACTOR: Final = 40
+"""What a byte of its properties costs in memory: of a user property five bytes become two strings
+of 50 and their place."""
 
 
 class PuttingOff:
@@ -50,6 +56,10 @@ class PuttingOff:
             self.waiting[connection] = None
         put_off.packets.append(packet)
         put_off.bytes_count += PACKET_BYTES + len(packet.topic_field) + len(packet.payload)
+        properties = packet.properties
+        if properties is not None:
+            properties.topic_alias = None  # it is resolved, and may soon stand for another topic
+            put_off.bytes_count += PROPERTY_FACTOR * len(forwarded_of(properties))
         if put_off.bytes_count > PUT_OFF_BYTES_MAX or len(self.waiting) > PUT_OFF_CONNECTIONS_MAX:
             put_off.is_full = True
 
@@ -75,7 +85,12 @@ class PuttingOff:
             self.take(connection)
 
     def retry_all(self, when: float) -> None:
-        """Have everything that waits handled again at a time."""
+        """Have everything that waits handled again at a time, each time beginning with another
+        connection: the first may take all the room."""
+        for first in self.waiting:
+            del self.waiting[first]
+            self.waiting[first] = None
+            break
         for connection in self.waiting:
             if connection.is_open:
                 self.timers.add(when, Timer(TimerKind.PUT_OFF, connection, None))

@@ -111,7 +111,8 @@ class RetainedReplay:
                 continue  # replaced since: the newer one went out as it came
             self.state.work.spent += DELIVERY_UNITS
             flags = subscription.delivery_flags(min(message.qos, subscription.qos), True)
-            self.deliverer.deliver(session, message, flags, now)
+            if not self.deliverer.enqueueing.drops_retained(session, message):
+                self.deliverer.deliver(session, message, flags, now)
             if session.dropped_messages > dropped:
                 break  # the queue is full: each further one would be dropped and recorded
         asked.found = []

@@ -6,8 +6,9 @@ from gateway.core.core import Core
 from gateway.core.limits import SLOW_READER_SECONDS
 from gateway.core.records.kinds import CloseReason
 from gateway.core.rules.admit import Admitting
+from gateway.core.rules.backpressure import Backpressure
 from gateway.core.rules.disconnect import Disconnecting
-from gateway.core.rules.put_off import PuttingOff
+from gateway.core.rules.full_queues import FullQueues
 from gateway.core.rules.qos2_receive import Qos2Receive
 from gateway.core.rules.refuse import Refusing
 from gateway.core.rules.resend import Resending
@@ -34,7 +35,8 @@ class Timeouts:
         resending: Resending,
         qos2_receive: Qos2Receive,
         retained_replay: RetainedReplay,
-        putting_off: PuttingOff,
+        full_queues: FullQueues,
+        backpressure: Backpressure,
     ) -> None:
         self.limits = core.limits
         self.statistics = core.statistics
@@ -45,7 +47,8 @@ class Timeouts:
         self.resending = resending
         self.qos2_receive = qos2_receive
         self.retained_replay = retained_replay
-        self.putting_off = putting_off
+        self.full_queues = full_queues
+        self.backpressure = backpressure
 
     def watch_slow_reader(self, connection: Connection, now: float) -> None:
         """End a connection whose peer does not read for SLOW_READER_SECONDS."""
@@ -58,8 +61,8 @@ class Timeouts:
         """Do what a timer of an open connection is for."""
         if timer.kind is TimerKind.RETAINED:
             self.retained_replay.resume(connection, now)
-        elif timer.kind is TimerKind.PUT_OFF:
-            self.putting_off.take(connection)
+        elif timer.kind in (TimerKind.PUT_OFF, TimerKind.PACE):
+            self._queue_due(timer, connection, now)
         elif timer.kind is TimerKind.CONNECT_TIMEOUT:
             self._end_before_connected(connection, now)
         elif timer.kind is TimerKind.KEEP_ALIVE:
@@ -82,6 +85,13 @@ class Timeouts:
             if interval is not None and connection.session is not None:
                 self.resending.retry(connection.session, interval, now)
                 self.timers.add(now + interval, timer)
+
+    def _queue_due(self, timer: Timer, connection: Connection, now: float) -> None:
+        session = connection.session
+        if timer.kind is TimerKind.PUT_OFF:
+            self.full_queues.retry(connection, now)
+        elif session is not None:
+            self.backpressure.judge(session, connection, now)
 
     def _end_before_connected(self, connection: Connection, now: float) -> None:
         """End a connection that is not let in by then; one whose client waits for an answer to its

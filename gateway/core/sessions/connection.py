@@ -124,6 +124,8 @@ class Connection:
         self.behind = False
         """It had its slice of work: what is left goes on when others have been served."""
         self.put_off = PutOff()
+        self.unslowed_until = 0.0
+        """Its messages do not wait for queues that slow publishers: they would wait for itself."""
 
     @property
     def is_open(self) -> bool:

@@ -6,7 +6,7 @@ Only `gateway.core.state` changes sessions, and only through facts.
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from gateway.core.limits import FORWARDED_BYTES_MAX, Limits
+from gateway.core.limits import FORWARDED_BYTES_MAX, QUEUED_BYTES, Limits
 from gateway.core.sessions.message import Delivery, Held, Will
 from gateway.core.sessions.owner import Owner
 from gateway.core.sessions.packet_identifiers import PacketIdentifiers
@@ -20,6 +20,39 @@ if TYPE_CHECKING:
 EXPIRY_NEVER: Final = 0xFFFF_FFFF
 NO_TIMER: Final = float("inf")
 NO_GROUPS: Final[frozenset[str]] = frozenset()
+
+
+class Pace:
+    """How fast a client works off a queue that slows its publishers."""
+
+    def __init__(self) -> None:
+        self.since = NO_TIMER
+        """When it was measured last (monotonic seconds); NO_TIMER: it is not measured."""
+        self.position = 0
+        """The front of the queue then."""
+
+    def begin(self, now: float, position: int) -> None:
+        """Begin to measure."""
+        self.since = now
+        self.position = position
+
+
+class MemoryQueues:
+    """What the queues of all clean sessions hold: they are in memory only."""
+
+    def __init__(self) -> None:
+        self.bytes_count = 0
+        self.sessions: dict[Session, None] = {}
+
+    def largest(self) -> "Session | None":
+        """Return the session whose queue takes most."""
+        largest: Session | None = None
+        most_bytes = 0
+        for session in self.sessions:
+            bytes_count = session.memory_bytes()
+            if bytes_count > most_bytes:
+                largest, most_bytes = session, bytes_count
+        return largest
 
 
 class Session:
@@ -91,9 +124,18 @@ class Session:
         """`first_position` and `next_position` when the last checkpoint was begun."""
         self.queued_count = 0
         self.queued_bytes = 0
-        self.when_full = WhenFull.DROP_NEWEST
+        self.when_full = WhenFull.SLOW
         self.is_awaited = False
-        """Publishers wait for room in its queue."""
+        """Publishers wait for room in its queue, which refuses."""
+        self.is_deep = False
+        """Its queue is at least half full: see `gateway.core.rules.backpressure`."""
+        self.slows = False
+        """Publishers wait until its queue is less than half full."""
+        self.acknowledged_at = float("-inf")
+        """When its client acknowledged a message last, on this connection (monotonic seconds)."""
+        self.pace = Pace()
+        self.memory_queues: MemoryQueues | None = None
+        """What the queues of all clean sessions hold; None: it is persistent."""
         self.loading = False
         """Contents are being read from disk: nothing may be started before they are here."""
         self.pages_requested = 0
@@ -104,6 +146,10 @@ class Session:
         self.away_since = 0.0
         """The same by the monotonic clock, which every timer goes by."""
         self.overflow_noted = False
+        self.filling_noted = False
+        """The log has it that its queue is nearly full."""
+        self.slowing_noted = False
+        """The log has it that its publishers wait."""
         self.expiry_timer_due = NO_TIMER
         """When the earliest timer for its expiry comes up."""
         self.await_rel_scheduled = False
@@ -177,6 +223,8 @@ class Session:
             self.waiting.append(delivery)
         self.queued_count += 1
         self.queued_bytes += size_bytes
+        if self.memory_queues is not None:
+            self.memory_queues.bytes_count += QUEUED_BYTES + size_bytes
         owner = self.owner
         if owner is not None:
             owner.queued_bytes += size_bytes
@@ -191,13 +239,7 @@ class Session:
         """Take everything up to and including `position` off the front of the queue."""
         while self.waiting and self.waiting[0].position <= position:
             delivery = self.waiting.popleft()
-            self.queued_count -= 1
-            if delivery.message is not None:
-                size_bytes = delivery.message.size_bytes()
-                self.queued_bytes -= size_bytes
-                owner = self.owner
-                if owner is not None:
-                    owner.queued_bytes -= size_bytes
+            self._taken(delivery)
         if self.stored_count and self.stored_first <= position:
             count = min(position + 1 - self.stored_first, self.stored_count)
             self.stored_first += count
@@ -209,6 +251,29 @@ class Session:
                 self.consume(position)
         if position >= self.first_position:
             self.first_position = position + 1
+
+    def _taken(self, delivery: Delivery) -> None:
+        """Count a delivery no more that was in the queue, in memory."""
+        self.queued_count -= 1
+        if delivery.message is None:
+            return
+        size_bytes = delivery.message.size_bytes()
+        self.queued_bytes -= size_bytes
+        if self.memory_queues is not None:
+            self.memory_queues.bytes_count -= QUEUED_BYTES + size_bytes
+        owner = self.owner
+        if owner is not None:
+            owner.queued_bytes -= size_bytes
+
+    def take_newest(self) -> Delivery:
+        """Take the end off the queue of a clean session, which is in memory and not empty."""
+        delivery = (self.recent or self.waiting).pop()
+        self._taken(delivery)
+        return delivery
+
+    def memory_bytes(self) -> int:
+        """Return what the queue of a clean session costs in memory."""
+        return self.queued_bytes + QUEUED_BYTES * self.queued_count
 
     def evict(self, keep: int) -> None:
         """Forget deliveries beyond the first `keep` that a finished checkpoint wrote to disk."""

@@ -12,3 +12,6 @@ class WhenFull(Enum):
     """It takes the place of the one that has waited longest."""
     REFUSE = 2
     """It is not acknowledged to its publisher: `gateway.core.rules.full_queues`."""
+    SLOW = 3
+    """While its client reads, publishers wait once the queue is half full, and nothing is dropped;
+    while its client is away, as DROP_NEWEST: `gateway.core.rules.backpressure`."""

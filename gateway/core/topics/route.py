@@ -88,9 +88,11 @@ class Readiness(IntEnum):
     KEPT_FULL = 3
     """Its queue is at its limit, and drops none of what was acknowledged."""
     KEPT_AWAY = 4
-    KEPT_HERE = 5
+    KEPT_SLOWLY = 5
+    """The member is connected, and its queue is so long that it slows its publishers."""
+    KEPT_HERE = 6
     """The member is connected, and its queue has room."""
-    OPEN = 6
+    OPEN = 7
     """It is sent to the member immediately."""
 
 
@@ -104,10 +106,14 @@ def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> R
         # A client that is here gets QoS 0 through the queue where something waits there already.
         keeps = connection is None or session.queued_count > 0
     if keeps and session.has_room(limits, size_bytes):
-        if connection is not None:
+        if session.slows:
+            return Readiness.KEPT_SLOWLY
+        if connection is not None and not session.is_deep:
             return Readiness.KEPT_HERE
+        if connection is not None:
+            return Readiness.KEPT_AWAY
         return Readiness.KEPT_AWAY if session.persistent else Readiness.NEVER
-    if keeps and session.when_full is WhenFull.REFUSE:
+    if keeps and (session.when_full is WhenFull.REFUSE or session.slows):
         return Readiness.KEPT_FULL
     if connection is not None:
         return Readiness.LOST_HERE

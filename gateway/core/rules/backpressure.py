@@ -1,0 +1,188 @@
+"""Which sessions slow their publishers, and for how long: `WhenFull.SLOW`, the default.
+
+A queue is *deep* from half of its limits on, and until it has a little less than half. While it is
+deep and its client reads, a PUBLISH at QoS 1 or 2 that it would have to keep waits without an
+acknowledgement (`full_queues`), so that nothing that was acknowledged is dropped. A client that
+is away, that acknowledges nothing for READING_SECONDS or that would need more than
+DRAIN_SECONDS_MAX for its queue slows no publisher: its queue fills up, and drops at its limits.
+"""
+
+from typing import Final
+
+from gateway.core.core import Core
+from gateway.core.limits import ACCEPTED_BEFORE_BYTES as BEFORE_BYTES
+from gateway.core.limits import ACCEPTED_BEFORE_MESSAGES as BEFORE_MESSAGES
+from gateway.core.limits import DRAIN_SECONDS_MAX, PACE_SECONDS, READING_SECONDS
+from gateway.core.quota import NO_USER
+from gateway.core.rules.put_off import PuttingOff
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.session import NO_TIMER, Session
+from gateway.core.sessions.when_full import WhenFull
+from gateway.core.timers import Timer, TimerKind
+
+JUDGED_SECONDS: Final = 1.0
+"""How often it is looked at whether a client still reads that slows publishers."""
+
+NEVER: Final = float("-inf")
+
+
+class Backpressure:
+    """Keeps the sessions that slow their publishers."""
+
+    def __init__(self, core: Core, putting_off: PuttingOff) -> None:
+        self.core = core
+        self.limits = core.limits
+        self.memory_queues = core.state.memory_queues
+        self.statistics = core.statistics
+        self.timers = core.timers
+        self.putting_off = putting_off
+        self.slowing: dict[Session, None] = {}
+
+    # -- the depth of a queue
+
+    def queued(self, session: Session) -> None:
+        """Take note that a message was added to a queue."""
+        if session.is_deep:
+            if not session.filling_noted and self._is_filled(session, 80):
+                session.filling_noted = True
+                # One that is full with its first messages has a line about what it drops.
+                if not self._is_filled(session, 100):
+                    self._note_filling(session)
+        elif self._is_filled(session, 50):
+            session.is_deep = True
+            connection = session.connection
+            if session.when_full is WhenFull.SLOW and connection is not None:
+                # Whether its client reads is asked at once, by the timer: here is no clock.
+                self._slow(session)
+                self.timers.add(0.0, Timer(TimerKind.PACE, connection, None))
+
+    def drained(self, session: Session, connection: Connection, now: float) -> None:
+        """Take note that the client of a deep queue has acknowledged something."""
+        if not self._is_filled(session, 47):
+            session.is_deep = session.filling_noted = False
+            self._go_on(session, now)
+        elif not session.slows:
+            self.judge(session, connection, now)
+
+    def _is_filled(self, session: Session, percent: int) -> bool:
+        """Return whether a queue has reached a share of one of its limits."""
+        limits = self.limits
+        if 100 * session.queued_count >= percent * limits.max_mqueue_len:
+            return session.queued_count > 0
+        if 100 * session.queued_bytes >= percent * limits.max_mqueue_bytes:
+            return session.queued_count > 0
+        owner = session.owner
+        if owner is not None and 100 * owner.queued_bytes >= percent * owner.queued_bytes_max:
+            return session.queued_count > 0
+        memory = session.memory_queues
+        if memory is None or 100 * memory.bytes_count < percent * limits.max_queue_memory_bytes:
+            return False
+        # All clean sessions together hold as much: it is those that hold more than others.
+        return session.memory_bytes() * len(memory.sessions) >= memory.bytes_count
+
+    def _note_filling(self, session: Session) -> None:
+        if session.when_full is WhenFull.DROP_OLDEST:
+            return
+        who = "its client is away" if session.connection is None else "its client reads too slowly"
+        self.statistics.note(
+            f"client {session.client_id!r}: its queue is 80 % full ({session.queued_count} "
+            f"messages, {session.queued_bytes} bytes): {who}. When it is full, "
+            f"{WHEN_FULL_WORDS[session.when_full]}",
+            session.client_id,
+        )
+
+    # -- whether its publishers wait
+
+    def connected(self, session: Session, now: float) -> None:
+        """Look at the queue of a client that has connected: it is to read before others wait."""
+        session.is_deep = self._is_filled(session, 50)
+        session.acknowledged_at = NEVER if session.is_deep else now
+        session.pace.begin(now, session.first_position)
+
+    def left(self, session: Session, now: float) -> None:
+        """Let publishers go on: the client is away."""
+        session.acknowledged_at = NEVER
+        self._go_on(session, now)
+
+    def judge(self, session: Session, connection: Connection, now: float) -> None:
+        """Decide whether a deep queue slows publishers; they go on where it does not."""
+        if not session.is_deep or session.when_full is not WhenFull.SLOW:
+            self._go_on(session, now)
+            return
+        if self._reads(session, connection, now):
+            self._slow(session)
+            self.timers.add(now + JUDGED_SECONDS, Timer(TimerKind.PACE, connection, None))
+        else:
+            self._go_on(session, now)
+
+    def _reads(self, session: Session, connection: Connection, now: float) -> bool:
+        pace = session.pace
+        if not connection.reading:
+            # We do not read from it: its acknowledgements may be on their way.
+            if session.slows:
+                session.acknowledged_at = now
+            pace.since = NO_TIMER
+        if pace.since == NO_TIMER:
+            pace.begin(now, session.first_position)
+        if now - session.acknowledged_at >= READING_SECONDS:
+            return False
+        elapsed = now - pace.since
+        if session.slows and elapsed < PACE_SECONDS:
+            return True
+        # One that slows nobody yet, because it has just come back, has to show its pace first.
+        moved = session.first_position - pace.position
+        if elapsed >= PACE_SECONDS:
+            pace.begin(now, session.first_position)
+        return moved * DRAIN_SECONDS_MAX >= max(JUDGED_SECONDS, elapsed) * session.queued_count
+
+    def _slow(self, session: Session) -> None:
+        if session.slows:
+            return
+        session.slows = True
+        self.slowing[session] = None
+        self.limits.queues_slow = True
+        if not session.slowing_noted:
+            session.slowing_noted = True
+            self.statistics.note(
+                f"client {session.client_id!r}: reads more slowly than others publish "
+                f"({session.queued_count} messages in its queue): publishers wait",
+                session.client_id,
+            )
+
+    def _go_on(self, session: Session, now: float) -> None:
+        if not session.slows:
+            return
+        session.slows = False
+        session.pace.since = NO_TIMER
+        self.slowing.pop(session, None)
+        self.limits.queues_slow = len(self.slowing) > 0
+        self.putting_off.retry_all(now)
+
+    # -- what publishers and queues ask
+
+    def slows(self, session: Session, publisher: Session) -> bool:
+        """Return whether a message of this publisher waits until the session has less queued.
+
+        Where there are users, a client without one slows only clients without one.
+        """
+        if not session.slows:
+            return False
+        if not self.core.authenticates or session.owner is None or publisher.owner is None:
+            return True
+        return session.owner.username != NO_USER or publisher.owner.username == NO_USER
+
+    def takes_beyond(self, session: Session, size_bytes: int) -> bool:
+        """Return whether a full queue takes a message all the same that was accepted before."""
+        return (
+            session.slows
+            and session.queued_count < self.limits.max_mqueue_len + BEFORE_MESSAGES
+            and session.queued_bytes + size_bytes <= self.limits.max_mqueue_bytes + BEFORE_BYTES
+        )
+
+
+WHEN_FULL_WORDS: Final = {
+    WhenFull.SLOW: "new messages for it are dropped",
+    WhenFull.DROP_NEWEST: "new messages for it are dropped",
+    WhenFull.DROP_OLDEST: "its oldest messages are dropped",
+    WhenFull.REFUSE: "publishers have to wait",
+}
