@@ -98,12 +98,16 @@ NO_MESSAGE_SIZE_LIMIT: Final = 268_435_455
 class Limits:
     """What the broker allows. Counts are counts, times seconds (None: never), sizes bytes."""
 
+    disk_full: bool = False
+    """Not a key: set while the disk has no room for anything new."""
+    queues_slow: bool = False
+    """Not a key: set while a queue slows its publishers."""
+
     def __init__(self) -> None:
         # In flight towards one client. A slow or distant client needs more than one; too many only
         # move the queue from our disk into its memory. 0: as many as packet identifiers allow.
         self.max_inflight: int = 32
-        # Queued for one session. Protects the disk from a client that never comes back. The bytes
-        # are the limit; a million messages without contents take 100 MB on disk as well.
+        # Queued for one session. Protects the disk from a client that never comes back.
         self.max_mqueue_len: int = 1_000_000
         self.max_mqueue_bytes: int = 64 * 1024 * 1024
         # Memory of the queues of all clean sessions: their messages are nowhere else.
@@ -111,8 +115,6 @@ class Limits:
         # What a client's queue does at these limits; None: all slow their publishers.
         self.when_full_of: Callable[[str], WhenFull] | None = None
         self.queues_refuse: bool = False
-        # Not a key: a queue slows its publishers now.
-        self.queues_slow: bool = False
         # QoS 0 for a client that is away is dropped unless the operator wants it kept.
         self.mqueue_store_qos0: bool = False
         # QoS 2 messages received and not yet released, for one session.
@@ -159,8 +161,6 @@ class Limits:
         self.allow_control_characters: bool = False
         # What each user may have of all this: see docs/configuration.md.
         self.quotas = Quotas()
-        # Not a key: set while the disk has no room for anything new.
-        self.disk_full: bool = False
 
     def when_full(self, client_id: str) -> WhenFull:
         """Return what a client's queue does when it is at its limit."""

@@ -1,14 +1,19 @@
 """What a configuration means for the limits of the core and for the room on the disk."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 from gateway.access.rule import ClientPattern
 from gateway.configuration import Configuration
 from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
 from gateway.core.quota import NO_LIMIT
 from gateway.core.sessions.when_full import WhenFull
-from gateway.server.host.memory import memory_bytes
 from gateway.space.budget import Limits as SpaceLimits
+
+CGROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
+"""A container sees its own control group at this place."""
 
 MEMORY_SHARE = 8
 """An eighth of the machine's memory for the queues of clean sessions: 64 MiB of 512."""
@@ -52,6 +57,16 @@ def apply_limits(limits: Limits, configuration: Configuration) -> None:
     limits.allow_control_characters = mqtt.allow_control_characters
     limits.when_full_of = when_full_of(configuration)
     limits.queues_refuse = any(each.when_full == "refuse" for each in configuration.queues)
+
+
+def memory_bytes(limit_file: Path = CGROUP_LIMIT) -> int:
+    """Return how much memory there is, or how much the control group allows."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        limit = limit_file.read_text().strip()
+    except OSError:
+        return total  # no control groups, or none that is limited
+    return min(total, int(limit)) if limit.isdecimal() else total
 
 
 def queue_memory_of(memory_total_bytes: int) -> int:

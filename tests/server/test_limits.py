@@ -5,7 +5,7 @@ from pathlib import Path
 from gateway.configuration import Configuration, load
 from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
 from gateway.core.sessions.when_full import WhenFull
-from gateway.server.limits import apply_limits, queue_memory_of, space_limits_of
+from gateway.server.limits import apply_limits, memory_bytes, queue_memory_of, space_limits_of
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Connect
 from tests.server.conftest import Start
@@ -85,6 +85,18 @@ def test_queues_in_memory_have_a_share_of_it_unless_they_are_configured() -> Non
     assert queue_memory_of(512 << 20) == 64 << 20
     assert queue_memory_of(32 << 20) == 16 << 20
     assert queue_memory_of(64 << 30) == 256 << 20
+
+
+def test_a_container_has_what_its_control_group_allows(tmp_path: Path) -> None:
+    total = memory_bytes(tmp_path / "missing")
+    assert total > 64 << 20
+    limit = tmp_path / "memory.max"
+    limit.write_text("67108864\n")
+    assert memory_bytes(limit) == 64 << 20
+    limit.write_text("max\n")
+    assert memory_bytes(limit) == total
+    limit.write_text(f"{2 * total}\n")
+    assert memory_bytes(limit) == total
 
 
 def vars_of(limits: Limits) -> list[str]:

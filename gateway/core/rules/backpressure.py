@@ -43,7 +43,7 @@ class Backpressure:
     def queued(self, session: Session) -> None:
         """Take note that a message was added to a queue."""
         if session.is_deep:
-            if not session.filling_noted and self._is_filled(session, 80):
+            if not (session.filling_noted or session.slows) and self._is_filled(session, 80):
                 session.filling_noted = True
                 # One that is full with its first messages has a line about what it drops.
                 if not self._is_filled(session, 100):
@@ -52,7 +52,7 @@ class Backpressure:
             session.is_deep = True
             connection = session.connection
             if session.when_full is WhenFull.SLOW and connection is not None:
-                # Whether its client reads is asked at once, by the timer: here is no clock.
+                # Whether its client reads is asked by the timer: there is no clock here.
                 self._slow(session)
                 self.timers.add(0.0, Timer(TimerKind.PACE, connection, None))
 
@@ -129,7 +129,7 @@ class Backpressure:
         elapsed = now - pace.since
         if session.slows and elapsed < PACE_SECONDS:
             return True
-        # One that slows nobody yet, because it has just come back, has to show its pace first.
+        # Before others wait, a client that has just come back shows its pace.
         moved = session.first_position - pace.position
         if elapsed >= PACE_SECONDS:
             pace.begin(now, session.first_position)

@@ -5,7 +5,6 @@ from gateway.core.rules.acknowledge import Acknowledging
 from gateway.core.rules.admission import Admission
 from gateway.core.rules.admit import Admitting
 from gateway.core.rules.authenticate import Authenticating
-from gateway.core.rules.backpressure import Backpressure
 from gateway.core.rules.connect import Connecting
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.disconnect import Disconnecting
@@ -35,8 +34,7 @@ class Rules:
         self.core = core
         self.resending = Resending(core)
         self.putting_off = PuttingOff(core)
-        self.backpressure = Backpressure(core, self.putting_off)
-        self.enqueueing = Enqueueing(core, self.putting_off, self.backpressure)
+        self.enqueueing = Enqueueing(core, self.putting_off)
         self.deliverer = Deliverer(core, self.resending, self.enqueueing)
         self.system_messages = SystemMessages(core)
         self.acknowledging = Acknowledging(core, self.deliverer)
@@ -51,16 +49,9 @@ class Rules:
         self.retained_replay = RetainedReplay(core, self.deliverer)
         self.subscribing = Subscribing(core, self.retained_replay, self.system_messages)
         self.disconnecting = Disconnecting(
-            core,
-            self.deliverer,
-            self.publisher,
-            self.redistribution,
-            self.retained_replay,
-            self.backpressure,
+            core, self.deliverer, self.publisher, self.redistribution, self.retained_replay
         )
-        self.full_queues = FullQueues(
-            core, self.putting_off, self.enqueueing, self.backpressure, self.disconnecting
-        )
+        self.full_queues = FullQueues(core, self.putting_off, self.enqueueing, self.disconnecting)
         self.refusing = Refusing(core, self.disconnecting)
         self.admitting = Admitting(core, self.refusing, self.disconnecting, self.full_disk)
         self.authenticating = Authenticating(core, self.refusing, self.admitting)
@@ -96,6 +87,5 @@ class Rules:
             self.qos2_receive,
             self.retained_replay,
             self.full_queues,
-            self.backpressure,
         )
         self.restart = Restart(core, self.disconnecting, self.publisher)

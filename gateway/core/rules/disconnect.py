@@ -9,7 +9,6 @@ from typing import Final
 
 from gateway.core.core import Core
 from gateway.core.records.kinds import CloseReason, EndReason, WillClearReason
-from gateway.core.rules.backpressure import Backpressure
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.publish import Publisher
 from gateway.core.rules.retained import RetainedReplay
@@ -56,7 +55,6 @@ class Disconnecting:
         publisher: Publisher,
         redistribution: Redistribution,
         retained_replay: RetainedReplay,
-        backpressure: Backpressure,
     ) -> None:
         self.recorder = core.recorder
         self.output = core.output
@@ -64,7 +62,7 @@ class Disconnecting:
         self.publisher = publisher
         self.redistribution = redistribution
         self.retained_replay = retained_replay
-        self.backpressure = backpressure
+        self.backpressure = deliverer.enqueueing.backpressure
         self.limits = core.limits
         self.statistics = core.statistics
         self.flapping = core.bans.flapping

@@ -28,14 +28,14 @@ GIVEN_WAY_BYTES: Final = 64 * 1024
 class Enqueueing:
     """Adds to queues, within their limits."""
 
-    def __init__(self, core: Core, putting_off: PuttingOff, backpressure: Backpressure) -> None:
+    def __init__(self, core: Core, putting_off: PuttingOff) -> None:
         self.state = core.state
         self.recorder = core.recorder
         self.limits = core.limits
         self.statistics = core.statistics
         self.effects = core.effects
         self.putting_off = putting_off
-        self.backpressure = backpressure
+        self.backpressure = Backpressure(core, putting_off)
 
     def apply_policies(self, now: float) -> None:
         """Let what `Limits.when_full_of` answers now hold for all sessions."""

@@ -12,7 +12,6 @@ from typing import Final
 from gateway.core.core import Core
 from gateway.core.records.kinds import CloseReason
 from gateway.core.rules.admission import size_bytes_of
-from gateway.core.rules.backpressure import Backpressure
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.enqueue import Enqueueing
 from gateway.core.rules.put_off import PuttingOff
@@ -44,7 +43,6 @@ class FullQueues:
         core: Core,
         putting_off: PuttingOff,
         enqueueing: Enqueueing,
-        backpressure: Backpressure,
         disconnecting: Disconnecting,
     ) -> None:
         self.state = core.state
@@ -54,7 +52,7 @@ class FullQueues:
         self.timers = core.timers
         self.putting_off = putting_off
         self.enqueueing = enqueueing
-        self.backpressure = backpressure
+        self.backpressure = enqueueing.backpressure
         self.disconnecting = disconnecting
 
     def takes(self, session: Session, connection: Connection, packet: Publish, now: float) -> bool:

@@ -72,7 +72,13 @@ class Packets:
         if session is None or kind == kinds.CONNECT:
             return self._receive_first(connection, packet, now)
         if kind == kinds.PUBLISH:
-            if self.limits.disk_full or self.limits.queues_refuse or self.limits.queues_slow:
+            limits = self.limits
+            if (
+                limits.disk_full
+                or limits.queues_refuse
+                or limits.queues_slow
+                or connection.put_off.packets  # it keeps its place behind them
+            ):
                 return self._publish_if_room(session, connection, cast(Publish, packet), now)
             return self.publisher.receive_publish(session, connection, cast(Publish, packet), now)
         self.statistics.packets_received[kind] += 1

@@ -6,7 +6,6 @@ from gateway.core.core import Core
 from gateway.core.limits import SLOW_READER_SECONDS
 from gateway.core.records.kinds import CloseReason
 from gateway.core.rules.admit import Admitting
-from gateway.core.rules.backpressure import Backpressure
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.full_queues import FullQueues
 from gateway.core.rules.qos2_receive import Qos2Receive
@@ -36,7 +35,6 @@ class Timeouts:
         qos2_receive: Qos2Receive,
         retained_replay: RetainedReplay,
         full_queues: FullQueues,
-        backpressure: Backpressure,
     ) -> None:
         self.limits = core.limits
         self.statistics = core.statistics
@@ -48,7 +46,7 @@ class Timeouts:
         self.qos2_receive = qos2_receive
         self.retained_replay = retained_replay
         self.full_queues = full_queues
-        self.backpressure = backpressure
+        self.backpressure = full_queues.backpressure
 
     def watch_slow_reader(self, connection: Connection, now: float) -> None:
         """End a connection whose peer does not read for SLOW_READER_SECONDS."""

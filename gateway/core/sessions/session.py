@@ -77,6 +77,20 @@ class Session:
     is_revoked = False
     """That certificate was revoked while its client was away: it receives nothing until its client
     is back with another proof."""
+    is_awaited = False
+    """Publishers wait for room in its queue, which refuses."""
+    is_deep = False
+    """Its queue is at least half full: see `gateway.core.rules.backpressure`."""
+    slows = False
+    """Publishers wait until its queue is less than half full."""
+    filling_noted = False
+    """The log has a line that its queue is nearly full."""
+    slowing_noted = False
+    """The log has a line that its publishers wait."""
+    acknowledged_at = -NO_TIMER
+    """When its client acknowledged a message last, on this connection (monotonic seconds)."""
+    memory_queues: MemoryQueues | None = None
+    """What the queues of all clean sessions hold; None: it is persistent."""
     groups: frozenset[str] = NO_GROUPS
     """Groups of the access rules that its client's proof has brought; none after a start, until the
     client is back."""
@@ -125,17 +139,7 @@ class Session:
         self.queued_count = 0
         self.queued_bytes = 0
         self.when_full = WhenFull.SLOW
-        self.is_awaited = False
-        """Publishers wait for room in its queue, which refuses."""
-        self.is_deep = False
-        """Its queue is at least half full: see `gateway.core.rules.backpressure`."""
-        self.slows = False
-        """Publishers wait until its queue is less than half full."""
-        self.acknowledged_at = float("-inf")
-        """When its client acknowledged a message last, on this connection (monotonic seconds)."""
         self.pace = Pace()
-        self.memory_queues: MemoryQueues | None = None
-        """What the queues of all clean sessions hold; None: it is persistent."""
         self.loading = False
         """Contents are being read from disk: nothing may be started before they are here."""
         self.pages_requested = 0
@@ -146,10 +150,6 @@ class Session:
         self.away_since = 0.0
         """The same by the monotonic clock, which every timer goes by."""
         self.overflow_noted = False
-        self.filling_noted = False
-        """The log has it that its queue is nearly full."""
-        self.slowing_noted = False
-        """The log has it that its publishers wait."""
         self.expiry_timer_due = NO_TIMER
         """When the earliest timer for its expiry comes up."""
         self.await_rel_scheduled = False
