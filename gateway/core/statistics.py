@@ -35,6 +35,9 @@ NOTICES_MAX: Final = 100
 class Statistics:
     """Counters since the start of the process; `errors` and `dropped` by reason."""
 
+    publishes_slowed = 0
+    """How often a PUBLISH was put off because of a queue that slows its publishers."""
+
     def __init__(self) -> None:
         self.observe: Callable[[Event], None] | None = None
         """Called with each event; must return immediately and never raise."""
@@ -62,8 +65,6 @@ class Statistics:
         self.publish_bytes_sent = 0
         """Payloads of PUBLISH packets, without topics and headers."""
         self.publishes_refused = 0
-        self.publishes_slowed = 0
-        """How often a PUBLISH was put off because of a queue that slows its publishers."""
         self.publishes_resent = 0
         self.duplicates_suppressed = 0
         self.resent = 0
