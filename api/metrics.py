@@ -119,6 +119,11 @@ def _of_broker(broker: BrokerStatus) -> Iterator["Metric"]:
     yield _count("messages_duplicates_suppressed", "QoS 2 PUBLISH that came again.", suppressed)
     yield _value("queued_messages", "Messages that wait for a session.", broker.queued.messages)
     yield _value("queued_bytes", "Their bytes.", broker.queued.bytes)
+    queued = broker.queued
+    yield _value("queue_memory_bytes", "Queues of clean sessions.", queued.memory_bytes)
+    yield _value("queue_memory_limit_bytes", "Their limit.", queued.memory_limit_bytes)
+    yield _value("queues_slowing", "Queues for which publishers wait.", queued.slowing)
+    yield _value("queues_filling", "Queues that are 80 % full.", queued.filling)
     yield _value("inflight_messages", "Sent and not acknowledged.", broker.inflight)
     yield _value("awaiting_release", "QoS 2, received and not released.", broker.awaiting_release)
     errors = _by("kind", broker.errors)

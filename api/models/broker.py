@@ -76,6 +76,13 @@ class Messages(Reported):
 class Queued(Reported):
     messages: Count
     bytes: Count
+    memory_bytes: Count = 0
+    """Memory of the queues of clean sessions."""
+    memory_limit_bytes: Count = 0
+    slowing: Count = 0
+    """Sessions for whose queues publishers wait."""
+    filling: Count = 0
+    """Sessions whose queues are at least 80 % full, and for which no publisher waits."""
 
 
 class Journal(Reported):

@@ -70,7 +70,7 @@ class Status:
             "needs_restart": list(self.needs_restart()),
             "operations": dict(sorted(self.operations().items())),
             "warnings": warnings_of(
-                event_loop, identity.damage, self._listeners, self.needs_restart()
+                event_loop, identity.damage, self._listeners, self.needs_restart(), totals
             ),
         }
 
@@ -132,6 +132,10 @@ def _messages_of(broker: Broker, totals: Totals) -> dict[str, Any]:
         "queued": {
             "messages": totals.queued_messages,
             "bytes": totals.queued_bytes,
+            "memory_bytes": broker.state.memory_queues.bytes_count,
+            "memory_limit_bytes": broker.limits.max_queue_memory_bytes,
+            "slowing": len(totals.slowing),
+            "filling": len(totals.filling),
         },
         "inflight": totals.inflight,
         "awaiting_release": totals.awaiting_release,

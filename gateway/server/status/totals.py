@@ -31,6 +31,11 @@ class Totals:
         """Topics and payloads; not of messages whose contents are on disk only."""
         self.awaiting_release = 0
         self.awaiting_release_bytes = 0
+        self.slowing: list[str] = []
+        """Clients for whose queues publishers wait now."""
+        self.filling: list[str] = []
+        """Clients whose queues are at least 80 % full and have dropped nothing yet, and for which
+        no publisher waits."""
 
 
 class Walk:
@@ -57,6 +62,10 @@ class Walk:
                     totals.inflight_bytes += delivery.message.size_bytes()
             totals.awaiting_release += len(session.inbound)
             totals.awaiting_release_bytes += session.inbound_bytes
+            if session.slows:
+                totals.slowing.append(session.client_id)
+            elif session.filling_noted and not session.overflow_noted:
+                totals.filling.append(session.client_id)
             steps += 1 + len(session.outbound)
         return not left
 

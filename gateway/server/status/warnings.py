@@ -11,6 +11,7 @@ from gateway.access.rule_line import quoted
 from gateway.core.recent import Recent
 from gateway.core.rules.permissions import PUBLISH_REFUSED, SUBSCRIBE_REFUSED
 from gateway.server.event_loop.event_loop import EventLoop
+from gateway.server.status.totals import Totals
 
 COMMIT_SLOW_SECONDS: Final = 2.0
 """A commit that takes this long is worth a warning: a card near its end, or far too busy."""
@@ -24,6 +25,8 @@ LISTED_MAX: Final = 20
 _DROPPED: Final = {
     "queue_full": "its queue was full. Raise [mqtt] max_mqueue_len, or end the session: {drop}",
     "queue_bytes": "its queue was full. Raise [mqtt] max_mqueue_bytes, or end the session: {drop}",
+    "queue_memory": "the queues of clean sessions were full. Raise [mqtt] max_queue_memory, or let "
+    "the client have a persistent session",
     "displaced": "its queue was full and drops the oldest ([[queues]] when_full). Raise [mqtt] "
     "max_mqueue_bytes, or let the client connect more often",
     "expired": "their message expiry interval ended first. Let the client connect more often",
@@ -41,6 +44,7 @@ def warnings_of(
     damage: str | None,
     listeners: Sequence[dict[str, Any]],
     needs_restart: Sequence[str],
+    totals: Totals,
 ) -> list[str]:
     """Return the warnings, the most urgent first.
 
@@ -48,10 +52,12 @@ def warnings_of(
         damage: what the start found damaged, None for nothing.
         listeners: as the status shows them, with their certificates.
         needs_restart: keys of the configuration whose values wait for a restart.
+        totals: of a walk over the sessions.
     """
     statistics = event_loop.broker.statistics
     warnings = [
         *_of_disk(event_loop, damage),
+        *_of_queues(totals),
         *_of_drops(
             statistics.recently_dropped.largest(WARNED_MAX),
             statistics.recently_dropped.total(),
@@ -103,6 +109,28 @@ def _of_disk(event_loop: EventLoop, damage: str | None) -> list[str]:
             "the SD card is very busy or wearing out."
         )
     return warnings
+
+
+def _of_queues(totals: Totals) -> list[str]:
+    warnings: list[str] = []
+    if totals.filling:
+        which, drop = _named(totals.filling), f"oncegate ctl drop {quoted(totals.filling[0])}"
+        warnings.append(
+            f"The queue of client {which} is 80 % full or more. New messages are dropped when it "
+            "is full: bring the client back, raise [mqtt] max_mqueue_bytes, or end the session: "
+            f"{drop}."
+        )
+    if totals.slowing:
+        warnings.append(
+            f"Client {_named(totals.slowing)} reads more slowly than others publish: publishers "
+            'wait. See its network, or give it when_full = "drop_newest" in [[queues]].'
+        )
+    return warnings
+
+
+def _named(client_ids: Sequence[str]) -> str:
+    others = len(client_ids) - 1
+    return f"{client_ids[0]!r}" + (f" (and {others:,} more)" if others else "")
 
 
 def _of_drops(largest: Sequence[Recent], total: int, since_start: int) -> list[str]:

@@ -42,6 +42,43 @@ async def test_each_fault_has_a_warning_that_states_what_to_look_at(
     event_loop.limits.disk_full = False
 
 
+async def test_a_queue_that_fills_up_is_warned_of_before_it_drops(start: Start) -> None:
+    broker = await start({}, max_mqueue_len=10)
+    away = await log_in(broker, "archive north")
+    away.send(subscribe(1, ("t/#", 1)))
+    await away.packet()
+    away.close()
+    client = await log_in(broker, "c")
+    for number in range(1, 9):
+        assert broker.status()["warnings"] == []
+        client.send(publish("t/1", b"x", qos=1, packet_id=number))
+        await client.packet()
+    status = broker.status()
+    assert status["queued"]["filling"] == 1
+    (found,) = status["warnings"]
+    assert found == (
+        "The queue of client 'archive north' is 80 % full or more. New messages are dropped when "
+        "it is full: bring the client back, raise [mqtt] max_mqueue_bytes, or end the session: "
+        'oncegate ctl drop "archive north".'
+    )
+
+
+async def test_a_client_that_slows_publishers_is_named(start: Start) -> None:
+    broker = await start({}, max_mqueue_len=4, max_inflight=1)
+    slow = await log_in(broker, "slow", clean=True)
+    slow.send(subscribe(1, ("t/#", 1)))
+    await slow.packet()
+    client = await log_in(broker, "c")
+    for number in range(1, 5):
+        client.send(publish("t/1", b"x", qos=1, packet_id=number))
+    await broker.eventually(lambda: broker.status()["queued"]["slowing"] == 1)
+    status = broker.status()
+    assert status["queued"]["memory_bytes"] > 2 * 640
+    assert status["queued"]["memory_limit_bytes"] >= 16 << 20
+    (found,) = status["warnings"]
+    assert found.startswith("Client 'slow' reads more slowly than others publish: publishers wait")
+
+
 async def test_a_full_queue_names_its_session_and_the_fix_and_clears_after_an_hour(
     start: Start,
 ) -> None:
