@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gateway.audit.walk import Stretch
-from gateway.session_log.segments.names import SegmentName, segment_name_of
+from gateway.session_log.segments.names import SegmentName, path_of, segment_name_of
 from gateway.session_log.segments.verify import load_segment
 
 SUFFIX = ".jsonl.zst"
@@ -40,7 +40,8 @@ def stretch_of(name: SegmentName, path: Path) -> Stretch:
         segment = load_segment(path)
     except FileNotFoundError:
         # The uploader has just moved it on.
-        segment = load_segment(path.parent.parent / "sent" / path.name)
+        sealed = path.parent if path.parent.name == "sealed" else path.parent.parent
+        segment = load_segment(path_of(sealed.parent / "sent", name))
     previous = segment.header.get("previous_sha256")
     return Stretch(
         name.gateway,

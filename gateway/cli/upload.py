@@ -61,4 +61,6 @@ def session_log_settings_of(configuration: "Configuration") -> "SessionLogSettin
         payload_topics=configuration.session_log.payload_topics,
         seal_after_seconds=configuration.session_log.seal_after,
         sent_bytes_keep=configuration.upload.sent_keep,
+        sent_files_keep=configuration.upload.sent_keep_files,
+        checksum_header=configuration.upload.checksum_header,
     )

@@ -96,14 +96,14 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "checkpoint_interval",
         "max_journal",
     ),
-    "disk": _all(_NOW, "free_min", "log_max", "damaged_max", "reserve"),
+    "disk": _all(_NOW, "free_min", "log_max", "log_max_files", "damaged_max", "reserve"),
     "access": {
         **_all(_ENDS, "password_file", "rules_file", "order", "jwt", "mysql"),
         "sessions_outlive_proof": _NOW,
     },
     "hooks": {"module": _RESTART},
     "session_log": {"payload_topics": _NOW, "seal_after": _PROCESS},
-    "upload": _all(_PROCESS, "target", "sent_keep"),
+    "upload": _all(_PROCESS, "target", "sent_keep", "sent_keep_files", "checksum_header"),
     "bridge": _all(
         _PROCESS,
         "client_id",

@@ -18,6 +18,7 @@ from gateway.configuration.whole import Configuration
 from gateway.files.disk_errors import is_unreadable
 from gateway.files.durable import replace_durably
 from gateway.files.lock import alone_in
+from gateway.files.segment_folders import names_in
 
 logger = logging.getLogger(__name__)
 
@@ -131,12 +132,12 @@ def _id_in_chain(path: Path) -> str | None:
 
 
 def _id_in_names(log_dir: Path) -> str | None:
-    names = [
+    names = (
         match
         for directory in ("sealed", "sent")
         if (log_dir / directory).is_dir()
-        for path in (log_dir / directory).iterdir()
-        if (match := _SEGMENT.fullmatch(path.name)) is not None
-    ]
+        for name in names_in(log_dir / directory)
+        if (match := _SEGMENT.fullmatch(name)) is not None
+    )
     newest = max(names, key=lambda match: int(match["last"]), default=None)
     return newest["gateway"] if newest is not None else None

@@ -116,6 +116,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "disk": {
         "free_min": "Free bytes below which nothing new is taken. Default: by the disk's size.",
         "log_max": "Bytes of the session log on this device. Default: by the disk's size.",
+        "log_max_files": "Segments on this device. Default: a million, or half the disk's inodes.",
         "damaged_max": "Bytes of files set aside as damaged. Default: by the disk's size.",
         "reserve": "Bytes that are reserved in advance. Default: by the disk's size.",
     },
@@ -137,6 +138,8 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "upload": {
         "target": "URL of sealed segments. Default: `uploaded` in the data directory.",
         "sent_keep": "Bytes of segments kept on the device after their upload.",
+        "sent_keep_files": "Segments kept on the device after their upload.",
+        "checksum_header": "Send a SHA-256 of each segment to an S3 store.",
     },
     "bridge": {
         "client_id": "Beginning of the client identifier of the bridge's session.",

@@ -117,6 +117,7 @@ class Disk(Section):
 
     free_min: Annotated[int, Size(0, TIB)] | None = None
     log_max: Annotated[int, Size(0, TIB)] | None = None
+    log_max_files: Annotated[int, Whole(1, 100_000_000)] | None = None
     damaged_max: Annotated[int, Size(0, TIB)] | None = None
     reserve: Annotated[int, Size(0, GIB)] | None = None
 
@@ -177,6 +178,8 @@ class Upload(Section):
 
     target: Annotated[str, UploadTarget()] | None = None
     sent_keep: Annotated[int, Size(0, TIB)] = 256 * MIB
+    sent_keep_files: Annotated[int, Whole(0, 1_000_000)] = 10_000
+    checksum_header: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,14 +11,15 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
 from gateway.core.records.kinds import Observation
 from gateway.files.disk_errors import line_of
 from gateway.server.event_loop.event_loop import EventLoop
-from gateway.space.budget import Item, Kind, Limits, Rules, removals_of
-from gateway.space.inventory import Disk, disk_of, items_in, remove
+from gateway.space.budget import Item, Kind, Limits, Rules, is_room_needed, removals_of
+from gateway.space.inventory import Disk, Inventory, disk_of, remove
 
 logger = logging.getLogger(__name__)
 
@@ -44,13 +45,14 @@ class Housekeeping:
 
     def __init__(self, event_loop: EventLoop, data_dir: Path, limits: Limits) -> None:
         self.limits = limits
-        self.disk = Disk(0, 0)
+        self.disk = Disk(0, 0, 0)
         """As of the latest look; no bytes at all before it."""
         self.full_since_ms: int | None = None
         self.removed: Counter[str] = Counter()
         """Files that went for want of room, by kind."""
         self._event_loop = event_loop
         self._data_dir = data_dir
+        self._inventory = Inventory(data_dir)
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "housekeeping")
         self._working: asyncio.Future[Any] | None = None
@@ -60,7 +62,7 @@ class Housekeeping:
     @property
     def rules(self) -> Rules:
         """What holds on this file system."""
-        return self.limits.of_disk(self.disk.total_bytes)
+        return self.limits.of_disk(self.disk.total_bytes, self.disk.total_files)
 
     def tick(self) -> None:
         """Look how much is free, and begin what has to be done."""
@@ -123,14 +125,20 @@ class Housekeeping:
             Item(Kind.JOURNAL, f"journal/{path.name}", size_bytes, first, first, last)
             for path, size_bytes, first, last in self._event_loop.store.droppable_files()
         ]
-        disk = self.disk
-        self._begin(
-            lambda: Round(removals_of(items_in(self._data_dir) + journal, disk.free_bytes, rules))
-        )
+        free_bytes = self.disk.free_bytes
+        self._begin(lambda: Round(self._removals(journal, free_bytes, rules)))
+
+    def _removals(self, journal: list[Item], free_bytes: int, rules: Rules) -> list[Item]:
+        """Look into the folders; return what goes in this round."""
+        if not is_room_needed(self._inventory.totals() + journal, free_bytes, rules):
+            return []
+        items = self._inventory.items(REMOVALS_MAX) + journal
+        removals = takewhile(lambda each: each.count == 1, removals_of(items, free_bytes, rules))
+        return list(islice(removals, REMOVALS_MAX))
 
     def _decided(self, decided: Round) -> None:
         """Report what will be missing, and only then remove it."""
-        removals = decided.removals[:REMOVALS_MAX]
+        removals = decided.removals
         if not removals:
             return
         lost = (Kind.SEGMENT, Kind.DAMAGED)

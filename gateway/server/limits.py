@@ -93,5 +93,10 @@ def space_limits_of(configuration: Configuration) -> SpaceLimits:
     """Return how the disk's room is shared out, from `[disk]`."""
     disk = configuration.disk
     return SpaceLimits(
-        disk.free_min, disk.log_max, disk.damaged_max, disk.reserve, configuration.brokers_count
+        disk.free_min,
+        disk.log_max,
+        disk.damaged_max,
+        disk.reserve,
+        configuration.brokers_count,
+        disk.log_max_files,
     )

@@ -42,6 +42,14 @@ DAMAGED_RETRY_SECONDS = (60.0, 3600.0)
 """First and longest wait before a segment in log/damaged is read again: a card that is reset gives
 back what it did not, and to read a bad block takes a card many seconds."""
 
+SEGMENTS_RECALLED_MAX = 2_000
+"""Newest segments from which a lost log/chain.json is made again: more than a journal that waits
+for its export has boots, and no more than a megabyte of names."""
+
+DAMAGED_TRIED_MAX = 1_000
+"""Segments in log/damaged that are read again at a time, the oldest: each may be 8 MB of a card
+that reads slowly."""
+
 CHAIN_TRIES_MAX = 6
 """Starts of the exporter at which log/chain.json cannot be read, before it counts as damaged: half
 a minute by EXPORT_RETRY_SECONDS."""
@@ -114,6 +122,8 @@ class SessionLogSettings:
     seal_after_seconds: float
     segment_bytes_max: int = SEGMENT_BYTES_MAX
     sent_bytes_keep: int = 0
+    sent_files_keep: int = 10_000
+    checksum_header: bool = True
     poll_seconds: float = 0.25
     free_bytes_min: int | None = None
     """None: as the disk is large."""
@@ -127,9 +137,9 @@ class SessionLogSettings:
         for name in ("seal_after_seconds", "poll_seconds"):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"{name} is {getattr(self, name)}: set it above 0 s")
-        for name in ("sent_bytes_keep", "free_bytes_min"):
+        for name in ("sent_bytes_keep", "sent_files_keep", "free_bytes_min"):
             if (getattr(self, name) or 0) < 0:
-                raise SettingsError(f"{name} is {getattr(self, name)}: set 0 bytes or more")
+                raise SettingsError(f"{name} is {getattr(self, name)}: set 0 or more")
 
     @property
     def log_dir(self) -> Path:

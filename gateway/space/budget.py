@@ -24,6 +24,13 @@ DAMAGED_SHARE, DAMAGED_BYTES_MAX = 16, 256 * MIB
 """`damaged_max`: a sixteenth of the file system, 256 MiB at the most. Who looks at it wants the
 latest."""
 
+LOG_FILES_MAX, LOG_FILES_SHARE = 1_000_000, 2
+"""`log_max_files`: two years of a segment a minute, 4 GB of the smallest, but no more than half of
+the file system's inodes."""
+
+DAMAGED_FILES_MAX = 1_000
+"""Files and folders set aside as damaged: each is looked at every minute."""
+
 RESERVE_SHARE, RESERVE_BYTES_MAX = 32, 4 * MIB
 """`reserve`: one file of the journal, which holds the end of some ten thousand deliveries."""
 
@@ -57,6 +64,8 @@ class Item:
     first_sequence: int = 0
     last_sequence: int = 0
     """The events in it; 0 where it has none."""
+    count: int = 1
+    """Files. What has more is a sum that only counts: it is not removed as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +78,11 @@ class Limits:
     reserve: int | None = None
     brokers_count: int = 1
     """That of the gateway and those of its tenants, among which the disk is shared out."""
+    log_max_files: int | None = None
+    """A number of segments."""
 
-    def of_disk(self, total_bytes: int) -> "Rules":
-        """Return what holds on a file system of this size."""
+    def of_disk(self, total_bytes: int, total_files: int = 0) -> "Rules":
+        """Return what holds on a file system of this size; no files: it has no limit of them."""
         free_min = _given(self.free_min, min(FREE_BYTES_MAX, total_bytes // FREE_SHARE))
         share_bytes = total_bytes // self.brokers_count
         return Rules(
@@ -81,7 +92,12 @@ class Limits:
                 self.damaged_max, min(DAMAGED_BYTES_MAX, share_bytes // DAMAGED_SHARE)
             ),
             reserve=_given(self.reserve, min(RESERVE_BYTES_MAX, share_bytes // RESERVE_SHARE)),
+            log_files_max=_given(self.log_max_files, self._log_files_max(total_files)),
         )
+
+    def _log_files_max(self, total_files: int) -> int:
+        share = total_files // self.brokers_count // LOG_FILES_SHARE
+        return min(LOG_FILES_MAX, share) if total_files else LOG_FILES_MAX
 
 
 def _given(configured: int | None, default: int) -> int:
@@ -90,13 +106,15 @@ def _given(configured: int | None, default: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Bytes, all of them."""
+    """Bytes, and numbers of files."""
 
     free_min: int
     """The floor: with less nothing new is taken."""
     log_max: int
     damaged_max: int
     reserve: int
+    log_files_max: int = LOG_FILES_MAX
+    damaged_files_max: int = DAMAGED_FILES_MAX
 
     @property
     def room_is_made_below(self) -> int:
@@ -113,11 +131,28 @@ class Rules:
         return free_bytes < (self.taken_again_from if was_full else self.free_min)
 
 
+_LOG = (Kind.SENT, Kind.SEGMENT)
+
+
+def is_room_needed(items: Iterable[Item], free_bytes: int, rules: Rules) -> bool:
+    """Return whether something has to go."""
+    found = list(items)
+    return free_bytes < rules.room_is_made_below or any(
+        excess > 0
+        for kinds, bytes_max, files_max in _bounds(rules)
+        for excess in _excess_of(
+            [each for each in found if each.kind in kinds], bytes_max, files_max
+        )
+    )
+
+
 def removals_of(items: Iterable[Item], free_bytes: int, rules: Rules) -> list[Item]:
     """Return what has to go, in the order in which it goes. The newest segment never does."""
     in_order = sorted(items, key=lambda item: (item.kind, item.age, item.path))
-    removals = _beyond(in_order, rules.damaged_max, Kind.DAMAGED)
-    removals |= _beyond(in_order, rules.log_max, Kind.SENT, Kind.SEGMENT)
+    removals: dict[Item, None] = {}
+    for kinds, bytes_max, files_max in _bounds(rules):
+        counted = [item for item in in_order if item.kind in kinds]
+        removals |= _beyond(counted, bytes_max, files_max)
     free_bytes += sum(item.size_bytes for item in removals)
     if free_bytes < rules.room_is_made_below:
         for item in _without_newest_segment(in_order):
@@ -129,16 +164,30 @@ def removals_of(items: Iterable[Item], free_bytes: int, rules: Rules) -> list[It
     return [item for item in in_order if item in removals]
 
 
-def _beyond(in_order: list[Item], bytes_max: int, *kinds: Kind) -> dict[Item, None]:
-    """Return what is too much of some kinds together."""
-    counted = [item for item in in_order if item.kind in kinds]
-    excess_bytes = sum(item.size_bytes for item in counted) - bytes_max
+def _bounds(rules: Rules) -> list[tuple[tuple[Kind, ...], int, int]]:
+    return [
+        ((Kind.DAMAGED,), rules.damaged_max, rules.damaged_files_max),
+        (_LOG, rules.log_max, rules.log_files_max),
+    ]
+
+
+def _excess_of(counted: list[Item], bytes_max: int, files_max: int) -> tuple[int, int]:
+    return (
+        sum(item.size_bytes for item in counted) - bytes_max,
+        sum(item.count for item in counted) - files_max,
+    )
+
+
+def _beyond(counted: list[Item], bytes_max: int, files_max: int) -> dict[Item, None]:
+    """Return what is too much of some kinds together, in their order."""
+    excess_bytes, excess_files = _excess_of(counted, bytes_max, files_max)
     removals: dict[Item, None] = {}
     for item in _without_newest_segment(counted):
-        if excess_bytes <= 0:
+        if excess_bytes <= 0 and excess_files <= 0:
             break
         removals[item] = None
         excess_bytes -= item.size_bytes
+        excess_files -= item.count
     return removals
 
 

@@ -1,26 +1,29 @@
 """What lies in the data directory that may go, and how it goes."""
 
 import os
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gateway.files.segment_folders import (
+    SegmentFile,
+    SegmentFolder,
+    Subfolder,
+    oldest_in,
+    remove_if_empty,
+    segment_file_of,
+)
 from gateway.space.budget import Item, Kind
 
 SPARE = "journal/spare"
 
 LOG_FOLDERS = {
     "log/sent": Kind.SENT,
-    "log/damaged": Kind.DAMAGED,
     "log/sealed": Kind.SEGMENT,
     "uploaded": Kind.SEGMENT,
+    # A segment that cannot be read just now is tried again: it is as unsent as those beside it.
+    "log/damaged": Kind.SEGMENT,
 }
-
-_SEGMENT = re.compile(
-    r"(.+)\.([0-9]{8,19})\.([0-9]{12,19})-([0-9]{12,19})\.[0-9a-f]{64}\.jsonl\.zst"
-)
-"""The name of a sealed segment: docs/formats/session-log.md."""
+"""Folders of segments, and what those in them are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,40 +34,92 @@ class Disk:
     """0: the file system does not report it."""
     free_bytes: int
     """For us: not what is kept for the administrator."""
+    total_files: int
+    """Inodes; 0: the file system makes them as it needs them."""
 
 
 def disk_of(folder: Path) -> Disk:
     """Look at the file system. Raises OSError."""
     disk = os.statvfs(folder)
-    return Disk(disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize)
+    return Disk(disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize, disk.f_files)
 
 
-def items_in(data_dir: Path) -> list[Item]:
-    """List what may go, the journal aside. Raises OSError; what goes meanwhile is left out."""
-    items: list[Item] = []
-    for folder, kind in LOG_FOLDERS.items():
-        items += _files_of(data_dir, folder, kind)
-    for path in _children(data_dir / "damaged"):
-        items += _item_of(data_dir, path, Kind.DAMAGED)
-    for path in _children(data_dir):
-        if path.name.startswith("outbox.db.damaged"):
-            items += _item_of(data_dir, path, Kind.DAMAGED)
-    items += _item_of(data_dir, data_dir / SPARE, Kind.SPARE)
-    return items
+class Inventory:
+    """What may go, the journal aside. Of folders of segments only what has changed is listed."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._folders = {name: SegmentFolder(data_dir / name) for name in LOG_FOLDERS}
+
+    def totals(self) -> list[Item]:
+        """List everything, the segments of a subfolder as one item. Raises OSError."""
+        items = self._others()
+        for name, kind in LOG_FOLDERS.items():
+            items += [self._whole(each, kind) for each in self._folders[name].look()]
+        return items
+
+    def items(self, oldest_count: int) -> list[Item]:
+        """List everything, of each folder of segments this many one by one, the oldest.
+
+        The others are one item a subfolder. Raises OSError; what goes meanwhile is left out.
+        """
+        items = self._others()
+        for name, kind in LOG_FOLDERS.items():
+            wanted = oldest_count
+            for whole in self._folders[name].look():
+                found = oldest_in(whole.path, wanted) if wanted else []
+                wanted -= len(found)
+                items += [self._one(whole.path, file, kind) for file in found]
+                if len(found) < whole.count:
+                    items.append(self._whole(_without(whole, found), kind))
+        return items
+
+    def _others(self) -> list[Item]:
+        """List what is damaged, segments aside, and the spare file."""
+        data_dir = self._data_dir
+        paths = [
+            path
+            for path in _children(data_dir / "log/damaged")
+            if segment_file_of(path.name) is None and not path.is_dir()
+        ]
+        paths += _children(data_dir / "damaged")
+        paths += [p for p in _children(data_dir) if p.name.startswith("outbox.db.damaged")]
+        items = [item for path in paths for item in _item_of(data_dir, path, Kind.DAMAGED)]
+        return items + _item_of(data_dir, data_dir / SPARE, Kind.SPARE)
+
+    def _whole(self, folder: Subfolder, kind: Kind) -> Item:
+        return Item(
+            kind,
+            str(folder.path.relative_to(self._data_dir)),
+            folder.disk_bytes,
+            folder.first_number,
+            folder.first_sequence,
+            folder.last_sequence,
+            folder.count,
+        )
+
+    def _one(self, folder: Path, file: SegmentFile, kind: Kind) -> Item:
+        return Item(
+            kind,
+            str((folder / file.name).relative_to(self._data_dir)),
+            file.disk_bytes,
+            file.number,
+            file.first_sequence,
+            file.last_sequence,
+        )
 
 
-def _files_of(data_dir: Path, folder: str, kind: Kind) -> Iterator[Item]:
-    for path in _children(data_dir / folder):
-        segment = _SEGMENT.fullmatch(path.name)
-        if segment is None:
-            if kind == Kind.DAMAGED:
-                yield from _item_of(data_dir, path, kind)
-            continue
-        number, first, last = (int(text) for text in segment.groups()[1:])
-        # A segment that cannot be read just now is tried again: it is as unsent as those beside it.
-        counts_as = Kind.SEGMENT if kind == Kind.DAMAGED else kind
-        for item in _item_of(data_dir, path, kind):
-            yield Item(counts_as, item.path, item.size_bytes, number, first, last)
+def _without(whole: Subfolder, files: list[SegmentFile]) -> Subfolder:
+    """Return the totals of a subfolder without its oldest files."""
+    if not files:
+        return whole
+    return replace(
+        whole,
+        count=whole.count - len(files),
+        disk_bytes=max(0, whole.disk_bytes - sum(file.disk_bytes for file in files)),
+        first_number=files[-1].number + 1,
+        first_sequence=files[-1].last_sequence + 1,
+    )
 
 
 def _children(folder: Path) -> list[Path]:
@@ -98,4 +153,7 @@ def remove(data_dir: Path, item: Item) -> bool:
             path.unlink()
     except FileNotFoundError:
         return False
+    for folder in LOG_FOLDERS:
+        if path.is_relative_to(data_dir / folder):
+            remove_if_empty(data_dir / folder, path.parent)
     return True

@@ -24,6 +24,8 @@ class Bucket:
         self.objects: dict[str, bytes] = {}
         self.requests: list[tuple[str, str]] = []
         self.refuse_put_with: int | None = None
+        self.refusal = f"<Error>token={SECRET}</Error>".encode()
+        self.checksums: list[str | None] = []
         self.refuse_look_with: int | None = None
         self.cut_put = False
         self.is_md5_etag = True
@@ -49,9 +51,10 @@ class _Handler(BaseHTTPRequestHandler):
         data = self.rfile.read(int(self.headers["Content-Length"]))
         bucket.requests.append(("PUT", self.path))
         if bucket.refuse_put_with is not None:
-            self._answer(bucket.refuse_put_with, f"<Error>token={SECRET}</Error>".encode())
+            self._answer(bucket.refuse_put_with, bucket.refusal)
             return
         checksum = self.headers.get("x-amz-checksum-sha256")
+        bucket.checksums.append(checksum)
         assert checksum is None or base64.b64decode(checksum) == hashlib.sha256(data).digest()
         bucket.objects[self.path] = data[:-1] if bucket.cut_put else data
         self._answer(200, b"", e_tag=bucket.e_tag_of(bucket.objects[self.path]))

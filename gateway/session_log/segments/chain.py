@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import islice, takewhile
 from pathlib import Path
 
 import orjson
@@ -21,10 +23,15 @@ from gateway.files.disk_errors import is_unreadable, line_of
 from gateway.files.durable import make_folder, replace_durably
 from gateway.session_log.faults import sentence_of
 from gateway.session_log.segments.damage import is_set_aside, set_aside
-from gateway.session_log.segments.names import SegmentName, segments_in
+from gateway.session_log.segments.names import SegmentName, each_segment_in, path_of
 from gateway.session_log.segments.newer_format import NewerFormat
 from gateway.session_log.segments.verify import DamagedSegment, UnknownVersion, load_segment
-from gateway.session_log.settings import BOOTS_KEPT, CHAIN_TRIES_MAX, HEADS_KEPT
+from gateway.session_log.settings import (
+    BOOTS_KEPT,
+    CHAIN_TRIES_MAX,
+    HEADS_KEPT,
+    SEGMENTS_RECALLED_MAX,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -84,13 +91,13 @@ class Chain:
         known = self.head
         for path in (self._log_dir / "open").iterdir():
             path.unlink()
-        sealed = self._own(self._log_dir / "sealed")
-        while sealed and not self._is_whole(sealed[-1]):
-            self._heads = [head for head in self._heads if head.segment < sealed[-1].segment]
-            sealed.pop()
-        files = sorted(self._own(self._log_dir / "sent") + sealed, key=lambda name: name.segment)
-        for name in files:
-            self._take(name)
+        lost = list(takewhile(lambda name: not self._is_whole(name), self._own("sealed")))
+        if lost:
+            self._heads = [head for head in self._heads if head.segment < lost[-1].segment]
+        newest = [*self._not_before_head("sent"), *self._not_before_head("sealed")]
+        for name in sorted(newest, key=lambda name: name.segment):
+            if name not in lost:
+                self._take(name)
         if self.head != known:
             self._save()
 
@@ -99,18 +106,27 @@ class Chain:
         self._add(name)
         self._save()
 
-    def _own(self, directory: Path) -> list[SegmentName]:
-        return [name for name in segments_in(directory) if name.gateway == self._gateway]
+    def _own(self, directory: str) -> Iterator[SegmentName]:
+        """Yield the segments of this gateway, newest first."""
+        names = each_segment_in(self._log_dir / directory, newest_first=True)
+        return (name for name in names if name.gateway == self._gateway)
+
+    def _not_before_head(self, directory: str) -> list[SegmentName]:
+        """Return the segments that can correct the state: where it is lost, the newest ones."""
+        head = self.head
+        least = head.segment if head is not None and head.gateway == self._gateway else 0
+        names = takewhile(lambda name: name.segment >= least, self._own(directory))
+        return list(islice(names, SEGMENTS_RECALLED_MAX))
 
     def _is_whole(self, name: SegmentName) -> bool:
         """Return whether a listed segment is whole, or was when the uploader moved it meanwhile."""
-        path = self._log_dir / "sealed" / str(name)
+        path = path_of(self._log_dir / "sealed", name)
         try:
             load_segment(path)
         except FileNotFoundError:
             # What was whole went to log/sent, and may be pruned by now; the rest to log/damaged.
-            is_sent = (self._log_dir / "sent" / str(name)).exists()
-            return is_sent or not is_set_aside(self._log_dir, path)
+            is_sent = path_of(self._log_dir / "sent", name).exists()
+            return is_sent or not is_set_aside(self._log_dir, name)
         except UnknownVersion:
             # Its checksum is right; what is in it is for the version that wrote it.
             return True

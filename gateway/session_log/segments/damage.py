@@ -8,11 +8,19 @@ journal, a chain's state, segments that were exported again) a bounded number is
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gateway.files.durable import make_folder, move_durably, replace_durably
-from gateway.session_log.segments.names import SegmentName, segment_name_of, segments_in
+from gateway.files.segment_folders import subfolder_of
+from gateway.session_log.segments.names import (
+    SegmentName,
+    each_segment_in,
+    make_path,
+    path_of,
+    segment_name_of,
+    segments_of,
+)
 from gateway.session_log.settings import DAMAGED_FILES_MAX
 
 logger = logging.getLogger(__name__)
@@ -21,20 +29,18 @@ logger = logging.getLogger(__name__)
 def set_aside(log_dir: Path, path: Path) -> None:
     """Move a damaged file to log/damaged."""
     directory = _directory_with_room(log_dir)
-    move_durably(path, directory / path.name)
+    name = segment_name_of(path.name)
+    move_durably(path, directory / path.name if name is None else make_path(directory, name))
 
 
-def is_set_aside(log_dir: Path, path: Path) -> bool:
-    """Return whether a file of this name was moved to log/damaged."""
-    return (log_dir / "damaged" / path.name).exists()
+def is_set_aside(log_dir: Path, name: SegmentName) -> bool:
+    """Return whether a segment was moved to log/damaged."""
+    return path_of(log_dir / "damaged", name).exists()
 
 
-def segments_set_aside(log_dir: Path) -> list[SegmentName]:
-    """Return the segments in log/damaged, in the order of the chain."""
-    try:
-        return segments_in(log_dir / "damaged")
-    except FileNotFoundError:
-        return []
+def segments_set_aside(log_dir: Path) -> Iterator[SegmentName]:
+    """Yield the segments in log/damaged, in the order of the chain."""
+    return each_segment_in(log_dir / "damaged")
 
 
 def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentName]:
@@ -44,10 +50,15 @@ def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentNa
     stands in the segments after it.
     """
     wanted = {(name.gateway, name.segment) for name in names}
+    folders = {
+        subfolder_of(log_dir / directory, segment)
+        for directory in ("sealed", "sent")
+        for _, segment in wanted
+    }
     others = [
         other
-        for directory in ("sealed", "sent")
-        for other in segments_in(log_dir / directory)
+        for folder in folders
+        for other in segments_of(folder)
         if (other.gateway, other.segment) in wanted
     ]
     return {
@@ -64,13 +75,13 @@ def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentNa
 
 def retire(log_dir: Path, name: SegmentName) -> None:
     """Rename a segment in log/damaged whose events were exported again: it is tried no more."""
-    path = _directory_with_room(log_dir) / str(name)
-    move_durably(path, path.with_name(f"{name}.exported-again"))
+    directory = _directory_with_room(log_dir)
+    move_durably(path_of(directory, name), directory / f"{name}.exported-again")
 
 
 def bring_back(log_dir: Path, name: SegmentName) -> None:
     """Move a segment that can be read again from log/damaged to log/sealed."""
-    move_durably(log_dir / "damaged" / str(name), log_dir / "sealed" / str(name))
+    move_durably(path_of(log_dir / "damaged", name), make_path(log_dir / "sealed", name))
 
 
 def keep_damaged(log_dir: Path, name: str, data: bytes) -> None:
@@ -82,7 +93,11 @@ def keep_damaged(log_dir: Path, name: str, data: bytes) -> None:
 def _directory_with_room(log_dir: Path) -> Path:
     directory = log_dir / "damaged"
     make_folder(directory)
-    others = (path for path in directory.iterdir() if segment_name_of(path.name) is None)
+    others = (
+        path
+        for path in directory.iterdir()
+        if segment_name_of(path.name) is None and not path.is_dir()
+    )
     files = sorted(others, key=lambda path: path.stat().st_mtime_ns)
     for path in files[: max(0, len(files) - DAMAGED_FILES_MAX + 1)]:
         path.unlink(missing_ok=True)

@@ -5,9 +5,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from gateway.files.segment_folders import make_subfolder, subfolder_of, subfolders_in
 
 _NAME = re.compile(
     r"(?P<gateway>[a-z0-9-]{1,64}(?:_[a-z0-9-]{1,32})?)\.(?P<boot>[0-9a-f]{16})\.(?P<segment>[0-9]{8,19})"
@@ -48,9 +52,39 @@ def segment_name_of(text: str) -> SegmentName | None:
     return name if str(name) == text else None
 
 
+def path_of(directory: Path, name: SegmentName) -> Path:
+    """Return where a segment lies in a directory of segments."""
+    return subfolder_of(directory, name.segment) / str(name)
+
+
+def make_path(directory: Path, name: SegmentName) -> Path:
+    """Return the same, its subfolder made where it is missing. Raises `OSError`."""
+    return make_subfolder(directory, name.segment) / str(name)
+
+
 def segments_in(directory: Path) -> list[SegmentName]:
-    """Return the segments of a directory in the order of the chain, without other files."""
-    names = [segment_name_of(path.name) for path in directory.iterdir()]
+    """Return all segments of a directory in the order of the chain, without other files."""
+    return [name for path in subfolders_in(directory) for name in segments_of(path)]
+
+
+def each_segment_in(directory: Path, *, newest_first: bool = False) -> Iterator[SegmentName]:
+    """Yield the same, with no more than a subfolder's in memory; a missing directory is empty."""
+    try:
+        paths = subfolders_in(directory, newest_first=newest_first)
+    except FileNotFoundError:
+        return
+    for path in paths:
+        names = segments_of(path)
+        yield from reversed(names) if newest_first else names
+
+
+def segments_of(path: Path) -> list[SegmentName]:
+    """Return the segments of one folder, in the same order; one that is missing is empty."""
+    try:
+        found = os.listdir(path)
+    except FileNotFoundError:
+        return []
+    names = [segment_name_of(name) for name in found]
     return sorted(
         (name for name in names if name is not None), key=lambda name: (name.segment, str(name))
     )

@@ -17,7 +17,7 @@ import orjson
 from backports import zstd
 
 from gateway.files.durable import fsync_folder, write_all
-from gateway.session_log.segments.names import SegmentName
+from gateway.session_log.segments.names import SegmentName, make_path
 from gateway.session_log.segments.signature import SignedPart, Signer
 
 FORMAT = "oncegate-session-log"
@@ -117,8 +117,9 @@ class SegmentWriter:
         )
         # Only the new place must be on the disk: should a power cut bring the old name back, the
         # next start empties log/open anyway.
-        self._path.rename(sealed_dir / str(name))
-        fsync_folder(sealed_dir)
+        path = make_path(sealed_dir, name)
+        self._path.rename(path)
+        fsync_folder(path.parent)
         return name
 
     def abandon(self) -> None:

@@ -19,7 +19,7 @@ from obstore.store import from_url
 
 from gateway.session_log.settings import CONNECT_SECONDS_MAX, UPLOAD_SECONDS_MAX
 from gateway.session_log.upload.daemon_thread import in_daemon_thread
-from gateway.session_log.upload.redaction import shown_error
+from gateway.session_log.upload.store_answer import is_answer, sentence_and_kind_of
 from gateway.session_log.upload.target_error import TargetError
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ _Failures = (BaseError, OSError, ValueError)
 
 
 class ObjectStoreTarget:
-    def __init__(self, url: str) -> None:
-        self._store = _store_of(url)
+    def __init__(self, url: str, *, checksum_header: bool = True) -> None:
+        self._store = _store_of(url, checksum_header=checksum_header)
 
     async def put(self, name: str, data: bytes) -> None:
         # Not obstore's own coroutines: their runtime's threads may still touch Python while the
@@ -52,6 +52,11 @@ class ObjectStoreTarget:
         try:
             if self._has(name, data):
                 return
+        except _Failures as problem:
+            # An answer to HEAD has no body; the store's reason comes with its answer to PUT.
+            if not is_answer(problem):
+                raise _target_error(problem) from problem
+        try:
             result = obstore.put(self._store, name, data, use_multipart=False, mode="overwrite")
             if _is_md5_of(data, result.get("e_tag")):
                 return
@@ -80,12 +85,12 @@ class ObjectStoreTarget:
         return meta["size"]
 
 
-def _store_of(url: str) -> ObjectStore:
+def _store_of(url: str, *, checksum_header: bool) -> ObjectStore:
     # Without TLS only where that is configured: in the URL, or as object stores' users know it.
     is_plain = url.startswith("http:") or os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"
     client: ClientConfig = {**_CLIENT, "allow_http": is_plain}
     try:
-        if url.startswith(("s3:", "s3a:")):
+        if url.startswith(("s3:", "s3a:")) and checksum_header:
             # The server refuses bytes that changed on the way.
             return from_url(
                 url,
@@ -99,7 +104,7 @@ def _store_of(url: str) -> ObjectStore:
 
 
 def _target_error(problem: Exception) -> TargetError:
-    return TargetError(shown_error(problem), type(problem).__name__)
+    return TargetError(*sentence_and_kind_of(problem))
 
 
 def _is_md5_of(data: bytes, e_tag: str | None) -> bool:

@@ -21,7 +21,7 @@ def shown_target(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def shown_error(problem: BaseException) -> str:
+def shown_error(problem: BaseException | str) -> str:
     """Return a library's message on one line, cut, without credentials."""
     # What obstore adds after this is for its own developers.
     text = " ".join(str(problem).partition("Debug source:")[0].split()) or type(problem).__name__

@@ -12,6 +12,7 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from gateway.files.durable import fsync_file, fsync_folder, make_folder, replace_durably
+from gateway.files.segment_folders import make_subfolder, segment_file_of
 from gateway.session_log.faults import kind_of, sentence_of
 from gateway.session_log.upload.object_store import OBJECT_SCHEMES, ObjectStoreTarget
 from gateway.session_log.upload.redaction import shown_target
@@ -58,13 +59,15 @@ class DirectoryTarget:
             )
         self._refuse_if_not_meant()
         make_folder(self._directory)
-        path = self._directory / name
+        segment = segment_file_of(name)
+        folder = make_subfolder(self._directory, segment.number if segment is not None else 0)
+        path = folder / name
         if path.is_file() and path.read_bytes() == data:
             # It may stand there from a run that was cut before it could fsync.
             fsync_file(path)
-            fsync_folder(self._directory)
+            fsync_folder(folder)
             return
-        replace_durably(path, data, partial=self._directory / f".{name}.partial")
+        replace_durably(path, data, partial=folder / f".{name}.partial")
 
     def _refuse_if_not_meant(self) -> None:
         """Raise `TargetError` where this is probably the place at which a disk is to be mounted."""
@@ -82,7 +85,7 @@ class DirectoryTarget:
         )
 
 
-def target_of(url: str, data_dir: Path) -> Target:
+def target_of(url: str, data_dir: Path, *, checksum_header: bool = True) -> Target:
     """Return the target that a URL names. Raises `TargetError` where it names none."""
     parts = urlsplit(url)
     if parts.scheme == "file":
@@ -91,7 +94,7 @@ def target_of(url: str, data_dir: Path) -> Target:
             raise TargetError(f"{shown_target(url)}: write file:///absolute/directory", "url")
         return DirectoryTarget(path, data_dir)
     if parts.scheme in OBJECT_SCHEMES:
-        return ObjectStoreTarget(url)
+        return ObjectStoreTarget(url, checksum_header=checksum_header)
     raise TargetError(
         f"{shown_target(url)}: the scheme {parts.scheme!r} is not known, use file, "
         + ", ".join(sorted(OBJECT_SCHEMES)),

@@ -11,12 +11,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from gateway.files.disk_errors import is_unreadable, line_of
 from gateway.files.durable import make_folder, move_durably
+from gateway.files.segment_folders import (
+    SegmentFolder,
+    oldest_in,
+    put_in_place,
+    remove_if_empty,
+    subfolders_in,
+)
 from gateway.session_log.faults import Fault, kind_of, sentence_of
 from gateway.session_log.segments.damage import (
     bring_back,
@@ -25,10 +32,16 @@ from gateway.session_log.segments.damage import (
     segments_set_aside,
     set_aside,
 )
-from gateway.session_log.segments.names import SegmentName, segments_in
+from gateway.session_log.segments.names import (
+    SegmentName,
+    each_segment_in,
+    make_path,
+    path_of,
+)
 from gateway.session_log.segments.verify import DamagedSegment, load_segment_bytes
 from gateway.session_log.settings import (
     DAMAGED_RETRY_SECONDS,
+    DAMAGED_TRIED_MAX,
     FAREWELL_SECONDS_MAX,
     UPLOAD_RESCAN_SECONDS,
     UPLOAD_RETRY_SECONDS,
@@ -53,9 +66,10 @@ class Uploader:
         self._sent_dir = settings.log_dir / "sent"
         self._target: Target | None = None
         self._work = asyncio.Event()
-        self._sent: deque[tuple[SegmentName, int]] = deque()
-        self._sent_bytes = 0
-        self._sealed: dict[str, int] | None = None
+        self._sent = SegmentFolder(self._sent_dir)
+        self._sealed = SegmentFolder(self._sealed_dir)
+        self._damaged = SegmentFolder(settings.log_dir / "damaged")
+        self._sealed_changed = self._is_counted = False
         self.last_upload_ms: int | None = None
         self.fault = Fault("uploading the session log")
         self.unreadable = Fault("reading sealed segments")
@@ -66,25 +80,28 @@ class Uploader:
     @property
     def sent(self) -> dict[str, int]:
         """The status's `sent`: what of it is still on this device."""
-        return {"count": len(self._sent), "bytes": self._sent_bytes}
+        return {"count": self._sent.count, "bytes": self._sent.size_bytes}
 
     @property
     def sealed(self) -> dict[str, int]:
-        """The status's `sealed`. Counted again only after a change: a target that is away for a
-        year leaves thousands of files, and the status is asked for every second."""
-        if self._sealed is None:
-            sizes = [_size_of(self._sealed_dir / str(name)) for name in _listed(self._sealed_dir)]
-            self._sealed = {"count": len(sizes), "bytes": sum(sizes)}
-        return self._sealed
+        """The status's `sealed`. Looked at again only after a change: the status is asked for
+        every second."""
+        if self._sealed_changed and self._is_counted:
+            self._sealed_changed = False
+            # What cannot be listed now, the next pass over it reports.
+            with suppress(OSError):
+                self._sealed.look()
+        return {"count": self._sealed.count, "bytes": self._sealed.size_bytes}
 
     def wake(self) -> None:
         """Continue: there is a new sealed segment."""
-        self._sealed = None
+        self._sealed_changed = True
         self._work.set()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Upload until ``stop``, then, if the target answers, the rest within a limit."""
         backoff = Backoff(UPLOAD_RETRY_SECONDS)
+        await self._count()
         while not stop.is_set():
             self._work.clear()
             if await self._upload_all(stop):
@@ -99,34 +116,46 @@ class Uploader:
             except TimeoutError:
                 logger.info("segments wait in log/sealed for the next start")
 
+    async def _count(self) -> None:
+        """Look at all folders for the first time: that lists everything, beside the loop."""
+        for folder in (self._sealed, self._sent, self._damaged):
+            # What cannot be listed now, the first pass reports.
+            with suppress(OSError):
+                await asyncio.to_thread(_tidied, folder)
+        self._is_counted = True
+
     def prune_all(self) -> None:
         """Give up every sent segment: their target has them, and the disk is full."""
         try:
-            self._list_sent()
-            self._prune(0)
+            _prune(SegmentFolder(self._sent_dir), bytes_keep=0, files_keep=0)
         except OSError as problem:
             logger.warning("log/sent could not be emptied: %s", line_of(problem))
 
-    def _prune(self, bytes_keep: int) -> None:
-        """Remove sent segments, oldest first, until what stays fits. Raises `OSError`."""
-        while self._sent and self._sent_bytes > bytes_keep:
-            name, size = self._sent[0]
-            (self._sent_dir / str(name)).unlink(missing_ok=True)
-            self._sent.popleft()
-            self._sent_bytes -= size
+    async def _prune_to_limits(self) -> None:
+        settings = self._settings
+        # Beside the loop: limits that were lowered may remove many thousands of files.
+        await asyncio.to_thread(
+            _prune,
+            self._sent,
+            bytes_keep=settings.sent_bytes_keep,
+            files_keep=settings.sent_files_keep,
+        )
 
     async def _upload_all(self, stop: asyncio.Event) -> bool:
         """Make one pass over log/sealed; return False when it ended with a failure."""
         try:
-            self._list_sent()
-            for name in _listed(self._sealed_dir):
+            make_folder(self._sealed_dir)
+            make_folder(self._sent_dir)
+            for name in each_segment_in(self._sealed_dir):
                 if stop.is_set():
                     return True
                 await self._upload(name)
             # Behind all others: to read a bad block may take a card half a minute.
             if time.monotonic() >= self._damaged_due:
                 await self._try_damaged_again(stop)
-            self._prune(self._settings.sent_bytes_keep)
+            for subfolder in subfolders_in(self._sealed_dir)[:-1]:
+                remove_if_empty(self._sealed_dir, subfolder)
+            await self._prune_to_limits()
         except TargetError as problem:
             self.fault.begin(str(problem), problem.kind)
             return False
@@ -137,12 +166,12 @@ class Uploader:
         return True
 
     async def _upload(self, name: SegmentName) -> None:
-        path = self._sealed_dir / str(name)
+        path = path_of(self._sealed_dir, name)
         try:
             data = await asyncio.to_thread(load_segment_bytes, path)
         except FileNotFoundError:
             # The exporter found it damaged since it was listed, set it aside and logged it.
-            self._sealed = None
+            self._sealed_changed = True
             return
         except DamagedSegment as damage:
             self._put_off(path, str(damage))
@@ -153,25 +182,30 @@ class Uploader:
             self._put_off(path, sentence_of(problem))
             return
         if self._target is None:
-            self._target = target_of(self._settings.target, self._settings.data_dir)
+            self._target = target_of(
+                self._settings.target,
+                self._settings.data_dir,
+                checksum_header=self._settings.checksum_header,
+            )
         await self._target.put(path.name, data)
-        self._sealed = None
+        self._sealed_changed = True
         try:
-            await asyncio.to_thread(move_durably, path, self._sent_dir / path.name)
+            await asyncio.to_thread(self._move_to_sent, path, name)
         except FileNotFoundError:
             # The broker has removed it for want of room (gateway/space): the target has it.
             return
-        self._sent.append((name, len(data)))
-        self._sent_bytes += len(data)
         self.last_upload_ms = time.time_ns() // 1_000_000
-        self._prune(self._settings.sent_bytes_keep)
+        await self._prune_to_limits()
+
+    def _move_to_sent(self, path: Path, name: SegmentName) -> None:
+        move_durably(path, make_path(self._sent_dir, name))
 
     def _put_off(self, path: Path, reason: str) -> None:
         """Put off one segment that cannot be read: it must not keep all others on the device."""
         with suppress(FileNotFoundError):
             # The exporter may have found the same damage at the same time.
             set_aside(self._settings.log_dir, path)
-        self._sealed = None
+        self._sealed_changed = True
         self._damaged_backoff.reset()
         self._damaged_due = time.monotonic() + self._damaged_backoff.next_seconds()
         logger.error(
@@ -182,7 +216,7 @@ class Uploader:
     async def _try_damaged_again(self, stop: asyncio.Event) -> None:
         """Upload from log/damaged what can be read again. Raises `TargetError`, `OSError`."""
         log_dir = self._settings.log_dir
-        names = segments_set_aside(log_dir)
+        names = list(islice(segments_set_aside(log_dir), DAMAGED_TRIED_MAX))
         # Once for all, and not on the loop: a target that is away leaves thousands of files.
         twice = await asyncio.to_thread(exported_again, log_dir, names) if names else set()
         for name in names:
@@ -200,7 +234,7 @@ class Uploader:
     async def _try_again(self, name: SegmentName) -> None:
         """Bring a segment back from log/damaged and upload it, if it can be read again."""
         log_dir = self._settings.log_dir
-        path = log_dir / "damaged" / str(name)
+        path = path_of(log_dir / "damaged", name)
         try:
             await asyncio.to_thread(load_segment_bytes, path)
         except (DamagedSegment, FileNotFoundError):
@@ -210,41 +244,48 @@ class Uploader:
                 raise
             return
         await asyncio.to_thread(bring_back, log_dir, name)
-        self._sealed = None
+        self._sealed_changed = True
         logger.info("%s can be read again and is uploaded", path.name)
         await self._upload(name)
 
     def _show_damaged(self) -> None:
         """Have the status name what waits in log/damaged, as long as anything does."""
-        names = segments_set_aside(self._settings.log_dir)
-        if not names:
+        self._damaged.look()
+        count = self._damaged.count
+        if not count:
             self.unreadable.end()
             return
-        shown = [str(name) for name in names[:NAMES_SHOWN]]
-        more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+        names = segments_set_aside(self._settings.log_dir)
+        shown = [str(name) for name in islice(names, NAMES_SHOWN)]
+        more = f" and {count - NAMES_SHOWN} more" if count > NAMES_SHOWN else ""
         self.unreadable.show(
-            f"{len(names)} segments in log/damaged were not uploaded because they cannot be read, "
+            f"{count} segments in log/damaged were not uploaded because they cannot be read, "
             f"and are tried again: {', '.join(shown)}{more}"
         )
 
-    def _list_sent(self) -> None:
-        """List log/sent again at each pass: the broker removes files there to free space."""
-        make_folder(self._sealed_dir)
-        make_folder(self._sent_dir)
-        names = segments_in(self._sent_dir)
-        self._sent = deque((name, _size_of(self._sent_dir / str(name))) for name in names)
-        self._sent_bytes = sum(size for _, size in self._sent)
+
+def _tidied(folder: SegmentFolder) -> None:
+    """Count a folder's segments, each in its place. Raises `OSError`."""
+    put_in_place(folder.folder)
+    folder.look()
 
 
-def _listed(directory: Path) -> list[SegmentName]:
-    try:
-        return segments_in(directory)
-    except FileNotFoundError:
-        return []
-
-
-def _size_of(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0  # It was sent in between.
+def _prune(sent: SegmentFolder, *, bytes_keep: int, files_keep: int) -> None:
+    """Remove sent segments, oldest first, until the rest fits. Raises `OSError`."""
+    # Looked at each time: the broker removes files there too, where the disk runs short.
+    subfolders = sent.look()
+    excess_files, excess_bytes = sent.count - files_keep, sent.size_bytes - bytes_keep
+    if excess_files <= 0 and excess_bytes <= 0:
+        return
+    for subfolder in subfolders:
+        for file in oldest_in(subfolder.path, subfolder.count):
+            if excess_files <= 0 and excess_bytes <= 0:
+                break
+            (subfolder.path / file.name).unlink(missing_ok=True)
+            excess_files -= 1
+            excess_bytes -= file.size_bytes
+        else:
+            remove_if_empty(sent.folder, subfolder.path)
+            continue
+        break
+    sent.look()

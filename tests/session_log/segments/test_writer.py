@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from backports import zstd
 
+from gateway.session_log.segments.names import path_of
 from gateway.session_log.segments.signature import Signer
 from gateway.session_log.segments.verify import load_segment
 from gateway.session_log.segments.writer import (
@@ -37,7 +38,7 @@ def test_a_sealed_file_is_a_segment_with_the_name_of_its_contents(
     lines = b"".join(b'{"sequence":%d}\n' % sequence for sequence in range(10**18, 10**18 + 3))
     writer.append(lines, 3)
     name = writer.seal(tmp_path / "sealed")
-    segment = load_segment(tmp_path / "sealed" / str(name))
+    segment = load_segment(path_of(tmp_path / "sealed", name))
     assert (segment.name.first_sequence, segment.name.last_sequence) == (10**18, 10**18 + 2)
     assert len(segment.events) == 3
     assert list((tmp_path / "open").iterdir()) == []
@@ -58,7 +59,7 @@ def test_the_largest_signed_footer_fits_and_names_its_key(tmp_path: Path) -> Non
     signer = Signer(bytes(32))
     writer = SegmentWriter(tmp_path / "open", LARGEST, 10**18, signer)
     writer.append(b'{"sequence":%d}\n' % 10**18, 1)
-    path = tmp_path / "sealed" / str(writer.seal(tmp_path / "sealed"))
+    path = path_of(tmp_path / "sealed", writer.seal(tmp_path / "sealed"))
     footer = zstd.decompress(path.read_bytes()).splitlines()[-1]
     # The count has 1 digit here, 19 at the most.
     assert len(footer) + 1 + 18 <= FOOTER_BYTES_MAX

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import asyncio
 import logging
+from functools import partial
 
 import pytest
 
-from gateway.session_log.segments.names import segments_in
+from gateway.session_log.segments.names import each_segment_in, path_of, segments_in
+from gateway.session_log.upload.uploader import Uploader
+from tests.files.listings import listings
+from tests.files.many_segments import age, fill, name_of
 from tests.session_log.bucket import Bucket
 from tests.session_log.journals import Broker
 from tests.session_log.stage import Stage, until
@@ -112,3 +117,105 @@ async def test_a_segment_that_the_bucket_has_is_not_sent_again(
     await stage.run_once()
     assert sealed_and_sent(stage) == (0, 3)
     assert len(bucket.puts()) == 3
+
+
+def kept(stage: Stage) -> list[int]:
+    return [name.segment for name in segments_in(stage.log_dir / "sent")]
+
+
+async def test_no_more_sent_segments_stay_than_are_allowed_wherever_they_lie(stage: Stage) -> None:
+    fill(stage.log_dir / "sent", range(10, 2_501, 10), flat=True)
+    fill(stage.log_dir / "sent", range(2_510, 5_001, 10))
+    stage.with_settings(sent_files_keep=151)
+    stage.journal.blobs.append(Broker(after=50_000).exchanges(1))
+    await stage.run_once()
+    assert kept(stage) == [*range(3_510, 5_001, 10), 5_001]
+    assert sorted(path.name for path in (stage.log_dir / "sent").iterdir()) == [
+        "00003___", "00004___", "00005___",
+    ]  # fmt: skip
+
+
+async def test_with_months_of_sent_segments_a_new_one_costs_a_few_listings(
+    stage: Stage,
+) -> None:
+    fill(stage.log_dir / "sent", range(100, 30_001, 100))
+    age(stage.log_dir / "sent")
+    broker = Broker(after=300_000)
+    stage.with_settings(sent_files_keep=300, seal_after_seconds=0.01)
+    async with stage.running():
+        stage.journal.blobs.append(broker.exchanges(1))
+        await until((stage.uploaded_dir / "00030___").is_dir)
+        await until(lambda: sealed_now(stage) == 0)
+        with listings() as listed:
+            for number in (30_002, 30_003):
+                stage.journal.blobs.append(broker.exchanges(1))
+                await until(partial(is_sent, stage, number))
+    old = {stage.log_dir / "sent" / f"{thousand:05d}___" for thousand in range(2, 30)}
+    # The oldest goes from the first subfolder.
+    assert old.isdisjoint(listed)
+    assert len(kept(stage)) == 300
+
+
+def sealed_now(stage: Stage) -> int:
+    return sum(1 for _ in (stage.log_dir / "sealed").rglob("*.zst"))
+
+
+def is_sent(stage: Stage, number: int) -> bool:
+    folder = stage.log_dir / "sent" / "00030___"
+    return any(folder.glob(f"*.{number:08d}.*"))
+
+
+async def test_while_the_target_is_away_a_year_of_segments_is_counted_once(stage: Stage) -> None:
+    fill(stage.log_dir / "sealed", range(100, 20_001, 100))
+    age(stage.log_dir / "sealed")
+    stage.with_settings(target=(stage.settings.data_dir / "away" / "x").as_uri())
+    uploader = Uploader(stage.settings)
+    stop = asyncio.Event()
+    task = asyncio.create_task(uploader.run(stop))
+    await until(lambda: uploader.fault.sentence is not None)
+    assert uploader.sealed == {"count": 200, "bytes": 200}
+    fill(stage.log_dir / "sealed", [20_001])
+    with listings() as listed:
+        uploader.wake()
+        assert uploader.sealed["count"] == 201
+        assert uploader.sealed["count"] == 201
+    assert listed == [stage.log_dir / "sealed" / "00020___"]
+    stop.set()
+    await task
+
+
+async def test_a_segment_of_any_number_is_damaged_and_comes_back_in_its_place(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(stage.log_dir / "sent", [41_999])
+    stage.with_settings(target=(stage.settings.data_dir / "away" / "x").as_uri())
+    stage.journal.blobs.append(Broker(after=419_990).exchanges(1))
+    await stage.run_once()
+    (name,) = segments_in(stage.log_dir / "sealed")
+    assert name.segment == 42_000
+    path = path_of(stage.log_dir / "sealed", name)
+    whole = path.read_bytes()
+    (stage.settings.data_dir / "away").mkdir()
+    path.write_bytes(b"damaged")
+    uploader = Uploader(stage.settings)
+    stop = asyncio.Event()
+    task = asyncio.create_task(uploader.run(stop))
+    await until(lambda: uploader.unreadable.sentence is not None)
+    assert [each.segment for each in each_segment_in(stage.log_dir / "damaged")] == [42_000]
+    stop.set()
+    await task
+    path_of(stage.log_dir / "damaged", name).write_bytes(whole)
+    # The next start of the uploader tries it immediately.
+    await stage.run_once()
+    assert path_of(stage.settings.data_dir / "away" / "x", name).read_bytes() == whole
+    assert path_of(stage.log_dir / "sent", name).read_bytes() == whole
+
+
+async def test_a_lost_chain_is_made_again_from_the_newest_of_many_segments(stage: Stage) -> None:
+    fill(stage.log_dir / "sent", range(100, 12_001, 100))
+    age(stage.log_dir / "sent")
+    stage.journal.blobs.append(Broker(after=120_000).exchanges(1))
+    await stage.run_once()
+    (new,) = segments_in(stage.uploaded_dir)
+    assert (new.segment, new.first_sequence) == (12_001, 120_001)
+    assert (stage.log_dir / "sent/00012___" / name_of(12_000)).exists()

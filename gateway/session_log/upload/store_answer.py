@@ -1,0 +1,70 @@
+"""The reason that an object store gives for a refusal: its status, code and message.
+
+obstore puts the answer at the end of a long text, after the URL twice. Stores answer in XML (S3,
+Google, Azure) or JSON; proxies in HTML; some in nothing at all.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from html import unescape
+
+from gateway.session_log.upload.redaction import shown_error
+
+ANSWER_CHARACTERS_MAX = 4_096
+"""Of an answer, in which code and message are looked for: stores put them first."""
+
+_STATUS = re.compile(
+    r"Server returned non-2xx status code: ([0-9]{3}[^:\n]{0,40})(?:: )?", re.ASCII
+)
+_METHOD = re.compile(r"Error performing ([A-Z]{3,7}) ")
+_PERFORMING = re.compile(r"(?:^|(?<=: ))Error performing ([A-Z]{3,7}) (\S+) in .*? - ", re.DOTALL)
+_CODE = re.compile(r"<Code>\s*([^<]{1,100}?)\s*</Code>|\"code\"\s*:\s*\"?([\w.-]{1,100})")
+_MESSAGE = re.compile(r"<Message>\s*([^<]+?)\s*</Message>|\"message\"\s*:\s*\"([^\"]+)\"")
+_MARKUP = re.compile(r"<[^<>]*>?")
+
+_CLOCK_CODES = frozenset({"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"})
+_CLOCK_MESSAGE = re.compile(r"(?i)date header (?:is )?too old|request time|clock skew")
+_CHECKSUM_MESSAGE = re.compile(r"(?i)checksum|x-amz-sdk|header you provided implies functionality")
+
+
+def is_answer(problem: BaseException) -> bool:
+    """Return whether a store answered, so that the failure is none of the network."""
+    return _STATUS.search(str(problem)) is not None
+
+
+def sentence_and_kind_of(problem: BaseException) -> tuple[str, str]:
+    """Return what went wrong in a sentence without secrets, and the name of the cause."""
+    text, name = str(problem).partition("\n\nDebug source:")[0], type(problem).__name__
+    status = _STATUS.search(text)
+    if status is None:
+        return shown_error(_PERFORMING.sub(r"\1: ", text) or problem), name
+    answer = text[status.end() : status.end() + ANSWER_CHARACTERS_MAX]
+    code, message = _first(_CODE, answer), _first(_MESSAGE, answer)
+    if not code and not message:
+        message = " ".join(_MARKUP.sub(" ", answer).split())
+    method = _METHOD.search(text)
+    reason = ": ".join(part for part in (code, message) if part) or "it gives no reason"
+    what = method[1] if method else "a request"
+    sentence = shown_error(f"the store refused {what} with {status[1].strip()}: {reason}")
+    return sentence.rstrip(".") + _fix_of(code, message), " ".join(
+        (name, status[1].strip(), code)
+    ).strip()
+
+
+def _first(pattern: re.Pattern[str], answer: str) -> str:
+    match = pattern.search(answer)
+    return unescape(next(filter(None, match.groups()), "")) if match else ""
+
+
+def _fix_of(code: str, message: str) -> str:
+    if code in _CLOCK_CODES or _CLOCK_MESSAGE.search(message):
+        now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+        return (
+            f". The clock of this gateway is wrong: it shows {now} UTC. Set it, or let it reach a "
+            "time server (`timedatectl`)"
+        )
+    if _CHECKSUM_MESSAGE.search(message):
+        return ". If the store does not know checksums, set [upload] checksum_header = false"
+    return ""
