@@ -25,6 +25,7 @@
 #   make bench-serial  full serial lines through the bridge, beside ser2net and mosquitto_pub: docs/benchmarks-serial.md
 #   make bench-turns  this build and that of another checkout in turn, BEFORE=its build/compiled
 #   make scale     standstill, wear, memory and restart, some ten minutes: docs/benchmarks-scale.md
+#   make year      a year of segments: memory and processor time of each process: docs/benchmarks-year.md
 #   make image     the Raspberry Pi's SD card, dist/oncegate-VERSION-arm64.img.xz (needs root): image/README.md
 #   make image-twice  makes it twice and compares the bytes
 #   make bundle    the same version as a signed update of a card
@@ -108,7 +109,7 @@ ONE_IN ?= 1
 .PHONY: machines packages-machines conformance conformance-write fill fuzz fuzz-board kill kill-board powercut simulate uplink-kill
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
 .PHONY: packages-run packages-test packages-cloud packages-bench packages-all-tests packages-all-image-tests
-.PHONY: cloud cloud-dist static bench bench-cloud bench-serial bench-turns scale hostile soak
+.PHONY: cloud cloud-dist static bench bench-cloud bench-serial bench-turns scale year hostile soak
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -209,6 +210,10 @@ bench-turns: $(VENV)/.ready-run build/compiled/.ready
 # ARGUMENTS="wear restart" measures these parts only.
 scale: $(VENV)/.ready-test build/compiled/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.scale $(ARGUMENTS)
+
+# ARGUMENTS="--oncegate ../other/.venv/bin/oncegate --flat" measures another checkout, and writes nothing into docs.
+year: $(VENV)/.ready-test
+	@exec $(BIN)/python -m tests.instruments.benchmarks.year $(ARGUMENTS)
 
 # ARGUMENTS="WrongPasswords Wills" measures these attacks only, and writes nothing into docs.
 hostile: $(VENV)/.ready-test build/compiled/.ready

@@ -2,6 +2,7 @@
 
     stage      the files' rows, verified, in one commit of a table of their own    _staging/<batch>
     keys       the keys of gateways that are new in it                              gateway_keys
+    withdraw   unsigned segments that were taken before such a key came go again    (all of these)
     events     the good lines, each identity once                                  events
     readings   what the delivered messages among them carried                      sensor_readings
     sessions   what each session did in them                                       sessions
@@ -41,6 +42,7 @@ from cloud_jobs.ingest import (
     sessions,
     staging,
     totals,
+    withdrawal,
 )
 from cloud_jobs.ingest.batch_events import Events
 from cloud_jobs.ingest.batch_records import Records, records_in
@@ -57,6 +59,7 @@ from cloud_jobs.tables.schemas import BATCHES
 STEPS: Final = (
     "stage",
     "keys",
+    "withdraw",
     "events",
     "readings",
     "sessions",
@@ -149,8 +152,14 @@ class Batch:
         self.after_step("keys")
         if keys:
             known = gateway_keys.known_keys(self.tables, files.trusted, {})
-        refusals = refusals_of(files.trusted, known)
-        return refusals, files.without(refusals)
+        refusals = refusals_of(
+            files.trusted, known, gateway_keys.vouched(self.tables, files.trusted)
+        )
+        files = files.without(refusals)
+        for name in withdrawal.withdraw(self.tables, files.trusted, self.number):
+            self.progress(f"{name} was taken unsigned, and goes to quarantine")
+        self.after_step("withdraw")
+        return refusals, files
 
     def _is_begun(self) -> bool:
         """Return whether a step behind this one was done by the keys as they were: they are

@@ -14,7 +14,14 @@ from cloud_jobs.ingest.file_contents import day_of
 from cloud_jobs.ingest.keys_file import Pinned
 from cloud_jobs.ingest.outline import outline_in
 from cloud_jobs.ingest.split import Origin
-from cloud_jobs.ingest.trust import FOREIGN_KEY, WRONG_PREFIX, GatewayKey, Refusal, SignedFile
+from cloud_jobs.ingest.trust import (
+    FOREIGN_KEY,
+    WRONG_PREFIX,
+    GatewayKey,
+    Named,
+    Refusal,
+    SignedFile,
+)
 from cloud_jobs.limits import GATEWAYS_NAMED_MAX
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.local_sql import Values
@@ -64,7 +71,7 @@ class StagedFiles:
 def files_of(rows: Sequence[Mapping[str, Any]]) -> StagedFiles:
     """Return what a batch's staged files are: at most SEGMENTS_PER_BATCH_MAX, ordered by path."""
     names = ("path", "folder", "name", "gateway", "segment", "first_sequence", "last_sequence",
-             "public_key", "boot")  # fmt: skip
+             "public_key", "boot", "file_sha256", "previous_sha256")  # fmt: skip
     signed = [SignedFile(*(row[name] for name in names)) for row in rows if row["reason"] is None]
     return StagedFiles(
         trusted=signed,
@@ -92,6 +99,24 @@ def known_keys(
     if len(gateways) <= GATEWAYS_NAMED_MAX:
         sql, values = f"{sql} WHERE gateway IN :gateways", {"gateways": gateways}
     return [GatewayKey(**row) for row in tables.query(sql, **values)]
+
+
+def vouched(tables: Tables, files: Sequence[SignedFile]) -> list[Named]:
+    """Return those of the unsigned files that a segment in the tables names as the one before it.
+
+    An unsigned one there counts: it has been judged when its gateway's first key came.
+    """
+    unsigned = [file for file in files if file.public_key is None]
+    hashes: list[str] = sorted({file.sha256 for file in unsigned})
+    gateways: list[str] = sorted({file.gateway for file in unsigned})
+    if not hashes:
+        return []
+    rows = tables.query(
+        "SELECT gateway, previous_sha256 FROM {segments} "
+        "WHERE state = 'ingested' AND gateway IN :gateways AND previous_sha256 IN :hashes",
+        gateways=gateways, hashes=hashes,
+    )  # fmt: skip
+    return [(row["gateway"], row["previous_sha256"]) for row in rows]
 
 
 def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:

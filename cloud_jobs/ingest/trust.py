@@ -3,20 +3,28 @@
 Pure: from the files of a batch, the rows of `gateway_keys` and the keys file come the keys that are
 new, and from the files and those rows the files that are refused. A gateway that the keys file
 names has the keys that stand there, and no others. Any other one keeps the key with which its first
-signed segment came (trust on first use). A gateway without a key may upload unsigned segments; one
-with a key only those that are older than its first signed one.
+signed segment came (trust on first use).
+
+Unsigned segments are taken on loan, as long as their gateway has no key. From its first key on a
+segment counts if it is signed, or if a segment that counts names it as the one before: a header has
+the hash of the previous segment, and a signature vouches for the header. All others are refused,
+also those that were taken before (`withdrawal`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from cloud_jobs.ingest.keys_file import Pinned
 
 FIRST_USE, PINNED = "first_use", "pinned"
-FOREIGN_KEY, WRONG_PREFIX = "foreign_key", "wrong_prefix"
+FOREIGN_KEY, WRONG_PREFIX, UNSIGNED = "foreign_key", "wrong_prefix", "unsigned"
+
+Named: TypeAlias = tuple[str, str | None]
+"""A gateway, and the hash of one of its segment files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,8 @@ class SignedFile:
     last_sequence: int
     public_key: str | None
     boot: str = ""
+    sha256: str = ""
+    previous_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +133,36 @@ def _changed(gateway: str, pin: Pinned, before: list[GatewayKey]) -> list[Gatewa
     return [row for row in (*after, *withdrawn) if row != by_key.get(row.public_key)]
 
 
-def refusals_of(files: Iterable[SignedFile], known: Iterable[GatewayKey]) -> list[Refusal]:
-    """Return which files are refused, by the rows of `gateway_keys` alone."""
+def refusals_of(
+    files: Iterable[SignedFile],
+    known: Iterable[GatewayKey],
+    vouched: Collection[Named] = (),
+) -> list[Refusal]:
+    """Return which files are refused, by the rows of `gateway_keys`.
+
+    `vouched`: segments that one in the tables names as the one before it.
+    """
     rows = _by_gateway(known)
-    found = []
-    for file in files:
-        refusal = _refusal_of(file, rows.get(file.gateway, []), set(rows))
-        if refusal is not None:
-            found.append(refusal)
+    judged = {file: _refusal_of(file, rows.get(file.gateway, []), set(rows)) for file in files}
+    counting = [file for file, refusal in judged.items() if refusal is None and file.public_key]
+    named = {*vouched, *((file.gateway, file.previous_sha256) for file in counting)}
+    for file in unvouched([file for file in judged if file.gateway in rows], named):
+        judged[file] = judged[file] or _unsigned(file)
+    return [refusal for refusal in judged.values() if refusal is not None]
+
+
+def unvouched(files: Iterable[SignedFile], named: Collection[Named]) -> list[SignedFile]:
+    """Return the unsigned files that no segment that counts names as the one before it.
+
+    `named`: what those that count are known to name; an unsigned one that counts adds to it.
+    """
+    known, found = set(named), []
+    unsigned = [file for file in files if file.public_key is None]
+    for file in sorted(unsigned, key=lambda file: (-file.segment, file.path)):
+        if (file.gateway, file.sha256) in known:
+            known.add((file.gateway, file.previous_sha256))
+        else:
+            found.append(file)
     return found
 
 
@@ -145,13 +177,6 @@ def _refusal_of(
             file.path,
             FOREIGN_KEY,
             f"signed by {file.public_key}, {file.gateway} has {named}: {mend}",
-        )
-    if file.public_key is None and rows and not _is_older(file, rows):
-        return Refusal(
-            file.path,
-            "unsigned",
-            f"{file.gateway} signs its segments, and this one is not signed: land the gateway's "
-            "own copy of it, from log/sent/",
         )
     owner = _owner_of(file, with_keys)
     if owner is not None:
@@ -169,15 +194,12 @@ def _refusal_of(
     return None
 
 
-def _is_older(file: SignedFile, rows: Sequence[GatewayKey]) -> bool:
-    """Return whether an unsigned segment lies before the first signed one, by number and events."""
-    firsts = [
-        (row.segment, row.first_sequence)
-        for row in rows
-        if row.segment is not None and row.first_sequence is not None
-    ]
-    return bool(firsts) and all(
-        file.segment < segment and file.last_sequence < sequence for segment, sequence in firsts
+def _unsigned(file: SignedFile) -> Refusal:
+    return Refusal(
+        file.path,
+        UNSIGNED,
+        f"{file.gateway} signs its segments; this one is not signed, and none that is leads to it: "
+        "land the gateway's own copy of it, from log/sent/",
     )
 
 

@@ -34,6 +34,11 @@ class LocalMerge:
         self._merger.when_matched_update_all(condition)
         return self
 
+    def whenMatchedDelete(self, condition: str | None = None) -> Self:
+        """Remove a row that is there."""
+        self._merger.when_matched_delete(condition)
+        return self
+
     def whenNotMatchedInsertAll(self, condition: str | None = None) -> Self:
         """Add a row that is not there."""
         self._merger.when_not_matched_insert_all(condition)

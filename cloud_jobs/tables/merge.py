@@ -22,6 +22,9 @@ class Builder(Protocol):
     def whenMatchedUpdateAll(self, condition: str | None = None) -> Self:
         """Replace a row that is there."""
 
+    def whenMatchedDelete(self, condition: str | None = None) -> Self:
+        """Remove a row that is there."""
+
     def whenNotMatchedInsertAll(self, condition: str | None = None) -> Self:
         """Add a row that is not there."""
 

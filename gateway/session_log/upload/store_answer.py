@@ -45,12 +45,10 @@ def sentence_and_kind_of(problem: BaseException) -> tuple[str, str]:
     if not code and not message:
         message = " ".join(_MARKUP.sub(" ", answer).split())
     method = _METHOD.search(text)
-    reason = ": ".join(part for part in (code, message) if part) or "it gives no reason"
+    reason = ": ".join(part for part in (code, message.rstrip(".")) if part) or "it gives no reason"
     what = method[1] if method else "a request"
     sentence = shown_error(f"the store refused {what} with {status[1].strip()}: {reason}")
-    return sentence.rstrip(".") + _fix_of(code, message), " ".join(
-        (name, status[1].strip(), code)
-    ).strip()
+    return sentence + _fix_of(code, message), " ".join((name, status[1].strip(), code)).strip()
 
 
 def _first(pattern: re.Pattern[str], answer: str) -> str:

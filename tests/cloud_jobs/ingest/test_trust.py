@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -54,17 +55,45 @@ def test_the_first_signed_segment_s_key_is_kept_and_no_other_one_is_taken() -> N
     assert judged([file(4, OTHER), file(5)], table) == ({4: "foreign_key"}, table)
 
 
-def test_unsigned_segments_are_taken_until_there_is_a_key_and_older_ones_behind_it() -> None:
+def test_unsigned_segments_are_taken_until_there_is_a_key_and_then_none_is() -> None:
     assert judged([file(1, None), file(2, None)], []) == ({}, [])
     found, table = judged([file(3, None), file(4), file(5, None)], [])
-    assert found == {5: "unsigned"}
-    assert judged([file(2, None), file(6, None)], table)[0] == {6: "unsigned"}
+    assert found == {3: "unsigned", 5: "unsigned"}
+    assert judged([file(2, None), file(6, None)], table)[0] == {2: "unsigned", 6: "unsigned"}
 
 
-def test_an_unsigned_segment_with_an_old_number_and_later_events_is_refused() -> None:
-    _, table = judged([file(4)], [])
-    forged = replace(file(2, None), first_sequence=41, last_sequence=50)
-    assert judged([forged], table)[0] == {2: "unsigned"}
+def chained(number: int, public_key: str | None = None, **changes: Any) -> SignedFile:
+    """A file whose header names the one with the number before it."""
+    names = {"sha256": f"sha {number}", "previous_sha256": f"sha {number - 1}"}
+    return replace(file(number, public_key), **names | changes)
+
+
+def test_unsigned_segments_to_which_the_chain_of_a_signed_one_leads_are_taken_in_any_order() -> (
+    None
+):
+    real = [chained(4, KEY), chained(3), chained(2), chained(1)]
+    forged = [
+        chained(2, sha256="forged", path="/in/forged-2"),
+        chained(3, sha256="forged too", previous_sha256="forged", path="/in/forged-3"),
+    ]
+    for files in ([*real, *forged], [*forged, *reversed(real)]):
+        refusals = refusals_of(files, new_keys(files, [], {}))
+        assert sorted(one.path for one in refusals) == ["/in/forged-2", "/in/forged-3"]
+
+
+def test_a_segment_in_the_tables_vouches_for_the_one_before_it_and_of_no_other_gateway() -> None:
+    _, table = judged([chained(4, KEY)], [])
+    assert refusals_of([chained(3), chained(2)], table, [("gw-1", "sha 3")]) == []
+    assert len(refusals_of([chained(3), chained(2)], table, [("gw-2", "sha 3")])) == 2
+    # Segment 3 has not come: nothing leads to segment 2.
+    assert len(refusals_of([chained(2)], table, [("gw-1", "sha 3")])) == 1
+
+
+def test_a_segment_that_is_refused_vouches_for_none() -> None:
+    _, table = judged([chained(9, KEY)], [])
+    by_stranger = chained(4, OTHER)
+    found = refusals_of([by_stranger, chained(3)], table)
+    assert {one.reason for one in found} == {"foreign_key", "unsigned"}
 
 
 def test_pinned_keys_are_the_gateway_s_only_ones() -> None:
@@ -77,12 +106,12 @@ def test_pinned_keys_are_the_gateway_s_only_ones() -> None:
     assert judged(files, table) == (found, table)
 
 
-def test_a_pinned_key_replaces_the_first_one_and_keeps_where_signatures_began() -> None:
+def test_a_pinned_key_replaces_the_first_one() -> None:
     _, table = judged([file(3, OTHER)], [])
     found, table = judged(
         [file(4), file(5, OTHER), file(2, None), file(6, None)], table, {"gw-1": Pinned((KEY,))}
     )
-    assert found == {5: "foreign_key", 6: "unsigned"}
+    assert found == {2: "unsigned", 5: "foreign_key", 6: "unsigned"}
     assert {row.public_key: row.is_withdrawn for row in table} == {OTHER: True, KEY: False}
     # Added again: the mend for a key that was removed by mistake.
     found, table = judged([file(5, OTHER)], table, {"gw-1": Pinned((OTHER, KEY))})

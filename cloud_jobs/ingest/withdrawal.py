@@ -1,0 +1,128 @@
+"""Unsigned segments that were ingested on loan go again when their gateway's first key comes.
+
+What no signed segment leads to may be forged, and must not displace the gateway's own events: its
+rows leave the tables before the batch with the key adds any, and it is in quarantine from then on.
+Each step is one commit that is done once; the verdict in `segments` is the last, so that a run that
+died on the way finds the same segments again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from pyspark.sql import functions as F
+
+from cloud_jobs.ingest import sessions
+from cloud_jobs.ingest.segment_states import ON as SAME_NAME
+from cloud_jobs.ingest.trust import UNSIGNED, SignedFile, unvouched
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.merge import Builder
+from cloud_jobs.tables.schemas import SEGMENTS
+
+STEP: Final = "withdraw"
+_DETAIL: Final = (
+    "taken before the gateway's first key was known; it is not signed, and no signed segment leads "
+    "to it"
+)
+_OF_SEGMENT: Final = (
+    "old.gateway = new.gateway AND old.boot = new.boot AND old.segment_name = new.segment_name"
+)
+_OF_EVENTS: Final = (
+    "old.gateway = new.gateway AND old.boot = new.boot "
+    # Rows of the table stand for a range here: from `sequence` to `message`.
+    "AND old.sequence BETWEEN new.sequence AND new.message"
+)
+_OF_STORE: Final = "old.gateway = new.gateway AND old.store = new.store"
+
+
+def withdraw(tables: Tables, files: Sequence[SignedFile], batch: int) -> list[str]:
+    """Withdraw what the gateways whose first key came with this batch had on loan.
+
+    Return the names of the segments. `files` are those of the batch that count.
+    """
+    lent = _lent(tables, files, batch)
+    if not lent:
+        return []
+    ranges = [_only(row, segment_name=row["name"]) for row in lent]
+    _remove(tables, "events", _OF_SEGMENT, ranges, batch)
+    ranges = [
+        _only(row, sequence=row["first_sequence"], message=row["last_sequence"]) for row in lent
+    ]
+    _remove(tables, "sensor_readings", _OF_EVENTS, ranges, batch)
+    _make_sessions_again(tables, lent, batch)
+    _put_into_quarantine(tables, lent, batch)
+    return [row["name"] for row in lent]
+
+
+def _lent(tables: Tables, files: Sequence[SignedFile], batch: int) -> list[dict[str, Any]]:
+    """Return the rows of `segments` that no segment that counts leads to."""
+    gateways = sorted(row["gateway"] for row in tables.query(
+        "SELECT gateway FROM {gateway_keys} GROUP BY gateway HAVING min(batch) = :batch",
+        batch=batch,
+    ))  # fmt: skip
+    if not gateways:
+        return []
+    columns = ", ".join(SEGMENTS.fieldNames())
+    rows = tables.query(
+        f"SELECT {columns} FROM {{segments}} "
+        "WHERE state = 'ingested' AND gateway IN :gateways AND batch <> :batch",
+        gateways=gateways, batch=batch,
+    )  # fmt: skip
+    there = {_file_of(row): row for row in rows}
+    # Those of this batch count, with or without a signature: they have been judged.
+    signed = [file for file in there if file.public_key is not None]
+    named = {(file.gateway, file.previous_sha256) for file in (*signed, *files)}
+    return [there[file] for file in unvouched(there, named)]
+
+
+def _file_of(row: dict[str, Any]) -> SignedFile:
+    names = ("path", "folder", "name", "gateway", "segment", "first_sequence", "last_sequence",
+             "public_key", "boot", "file_sha256", "previous_sha256")  # fmt: skip
+    return SignedFile(*(row[name] for name in names))
+
+
+def _only(row: dict[str, Any], **columns: Any) -> dict[str, Any]:
+    return {"gateway": row["gateway"], "boot": row["boot"], **columns}
+
+
+def _remove(tables: Tables, name: str, on: str, rows: Sequence[dict[str, Any]], batch: int) -> None:
+    tables.merge(name, tables.columns(name, rows), on=on, batch=batch, clauses=_delete, step=STEP)
+
+
+def _delete(builder: Builder) -> Builder:
+    return builder.whenMatchedDelete()
+
+
+def _make_sessions_again(tables: Tables, lent: Sequence[dict[str, Any]], batch: int) -> None:
+    """Count the sessions of the databases that the segments named, from the events that stay."""
+    stores = sorted({(row["gateway"], row["store"]) for row in lent})
+    rows = [{"gateway": gateway, "store": store} for gateway, store in stores]
+    _remove(tables, "sessions", _OF_STORE, rows, batch)
+    mine = F.lit(False)
+    for gateway, store in stores:
+        mine = mine | ((F.col("gateway") == gateway) & (F.col("store") == store))
+    events = tables.read("events").where((F.col("batch") != batch) & mine)
+    found = sessions.combined(sessions.parts_in(events), batch)
+    tables.append("sessions", found, batch=batch, step="again")
+
+
+def _put_into_quarantine(tables: Tables, lent: Sequence[dict[str, Any]], batch: int) -> None:
+    verdict = {"state": "quarantined", "reason": UNSIGNED, "detail": _DETAIL, "batch": batch}
+    refused = [
+        {"batch": batch, "kind": "segment", "reason": UNSIGNED, "detail": _DETAIL, "refused": 1}
+        | {name: row[name] for name in ("gateway", "boot", "file_sha256", "file_bytes")}
+        | {"segment_name": row["name"]}
+        for row in lent
+    ]
+    tables.add_rows("quarantine", refused, batch=batch, step=STEP)
+    judged = [row | verdict | {"verified_at": datetime.now(UTC)} for row in lent]
+    tables.merge(
+        "segments",
+        tables.columns("segments", judged),
+        on=SAME_NAME,
+        batch=batch,
+        clauses=lambda builder: builder.whenMatchedUpdateAll(),
+        step=STEP,
+    )

@@ -1,0 +1,108 @@
+"""What was taken unsigned and may be forged goes when the gateway's first key comes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from cloud_jobs.ingest.run import ingest_batches
+from cloud_jobs.tables.delta_tables import Tables
+from tests.cloud_jobs.conftest import Place
+from tests.cloud_jobs.forgeries import KEY
+from tests.cloud_jobs.landings import land
+from tests.contract.segments import (
+    SEED,
+    LogWriter,
+    Segment,
+    closed,
+    numbered,
+    opened,
+    payload_of,
+    published,
+    readings,
+    sealed,
+)
+
+
+def forged(log: LogWriter, *, segment: int, first: int, previous: str | None = None) -> Segment:
+    """A session of a stranger and a reading, in place of what the gateway writes."""
+    payload = payload_of(666.0, sequence=first)
+    events = [opened(7, "forger"), published(900 + first, payload)]
+    return sealed(
+        numbered(events, first), first_sequence=first, gateway=log.gateway, store=log.store,
+        segment=segment, previous_sha256=previous,
+    )  # fmt: skip
+
+
+def clients(place: Place) -> set[str]:
+    return {row.client_id for row in place.rows("events") if row.client_id is not None}
+
+
+def test_real_events_win_over_forged_ones_that_came_first(place: Place) -> None:
+    """Gateway `new` signs all its segments, `old` only from the third on: each has a forged
+    segment in the tables before its own come."""
+    new, old = LogWriter("new", seed=SEED), LogWriter("old", store="00" * 8)
+    first = old.seal([opened(1, "real"), *readings(2)])
+    land(place.landing, first, forged(new, segment=1, first=1))
+    land(place.landing, forged(old, segment=2, first=6, previous=first.sha256))
+    assert place.run().segments_ingested == 3
+    assert "forger" in clients(place)
+
+    second = old.seal([*readings(1, first=3), closed()])
+    old.seed = SEED
+    land(place.landing, second, old.seal(readings(1, first=4)))
+    land(place.landing, new.seal([opened(1, "real"), *readings(2)]))
+    place.run()
+    assert "forger" not in clients(place)
+    found = Counter(row.gateway for row in place.rows("events"))
+    assert found == {"new": new.sequence - 1, "old": old.sequence - 1}
+    assert {row.value for row in place.rows("sensor_readings")}.isdisjoint({666.0})
+    assert {(row.gateway, row.session) for row in place.rows("sessions")} == {
+        ("new", 1),
+        ("old", 1),
+    }
+    states = Counter((row.gateway, row.state, row.reason) for row in place.rows("segments"))
+    assert states == {
+        ("new", "ingested", None): 1,
+        ("new", "quarantined", "unsigned"): 1,
+        ("old", "ingested", None): 3,
+        ("old", "quarantined", "unsigned"): 1,
+    }
+    refused = place.rows("quarantine")
+    assert Counter((row.kind, row.reason) for row in refused) == {("segment", "unsigned"): 2}
+    # The forged files still lie in the landing directory.
+    assert place.run().batches == 0
+
+
+def test_forged_segments_go_when_a_key_is_pinned_and_a_killed_run_is_continued(
+    place: Place,
+) -> None:
+    log = LogWriter("pinned")
+    land(place.landing, log.seal([opened(1, "early"), *readings(1)]))
+    place.run()
+    log.seed = SEED
+    # Nothing leads to the segment before: it is not the one that the header names.
+    log.previous_sha256 = "ab" * 32
+    land(place.landing, log.seal(readings(1, first=2)))
+    tables = Tables(place.spark, place.settings.tables)
+    keys = place.landing.parent / "keys"
+    keys.write_text(f"pinned {KEY}\n")
+
+    class Killed(BaseException):
+        pass
+
+    def die(step: str) -> None:
+        if step == "withdraw":
+            raise Killed
+
+    place.settings = replace(place.settings, keys=keys)
+    with pytest.raises(Killed):
+        ingest_batches(tables, place.settings, lambda _: None, die)
+    place.run()
+    rows = place.rows("events")
+    assert {row.segment for row in rows} == {2}
+    assert {row.state for row in place.rows("segments", "segment = 1")} == {"quarantined"}
+    assert len(place.rows("quarantine")) == 1
+    assert place.rows("sessions", "client_id = 'early'") == []

@@ -1,0 +1,242 @@
+"""`make year`: what a year of a quiet gateway costs each process.
+
+Segments are small files with the names of real ones, as hard links of few (a year of inodes would
+only measure the file system); those that `oncegate audit` reads are real. Memory is what the
+process has resident, processor time what the kernel counted for it and its threads. `--oncegate`
+names the command of another checkout, `--flat` puts all files into one folder, as it had them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gateway.files.segment_folders import make_subfolder
+from tests.contract.segments import SEED, LogWriter, closed, opened
+from tests.files.many_segments import name_of
+from tests.instruments.benchmarks.machine import machine_of
+from tests.instruments.benchmarks.scale.watched import ROOT
+
+PAGE = ROOT / "docs" / "benchmarks-year.md"
+YEAR, QUARTER = 500_000, 130_000
+LINKS_MAX = 60_000
+"""Names of one file: ext4 allows 65,000."""
+LOOKS_SECONDS = 130
+"""Two looks of the broker into its folders, and as many segments as are sealed meanwhile."""
+SEGMENT_BYTES = 2_000
+SECONDS_MAX = 600.0
+
+
+def fill(folder: Path, numbers: range, *, flat: bool) -> None:
+    """Link a segment's worth of bytes under many names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source = folder / "source"
+    for count, number in enumerate(numbers):
+        if count % LINKS_MAX == 0:
+            source.unlink(missing_ok=True)
+            source.write_bytes(os.urandom(SEGMENT_BYTES))
+        place = folder if flat else make_subfolder(folder, number)
+        os.link(source, place / name_of(number))
+    source.unlink()
+
+
+def figures_of(pid: int) -> tuple[float, float]:
+    """Return resident MiB and processor seconds of a process."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    resident = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    ticks = int(fields[11]) + int(fields[12])
+    return int(resident.split()[1]) / 1024, ticks / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def process(command: list[str]) -> Iterator[int]:
+    """Run one of the gateway's processes."""
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield running.pid
+    finally:
+        running.terminate()
+        running.wait(60)
+
+
+def until(condition: Any) -> None:
+    """Wait for what a process does."""
+    deadline = time.monotonic() + SECONDS_MAX
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(str(condition))
+        time.sleep(0.2)
+
+
+def settled(pid: int) -> None:
+    """Wait until a process has done what its start brings: two seconds with little work."""
+    before, quiet = figures_of(pid)[1], 0
+    while quiet < 4:
+        time.sleep(0.5)
+        now = figures_of(pid)[1]
+        quiet, before = (quiet + 1 if now - before < 0.06 else 0), now
+
+
+def measured(oncegate: str, name: str, folders: dict[str, range], *, flat: bool) -> dict[str, Any]:
+    """Run broker, uploader and page on a directory with so many segments; return their figures."""
+    data_dir = Path(tempfile.mkdtemp(prefix="oncegate-year-"))
+    try:
+        for folder, numbers in folders.items():
+            fill(data_dir / folder, numbers, flat=flat)
+        port = free_port()
+        config = data_dir / "gateway.toml"
+        config.write_text(
+            f'[gateway]\ndata_dir = "{data_dir}"\n[[listeners]]\nport = {port}\n'
+            '[session_log]\nseal_after = "1s"\n[api]\nport = 0\n'
+        )
+        verbs = {verb: [oncegate, verb, "--config", str(config)] for verb in ("broker", "upload")}
+        with process(verbs["broker"]) as broker, process(verbs["upload"]) as uploader:
+            until((data_dir / "log" / "chain.json").exists)
+            settled(uploader)
+            started = {pid: figures_of(pid)[1] for pid in (broker, uploader)}
+            first = newest_in(data_dir)
+            # Each second has a segment of its own.
+            load = [oncegate, "bench", "--config", str(config), "--qos", "2", "--persistent"]
+            load += ["--rate", "2", "--duration", str(LOOKS_SECONDS), "--warm-up", "0"]
+            subprocess.run(load, capture_output=True, check=True)
+            count = newest_in(data_dir) - first
+            figures = {pid: figures_of(pid) for pid in (broker, uploader)}
+        each = 1000 / max(1, count)
+        return {
+            "name": name,
+            "segments": sum(map(len, folders.values())),
+            "uploader_start_seconds": started[uploader],
+            "uploader_mib": figures[uploader][0],
+            "uploader_ms": (figures[uploader][1] - started[uploader]) * each,
+            "broker_start_seconds": started[broker],
+            "broker_mib": figures[broker][0],
+            "broker_ms": (figures[broker][1] - started[broker]) * each,
+            "new": count,
+        }
+    finally:
+        shutil.rmtree(data_dir)
+
+
+def free_port() -> int:
+    """Return a port of loopback that nobody has."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def newest_in(data_dir: Path) -> int:
+    """Return the number of the newest sealed segment."""
+    chain = (data_dir / "log" / "chain.json").read_bytes().splitlines()[0]
+    return int(json.loads(chain)["heads"][-1]["segment"])
+
+
+def audited(oncegate: str, count: int, *, flat: bool) -> dict[str, Any]:
+    """Run the audit over real segments: one gateway's log, an event a segment."""
+    folder = Path(tempfile.mkdtemp(prefix="oncegate-year-"))
+    try:
+        log = LogWriter(seed=SEED)
+        for number in range(1, count + 1):
+            segment = log.seal([closed() if number % 2 == 0 else opened()])
+            log.segments.clear()
+            segment.write_to(folder if flat else make_subfolder(folder, number))
+        command = [oncegate, "audit", "--segments", str(folder), "--json"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        output, _ = running.communicate()
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        result = json.loads(output)
+        return {
+            "segments": count,
+            "verdict": result["verdict"],
+            "seconds": used.ru_utime - before,
+            "mib": used.ru_maxrss / 1024,
+        }
+    finally:
+        shutil.rmtree(folder)
+
+
+INTRODUCTION = """\
+# A year of segments
+
+Written by `make year` on {processor}, {cores} cores, {file_system}, Python {python}. A segment a
+second: its processor time holds what each process does in that second otherwise. *Start* is
+processor time until the process is at rest.
+
+| on the device | segments | uploader, MiB | ms each | start, s | broker, MiB | ms each | start, s |
+|---|---|---|---|---|---|---|---|
+"""
+AUDIT = """
+`oncegate audit --segments`, one event a segment:
+
+| segments | verdict | processor time, s | MiB at most |
+|---|---|---|---|
+"""
+
+
+def page_of(
+    rows: list[dict[str, Any]], audits: list[dict[str, Any]], machine: dict[str, Any]
+) -> str:
+    """Write docs/benchmarks-year.md."""
+    lines = [
+        f"| {row['name']} | {row['segments']:,} | {row['uploader_mib']:.0f} "
+        f"| {row['uploader_ms']:.0f} | {row['uploader_start_seconds']:.1f} "
+        f"| {row['broker_mib']:.0f} | {row['broker_ms']:.0f} | {row['broker_start_seconds']:.1f} |"
+        for row in rows
+    ]
+    of_audit = [
+        f"| {row['segments']:,} | {row['verdict']} | {row['seconds']:.0f} | {row['mib']:.0f} |"
+        for row in audits
+    ]
+    return (
+        INTRODUCTION.format(**machine)
+        + "\n".join(lines)
+        + "\n"
+        + AUDIT
+        + "\n".join(of_audit)
+        + "\n"
+    )
+
+
+STAGES: dict[str, dict[str, range]] = {
+    "nothing": {},
+    "three months, sent": {"log/sent": range(1, QUARTER + 1)},
+    "a year, the target away": {"log/sealed": range(1, YEAR + 1)},
+    "a year, no target named": {
+        "uploaded": range(1, YEAR + 1),
+        "log/sent": range(YEAR - 9_999, YEAR + 1),
+    },
+}
+
+
+def main() -> None:
+    """Measure and write the page, or print the figures of another checkout."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--oncegate", default=str(Path(sys.executable).with_name("oncegate")))
+    parser.add_argument("--flat", action="store_true")
+    parser.add_argument("--audit", type=int, default=50_000)
+    parser.add_argument("stages", nargs="*", default=list(STAGES))
+    given = parser.parse_args()
+    rows = []
+    for name in given.stages:
+        rows.append(measured(given.oncegate, name, STAGES[name], flat=given.flat))
+        print(json.dumps(rows[-1]), flush=True)
+    audits = [audited(given.oncegate, given.audit, flat=given.flat)] if given.audit else []
+    print(json.dumps(audits), flush=True)
+    if not given.flat and given.stages == list(STAGES):
+        PAGE.write_text(page_of(rows, audits, machine_of(Path(tempfile.gettempdir()))))
+
+
+if __name__ == "__main__":
+    main()
