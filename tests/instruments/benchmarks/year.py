@@ -131,7 +131,7 @@ def measured(oncegate: str, name: str, folders: dict[str, range], *, flat: bool)
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody has."""
+    """Return a free port of the loopback interface."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 
