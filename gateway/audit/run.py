@@ -18,7 +18,6 @@ from gateway.audit.vouching import Vouching
 from gateway.audit.walk import Stretch, Walk
 from gateway.core.records.blob import DamagedBlob
 from gateway.core.records.events import decode
-from gateway.session_log.segments.names import SegmentName
 from gateway.session_log.segments.signing_key import public_keys_in
 from gateway.session_log.segments.verify import DamagedSegment, UnknownVersion
 from gateway.store.database import DATABASE_NAME, connect_read_only
@@ -50,7 +49,7 @@ class Audit:
         self.findings.signatures = self._vouching.segments
         self._progress = progress
         self._walks: dict[str, Walk] = {}
-        self._judged: set[SegmentName] = set()
+        self._judged: set[str] = set()
         self._strange: set[Path] = set()
 
     def folder(self, directory: Path) -> Findings:
@@ -92,9 +91,9 @@ class Audit:
     def _segments(self, directories: list[Path]) -> None:
         found, strange = segments_below(directories)
         for name, path in in_order(found):
-            if name in self._judged:
+            if path.name in self._judged:
                 continue
-            self._judged.add(name)
+            self._judged.add(path.name)
             walk = self._walk_of(name.gateway)
             try:
                 stretch = stretch_of(name, path)

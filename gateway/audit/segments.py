@@ -1,6 +1,8 @@
 """The segments of a log, from one or more directories, each once and in the order of the chain."""
 
+import os
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 from gateway.audit.walk import Stretch
@@ -10,28 +12,43 @@ from gateway.session_log.segments.verify import load_segment
 SUFFIX = ".jsonl.zst"
 
 
-def segments_below(directories: list[Path]) -> tuple[dict[SegmentName, Path], list[Path]]:
-    """Return segments by name, and files that look like segments and have no segment's name.
+def segments_below(directories: list[Path]) -> tuple[dict[str, str], list[Path]]:
+    """Return the folder of each segment by its file name, and files that only look like segments.
 
-    Directories are looked at in the order given, and below; one that is not there is empty.
+    Directories are looked at in the order given, and below; one that is not there is empty. A year
+    of segments is held here: a text for each, and a text for each folder.
     """
-    found: dict[SegmentName, Path] = {}
+    found: dict[str, str] = {}
     strange: list[Path] = []
     for directory in directories:
-        for path in sorted(directory.rglob(f"*{SUFFIX}")):
-            name = segment_name_of(path.name)
-            if name is None:
-                strange.append(path)
-            else:
-                found.setdefault(name, path)
+        for folder, below, names in os.walk(directory):
+            below.sort()
+            for name in sorted(names):
+                if not name.endswith(SUFFIX):
+                    continue
+                if segment_name_of(name) is None:
+                    strange.append(Path(folder, name))
+                else:
+                    found.setdefault(name, folder)
     return found, strange
 
 
-def in_order(names: dict[SegmentName, Path]) -> Iterator[tuple[SegmentName, Path]]:
-    """Return segments by gateway, then as the gateway numbered them."""
-    return iter(
-        sorted(names.items(), key=lambda item: (item[0].gateway, item[0].segment, str(item[0])))
-    )
+def in_order(found: dict[str, str]) -> Iterator[tuple[SegmentName, Path]]:
+    """Yield segments by gateway, then as the gateway numbered them."""
+    # A gateway's names begin alike, so that they follow each other.
+    for _, texts in groupby(sorted(found), _gateway_of):
+        for text in sorted(texts, key=_number_of):
+            name = segment_name_of(text)
+            assert name is not None
+            yield name, Path(found[text], text)
+
+
+def _gateway_of(text: str) -> str:
+    return text.partition(".")[0]
+
+
+def _number_of(text: str) -> int:
+    return int(text.split(".", 3)[2])
 
 
 def stretch_of(name: SegmentName, path: Path) -> Stretch:

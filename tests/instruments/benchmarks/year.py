@@ -23,6 +23,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from firmware_bridge.outbox.store import OutboxStore
+from firmware_bridge.readings.publications import Publication
+
+from gateway.connecting.exchanges import Exchange
 from gateway.files.segment_folders import make_subfolder
 from tests.contract.segments import SEED, LogWriter, closed, opened
 from tests.files.many_segments import name_of
@@ -36,7 +40,8 @@ LINKS_MAX = 60_000
 LOOKS_SECONDS = 130
 """Two looks of the broker into its folders, and as many segments as are sealed meanwhile."""
 SEGMENT_BYTES = 2_000
-SECONDS_MAX = 600.0
+SECONDS_MAX = 3_600.0
+MINUTES_OF_A_YEAR, READINGS_PER_COMMIT = 525_600, 60
 
 
 def fill(folder: Path, numbers: range, *, flat: bool) -> None:
@@ -167,6 +172,35 @@ def audited(oncegate: str, count: int, *, flat: bool) -> dict[str, Any]:
         shutil.rmtree(folder)
 
 
+def outbox_year() -> dict[str, Any]:
+    """Take a reading a minute into the bridge's outbox and out again; return what is left."""
+    folder = Path(tempfile.mkdtemp(prefix="oncegate-year-"))
+    try:
+        store, number, largest = OutboxStore(folder / "outbox.db"), 0, 0
+        while number < MINUTES_OF_A_YEAR:
+            readings = [
+                Publication("sensors/board-0000002a/temperature", b'[{"n":"t","v":21.5}]')
+                for _ in range(READINGS_PER_COMMIT)
+            ]
+            exchanges = [
+                Exchange(number + index, index, reading)
+                for index, reading in enumerate(readings, 1)
+            ]
+            store.begin()
+            store.insert(readings)
+            store.start(exchanges)
+            store.commit()
+            store.begin()
+            store.remove(exchanges)
+            store.commit()
+            number += len(readings)
+            largest = max(largest, sum(path.stat().st_size for path in folder.iterdir()))
+        store.close()
+        return {"readings": number, "rows": store.count, "bytes_max": largest}
+    finally:
+        shutil.rmtree(folder)
+
+
 INTRODUCTION = """\
 # A year of segments
 
@@ -185,8 +219,17 @@ AUDIT = """
 """
 
 
+OUTBOX = """
+`outbox.db` with its WAL after {readings:,} readings, {rows} of them waiting: {bytes_max:,} bytes at
+most.
+"""
+
+
 def page_of(
-    rows: list[dict[str, Any]], audits: list[dict[str, Any]], machine: dict[str, Any]
+    rows: list[dict[str, Any]],
+    audits: list[dict[str, Any]],
+    outbox: dict[str, Any],
+    machine: dict[str, Any],
 ) -> str:
     """Write docs/benchmarks-year.md."""
     lines = [
@@ -206,6 +249,7 @@ def page_of(
         + AUDIT
         + "\n".join(of_audit)
         + "\n"
+        + OUTBOX.format(**outbox)
     )
 
 
@@ -233,9 +277,10 @@ def main() -> None:
         rows.append(measured(given.oncegate, name, STAGES[name], flat=given.flat))
         print(json.dumps(rows[-1]), flush=True)
     audits = [audited(given.oncegate, given.audit, flat=given.flat)] if given.audit else []
-    print(json.dumps(audits), flush=True)
+    outbox = outbox_year()
+    print(json.dumps([*audits, outbox]), flush=True)
     if not given.flat and given.stages == list(STAGES):
-        PAGE.write_text(page_of(rows, audits, machine_of(Path(tempfile.gettempdir()))))
+        PAGE.write_text(page_of(rows, audits, outbox, machine_of(Path(tempfile.gettempdir()))))
 
 
 if __name__ == "__main__":
