@@ -33,7 +33,8 @@
 #   make container-test  runs it with podman, kills it, counts what came (needs root)
 #   make image-test  boots the image in QEMU, some minutes a test
 #   make image-chain  flash, boot, sensor, page, update, ingest in one run; writes docs/whole-chain.md
-#   make machines  tries `make run`, and the tests that ARGUMENTS names, on bare Debians (needs root): tests/machines/run
+#   make machines  tries `make run`, and the tests that ARGUMENTS names (whole: `make test`), on bare Debians (needs root)
+#   make test-of-the-day  one of the proofs that `make test` has no time for, in small, in turn by the day
 #   make conformance  which statements of the MQTT standards no test carries, and why
 #   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
 #   make format    puts the sources into shape
@@ -103,7 +104,7 @@ CHECK_SAMPLE ?= 2
 SECOND_SAMPLE ?= 40
 ONE_IN ?= 1
 
-.PHONY: help run test collected test-compiled test-image test-plain test-quiet test-second-python
+.PHONY: help run test collected test-of-the-day test-compiled test-image test-plain test-quiet test-second-python
 .PHONY: test-spark test-long check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
 .PHONY: machines packages-machines conformance conformance-write fill fuzz fuzz-board kill kill-board powercut simulate uplink-kill
@@ -137,7 +138,16 @@ test: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 		if wait $$process; then echo "$$name: $$(grep -e " passed" -e "^not run" build/test-$$name.log)"; \
 		else cat build/test-$$name.log; outcome=1; fi; \
 	done; \
-	$(MAKE) test-quiet || outcome=1; exit $$outcome
+	$(MAKE) test-quiet || outcome=1; \
+	$(if $(ARGUMENTS),:,$(MAKE) test-of-the-day || outcome=1); exit $$outcome
+
+# Proofs that are run by hand for hours, each so small here that it ends within three minutes on two cores: what
+# never runs rots. DAY=N chooses another one.
+DAY ?= $(shell date +%-j)
+OF_A_DAY := kill uplink-kill kill-board fuzz fuzz-board simulate $(if $(filter 0,$(shell id -u)),powercut fill)
+test-of-the-day: $(VENV)/.ready-test
+	@set -- $(OF_A_DAY); shift $$(($(DAY) % $$#)); echo "the test of the day: make $$1"; \
+	exec timeout 300 $(MAKE) "$$1" ONCEGATE_COMPILE=0 KILLS=5 CUTS=2 FILLS=1 SECONDS=60 SEEDS=100
 
 collected: $(VENV)/.ready-test
 	@$(BIN)/python -m pytest -q --collect-only tests >build/test-collected.log || { cat build/test-collected.log; exit 1; }
@@ -165,7 +175,7 @@ test-image:
 	@if [ -n "$(ARGUMENTS)" ]; then echo "not run: ARGUMENTS"; \
 	elif [ "$$(id -u)" != 0 ]; then echo "not run: needs root"; \
 	elif [ ! -e "$$(image/base-file)" ]; then echo "not run: no Debian for the card, see make image"; \
-	else $(MAKE) packages-image-test image-card && ONCEGATE_IMAGE="$$PWD/$$(ls dist/oncegate-*-arm64.img)" \
+	else $(MAKE) packages-image-test $(VENV)/.ready-test image-card && ONCEGATE_IMAGE="$$PWD/$$(ls dist/oncegate-*-arm64.img)" \
 		exec nice $(BIN)/python -m pytest -q "tests/image/boot/test_first_boot.py" -k virt; \
 	fi
 
@@ -341,7 +351,7 @@ conformance-write: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py --write
 
 fuzz: $(VENV)/.ready-test
-	@exec $(BIN)/python -m tests.instruments.fuzz --seconds $(SECONDS) $(ARGUMENTS)
+	@ONCEGATE_COMPILE=0 exec $(BIN)/python -m tests.instruments.fuzz --seconds $(SECONDS) $(ARGUMENTS)
 
 format: $(VENV)/.ready-test
 	@$(BIN)/ruff format $(SOURCES)

@@ -1,15 +1,25 @@
-"""The wheel's build hook: `gateway.wire` and `gateway.core` compiled with mypyc, as they are.
+"""Compiles `gateway.wire` and `gateway.core` with mypyc, as they are, for wheels and checkouts.
 
 The wheel holds each module twice, as source and as an extension, which Python prefers; where no C
 compiler is there, or with ONCEGATE_COMPILE=0, it holds the source alone and runs just the same.
-Everything is made in a folder of its own: an extension left beside its source would go on being
-imported after the source had changed. An editable installation is therefore never compiled.
+
+    python hatch_build.py
+
+builds for this checkout, into `build/core/KEY` (gateway/compiled_core.py), at the lowest priority.
+It compiles a copy of the sources, and the key is that of the copy: an edit meanwhile cannot get
+into the build of another key. An extension is never put beside its source, where it would be
+imported after the source had changed.
 """
 
+import fcntl
+import importlib.util
 import os
 import shutil
+import sys
 import tempfile
+import traceback
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -19,6 +29,35 @@ COMPILE = "ONCEGATE_COMPILE"
 COMPILER_FLAGS = ["-fvisibility=hidden", "-fno-plt"]
 """Nobody else calls our functions, so the compiler may inline them into each other; and they call
 CPython's all the time, so no stub stands between."""
+BUILDS_KEPT = 4
+"""Builds of earlier sources and of other Pythons: 20 MB each."""
+
+
+def compile_packages(root: Path, folder: Path) -> Path:
+    """Compile the packages below `root`; return the folder with the extensions."""
+    from mypyc.build import mypycify  # noqa: PLC0415 - not needed for a plain wheel
+    from setuptools import Distribution  # noqa: PLC0415
+
+    before = Path.cwd()
+    os.chdir(root)
+    try:
+        sources = [str(path) for name in PACKAGES for path in sorted(Path(name).rglob("*.py"))]
+        extensions = mypycify(
+            ["--ignore-missing-imports", *sources],
+            opt_level="3",
+            target_dir=str(folder / "c"),
+        )
+        for extension in extensions:
+            extension.extra_compile_args += COMPILER_FLAGS
+        distribution = Distribution({"name": "oncegate", "ext_modules": extensions})
+        command = distribution.get_command_obj("build_ext")
+        command.build_lib = str(folder / "lib")
+        command.build_temp = str(folder / "temp")
+        command.ensure_finalized()
+        command.run()
+    finally:
+        os.chdir(before)
+    return folder / "lib"
 
 
 class CompiledPackages(BuildHookInterface[Any]):
@@ -31,7 +70,7 @@ class CompiledPackages(BuildHookInterface[Any]):
         if version == "editable" or not self._is_wanted():
             return
         self._folder = Path(tempfile.mkdtemp(prefix="oncegate-mypyc-"))
-        library = self._compile(self._folder)
+        library = compile_packages(Path(self.root), self._folder)
         for extension in library.rglob("*.so"):
             build_data["force_include"][str(extension)] = str(extension.relative_to(library))
         build_data["pure_python"] = False
@@ -53,27 +92,58 @@ class CompiledPackages(BuildHookInterface[Any]):
             self.app.display_warning("no C compiler: the broker's core will run as plain Python")
         return wanted != "0" and compiler is not None
 
-    def _compile(self, folder: Path) -> Path:
-        from mypyc.build import mypycify  # noqa: PLC0415 - not needed for a plain wheel
-        from setuptools import Distribution  # noqa: PLC0415
 
-        before = Path.cwd()
-        os.chdir(self.root)
+def build_beside(root: Path) -> int:
+    """Build the core of a checkout; the exit status. One process at a time builds."""
+    from setuptools.errors import BaseError, CompileError, LinkError  # noqa: PLC0415 - not needed for a plain wheel
+
+    core = _compiled_core_of(root)
+    builds = root / "build" / "core"
+    builds.mkdir(parents=True, exist_ok=True)
+    with (builds / ".lock").open("w") as lock:
         try:
-            sources = [str(path) for name in PACKAGES for path in sorted(Path(name).rglob("*.py"))]
-            extensions = mypycify(
-                ["--ignore-missing-imports", *sources],
-                opt_level="3",
-                target_dir=str(folder / "c"),
-            )
-            for extension in extensions:
-                extension.extra_compile_args += COMPILER_FLAGS
-            distribution = Distribution({"name": "oncegate", "ext_modules": extensions})
-            command = distribution.get_command_obj("build_ext")
-            command.build_lib = str(folder / "lib")
-            command.build_temp = str(folder / "temp")
-            command.ensure_finalized()
-            command.run()
-        finally:
-            os.chdir(before)
-        return folder / "lib"
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return 0
+        with tempfile.TemporaryDirectory(prefix=".partial-", dir=builds) as partial:
+            copy = Path(partial, "sources")
+            for path in core.sources_in(root):
+                (copy / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(root / path, copy / path)
+            target = core.folder_of(core.key_of(copy), root)
+            try:
+                compile_packages(copy, Path(partial)).rename(target)
+            except (SystemExit, BaseError, CompileError, LinkError):
+                # mypyc or the compiler refused these sources, and would refuse them again.
+                traceback.print_exc()
+                target.with_suffix(".failed").touch()
+                return 1
+        _remove_old(builds, kept=target)
+    return 0
+
+
+def _compiled_core_of(root: Path) -> ModuleType:
+    """Load gateway/compiled_core.py alone: importing `gateway` would use a build."""
+    place = root / "gateway" / "compiled_core.py"
+    spec = importlib.util.spec_from_file_location("compiled_core", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _remove_old(builds: Path, *, kept: Path) -> None:
+    """Remove all but the newest builds and reasons, and what killed builders left."""
+    others = [each for each in builds.iterdir() if each not in (kept, builds / ".lock")]
+    others.sort(key=lambda each: each.stat().st_mtime, reverse=True)
+    for each in others[BUILDS_KEPT:]:
+        if each.is_dir():
+            shutil.rmtree(each)
+        else:
+            each.unlink()
+
+
+if __name__ == "__main__":
+    os.nice(19)
+    sys.exit(build_beside(Path(__file__).resolve().parent))

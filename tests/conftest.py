@@ -9,6 +9,10 @@ from zlib import crc32
 import hypothesis
 import pytest
 
+# Tests replace functions of the core, and are about its sources: a build beside them is not used.
+# (`make test-compiled` takes another one, from beside the checkout.)
+os.environ["ONCEGATE_COMPILE"] = "0"
+
 from gateway.server.host.compiled import COMPILED
 
 if TYPE_CHECKING:

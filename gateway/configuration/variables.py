@@ -6,7 +6,7 @@ RESERVED = {
     "ONCEGATE_CONFIG": "the configuration file",
     "ONCEGATE_READY_FD": "`oncegate up` sets it for its processes",
     "ONCEGATE_SUPERVISOR_PID": "`oncegate up` sets it for its processes",
-    "ONCEGATE_COMPILE": "whether `make wheel` compiles",
+    "ONCEGATE_COMPILE": "whether `make wheel` and `oncegate up` compile the core",
     "ONCEGATE_MIRROR": "of `make image`",
     "ONCEGATE_IMAGE": "of `make image-test`",
     "ONCEGATE_IMAGE_CACHE": "of `make image`",

@@ -4,13 +4,16 @@ import os
 import subprocess
 from pathlib import Path
 
+from gateway.compiled_core import SWITCH
 from tests.system.warm_command import run
 
 
 def oncegate(
     *arguments: object, directory: Path, stdin: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("ONCEGATE_")}
+    inherited = {
+        k: v for k, v in os.environ.items() if not k.startswith("ONCEGATE_") or k == SWITCH
+    }
     return run(
         [str(each) for each in arguments],
         directory=directory,

@@ -12,7 +12,7 @@ from gateway.cli.in_child import in_child
 
 
 def test_a_result_comes_from_another_process() -> None:
-    if threading.active_count() == 1:
+    if len(os.listdir("/proc/self/task")) == 1:
         assert in_child(os.getpid) != os.getpid()
     assert in_child(lambda: {"a": (1, Path("b"))}) == {"a": (1, Path("b"))}
 
@@ -26,6 +26,20 @@ def test_with_other_threads_it_is_done_here() -> None:
     finally:
         done.set()
         other.join()
+
+
+def test_with_a_thread_that_python_does_not_count_it_is_done_here_without_a_warning() -> None:
+    program = (
+        "import _thread, os, threading\n"
+        "from gateway.cli.in_child import in_child\n"
+        "lock = _thread.allocate_lock()\n"
+        "lock.acquire()\n"
+        "_thread.start_new_thread(lock.acquire, ())\n"
+        "assert threading.active_count() == 1\n"
+        "assert in_child(os.getpid) == os.getpid()\n"
+        "lock.release()\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
 
 
 def test_where_no_process_can_be_had_it_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,8 @@ class CompiledBroker(BrokerProcess):
     build: Path = COMPILED
 
     def spawn(self, environment: Mapping[str, str] | None = None) -> None:
-        super().spawn({**(environment or {}), "PYTHONPATH": str(self.build)})
+        own = {"PYTHONPATH": str(self.build), "ONCEGATE_COMPILE": "0"}
+        super().spawn({**(environment or {}), **own})
 
 
 @contextmanager

@@ -20,6 +20,8 @@ class Contest:
     """What a session's queue holds in both brokers; None: Mosquitto's has no limit, and ours its
     default."""
     tls: bool = False
+    plain: bool = False
+    """Oncegate runs as plain Python: where there is no C compiler, and until the first build."""
 
 
 CONTESTS: Final = (
@@ -56,6 +58,22 @@ TLS_CONTESTS: Final = (
     ),
 )
 """The load generator is Python on one core, and encrypts as well: the ratio in CPU shows more."""
+
+PLAIN_CONTESTS: Final = (
+    Contest("QoS 0, 1 publisher, 1 subscriber; plain Python", ("--qos", "0"), 2.7, plain=True),
+    Contest(
+        "QoS 1, 10 to 10, window 100, clean sessions; plain Python",
+        ("--qos", "1", *_TEN_TO_TEN),
+        1.1,
+        plain=True,
+    ),
+    Contest(
+        "QoS 2, 10 to 10, persistent sessions, all fsynced, session log; plain Python",
+        ("--qos", "2", *_TEN_TO_TEN, "--persistent", "--topic", LOGGED_TOPIC),
+        1.3,
+        plain=True,
+    ),
+)
 
 RULED_RATIO_LEAST: Final = 0.9
 """With 1,000 users and 1,000 access rules, against none."""

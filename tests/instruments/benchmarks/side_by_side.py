@@ -10,6 +10,7 @@ import argparse
 import json
 import shutil
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -17,13 +18,14 @@ from typing import Any, Final
 from rich.console import Console
 
 from gateway.bench.fsync_probe import fsync_percentiles_ms
-from tests.instruments.benchmarks.brokers import BROKERS, BenchmarkFailed, oncegate
+from tests.instruments.benchmarks.brokers import BROKERS, BenchmarkFailed, Running, oncegate
 from tests.instruments.benchmarks.contests import (
     CONTESTS,
     DISK_LOAD,
     DURABLE_LATENCY_MOST,
     FSYNCS_A_MESSAGE,
     ONE_AT_A_TIME,
+    PLAIN_CONTESTS,
     QUIET_CLIENT,
     RULED,
     SHARED_LATENCY_MOST,
@@ -36,7 +38,7 @@ from tests.instruments.benchmarks.contests import (
 from tests.instruments.benchmarks.machine import machine_of
 from tests.instruments.benchmarks.measuring import Measured, Meter, rate_of
 from tests.instruments.benchmarks.report import document_of, table_of
-from tests.instruments.benchmarks.secured import access_in, certificates_in
+from tests.instruments.benchmarks.secured import Certificates, access_in, certificates_in
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 DOCUMENT: Final = ROOT / "docs" / "benchmarks.md"
@@ -96,7 +98,9 @@ class _Benchmark:
             "rounds": self._rounds,
             "seconds": self._seconds,
             "pinned": self._meter.pinned,
-            "contests": [self._contest(contest) for contest in (*CONTESTS, *TLS_CONTESTS)],
+            "contests": [
+                self._contest(contest) for contest in (*CONTESTS, *TLS_CONTESTS, *PLAIN_CONTESTS)
+            ],
             "ruled": [self._ruled(contest) for contest in RULED],
             "durable": self._durable_latency(),
             "shared": self._shared_latency(),
@@ -117,7 +121,7 @@ class _Benchmark:
         for turn in range(self._rounds):
             # Each broker is first in every other round: what drifts, drifts for both.
             for name in list(BROKERS)[:: -1 if turn % 2 else 1]:
-                with BROKERS[name](self._directory, contest.queue_messages, tls) as broker:
+                with self._broker_of(name, contest, tls) as broker:
                     measured = self._meter.measure(broker, contest.options, self._seconds)
                 runs[name].append(measured)
                 self._say(contest.name, turn, f"{name} {rate_of(measured):,.0f} messages/s")
@@ -132,6 +136,13 @@ class _Benchmark:
             "rates": rates,
             "runs": runs,
         }
+
+    def _broker_of(
+        self, name: str, contest: Contest, tls: Certificates | None
+    ) -> AbstractContextManager[Running]:
+        if contest.plain and name == "Oncegate":
+            return oncegate(self._directory, contest.queue_messages, tls, build=ROOT)
+        return BROKERS[name](self._directory, contest.queue_messages, tls)
 
     def _ruled(self, contest: Contest) -> dict[str, Any]:
         """Our broker with 1,000 users and access rules, and without."""

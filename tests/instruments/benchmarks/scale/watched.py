@@ -15,7 +15,8 @@ BUILDS = {"plain": ROOT, "compiled": ROOT / "build" / "compiled"}
 def environment_of(build: str) -> dict[str, str]:
     """An environment in which `gateway` is imported from one of the two builds."""
     path = os.pathsep.join(dict.fromkeys((str(BUILDS[build]), str(ROOT))))
-    return {**os.environ, "PYTHONPATH": path}
+    # A build beside the checkout would be used for the plain one.
+    return {**os.environ, "PYTHONPATH": path, "ONCEGATE_COMPILE": "0"}
 
 
 def command_of(module: str) -> list[str]:

@@ -1,0 +1,79 @@
+"""Compiles the core of a checkout beside a run of `oncegate up`, for the next start."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+from gateway import compiled_core
+
+Say = Callable[[str], None]
+
+STOP_SECONDS_MAX = 5.0
+"""From SIGTERM to SIGKILL: a compiler has nothing to finish."""
+
+
+def is_missing(root: Path = compiled_core.ROOT) -> bool:
+    """Return whether a build of the current sources is wanted, possible and not there."""
+    if not compiled_core.is_wanted(root):
+        return False
+    compiler = shutil.which(os.environ.get("CC", "cc").split()[0])
+    tools = compiler is not None and find_spec("mypyc") is not None
+    folder = compiled_core.folder_of(compiled_core.key_of(root), root)
+    return tools and not folder.exists() and not _has_failed(folder)
+
+
+def _has_failed(folder: Path) -> bool:
+    """Return whether these sources were tried, and cannot be compiled."""
+    return folder.with_suffix(".failed").exists()
+
+
+def log_in(root: Path) -> Path:
+    """Return where the last builder's output is."""
+    return root / "build" / "core.log"
+
+
+async def build_beside(say: Say, root: Path = compiled_core.ROOT) -> None:
+    """Compile at the lowest priority; cancelling it ends the compiler."""
+    say(
+        "the broker's core runs as plain Python; it is being compiled for the next start "
+        "(some minutes, lowest priority)"
+    )
+    log_in(root).parent.mkdir(exist_ok=True)
+    with log_in(root).open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", str(root / compiled_core.BUILD_SCRIPT)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=root,
+            process_group=0,
+        )
+    try:
+        status = await process.wait()
+    except asyncio.CancelledError:
+        await _end(process)
+        raise
+    folder = compiled_core.folder_of(compiled_core.key_of(root), root)
+    if folder.exists():
+        say("the core is compiled: the next start uses it")
+    elif _has_failed(folder):
+        say(f"the core cannot be compiled and stays plain Python: see {log_in(root)}")
+    elif status:
+        say(f"the core was not compiled; the next start tries again: see {log_in(root)}")
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End the builder with its compiler, which are a process group."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STOP_SECONDS_MAX):
+                await process.wait()
+                return

@@ -1,0 +1,102 @@
+"""The compiled core of a checkout: built for these sources alone, and never used for others."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway import compiled_core
+
+ROOT = Path(__file__).resolve().parents[1]
+WHICH = (
+    "import gateway.core.value as core, gateway.wire.number as wire;"
+    "print(core.answer(), core.__file__.endswith('.so'), wire.__file__.endswith('.so'))"
+)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout with a core of two modules."""
+    for name in ("wire", "core"):
+        (tmp_path / "gateway" / name).mkdir(parents=True)
+        (tmp_path / "gateway" / name / "__init__.py").touch()
+    for path in ("hatch_build.py", "gateway/__init__.py", "gateway/compiled_core.py"):
+        shutil.copyfile(ROOT / path, tmp_path / path)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "gateway/wire/number.py").write_text("NUMBER = 40\n")
+    (tmp_path / "gateway/core/value.py").write_text(
+        "from gateway.wire.number import NUMBER\n\n\ndef answer() -> int:\n    return NUMBER + 2\n"
+    )
+    return tmp_path
+
+
+def environment(**changes: str) -> dict[str, str]:
+    around = {name: each for name, each in os.environ.items() if name != compiled_core.SWITCH}
+    return around | changes
+
+
+def which(checkout: Path, **changes: str) -> str:
+    """Which core a program of the checkout imports, and what it answers."""
+    done = subprocess.run(
+        [sys.executable, "-c", WHICH],
+        cwd=checkout, env=environment(**changes), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.strip()
+
+
+def build(checkout: Path, **changes: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", checkout / "hatch_build.py"],
+        env=environment(**changes), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_build_is_used_until_a_source_changes_and_again_when_it_is_back(checkout: Path) -> None:
+    assert which(checkout) == "42 False False"
+    made = build(checkout)
+    assert made.returncode == 0, made.stderr
+    assert which(checkout) == "42 True True"
+    assert which(checkout, ONCEGATE_COMPILE="0") == "42 False False"
+    source = checkout / "gateway/core/value.py"
+    before, times = source.read_text(), source.stat()
+    source.write_text(before.replace("+ 2", "+ 3"))
+    # Neither size nor time of change shows it.
+    os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert which(checkout) == "43 False False"
+    source.write_text(before)
+    assert which(checkout) == "42 True True"
+    (checkout / "gateway/core/another.py").touch()
+    assert which(checkout) == "42 False False"
+
+
+def test_sources_that_cannot_be_compiled_are_noted_and_run_as_they_are(checkout: Path) -> None:
+    broken = checkout / "gateway/core/value.py"
+    broken.write_text(broken.read_text() + "\n\nTEXT: int = 'none'\n")
+    refused = build(checkout)
+    assert refused.returncode == 1
+    assert "Incompatible types in assignment" in refused.stdout + refused.stderr
+    key = compiled_core.key_of(checkout)
+    assert (checkout / "build/core" / f"{key}.failed").exists()
+    assert which(checkout) == "42 False False"
+
+
+def test_a_c_compiler_that_fails_leaves_nothing_that_is_imported(checkout: Path) -> None:
+    assert build(checkout, CC="false").returncode == 1
+    key = compiled_core.key_of(checkout)
+    kept = sorted(each.name for each in (checkout / "build/core").iterdir())
+    assert kept == [".lock", f"{key}.failed"]
+
+
+def test_an_installed_package_has_nothing_of_it(tmp_path: Path) -> None:
+    path = ["before"]
+    compiled_core.use(path, tmp_path)
+    assert path == ["before"]
+
+
+def test_every_module_of_the_core_is_a_source_of_the_build() -> None:
+    sources = {str(each) for each in compiled_core.sources_in(ROOT)}
+    assert {"gateway/core/broker.py", "gateway/wire/decoder.py", "hatch_build.py"} <= sources
+    assert not any(each.startswith("gateway/server") for each in sources)
