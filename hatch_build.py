@@ -29,6 +29,8 @@ COMPILE = "ONCEGATE_COMPILE"
 COMPILER_FLAGS = ["-fvisibility=hidden", "-fno-plt"]
 """Nobody else calls our functions, so the compiler may inline them into each other; and they call
 CPython's all the time, so no stub stands between."""
+PARTIAL = ".partial-"
+"""What a builder that is stopped leaves; the next one removes it."""
 BUILDS_KEPT = 4
 """Builds of earlier sources and of other Pythons: 20 MB each."""
 
@@ -105,7 +107,9 @@ def build_beside(root: Path) -> int:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return 0
-        with tempfile.TemporaryDirectory(prefix=".partial-", dir=builds) as partial:
+        for left in builds.glob(f"{PARTIAL}*"):
+            shutil.rmtree(left)
+        with tempfile.TemporaryDirectory(prefix=PARTIAL, dir=builds) as partial:
             copy = Path(partial, "sources")
             for path in core.sources_in(root):
                 (copy / path).parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +138,7 @@ def _compiled_core_of(root: Path) -> ModuleType:
 
 
 def _remove_old(builds: Path, *, kept: Path) -> None:
-    """Remove all but the newest builds and reasons, and what killed builders left."""
+    """Remove all but the newest builds and marks of failures."""
     others = [each for each in builds.iterdir() if each not in (kept, builds / ".lock")]
     others.sort(key=lambda each: each.stat().st_mtime, reverse=True)
     for each in others[BUILDS_KEPT:]:

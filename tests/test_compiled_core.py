@@ -56,8 +56,11 @@ def build(checkout: Path, **changes: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_build_is_used_until_a_source_changes_and_again_when_it_is_back(checkout: Path) -> None:
     assert which(checkout) == "42 False False"
+    stopped = checkout / "build/core/.partial-of-a-builder-that-was-stopped"
+    stopped.mkdir(parents=True)
     made = build(checkout)
     assert made.returncode == 0, made.stderr
+    assert not stopped.exists()
     assert which(checkout) == "42 True True"
     assert which(checkout, ONCEGATE_COMPILE="0") == "42 False False"
     source = checkout / "gateway/core/value.py"
