@@ -38,6 +38,15 @@ def log_in(root: Path) -> Path:
     return root / "build" / "core.log"
 
 
+async def build_until(stop: asyncio.Event, say: Say) -> None:
+    """Compile the core where it is missing; return at `stop`, when no compiler runs any more."""
+    builder = asyncio.create_task(build_beside(say)) if is_missing() else None
+    await stop.wait()
+    if builder is not None:
+        builder.cancel()
+        await asyncio.gather(builder, return_exceptions=True)
+
+
 async def build_beside(say: Say, root: Path = compiled_core.ROOT) -> None:
     """Compile at the lowest priority; cancelling it ends the compiler."""
     say(

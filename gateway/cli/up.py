@@ -149,7 +149,6 @@ async def _run(
     from gateway.cli import core_build
     from gateway.cli.supervisor import ChildEnded, Supervisor
 
-    builder: asyncio.Task[None] | None = None
     stop = asyncio.Event()
     supervisor = Supervisor(environment, _say)
     _listen_to_signals(stop, supervisor)
@@ -162,17 +161,13 @@ async def _run(
                 _say_what_is_reached(configuration)
             else:
                 _print_where_to_look(configuration)
-                if core_build.is_missing():
-                    builder = asyncio.create_task(core_build.build_beside(_say))
+                await core_build.build_until(stop, _say)
         await stop.wait()
         _say("stopping ...")
     except ChildEnded as error:
         _say(str(error))
         is_mistake = error.exit_code == EXIT_CONFIGURATION
         exit_code = EXIT_CONFIGURATION if is_mistake else EXIT_FAILED
-    if builder is not None:
-        builder.cancel()
-        await asyncio.gather(builder, return_exceptions=True)
     # Readings stop first, so that the broker has all last messages; the uploader goes last, so
     # that the broker's own last words are in a segment.
     tenants = (*configuration.tenants,)

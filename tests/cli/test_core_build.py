@@ -53,7 +53,7 @@ def put_builder(checkout: Path, name: str) -> None:
         ("fails", "the core was not compiled; the next start tries again: see ", True),
     ],
 )
-async def test_a_line_says_that_it_begins_and_one_how_it_ended(
+async def test_a_line_reports_that_it_begins_and_one_how_it_ended(
     checkout: Path, builder: str, last: str, is_tried_again: bool
 ) -> None:
     put_builder(checkout, builder)
