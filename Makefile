@@ -144,7 +144,7 @@ test: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 # Proofs that are run by hand for hours, each so small here that it ends within three minutes on two cores: what
 # never runs rots. DAY=N chooses another one.
 DAY ?= $(shell date +%-j)
-OF_A_DAY := kill uplink-kill kill-board fuzz fuzz-board simulate $(if $(filter 0,$(shell id -u)),powercut fill)
+OF_A_DAY := kill uplink-kill kill-board fuzz-board simulate $(if $(filter 0,$(shell id -u)),powercut fill)
 test-of-the-day: $(VENV)/.ready-test
 	@set -- $(OF_A_DAY); shift $$(($(DAY) % $$#)); echo "the test of the day: make $$1"; \
 	exec timeout 300 $(MAKE) "$$1" ONCEGATE_COMPILE=0 KILLS=5 CUTS=2 FILLS=1 SECONDS=60 SEEDS=100
