@@ -89,7 +89,7 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [sys.executable, "-m", "gateway.cli.main", "up", "--listen", "127.0.0.1:0", "--port", "0"],
         cwd=tmp_path,
-        env=environment | {"NO_COLOR": "1"},
+        env=environment | {"NO_COLOR": "1", "ONCEGATE_COMPILE": "0"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

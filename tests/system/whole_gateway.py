@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cloud_jobs.spark.java import SHORT_RUN
+from gateway.compiled_core import SWITCH
 from tests.system.broker_process import free_port, oncegate_command
 
 START_DEADLINE_SECONDS = 60.0
@@ -54,6 +55,7 @@ class WholeGateway:
                     "PATH": os.environ["PATH"],
                     "LANG": "C.UTF-8",
                     "NO_COLOR": "1",
+                    **{name: os.environ[name] for name in (SWITCH,) if name in os.environ},
                     **(environment or {}),
                 },
             )
