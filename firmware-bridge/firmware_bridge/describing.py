@@ -11,7 +11,7 @@ from firmware_bridge.readings.seen import Seen, SeenDevice, SeenValue
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.settings import BridgeSettings
 
-_METERS = ("dsmr", "sml")
+_METERS = ("dsmr", "sml", "teleinfo")
 
 
 def announcer_of(settings: BridgeSettings) -> Announcer:

@@ -11,7 +11,8 @@ import re
 from firmware_bridge.protocols.frame import Damaged
 
 _TIME = re.compile(r"[0-9]{12}[SW]?|[0-9]{10}")
-_SECONDS_FORMAT, _MINUTES_FORMAT = "%y%m%d%H%M%S", "%y%m%d%H%M"
+_SECONDS_FORMAT, _MINUTES_FORMAT = "%Y%m%d%H%M%S", "%Y%m%d%H%M"
+_CENTURY = "20"
 
 
 def is_time(text: str) -> bool:
@@ -28,7 +29,7 @@ def seconds_of(text: str, utc_offset_hours: int) -> float:
     digits = text.rstrip("SW")
     form = _SECONDS_FORMAT if len(digits) > 10 else _MINUTES_FORMAT
     try:
-        local = datetime.datetime.strptime(digits, form)  # noqa: DTZ007 - in the next line
+        local = datetime.datetime.strptime(_CENTURY + digits, form)  # noqa: DTZ007 - in the next line
         winter = local.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=utc_offset_hours)))
         seconds = winter.timestamp()
     except (ValueError, OverflowError):

@@ -18,6 +18,8 @@ from firmware_bridge.protocols.mysensors import MySensors
 from firmware_bridge.protocols.nmea import Nmea
 from firmware_bridge.protocols.pattern_lines import PatternLines
 from firmware_bridge.protocols.sml import Sml
+from firmware_bridge.protocols.teleinfo import Teleinfo
+from firmware_bridge.protocols.vedirect import VeDirect
 
 PROTOCOLS: Final[Mapping[str, type[DecoderSettings] | type[PollerSettings]]] = {
     "board": Board,
@@ -29,6 +31,8 @@ PROTOCOLS: Final[Mapping[str, type[DecoderSettings] | type[PollerSettings]]] = {
     "mysensors": MySensors,
     "dsmr": Dsmr,
     "sml": Sml,
+    "teleinfo": Teleinfo,
+    "vedirect": VeDirect,
     "frames": DeclaredFrames,
     "modbus": Modbus,
 }

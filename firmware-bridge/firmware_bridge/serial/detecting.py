@@ -22,7 +22,7 @@ from gateway.keys.serial_line import Line
 
 # The rates of sensors, the usual ones first.
 RATES = (115_200, 9600, 4800, 38_400, 19_200, 57_600, 2400, 230_400)
-LINES = (*map(Line, RATES), Line(9600, 7, "E", 1), Line(4800, 7, "E", 1))
+LINES = (*map(Line, RATES), Line(9600, 7, "E", 1), Line(4800, 7, "E", 1), Line(1200, 7, "E", 1))
 # So many good frames leave no doubt that comes from their being few.
 FRAMES_ENOUGH = 5
 # One number in a line may be anything; more columns than this are no sensor's.

@@ -24,6 +24,8 @@ READ: dict[str, tuple[str, dict[str, Any]]] = {
     "json": ("json", {}),
     "nmea": ("nmea", {"checksum_required": False}),
     "mysensors": ("mysensors", {}),
+    "vedirect": ("vedirect", {}),
+    "linky": ("teleinfo", {}),
 }
 """The protocol of a file, by the first word of its name."""
 
@@ -205,3 +207,31 @@ def test_a_node_s_nan_is_left_out_and_a_colour_stays_a_text() -> None:
         ("12", {"text_4": "a;b"}),
     ]
     assert (damaged, left_out) == ({}, {"not_measured": 1})
+
+
+def test_a_block_of_a_solar_charger_with_a_wrong_checksum_is_damage() -> None:
+    frames, damaged, left_out = read("vedirect.bin")
+    assert [values(frame) for frame in frames] == [
+        {
+            "product_id": "0xA053",
+            "battery_voltage": voltage,
+            "battery_current": current,
+            "panel_power": power,
+            "state": state,
+        }
+        for voltage, current, power, state in ((12.8, -0.15, 0, 0), (12.81, -0.16, 5, 3))
+    ]
+    assert (damaged, left_out) == ({"checksum": 1}, {})
+
+
+def test_groups_of_a_french_meter_are_read_with_the_meter_s_time() -> None:
+    (frame,), damaged, left_out = read("linky-standard.bin")
+    assert values(frame) == {
+        "meter_id": "000000000000",
+        "meter_time": "H260124170225",
+        "energy_import": 15377101,
+        "apparent_power": 766,
+        "apparent_power_max": 4536,
+    }
+    assert frame.quantities["energy_import"][0].time_seconds == 1769270545.0
+    assert (damaged, left_out) == ({}, {})

@@ -32,6 +32,8 @@ from firmware_bridge.protocols.mysensors import MySensors
 from firmware_bridge.protocols.nmea import Nmea
 from firmware_bridge.protocols.pattern_lines import PatternLines
 from firmware_bridge.protocols.sml import Sml
+from firmware_bridge.protocols.teleinfo import Teleinfo
+from firmware_bridge.protocols.vedirect import VeDirect
 from firmware_bridge.readings.measurement import TIME_SECONDS_MAX, Measurement
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
 from firmware_bridge.readings.publications import publications_of
@@ -124,6 +126,9 @@ KINDS: Final = (
     Kind("messages", Sml().decoder, sml_file),
     Kind("frames", _DUST.decoder, _as_it_is),
     Kind("answer", Board().decoder, answered),
+    Kind("teleinfo", Teleinfo().decoder, _as_it_is),
+    Kind("vedirect", VeDirect().decoder, _as_it_is),
+    Kind("unchecked", Nmea(checksum_required=False).decoder, _as_it_is),
 )
 CHOICES: Final[tuple[Kind | Conversation, ...]] = (*KINDS, *CONVERSATIONS)
 
@@ -244,5 +249,8 @@ def seeds() -> list[bytes]:
         bytes([11, 7, 1]) + messages,
         bytes([12, 1, 1]) + dust + bytes((sum(dust) & 0xFF,)),
         bytes([13, 1, 1, 0]),
-        *(bytes([14 + at]) + each for at, each in enumerate(line_target.seeds())),
+        bytes([14, 3, 2]) + b"\x02\nEAST\t015377101\t(\r\nPAPP 00750 -\r\x03",
+        bytes([15, 3, 2]) + b"\r\nV\t12800\r\nLOAD\tON\r\nChecksum\t\x5f:A00\n",
+        bytes([16, 5, 0]) + b"$IIMWV,30,T,1.85,M,A\r\n" + sentence,
+        *(bytes([17 + at]) + each for at, each in enumerate(line_target.seeds())),
     ]

@@ -1,0 +1,190 @@
+"""Teleinfo, the customer output of French meters (Linky), in its standard and historic mode::
+
+    STX | LF label SEP [time SEP] value SEP checksum CR | LF ... CR | ETX
+
+SEP is TAB in the standard mode and a space in the historic one. Each group has a checksum of its
+own: (sum of its bytes & 0x3F) + 0x20, with the last SEP in the standard mode and without it in the
+historic one. Source: Enedis-NOI-CPT_54E.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final, NamedTuple
+
+from firmware_bridge.protocols.delimited import DelimitedDecoder
+from firmware_bridge.protocols.dsmr_time import seconds_of
+from firmware_bridge.protocols.frame import Damaged, Frame
+from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.kinds import TYPE, Kind, Kinds
+from firmware_bridge.protocols.text_values import name_for, value_of
+from firmware_bridge.readings.measurement import Measurement, Quantities
+from gateway.keys.quantities import Whole
+
+# A three-phase meter of a producer has about 1.5 KiB.
+FRAME_BYTES_MAX: Final = 4096
+
+# EOT: the meter interrupts a frame.
+_DELIMITER = re.compile(rb"[\x02\x03\x04]")
+_GROUP = re.compile(rb"[^\r\n]+")
+_LABEL = re.compile(rb"[A-Z][A-Z0-9+-]{1,15}[\t ]")
+_TAB = b"\t"
+_TIME = re.compile(r"[EeHh ][0-9]{12}")
+_CLOCK = "DATE"
+
+
+class Label(NamedTuple):
+    """The name and unit of a label's values; those with a unit are numbers."""
+
+    name: str
+    unit: str | None = None
+    kind: Kind | None = None
+
+
+_TEXTS: Final = {
+    "ADSC": "meter_id", "ADCO": "meter_id", "VTIC": "version", "DATE": "meter_time",
+    "NGTF": "tariff_name", "LTARF": "tariff", "STGE": "meter_status", "MSG1": "message",
+    "MSG2": "message_2", "PRM": "delivery_point", "RELAIS": "relays", "NTARF": "tariff_number",
+    "NJOURF": "day_number", "NJOURF+1": "day_number_tomorrow", "PJOURF+1": "day_profile",
+    "PPOINTE": "peak_profile", "OPTARIF": "tariff_name", "PTEC": "tariff", "DEMAIN": "tomorrow",
+    "HHPHC": "off_peak_group", "MOTDETAT": "meter_status",
+}  # fmt: skip
+_NUMBERS: Final = {
+    "EAST": ("energy_import", "Wh"), "EAIT": ("energy_export", "Wh"),
+    "BASE": ("energy_import", "Wh"), "HCHC": ("energy_import_off_peak", "Wh"),
+    "HCHP": ("energy_import_peak", "Wh"), "EJPHN": ("energy_import_normal", "Wh"),
+    "EJPHPM": ("energy_import_mobile_peak", "Wh"), "PAPP": ("apparent_power", "VA"),
+    "SINSTS": ("apparent_power", "VA"), "SINSTI": ("apparent_power_export", "VA"),
+    "SMAXSN": ("apparent_power_max", "VA"), "SMAXIN": ("apparent_power_export_max", "VA"),
+    "SMAXSN-1": ("apparent_power_max_yesterday", "VA"),
+    "SMAXIN-1": ("apparent_power_export_max_yesterday", "VA"),
+    "CCASN": ("power_average", "W"), "CCASN-1": ("power_average_before", "W"),
+    "CCAIN": ("power_export_average", "W"), "CCAIN-1": ("power_export_average_before", "W"),
+    "PREF": ("power_limit", "kVA"), "PCOUP": ("power_cut_off", "kVA"),
+    "ISOUSC": ("current_limit", "A"), "IINST": ("current", "A"), "IMAX": ("current_max", "A"),
+    "ADPS": ("current_excess", "A"), "PMAX": ("power_max", "W"),
+}  # fmt: skip
+
+
+def _numbers_of_series() -> dict[str, tuple[str, str]]:
+    """Return the labels of tariffs, quadrants and phases."""
+    found: dict[str, tuple[str, str]] = {}
+    for number in range(1, 11):
+        found[f"EASF{number:02}"] = (f"energy_import_t{number}", "Wh")
+    for number in range(1, 5):
+        found[f"EASD{number:02}"] = (f"energy_import_distributor_t{number}", "Wh")
+        found[f"ERQ{number}"] = (f"reactive_energy_q{number}", "varh")
+    for phase in range(1, 4):
+        found |= {
+            f"IRMS{phase}": (f"current_l{phase}", "A"), f"IINST{phase}": (f"current_l{phase}", "A"),
+            f"IMAX{phase}": (f"current_max_l{phase}", "A"),
+            f"URMS{phase}": (f"voltage_l{phase}", "V"),
+            f"UMOY{phase}": (f"voltage_average_l{phase}", "V"),
+            f"SINSTS{phase}": (f"apparent_power_l{phase}", "VA"),
+            f"SMAXSN{phase}": (f"apparent_power_max_l{phase}", "VA"),
+            f"SMAXSN{phase}-1": (f"apparent_power_max_yesterday_l{phase}", "VA"),
+        }  # fmt: skip
+    return found
+
+
+_LABELS: Final[dict[str, Label]] = {
+    **{label: Label(name, None, "text") for label, name in _TEXTS.items()},
+    **{
+        label: Label(name, unit, "number")
+        for label, (name, unit) in (_NUMBERS | _numbers_of_series()).items()
+    },
+}
+"""The labels of both modes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Teleinfo(DecoderSettings):
+    """Frames of French meters, in both modes."""
+
+    descriptions: ClassVar = {
+        "utc_offset": "Hours that the meter's winter time is before UTC.",
+    }
+
+    utc_offset: Annotated[int, Whole(-12, 14)] = 1
+
+    def decoder(self) -> "TeleinfoDecoder":
+        """Create a decoder for one line."""
+        return TeleinfoDecoder(self.utc_offset)
+
+
+class TeleinfoDecoder(DelimitedDecoder):
+    """A group whose checksum is wrong is damage, and costs no other group of its frame."""
+
+    def __init__(self, utc_offset_hours: int) -> None:
+        super().__init__(_DELIMITER, FRAME_BYTES_MAX)
+        self._utc_offset_hours = utc_offset_hours
+        self._kinds = Kinds()
+
+    def begin(self, *, mid_line: bool) -> None:
+        """Forget the part of a frame that came before."""
+        if self._part:
+            self.tally.damaged["truncated"] += 1
+        super().begin(mid_line=mid_line)
+        # A frame of which the beginning is missing shows no meter: what is left would have no time.
+        self._skipping = mid_line
+
+    def read_frame(self, data: bytes) -> Frame | None:
+        """Read the groups of a frame; those without a time of their own have that of the frame."""
+        groups = [group for line in _GROUP.findall(data) if (group := self._group_of(line))]
+        now: float | None = None
+        for group in groups:
+            if group[0] == _CLOCK and len(group) > 2:
+                now = _seconds_of(group[1], self._utc_offset_hours)
+        quantities: Quantities = {}
+        for group in groups:
+            try:
+                found = _measurement_of(group, now, self._utc_offset_hours, self._kinds)
+            except Damaged as damage:
+                self.tally.left_out[damage.reason] += 1
+            else:
+                quantities.setdefault(found.name, [found])
+        if changed := self._kinds.keep(quantities):
+            self.tally.left_out[TYPE] += changed
+        return Frame(quantities) if quantities else None
+
+    def _group_of(self, line: bytes) -> list[str]:
+        """Return label, time and value of a group; none where it is damaged."""
+        if not _LABEL.match(line):
+            self.tally.damaged["syntax"] += 1
+            return []
+        is_standard = _TAB in line
+        content, checksum = (line[:-1], line[-1]) if is_standard else (line[:-2], line[-1])
+        if (sum(content) & 0x3F) + 0x20 != checksum:
+            self.tally.damaged["checksum"] += 1
+            return []
+        text = content.decode("ascii", "surrogateescape").removesuffix("\t")
+        return text.split("\t") if is_standard else text.split(" ", 1)
+
+
+def _measurement_of(
+    group: list[str], now: float | None, utc_offset_hours: int, kinds: Kinds
+) -> Measurement:
+    """Return the measurement of a group.
+
+    Raises:
+        Damaged: "syntax", "not_measured", "type", "value", "text".
+    """
+    if len(group) < 2:
+        raise Damaged("syntax")
+    label, *times, text = group
+    time = now
+    if label == _CLOCK and times:
+        text = times[0]
+    elif times:
+        time = _seconds_of(times[0], utc_offset_hours)
+    name, unit, kind = _LABELS.get(label, Label(name_for(label)))
+    return Measurement(name, value_of(text, kind or kinds.of(name)), unit, time)
+
+
+def _seconds_of(text: str, utc_offset_hours: int) -> float | None:
+    """Convert a time: E is summer, H winter; None for a small letter, a clock that is not sure."""
+    if _TIME.fullmatch(text) is None or text[0] not in "EH":
+        return None
+    try:
+        return seconds_of(text[1:] + ("S" if text[0] == "E" else "W"), utc_offset_hours)
+    except Damaged:
+        return None

@@ -1,0 +1,211 @@
+"""VE.Direct: what Victron's solar chargers, battery monitors and inverters send each second::
+
+    CR LF V TAB 12800 CR LF I TAB -150 ... CR LF Checksum TAB <byte>
+    :A0002000148 LF                                            a message of the HEX protocol
+
+A block is fields up to its checksum: the sum of all its bytes, modulo 256, is 0. Messages of the
+HEX protocol may be anywhere between fields; they are skipped and are not in the sum. Source:
+VE.Direct Protocol 3.33.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from firmware_bridge.protocols.frame import Damaged, Frame
+from firmware_bridge.protocols.interface import Decoder, DecoderSettings
+from firmware_bridge.protocols.kinds import TYPE, Kinds
+from firmware_bridge.protocols.text_values import LineValues, is_nothing, name_for, number_of
+from firmware_bridge.readings.measurement import Measurement, Quantities, Value
+from firmware_bridge.readings.scaling import OutOfRange, scaled
+
+# 22 fields of at most 43 bytes, and messages of the HEX protocol between them.
+BLOCK_BYTES_MAX: Final = 2048
+
+_CHECKSUM = b"Checksum\t"
+_FIRST_FIELD = b"\r\nPID\t"
+_HEX_MESSAGE = re.compile(rb":[^\n:]{0,256}\n")
+
+
+class Field(NamedTuple):
+    """The name and unit of a field, and what a number is multiplied by; a scale of 0 is a text."""
+
+    name: str
+    unit: str | None = None
+    scale: float = 1
+
+
+_TEXT: Final = 0
+_FIELDS: Final = {
+    "V": Field("battery_voltage", "V", 0.001), "V2": Field("battery_2_voltage", "V", 0.001),
+    "V3": Field("battery_3_voltage", "V", 0.001), "VS": Field("starter_voltage", "V", 0.001),
+    "VM": Field("mid_point_voltage", "V", 0.001), "DM": Field("mid_point_deviation", "%", 0.1),
+    "VPV": Field("panel_voltage", "V", 0.001), "PPV": Field("panel_power", "W"),
+    "I": Field("battery_current", "A", 0.001), "I2": Field("battery_2_current", "A", 0.001),
+    "I3": Field("battery_3_current", "A", 0.001), "IL": Field("load_current", "A", 0.001),
+    "T": Field("temperature", "Cel"), "P": Field("power", "W"),
+    "CE": Field("consumed_charge", "Ah", 0.001), "SOC": Field("state_of_charge", "%EL", 0.1),
+    "TTG": Field("time_to_go", "min"), "AR": Field("alarm_reason"),
+    "OR": Field("off_reason", None, _TEXT), "ERR": Field("error"), "CS": Field("state"),
+    "BMV": Field("model", None, _TEXT), "FW": Field("firmware", None, _TEXT),
+    "FWE": Field("firmware_full", None, _TEXT), "PID": Field("product_id", None, _TEXT),
+    "SER#": Field("serial_number", None, _TEXT), "HSDS": Field("day_number"),
+    "MODE": Field("mode"), "MPPT": Field("tracker_mode"), "WARN": Field("warning"),
+    "MON": Field("monitor_mode"), "LOAD": Field("load"), "Alarm": Field("alarm"),
+    "Relay": Field("relay"), "AC_OUT_V": Field("ac_voltage", "V", 0.01),
+    "AC_OUT_I": Field("ac_current", "A", 0.1), "AC_OUT_S": Field("ac_apparent_power", "VA"),
+    "DC_IN_V": Field("dc_voltage", "V", 0.01), "DC_IN_I": Field("dc_current", "A", 0.1),
+    "DC_IN_P": Field("dc_power", "W"),
+    "H1": Field("deepest_discharge", "Ah", 0.001), "H2": Field("last_discharge", "Ah", 0.001),
+    "H3": Field("average_discharge", "Ah", 0.001), "H4": Field("charge_cycles"),
+    "H5": Field("full_discharges"), "H6": Field("charge_drawn", "Ah", 0.001),
+    "H7": Field("battery_voltage_min", "V", 0.001), "H8": Field("battery_voltage_max", "V", 0.001),
+    "H9": Field("since_full_charge", "s"), "H10": Field("synchronisations"),
+    "H11": Field("low_voltage_alarms"), "H12": Field("high_voltage_alarms"),
+    "H15": Field("starter_voltage_min", "V", 0.001),
+    "H16": Field("starter_voltage_max", "V", 0.001), "H17": Field("energy_discharged", "kWh", 0.01),
+    "H18": Field("energy_charged", "kWh", 0.01), "H19": Field("yield_total", "kWh", 0.01),
+    "H20": Field("yield_today", "kWh", 0.01), "H21": Field("power_max_today", "W"),
+    "H22": Field("yield_yesterday", "kWh", 0.01), "H23": Field("power_max_yesterday", "W"),
+}  # fmt: skip
+_TRUTH: Final = {"ON": True, "OFF": False}
+_ENDLESS: Final = ("TTG", "-1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VeDirect(DecoderSettings):
+    """Blocks of Victron's devices, as they send them by themselves."""
+
+    def decoder(self) -> "VeDirectDecoder":
+        """Create a decoder for one line."""
+        return VeDirectDecoder()
+
+
+class VeDirectDecoder(Decoder):
+    """A block whose sum is not 0 is damaged whole; the next one begins after its checksum."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._buffer = b""
+        self._kinds = Kinds()
+        self._damage: str | None = "checksum"
+
+    def begin(self, *, mid_line: bool) -> None:
+        """Forget what came before; the first block has lost its beginning, perhaps."""
+        if _HEX_MESSAGE.sub(b"", self._buffer).strip():
+            self.tally.damaged["truncated"] += 1
+        self._buffer = b""
+        self._damage = "truncated" if mid_line else "checksum"
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Return the blocks that these bytes complete, in order."""
+        frames: list[Frame] = []
+        self._buffer += data
+        position = 0
+        while True:
+            limit = position + BLOCK_BYTES_MAX
+            found = self._buffer.find(_CHECKSUM, position, limit)
+            end = found + len(_CHECKSUM) + 1
+            if found >= 0 and end <= len(self._buffer):
+                position += self._read(self._buffer[position:end], frames)
+            elif found < 0 and limit <= len(self._buffer):
+                self._count("overlong" if self._damage else None)
+                self._damage = None  # The rest of it belongs to it.
+                position = limit - len(_CHECKSUM)
+            else:
+                break
+        self._buffer = self._buffer[position:]
+        return frames
+
+    def flush(self) -> list[Frame]:
+        """Give up a block whose end has not come: these devices send whole ones."""
+        self.begin(mid_line=False)
+        return []
+
+    def _read(self, data: bytes, frames: list[Frame]) -> int:
+        """Read a block, and return how many bytes it has."""
+        block = _block_of(data)
+        size = len(data)
+        if block is None:
+            self._count(self._damage)
+            # Where the checksum itself was lost, this is where the next block begins.
+            size -= data.endswith(b"\r")
+        elif quantities := self._quantities_of(block):
+            frames.append(Frame(quantities))
+        self._damage = "checksum"
+        return size
+
+    def _count(self, reason: str | None) -> None:
+        if reason is not None:
+            self.tally.damaged[reason] += 1
+
+    def _quantities_of(self, block: bytes) -> Quantities:
+        quantities: Quantities = {}
+        for line in block[: block.rfind(_CHECKSUM)].split(b"\r\n"):
+            label, tab, text = line.partition(b"\t")
+            if not tab:
+                continue
+            try:
+                found = _measurement_of(label.decode("ascii"), text.decode("ascii").strip())
+            except UnicodeDecodeError:
+                self.tally.left_out["text"] += 1
+            except Damaged as damage:
+                self.tally.left_out[damage.reason] += 1
+            else:
+                quantities[found.name] = [found]
+        if changed := self._kinds.keep(quantities):
+            self.tally.left_out[TYPE] += changed
+        return quantities
+
+
+def _block_of(data: bytes) -> bytes | None:
+    """Return a block without messages of the HEX protocol; None: its sum is not 0.
+
+    Where the checksum of the block before was lost, the block begins within `data`.
+    """
+    body, end = data[: -len(_CHECKSUM) - 1], data[-len(_CHECKSUM) - 1 :]
+    block = _HEX_MESSAGE.sub(b"", body) + end
+    if sum(block) % 256 == 0:
+        return block
+    again = block.rfind(_FIRST_FIELD)
+    inner = block[again:]
+    return inner if again > 0 and sum(inner) % 256 == 0 else None
+
+
+def _measurement_of(label: str, text: str) -> Measurement:
+    """Return the measurement of a field.
+
+    Raises:
+        Damaged: "not_measured", "value", "type", "name".
+    """
+    field = _FIELDS.get(label)
+    if field is None:
+        values = LineValues(Kinds(), Counter())
+        values.add(name_for(label), text)
+        (found,) = values.finish().values()
+        return found
+    return Measurement(field.name, _value_of(label, text, field.scale), field.unit)
+
+
+def _value_of(label: str, text: str, scale: float) -> Value:
+    if not text or (scale != _TEXT and is_nothing(text)) or (label, text) == _ENDLESS:
+        raise Damaged("not_measured")
+    if scale == _TEXT:
+        return text
+    if text.upper() in _TRUTH:
+        return _TRUTH[text.upper()]
+    number = number_of(text)
+    if number is None:
+        number = _hexadecimal(text)
+    try:
+        return scaled(number, scale=scale)
+    except OutOfRange:
+        raise Damaged("value") from None
+
+
+def _hexadecimal(text: str) -> int:
+    try:
+        return int(text, 16) if text.startswith("0x") else int("")
+    except ValueError:
+        raise Damaged(TYPE) from None
