@@ -18,6 +18,8 @@ from gateway.keys.readings import Readings
 ORIGIN: Final = "Oncegate"
 STATUS: Final = "status"
 ONLINE: Final = b"online"
+STATE_CHARACTERS_MAX: Final = 255
+"""Home Assistant refuses a longer state, with two warnings each time."""
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
 _VALUE: Final = "{value}"
@@ -134,6 +136,8 @@ def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -
         found = f"value_json{path}"
     if value.kind == "truth":
         found = f"{found} | string | lower"
+    elif value.kind == "text":
+        found = f"{found} | string | truncate({STATE_CHARACTERS_MAX}, true, '', 0)"
     return f"{{{{ {found} }}}}"
 
 

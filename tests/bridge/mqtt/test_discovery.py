@@ -84,6 +84,14 @@ def test_a_pack_without_the_value_gives_no_state() -> None:
         assert state_of(components["temperature"], payload) == ""
 
 
+def test_a_text_is_cut_to_the_length_of_a_state() -> None:
+    component = described(DescribedPort("roof", Readings(), {}))["cmps"]["gga/fix"]
+    for text, expected in (("x" * 600, "x" * 255), ("x y " * 63, "x y " * 63), ("", "")):
+        payload = json.dumps([{"n": "gps/gga/fix", "vs": text}]).encode()
+        assert state_of(component, payload) == expected
+    assert state_of(component, b"[]") == ""
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_home_assistant_knows_each_key(form: str) -> None:
     config = described(DescribedPort("roof", FORMS[form], {}, watches_devices=True))
