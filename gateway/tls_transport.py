@@ -9,6 +9,7 @@ that breaks it, is up to the class that inherits.
 import asyncio
 import contextlib
 import ssl
+from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar, cast
 
 READ_BYTES: Final = 64 * 1024
@@ -98,13 +99,17 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
 
     def close(self) -> None:
         """Close when what was written has been sent."""
+        self.end_before(lambda socket: socket.close())
+
+    def end_before(self, close: Callable[[asyncio.Transport], None]) -> None:
+        """End TLS, and close the socket with `close`, which is given it."""
         if self._tls is not None and self._is_established and not self._is_over:
             # It asks for the peer's own end of TLS as well, which is not awaited.
             with contextlib.suppress(ssl.SSLError):
                 self._tls.unwrap()
             self._flush()
         self._is_over = True
-        self._socket.close()
+        close(self._socket)
 
     def abort(self) -> None:
         """Close without sending what was written."""

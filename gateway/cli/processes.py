@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gateway.cli import logs
 from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
+from gateway.files import descriptors
 from gateway.files.disk_errors import line_of
 from gateway.files.private import prepare
 from gateway.service import Service
@@ -49,6 +50,7 @@ def serve_until_stopped(
     """
     foreseen: tuple[type[Exception], ...] = (OSError, *refusals)
     logs.start(process, verbose=verbose, quiet=quiet)
+    descriptors.raise_limit()
     # systemd's watchdog ends a process with SIGABRT: the journal then shows where it stood.
     faulthandler.enable()
     _die_with_supervisor()

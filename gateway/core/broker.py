@@ -65,6 +65,8 @@ class Broker:
         self._output = core.output
         self.rules = Rules(core)
         """Not for other rooms."""
+        self.silent = self.rules.packets.silent
+        self.timeouts = self.rules.timeouts
         self.revoking = Revoking(core, self.rules.disconnecting)
 
     # -- a run

@@ -8,6 +8,7 @@ from gateway.core.login_rates import LoginRates
 from gateway.core.output import Output
 from gateway.core.records.recorder import Recorder
 from gateway.core.rules.permissions import Permissions
+from gateway.core.sessions.connection import Connection
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.timers import Timers
@@ -46,3 +47,5 @@ class Core:
         self.effects = Effects()
         self.output = Output(recorder, self.effects, self.statistics)
         self.frames = Frames(state.tree, state.time)
+        self.silent: dict[Connection, None] = {}
+        """Open connections whose client has sent no CONNECT, oldest first: see `Silent`."""

@@ -4,7 +4,9 @@ import errno
 import re
 from typing import Final
 
-_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
+"""The disk, a quota, the open files of this process, those of the system. Each may have room a
+while later, and a call that failed with one of them has changed nothing that was stored."""
 
 _UNREADABLE: Final = frozenset(
     {
@@ -20,7 +22,8 @@ _UNREADABLE: Final = frozenset(
 
 
 def is_full(error: BaseException) -> bool:
-    """Return whether a write was refused for want of room, or of quota."""
+    """Return whether a call was refused because the disk, a quota or a table of open files is
+    full: it may be made again later."""
     return isinstance(error, OSError) and error.errno in _FULL
 
 

@@ -9,6 +9,7 @@ import os
 import sqlite3
 from pathlib import Path
 
+from gateway.files import descriptors
 from gateway.files.disk_errors import is_full
 from gateway.files.private import open_private
 
@@ -33,8 +34,12 @@ _RESERVE_STEP_BYTES = 16 * _PAGE_BYTES
 
 
 def lacks_room(error: Exception) -> bool:
-    """Return whether the disk is full, which means nothing for what is on it."""
-    return is_full(error) or getattr(error, "sqlite_errorcode", None) in _NO_ROOM
+    """Return whether the disk is full, or no file can be opened: neither means anything for what is
+    on the disk."""
+    code = getattr(error, "sqlite_errorcode", None)
+    # SQLite names no cause where it cannot open a file.
+    no_file = code == sqlite3.SQLITE_CANTOPEN and descriptors.are_used_up()
+    return is_full(error) or code in _NO_ROOM or no_file
 
 
 class DiskSpace:

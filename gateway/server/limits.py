@@ -10,6 +10,7 @@ from gateway.configuration import Configuration
 from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
 from gateway.core.quota import NO_LIMIT
 from gateway.core.sessions.when_full import WhenFull
+from gateway.files import descriptors
 from gateway.space.budget import Limits as SpaceLimits
 
 CGROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
@@ -40,7 +41,7 @@ def apply_limits(limits: Limits, configuration: Configuration) -> None:
     limits.check_payload_format = mqtt.check_payload_format
     limits.max_keep_alive_seconds = int(mqtt.max_keep_alive)
     limits.max_session_expiry_seconds = mqtt.max_session_expiry
-    limits.max_connections = mqtt.max_connections
+    limits.max_connections = descriptors.connections_within(mqtt.max_connections)
     limits.connect_timeout_seconds = mqtt.connect_timeout
     limits.max_subscriptions = mqtt.max_subscriptions
     limits.max_topic_levels = mqtt.max_topic_levels
@@ -73,6 +74,21 @@ def queue_memory_of(memory_total_bytes: int) -> int:
     """Return what the queues of clean sessions may take of a machine's memory by default."""
     share = memory_total_bytes // MEMORY_SHARE
     return max(QUEUE_MEMORY_BYTES_MIN, min(share, QUEUE_MEMORY_BYTES_MAX))
+
+
+def bound_by_files(configuration: Configuration) -> str | None:
+    """Return the sentence for log and page where open files bound the connections."""
+    configured = configuration.mqtt.max_connections
+    most = descriptors.connections_within(configured)
+    if most == configured:
+        return None
+    limit = descriptors.limit()
+    return (
+        f"At most {most} connections are open together, and not {configured} ([mqtt] "
+        f"max_connections): this process may open {limit} files, and {limit - most} of them are "
+        f"reserved. Raise the hard limit of open files to {configured + descriptors.RESERVED} "
+        "(LimitNOFILE of the service, --ulimit nofile of a container)"
+    )
 
 
 def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | None:

@@ -12,6 +12,7 @@ from gateway.access.certificates import CertificateError
 from gateway.access.decoys import load_key
 from gateway.access.rules import FileRules
 from gateway.configuration import Configuration
+from gateway.files import descriptors
 from gateway.files.disk_errors import line_of
 from gateway.hooks.dispatch import Hooks
 from gateway.server.bans import Bans
@@ -19,7 +20,7 @@ from gateway.server.control.requests import Control
 from gateway.server.event_loop.event_loop import UPKEEP_SECONDS, EventLoop
 from gateway.server.host import garbage, threads
 from gateway.server.housekeeping import Housekeeping
-from gateway.server.limits import space_limits_of
+from gateway.server.limits import bound_by_files, space_limits_of
 from gateway.server.listeners.address_limits import address_settings_of
 from gateway.server.listeners.listening import Listening
 from gateway.server.listeners.making import revoked_by
@@ -113,6 +114,7 @@ class Running:
         )
         self.status.needs_restart = lambda: self.reloading.needs_restart
         current, reload_now = self.status.current, self.reloading.reload
+        self.status.bound_by_files = lambda: bound_by_files(self.reloading.configuration)
         self.control = Control(event_loop, current, reload_now, load_key(data_dir), self.bans)
         self.reloading.note_signal = self.control.operations.note_signal
         self.status.operations = lambda: self.control.operating.counted
@@ -141,6 +143,9 @@ class Running:
             event_loop.hooks = Hooks(configuration.hooks.module, broker)
             event_loop.hooks.start()
         loop.set_exception_handler(running.end_on_mistake)
+        bound = bound_by_files(configuration)
+        if bound is not None:
+            logger.warning("%s", bound)
         apply_rules(broker, rules)
         running.removed_users.take(configuration, users)
         broker.revoking.revoke_certificates(revoked)  # before a late will goes out
@@ -200,8 +205,11 @@ class Running:
         The network's own errors end a connection. Anything else there is ours: going on would mean
         acknowledging what a restart does not find.
         """
-        loop.default_exception_handler(context)
         error = context.get("exception")
+        if error is not None and descriptors.ran_out(error):
+            self.event_loop.broker.statistics.count_error("no_descriptor")
+            return  # accept, which asyncio tries again, a thousand times in a row
+        loop.default_exception_handler(context)
         ours = "handle" in context or "protocol" in context
         if ours and error is not None and not isinstance(error, OSError):
             self.event_loop.committer.halt(error)

@@ -15,6 +15,7 @@ from gateway.core.quota import (
     Quota,
     Quotas,
 )
+from gateway.files import descriptors
 from gateway.space.budget import Limits as SpaceLimits
 from gateway.space.inventory import disk_of
 
@@ -63,7 +64,7 @@ def _anonymous_of(configuration: Configuration) -> Quota:
     mqtt, quotas = configuration.mqtt, configuration.quotas
     quota = Quota(ANONYMOUS)
     share = quotas.anonymous_share
-    quota.connections = max(1, mqtt.max_connections * share // 100)
+    quota.connections = max(1, descriptors.connections_within(mqtt.max_connections) * share // 100)
     quota.sessions = max(1, mqtt.max_sessions * share // 100)
     quota.subscription_bytes = mqtt.max_subscription_bytes * share // 100
     quota.retained = mqtt.max_retained * share // 100

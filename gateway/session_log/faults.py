@@ -7,6 +7,7 @@ import logging
 import sqlite3
 import time
 
+from gateway.files import descriptors
 from gateway.files.disk_errors import is_full
 
 logger = logging.getLogger(__name__)
@@ -51,6 +52,8 @@ class Fault:
 
 def sentence_of(problem: Exception) -> str:
     """Return what a person needs to know about a failure, with the mend."""
+    if descriptors.ran_out(problem):
+        return f"{problem}: raise the limit of open files (LimitNOFILE of the service)"
     if is_full(problem):
         return f"{problem}: free space or make the partition larger"
     if isinstance(problem, OSError) and problem.errno == errno.EROFS:

@@ -194,6 +194,7 @@ class Journal:
             self._at = 0
             self._write(header_of(salt, first_sequence) + frame_of(salt, blob))
             source.rename(path)
+            fsync_folder(self.folder)
         except OSError as error:
             self.close()
             if not is_full(error):
@@ -201,7 +202,6 @@ class Journal:
             if source.exists() and not length:
                 source.unlink()  # what there is of it is no spare worth keeping
             raise no_room_of(error) from None
-        fsync_folder(self.folder)
         self._number += 1
         self._files.append(JournalFile(path, first_sequence, salt, self._at))
 

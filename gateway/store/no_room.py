@@ -2,6 +2,7 @@
 
 import sqlite3
 
+from gateway.files import descriptors
 from gateway.files.disk_errors import is_full
 
 _NO_ROOM_FOR_ROWS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
@@ -30,5 +31,9 @@ def lacks_room(error: BaseException | None) -> bool:
 
 
 def rows_lack_room(error: sqlite3.Error) -> bool:
-    """Return whether SQLite refused for want of room."""
-    return getattr(error, "sqlite_errorcode", None) in _NO_ROOM_FOR_ROWS
+    """Return whether SQLite refused for want of room, or of a file descriptor."""
+    code = getattr(error, "sqlite_errorcode", None)
+    # SQLite names no cause where it cannot open a file.
+    return code in _NO_ROOM_FOR_ROWS or (
+        code == sqlite3.SQLITE_CANTOPEN and descriptors.are_used_up()
+    )

@@ -69,6 +69,7 @@ class Disconnecting:
         self.permissions = core.permissions
         self.timers = core.timers
         self.time = core.time
+        self.silent = core.silent
         self.ended: set[str] = set()
         """Clients whose persistent session ends in the batch that is being collected."""
         self.ended_sealed: set[str] = set()
@@ -89,6 +90,7 @@ class Disconnecting:
     ) -> Violation | None:
         """Discard the will at DISCONNECT, unless a reason code keeps it, and end the connection."""
         session = connection.session
+        connection.has_left = True
         properties = packet.properties
         is_recorded = False
         if session is not None and properties is not None:
@@ -193,6 +195,7 @@ class Disconnecting:
             connection.state = ConnectionState.CLOSED
             connection.let_go()
             self.timers.forget_connection(connection)
+            self.silent.pop(connection, None)
             self.retained_replay.forget(connection)
             self.publisher.admission.incoming.forget(connection)
             self.statistics.connections_open -= 1

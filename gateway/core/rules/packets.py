@@ -12,6 +12,7 @@ from gateway.core.rules.full_queues import FullQueues
 from gateway.core.rules.publish import Publisher
 from gateway.core.rules.qos2_receive import Qos2Receive
 from gateway.core.rules.refuse import Refusing
+from gateway.core.rules.silent import Silent
 from gateway.core.rules.subscribe import Subscribing
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.session import Session
@@ -64,6 +65,7 @@ class Packets:
         self.subscribing = subscribing
         self.full_disk = full_disk
         self.full_queues = full_queues
+        self.silent = Silent(core, disconnecting)
 
     def receive(self, connection: Connection, packet: Packet, now: float) -> Violation | None:
         """Handle one packet; return what was wrong with it in this state."""
@@ -145,11 +147,19 @@ class Packets:
         if connection.state is not ConnectionState.AWAITING_CONNECT:
             # [MQTT-3.1.0-2]
             return protocol_violation("a second CONNECT on one connection")
-        if self.places_missing(connection) > 0:
+        self.silent.heard(connection)
+        if not self._has_place(connection, now):
             self.connecting.take_terms(connection, cast(Connect, packet))
             self.refusing.refuse(connection, SERVER_UNAVAILABLE, "max_connections")
             return None
         return self.connecting.receive_connect(connection, cast(Connect, packet), now)
+
+    def _has_place(self, connection: Connection, now: float) -> bool:
+        """Return whether a client may stay that has sent CONNECT: silent connections give way."""
+        while self.places_missing(connection) > 0:
+            if not self.silent.give_way(connection, now, to_connect=True):
+                return False
+        return True
 
     def places_missing(self, connection: Connection) -> int:
         """Return how many open connections are beyond the limits that bind this one."""

@@ -73,10 +73,13 @@ class Receiving:
         if share is not None:
             share.connections_open += 1
             connection.meters = share.meters(now)
-        if self.packets.places_missing(connection) > REFUSED_CONNECTIONS_MAX:
+        if self.packets.places_missing(connection) > REFUSED_CONNECTIONS_MAX and (
+            not self.packets.silent.give_way(connection, now)
+        ):
             self.statistics.count_error("max_connections")
             self.disconnecting.end(connection, CloseReason.PROTOCOL_ERROR, now)
         else:
+            self.packets.silent.add(connection)
             due = now + self.limits.connect_timeout_seconds
             self.timers.add(due, Timer(TimerKind.CONNECT_TIMEOUT, connection, None))
         return connection

@@ -21,6 +21,12 @@ from gateway.wire.codes import MAXIMUM_CONNECT_TIME, SERVER_BUSY
 CONNECT_TIMEOUT: Final = "connect_timeout"
 CREDENTIALS_EXPIRED: Final = "credentials_expired"
 
+RECONNECT_SECONDS: Final = 5.0
+"""After a standstill, for clients to connect whose session or will delay ended meanwhile: they
+could not come back."""
+
+OF_ABSENCE: Final = (TimerKind.WILL_DELAY, TimerKind.SESSION_EXPIRY)
+
 
 class Timeouts:
     """The rule behind each kind of timer."""
@@ -36,6 +42,7 @@ class Timeouts:
         retained_replay: RetainedReplay,
         full_queues: FullQueues,
     ) -> None:
+        self.sessions = core.state.sessions
         self.limits = core.limits
         self.statistics = core.statistics
         self.timers = core.timers
@@ -54,6 +61,19 @@ class Timeouts:
             connection.slow_reader_scheduled = True
             due = max(now, connection.unwritable_since + SLOW_READER_SECONDS)
             self.timers.add(due, Timer(TimerKind.SLOW_READER, connection, None))
+
+    def begin_again(self, now: float) -> None:
+        """Begin the time of each client again: nothing could be read from it until now."""
+        for session in self.sessions.values():
+            connection = session.connection
+            if connection is not None:
+                connection.last_packet = now
+                connection.unwritable_since = now
+        for timer in list(self.timers.heap):
+            if timer.kind is TimerKind.CONNECT_TIMEOUT:
+                self.timers.add(now + self.limits.connect_timeout_seconds, timer)
+            elif timer.kind in OF_ABSENCE and timer.due <= now:
+                self.timers.add(now + RECONNECT_SECONDS, timer)
 
     def connection_due(self, timer: Timer, connection: Connection, now: float) -> None:
         """Do what a timer of an open connection is for."""

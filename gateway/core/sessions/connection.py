@@ -47,6 +47,8 @@ class Connection:
     part_seen = (0.0, 0)
     """Bytes of a packet whose end had not come when the keep-alive was looked at last, and when the
     packet before it was complete."""
+    has_left = False
+    """Its client has sent DISCONNECT and will send nothing more."""
     is_local = False
     """It comes from this machine, where the bridge is."""
     meters: tuple[Meter, ...] = ()

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from gateway.core.broker import Broker, SealedBatch
+from gateway.files import descriptors
 from gateway.server.commit.checkpoints import Checkpoints
 from gateway.server.commit.journal_room import JournalRoom
 from gateway.server.commit.metrics import CommitMetrics
@@ -39,6 +40,9 @@ decoded, and QoS 0 passes, while the disk works."""
 NO_ROOM_SECONDS = 0.25
 """Between two attempts to write a batch for which there was no room: little for clients that wait,
 and no load."""
+
+SECONDS_BETWEEN_LINES = 60.0
+"""Between two lines in the log about a batch that waits for a file descriptor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +92,9 @@ class BatchWriter:
         """What a commit takes on average; a disk is slow until it has shown that it is not."""
         self._waiting: SealedBatch | None = None
         """The batch for which there was no room. Nothing is under way on the disk meanwhile."""
+        self._lacks_descriptor = False
+        """What it waits for is no room, but a file descriptor."""
+        self._next_line_at = 0.0
         self.is_last = False
         """The process is to end: a batch that finds no room is given up."""
         self.is_unwritten = False
@@ -98,7 +105,12 @@ class BatchWriter:
     @property
     def waits_for_room(self) -> bool:
         """Whether a batch cannot be written because the disk is full."""
-        return self._waiting is not None
+        return self._waiting is not None and not self.waits_for_descriptor
+
+    @property
+    def waits_for_descriptor(self) -> bool:
+        """Whether a batch cannot be written because no file can be opened."""
+        return self._waiting is not None and self._lacks_descriptor
 
     def stalled_seconds(self) -> float:
         """Return how long the commit in flight has been under way, 0 if there is none."""
@@ -235,8 +247,21 @@ class BatchWriter:
             self._end()
             return
         self._waiting = batch
+        self._lacks_descriptor = descriptors.ran_out(error)
+        if self._lacks_descriptor:
+            self._report_descriptor(error)
         self._outcomes.full()
         self._loop.call_later(NO_ROOM_SECONDS, self._write_again)
+
+    def _report_descriptor(self, error: NoRoom) -> None:
+        now = self._loop.time()
+        if now >= self._next_line_at:
+            self._next_line_at = now + SECONDS_BETWEEN_LINES
+            logger.error(
+                "the journal waits because no file can be opened: %s; nothing is acknowledged "
+                "until one can. Raise the limit of open files (LimitNOFILE)",
+                error.strerror,
+            )
 
     def _write_again(self) -> None:
         if self._waiting is None or self.is_stopped:

@@ -18,9 +18,11 @@ from gateway.core.sessions.share import Share
 from gateway.core.violation import Violation
 from gateway.hooks.dispatch import Hooks
 from gateway.server.commit.committer import Committer
+from gateway.server.event_loop.alarm import Alarm
 from gateway.server.event_loop.authentication import Authentications
 from gateway.server.event_loop.channel import Channel
 from gateway.server.event_loop.clock_watch import ClockWatch
+from gateway.server.event_loop.closing import Closing
 from gateway.server.event_loop.notices import log_notices
 from gateway.server.event_loop.pages import Pages
 from gateway.server.event_loop.reading import PIECE_BYTES, Reading
@@ -69,12 +71,12 @@ class EventLoop:
         self.look_at_disk: Callable[[], None] = lambda: None
         """Called once a second, and when a batch finds no room."""
         self.channels: dict[Connection, Channel] = {}
+        self.closing = Closing(self.channels)
         self._work = broker.work
         self._scheduled = False
         self._committing = False
         """The committer has its part of the tick."""
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_due = float("inf")
+        self._alarm = Alarm(broker, self.schedule)
         self._received_bytes = 0
         """Since sockets were last written to."""
 
@@ -101,6 +103,13 @@ class EventLoop:
         )
 
     # -- what happens
+
+    def has_descriptor(self) -> bool:
+        """Return whether one more connection leaves descriptors for files. Where it does not, a
+        connection that is being closed, or is silent, is cut for it."""
+        if not self.closing.is_room_short() or self.closing.cut_oldest():
+            return True
+        return self.broker.silent.give_way(None, self._loop.time())
 
     def accept(
         self,
@@ -227,9 +236,7 @@ class EventLoop:
             self.hooks.release()
         self._write_out()
         self.reading.resume_overloaded()
-        due = broker.next_due()
-        if due is not None and due < self._timer_due:
-            self._set_timer(due)
+        self._alarm.set(broker.next_due())
 
     def _write_out(self) -> None:
         self._received_bytes = 0
@@ -237,18 +244,6 @@ class EventLoop:
             channel = self.channels.get(connection)
             if channel is not None:
                 channel.write()
-
-    def _set_timer(self, due: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_due = due
-        self._timer = self._loop.call_at(due, self._wake)
-
-    def _wake(self) -> None:
-        self._timer = None
-        self._timer_due = float("inf")
-        self.broker.wake(self._loop.time())
-        self.schedule()
 
     def set_disk_full(self, full: bool) -> None:
         """Take nothing new that needs the disk, or take it again."""
@@ -272,6 +267,7 @@ class EventLoop:
 
     def upkeep(self) -> None:
         """Do what is due once a second."""
+        self._alarm.look()
         log_notices(self.broker.statistics, self._loop.time())
         self.authentications.tick()
         self._clock_watch.look(self._loop.time() - self.committer.writer.sealed_at)
@@ -287,8 +283,7 @@ class EventLoop:
             for connection in list(self.channels):
                 self.broker.lose(connection, CloseReason.SHUTDOWN, now)
             self.broker.stop(now)
-        if self._timer is not None:
-            self._timer.cancel()
+        self._alarm.stop()
         self.authentications.stop()
         log_notices(self.broker.statistics, self._loop.time())
         await committer.drain()

@@ -16,6 +16,7 @@ from gateway.core.quota import NO_LIMIT
 from gateway.core.sessions.share import Share
 from gateway.core.statistics import Statistics
 from gateway.core.token_bucket import TokenBucket
+from gateway.files import descriptors
 from gateway.server.listeners.banned_networks import Address, BannedNetworks, Network
 
 ENTRIES_MAX: int = 16_384
@@ -203,7 +204,7 @@ class AddressLimits:
 def address_settings_of(configuration: Configuration) -> AddressSettings:
     """Return what one address may have, from `[quotas]`: by default half of all connections."""
     quotas = configuration.quotas
-    half = max(1, configuration.mqtt.max_connections // 2)
+    half = max(1, descriptors.connections_within(configuration.mqtt.max_connections) // 2)
     return AddressSettings(
         connections_max=quotas.max_connections_per_address or half,
         rate=quotas.max_connection_rate_per_address,

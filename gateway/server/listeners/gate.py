@@ -6,7 +6,7 @@ and nothing of this module is called any more.
 
 import asyncio
 from collections.abc import Callable
-from typing import cast
+from typing import Final, cast
 
 from gateway.core.statistics import Statistics
 from gateway.core.token_bucket import TokenBucket
@@ -16,6 +16,9 @@ from gateway.server.listeners.address_limits import (
     address_of,
 )
 from gateway.server.listeners.stream import MqttProtocol
+
+NO_DESCRIPTOR: Final = "max_connections"
+"""How a connection is counted that would leave no descriptor for files."""
 
 Make = Callable[[], tuple[MqttProtocol, asyncio.Protocol]]
 """Makes the protocol of a connection, and what comes before it: itself, TLS, or a PROXY header."""
@@ -30,16 +33,19 @@ class Gatekeeping:
         addresses: AddressLimits | None,
         bucket: TokenBucket | None,
         listener: str,
+        has_descriptor: Callable[[], bool],
     ) -> None:
         """Args:
         addresses: None: connections come from a proxy, whose own address counts for nothing, or
             from this machine.
+        has_descriptor: returns whether the process can have one more connection.
         bucket: new connections a second at this listener; None: as many as come.
         """
         self.statistics = statistics
         self.addresses = addresses
         self.bucket = bucket
         self.listener = listener
+        self.has_descriptor = has_descriptor
 
 
 class Gate(asyncio.Protocol):
@@ -62,7 +68,11 @@ class Gate(asyncio.Protocol):
             peer = transport.get_extra_info("peername")
             address = address_of(str(peer[0])) if isinstance(peer, tuple) and peer else None
             refusal, key = keeping.addresses.enter(address, now)
+        if not refusal and not keeping.has_descriptor():
+            refusal = NO_DESCRIPTOR
         if refusal:
+            if key and keeping.addresses is not None:
+                keeping.addresses.leave(key, now)
             keeping.statistics.count_error(refusal)
             cast(asyncio.Transport, transport).abort()
             return

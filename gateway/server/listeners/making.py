@@ -105,4 +105,5 @@ def _gatekeeping_of(
         addresses if has_addresses else None,
         bucket,
         listener.called,
+        event_loop.has_descriptor,
     )

@@ -12,7 +12,9 @@ from gateway.core.violation import Violation
 from gateway.server.event_loop.channel import Channel
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.listeners.address_limits import AddressLimits
+from gateway.server.listeners.lingering import LINGER_SECONDS, linger_on
 from gateway.server.listeners.policy import AdmissionPolicy
+from gateway.tls_transport import TlsTransport
 from gateway.wire.codes import ADMINISTRATIVE_ACTION, PROTOCOL_ERROR
 
 CLOSE_SECONDS = 5.0
@@ -29,6 +31,8 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.transport: asyncio.Transport
         self._full = False
         """The transport has more to write than it takes."""
+        self._is_ending = False
+        """Nothing more is written: the connection is being closed."""
         self._cut: asyncio.TimerHandle | None = None
         """Ends a connection whose peer does not read what was sent last."""
         self._counted: tuple[AddressLimits, str] | None = None
@@ -66,6 +70,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         """Report that the connection is gone, whichever side ended it."""
         if self._cut is not None:
             self._cut.cancel()
+        self._event_loop.closing.forget(self)
         if self._counted is not None:
             addresses, key = self._counted
             self._counted = None
@@ -90,7 +95,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
 
     def update_reading(self) -> None:
         """Read from the socket only while what comes in can be worked on."""
-        if self.transport.is_closing():
+        if self._is_ending or self.transport.is_closing():
             return
         wanted = self._can_take_more()
         if wanted and not self.transport.is_reading():
@@ -117,9 +122,24 @@ class MqttProtocol(asyncio.Protocol, Channel):
             data = self.take_outgoing()
             if not self.lost:
                 self.transport.write(data)
-        if connection.closing and not self.transport.is_closing():
-            self.transport.close()
-            self.cut_later()
+        if connection.closing:
+            self.end()
+
+    def end(self) -> None:
+        """Close once everything is sent. A client that may still be sending is read from for a
+        moment, so that a reset does not take from it what it has not read yet."""
+        transport = self.transport
+        if self._is_ending or transport.is_closing():
+            return
+        self._is_ending = True
+        seconds = CLOSE_SECONDS if transport.get_write_buffer_size() else LINGER_SECONDS
+        if self.connection.has_left or not self._was_answered():
+            transport.close()
+        elif isinstance(transport, TlsTransport):
+            transport.end_before(linger_on)
+        else:
+            linger_on(transport)
+        self.cut_later(seconds)
 
     def take_outgoing(self) -> bytes:
         """Return the packets that may leave now in one piece, counted as sent."""
@@ -131,11 +151,17 @@ class MqttProtocol(asyncio.Protocol, Channel):
         """End the connection without waiting for what is still to be written."""
         self.transport.abort()
 
-    def cut_later(self) -> None:
-        """Do not wait without limit for a peer that reads nothing of what was sent last."""
+    def _was_answered(self) -> bool:
+        """Return whether something was sent that the client may not have read yet."""
+        return self.connection.version != 0
+
+    def cut_later(self, seconds: float = CLOSE_SECONDS) -> None:
+        """Do not wait without limit for a peer that reads nothing of what was sent last, or that
+        does not close its side."""
         if self._cut is None:
             loop = asyncio.get_running_loop()
-            self._cut = loop.call_later(CLOSE_SECONDS, self.transport.abort)
+            self._cut = loop.call_later(seconds, self.transport.abort)
+            self._event_loop.closing.add(self)
 
 
 def text_of(peername: object) -> str:

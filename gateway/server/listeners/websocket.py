@@ -68,6 +68,7 @@ class WebSocketProtocol(MqttProtocol):
         self._handshake = Handshake(policy.origins)
         self._frames: Frames | None = None
         self._close_code: int = CloseReason.NORMAL_CLOSURE
+        self._has_answered = False
         self._behind = False
         """There are frames of the last read that are not handled yet."""
 
@@ -86,6 +87,7 @@ class WebSocketProtocol(MqttProtocol):
         if answer is None or self.transport.is_closing():
             return
         self.transport.write(answer.response)
+        self._has_answered = True
         if answer.refusal is not None:
             self.violate(answer.refusal, answer.detail)
             self.update_reading()
@@ -152,11 +154,14 @@ class WebSocketProtocol(MqttProtocol):
             self._close_code = event.code
             self.violate("websocket_frame", f"close code {int(event.code)}: {event.reason}")
             self.write()
-            self.transport.close()
+            self.end()
         else:
             self.transport.close()
 
     # -- out
+
+    def _was_answered(self) -> bool:
+        return self._has_answered
 
     def write(self) -> None:
         """Hand the core's bytes to the socket in one frame, and close if the core wants that."""
@@ -172,7 +177,8 @@ class WebSocketProtocol(MqttProtocol):
             self.transport.write(frames.send(CloseConnection(code=self._close_code)))
             if connection.session is None:
                 # Never let in: its place is not held by waiting for an answer.
-                self.transport.close()
+                self.end()
+                return
             # Else its socket is closed when it has answered: it may have sent more, and closing on
             # that would take from it what it has not read yet.
             self.cut_later()

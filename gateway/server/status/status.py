@@ -47,6 +47,8 @@ class Status:
         self._disk = disk
         self.needs_restart: Callable[[], tuple[str, ...]] = tuple
         """Returns the keys whose values wait for a restart."""
+        self.bound_by_files: Callable[[], str | None] = lambda: None
+        """Returns why connections are bounded below `max_connections`, if they are."""
         self.operations: Callable[[], Mapping[str, int]] = dict
         """Returns what was done at the page, by command."""
 
@@ -70,7 +72,12 @@ class Status:
             "needs_restart": list(self.needs_restart()),
             "operations": dict(sorted(self.operations().items())),
             "warnings": warnings_of(
-                event_loop, identity.damage, self._listeners, self.needs_restart(), totals
+                event_loop,
+                identity.damage,
+                self._listeners,
+                self.needs_restart(),
+                totals,
+                self.bound_by_files(),
             ),
         }
 

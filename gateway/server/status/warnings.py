@@ -45,6 +45,7 @@ def warnings_of(
     listeners: Sequence[dict[str, Any]],
     needs_restart: Sequence[str],
     totals: Totals,
+    bound_by_files: str | None = None,
 ) -> list[str]:
     """Return the warnings, the most urgent first.
 
@@ -53,11 +54,13 @@ def warnings_of(
         listeners: as the status shows them, with their certificates.
         needs_restart: keys of the configuration whose values wait for a restart.
         totals: of a walk over the sessions.
+        bound_by_files: why connections are bounded below `max_connections`, if they are.
     """
     statistics = event_loop.broker.statistics
     warnings = [
         *_of_disk(event_loop, damage),
         *_of_queues(totals),
+        *_of_descriptors(event_loop, bound_by_files),
         *_of_drops(
             statistics.recently_dropped.largest(WARNED_MAX),
             statistics.recently_dropped.total(),
@@ -131,6 +134,19 @@ def _of_queues(totals: Totals) -> list[str]:
 def _named(client_ids: Sequence[str]) -> str:
     others = len(client_ids) - 1
     return f"{client_ids[0]!r}" + (f" (and {others:,} more)" if others else "")
+
+
+def _of_descriptors(event_loop: EventLoop, bound: str | None) -> list[str]:
+    warnings: list[str] = []
+    if event_loop.committer.writer.waits_for_descriptor:
+        warnings.append(
+            "Nothing new is acknowledged because the journal can open no file. Raise the limit of "
+            "open files (LimitNOFILE of the service, --ulimit nofile of a container)."
+        )
+    most = event_loop.limits.max_connections
+    if bound is not None and event_loop.broker.statistics.connections_open > most * 3 // 4:
+        warnings.append(f"{bound}.")
+    return warnings
 
 
 def _of_drops(largest: Sequence[Recent], total: int, since_start: int) -> list[str]:

@@ -157,7 +157,7 @@ async def test_a_handshake_that_does_not_end_is_closed_at_the_connect_timeout(
     assert broker.errors == {"connect_timeout": 1}
 
 
-async def test_half_open_handshakes_take_places_of_the_listener_until_they_end(
+async def test_half_open_handshakes_give_way_to_a_client_that_connects(
     start: Start, site: Site
 ) -> None:
     broker = await start({"tls": site.tls(), "max_connections": 2}, PLAIN)
@@ -166,13 +166,9 @@ async def test_half_open_handshakes_take_places_of_the_listener_until_they_end(
         half.send(b"\x16\x03\x01\x02\x00\x01")
     await broker.eventually(lambda: broker.status()["connections"]["open"] == 2)
     late = await broker.open(0, site.client())
-    assert await late.log_in("late") == 3
+    assert await late.log_in("late") == 0
     assert await (await broker.open(1)).log_in("other") == 0, "the other listener has places"
-    for half in halves:
-        half.cut()
-    await broker.eventually(lambda: broker.status()["connections"]["open"] == 1)
-    again = await broker.open(0, site.client())
-    assert await again.log_in("late") == 0
+    assert broker.errors == {"silent_connection": 1}
 
 
 async def test_a_flight_of_handshakes_is_made_in_slices(start: Start, site: Site) -> None:

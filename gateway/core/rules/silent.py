@@ -1,0 +1,67 @@
+"""Connections whose client has sent no CONNECT yet: where places are short, they give way.
+
+Opening connections is free, so those without a CONNECT must not keep out clients that send one.
+"""
+
+from typing import Final
+
+from gateway.core.core import Core
+from gateway.core.records.kinds import CloseReason
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.sessions.connection import Connection
+
+GAVE_WAY: Final = "silent_connection"
+"""How connections that gave way are counted in the status's `errors`."""
+
+SILENT_SECONDS: Final = 1.0
+"""After this time a connection that has sent no CONNECT gives way to a new one where there are too
+many: a client on a slow line has sent its CONNECT by then, or connects again."""
+
+LOOKED_AT: Final = 64
+"""Silent connections examined to find one of the same listener, at each connection beyond the
+listener's own limit."""
+
+
+class Silent:
+    """The silent connections, in the order in which they were made."""
+
+    def __init__(self, core: Core, disconnecting: Disconnecting) -> None:
+        self.limits = core.limits
+        self.statistics = core.statistics
+        self.disconnecting = disconnecting
+        self._connections = core.silent
+
+    def add(self, connection: Connection) -> None:
+        """Note a connection that was made."""
+        self._connections[connection] = None
+
+    def heard(self, connection: Connection) -> None:
+        """Note that the client of a connection has sent its first packet."""
+        self._connections.pop(connection, None)
+
+    def give_way(
+        self, newcomer: Connection | None, now: float, *, to_connect: bool = False
+    ) -> bool:
+        """End the oldest silent connection in favour of another one; return whether there was one.
+
+        Args:
+            newcomer: the other one; None: it is not accepted yet.
+            now: the time.
+            to_connect: the newcomer has sent CONNECT, so that even the youngest gives way to it.
+        """
+        is_of_listener = (
+            newcomer is not None
+            and newcomer.share is not None
+            and self.statistics.connections_open <= self.limits.max_connections
+        )
+        for connection, _ in zip(self._connections, range(LOOKED_AT), strict=False):
+            if not to_connect and connection.last_packet > now - SILENT_SECONDS:
+                return False
+            if connection is newcomer:
+                continue
+            if newcomer is not None and is_of_listener and connection.share is not newcomer.share:
+                continue
+            self.statistics.count_error(GAVE_WAY)
+            self.disconnecting.end(connection, CloseReason.SLOW, now)
+            return True
+        return False

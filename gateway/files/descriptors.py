@@ -1,0 +1,70 @@
+"""File descriptors: the limit of this process, and what happens when it is reached.
+
+Each connection takes one. A process that has none left can open no file of its own either, so the
+limit is raised as far as the system allows, and part of it is reserved for files.
+"""
+
+import errno
+import os
+import resource
+from typing import Final
+
+RESERVED: Final = 512
+"""Descriptors that connections of clients leave to everything else: journal, tables and listeners
+(50), control sockets (192), connections that are refused or being closed (128)."""
+
+USED_MAX: Final = 1_048_576
+"""Descriptors a process uses, at most: some systems allow a billion, and the kernel's own limit for
+a process (`fs.nr_open`) is this."""
+
+_USED_UP: Final = frozenset({errno.EMFILE, errno.ENFILE})
+
+
+def raise_limit() -> int:
+    """Raise the soft limit of open files to the hard one, and return it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _bounded(hard)
+    if _bounded(soft) >= wanted:
+        return wanted
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError):
+        return limit()  # a sandbox may forbid it; the soft limit then applies
+    return wanted
+
+
+def limit() -> int:
+    """Return how many files this process may have open."""
+    return _bounded(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+
+
+def _bounded(value: int) -> int:
+    return USED_MAX if value == resource.RLIM_INFINITY else min(value, USED_MAX)
+
+
+def for_connections() -> int:
+    """Return how many connections of clients the limit has room for, next to this process's own
+    files: under a low limit three quarters of it."""
+    most = limit()
+    return max(1, most - min(RESERVED, most // 4))
+
+
+def connections_within(wanted: int) -> int:
+    """Return the wanted number of connections, or fewer where the limit has no room for them."""
+    return min(wanted, for_connections())
+
+
+def ran_out(error: BaseException) -> bool:
+    """Return whether a call failed because no descriptor was free."""
+    return isinstance(error, OSError) and error.errno in _USED_UP
+
+
+def are_used_up() -> bool:
+    """Return whether no descriptor is free now: libraries report only that a file cannot be
+    opened."""
+    try:
+        descriptor = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        return ran_out(error)
+    os.close(descriptor)
+    return False

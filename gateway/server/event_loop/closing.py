@@ -1,0 +1,55 @@
+"""Connections that are closed and not gone yet, and whether there is room for another one.
+
+A peer that does not read, or does not close its side, keeps a closed connection and its descriptor
+for a while. Their number is bounded.
+"""
+
+from collections.abc import Sized
+from typing import Final
+
+from gateway.files import descriptors
+from gateway.server.event_loop.channel import Channel
+
+CLOSING_MAX: Final = 128
+"""Connections that are being closed; beyond it the oldest one is cut. Only peers that do not read,
+or that do not close their side, keep one here for longer than a round trip."""
+
+FILES: Final = 64
+"""Descriptors that connections leave to journal, tables, listeners and control sockets, at least:
+connections beyond `max_connections` and those that are being closed have the rest of the reserve.
+"""
+
+
+class Closing:
+    """The channels that are being closed, oldest first."""
+
+    def __init__(self, channels: Sized) -> None:
+        """`channels`: all that are not gone, these included."""
+        self._all = channels
+        self._channels: dict[Channel, None] = {}
+        most = descriptors.limit()
+        self._all_max = most - min(FILES, most // 4)
+
+    def add(self, channel: Channel) -> None:
+        """Note a channel that is being closed, and cut the oldest one beyond the limit."""
+        self._channels[channel] = None
+        if len(self._channels) > CLOSING_MAX:
+            self.cut_oldest()
+
+    def forget(self, channel: Channel) -> None:
+        """Forget a channel whose connection is gone."""
+        self._channels.pop(channel, None)
+
+    def is_room_short(self) -> bool:
+        """Return whether one more connection would take a descriptor that files need."""
+        return len(self._all) >= self._all_max
+
+    def cut_oldest(self) -> bool:
+        """Cut the channel that has been closing for the longest time; return whether there was
+        one."""
+        if not self._channels:
+            return False
+        channel = next(iter(self._channels))
+        del self._channels[channel]
+        channel.abort()
+        return True

@@ -1,0 +1,47 @@
+"""The end of a connection that the broker closes while its client may still be sending.
+
+A socket that is closed with unread bytes answers with a TCP reset, and the client loses what it has
+not read yet: the reason. So our side is shut down first, and what arrives is read and discarded
+until the client closes its side, within bounds.
+"""
+
+import asyncio
+from typing import Final, cast
+
+LINGER_SECONDS: Final = 1.0
+"""Time for a client to read the reason and close: a round trip over a bad radio link."""
+
+LINGER_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Bytes read and discarded from one client: the send buffer of its socket, as large as Linux makes
+it by itself. A client that sends more is not waiting for an answer."""
+
+
+class Lingering(asyncio.Protocol):
+    """Discards what arrives, in place of `protocol`, which learns only of the end."""
+
+    def __init__(self, transport: asyncio.Transport, protocol: asyncio.BaseProtocol) -> None:
+        self._transport = transport
+        self._protocol = protocol
+        self._remaining_bytes = LINGER_BYTES_MAX
+
+    def data_received(self, data: bytes) -> None:
+        """Discard bytes that arrived."""
+        self._remaining_bytes -= len(data)
+        if self._remaining_bytes < 0:
+            self._transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Report that the connection is gone."""
+        cast(asyncio.Protocol, self._protocol).connection_lost(exc)
+
+
+def linger_on(transport: asyncio.Transport) -> None:
+    """Send what was written and the end of our side; discard what arrives until the peer's end."""
+    transport.set_protocol(Lingering(transport, transport.get_protocol()))
+    try:
+        transport.write_eof()
+    except OSError:
+        transport.abort()  # the peer is gone already
+        return
+    if not transport.is_reading():
+        transport.resume_reading()
