@@ -243,10 +243,7 @@ class Broker:
         return self.timers.next_due()
 
     def wake(self, now: float) -> None:
-        """Run timers that are due.
-
-        What they set for now waits for the next wake: sockets come first.
-        """
+        """Run timers that are due. What they set for now waits for the next call: sockets first."""
         self._time.advance(now)
         self.work.spent = 0
         last = self.timers.count

@@ -170,3 +170,13 @@ def test_the_proposed_rule_reads_back_as_what_was_denied(
     entry = Recent(reason, "c")
     entry.username, entry.topic = username, topic
     assert words_of(rule_for(entry)) == words
+
+
+async def test_a_limit_of_open_files_is_named_once_most_places_are_taken(start: Start) -> None:
+    broker = await start({"protocol": "mqtt"})
+    broker.running.status.bound_by_files = lambda: "At most 4 connections are open together"
+    broker.running.event_loop.limits.max_connections = 4
+    clients = [await log_in(broker, f"c{number}") for number in range(3)]
+    assert not any("At most 4" in each for each in broker.status()["warnings"])
+    clients.append(await log_in(broker, "c3"))
+    assert "At most 4 connections are open together." in broker.status()["warnings"]
