@@ -60,6 +60,16 @@ class RecentCount(Reported):
     count: Count
 
 
+class SharedClientId(Reported):
+    """A client identifier that two devices use, which disconnect each other."""
+
+    client_id: str
+    addresses: list[str]
+    """Of the connection that was displaced last, and of the one that took its place."""
+    count: Count
+    """Takeovers within the last hour."""
+
+
 class Messages(Reported):
     received: CountPerQos
     """PUBLISH packets from clients, since the broker started."""
@@ -162,6 +172,7 @@ class BrokerStatus(Reported):
     """QoS 2 messages received whose PUBREL has not come."""
     errors: dict[str, Count]
     """What clients did wrong, by kind."""
+    shared_client_ids_last_hour: Annotated[list[SharedClientId], Field(default_factory=list)]
     denied_last_hour: Annotated[list[RecentCount], Field(default_factory=list)]
     """What access rules denied within the last hour, by client and kind: the 20 with most."""
     journal: Journal

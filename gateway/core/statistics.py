@@ -27,6 +27,7 @@ from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Delivery
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
+from gateway.core.takeovers import REASON, Takeovers
 
 NOTICES_MAX: Final = 100
 """Sentences kept for the log until the event loop takes them; more are only counted."""
@@ -75,6 +76,7 @@ class Statistics:
         self.notices: list[tuple[str, str]] = []
         self.notices_left_out = 0
         self.denials = Denials()
+        self.takeovers = Takeovers()
         self.recently_denied = RecentCounts()
         self.recently_dropped = RecentCounts()
 
@@ -95,6 +97,13 @@ class Statistics:
         session.denials += 1
         self.denials.add(reason, session.client_id, session.username, topic)
         self.recently_denied.add(reason, session.client_id, session.username, topic)
+
+    def taken_over(self, client_id: str, displaced: str, newcomer: str, now: float) -> None:
+        """Note that a connection took another's place; count it where two devices share the client
+        identifier."""
+        count = self.takeovers.note(client_id, displaced, newcomer, now)
+        if count:
+            self.count_error(REASON, count)
 
     def count_received(self, qos: int) -> None:
         """Count a PUBLISH that was accepted."""

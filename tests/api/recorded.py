@@ -38,6 +38,7 @@ def status() -> Json:
         "inflight": 1,
         "awaiting_release": 0,
         "errors": {"malformed_packet": 0},
+        "shared_client_ids_last_hour": [],
         "denied_last_hour": [],
         "journal": {
             "batches": 9_214,

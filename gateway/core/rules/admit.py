@@ -72,7 +72,7 @@ class Admitting:
             return None
         if before is not None and before.connection is not None:
             # [MQTT-3.1.4-2], [MQTT5-3.1.4-3] the client that was connected is disconnected
-            self.disconnecting.end(before.connection, CloseReason.TAKEOVER, now)
+            self._take_over(before.connection, connection, packet.client_id, now)
             before = self.state.sessions.get(packet.client_id)
         if before is not None and packet.clean_start:
             # [MQTT-3.1.2-6], [MQTT5-3.1.4-4]
@@ -99,6 +99,12 @@ class Admitting:
         if before is not None:
             self.deliverer.resume(session, now)
         return None
+
+    def _take_over(
+        self, displaced: Connection, connection: Connection, client_id: str, now: float
+    ) -> None:
+        self.disconnecting.end(displaced, CloseReason.TAKEOVER, now)
+        self.statistics.taken_over(client_id, displaced.address, connection.address, now)
 
     def _refusal_of_access(
         self, connection: Connection, packet: Connect, now: float

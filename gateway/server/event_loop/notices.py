@@ -13,12 +13,17 @@ NOTICES_PER_SECOND_MAX = 10
 DENIALS_PER_SECOND_MAX = 10
 """The same, of what access rules forbade."""
 
+TAKEOVERS_PER_SECOND_MAX = 10
+"""The same, of devices that share a client identifier."""
+
 
 def log_notices(statistics: Statistics, now: float) -> None:
     """Log what the core has noted since the last call: once a second."""
     statistics.recently_denied.advance(now)
     statistics.recently_dropped.advance(now)
     for sentence, client_id in statistics.denials.take(now, DENIALS_PER_SECOND_MAX):
+        _log(sentence, client_id)
+    for sentence, client_id in statistics.takeovers.take(now, TAKEOVERS_PER_SECOND_MAX):
         _log(sentence, client_id)
     notices, left_out = statistics.notices, statistics.notices_left_out
     statistics.notices, statistics.notices_left_out = [], 0

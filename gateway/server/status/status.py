@@ -8,7 +8,7 @@ from gateway.core.broker import Broker
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.host.compiled import COMPILED
 from gateway.server.status.totals import SessionTotals, Totals
-from gateway.server.status.warnings import LISTED_MAX, recent_of, warnings_of
+from gateway.server.status.warnings import LISTED_MAX, recent_of, shared_of, warnings_of
 
 
 class Identity:
@@ -147,6 +147,7 @@ def _messages_of(broker: Broker, totals: Totals) -> dict[str, Any]:
         "inflight": totals.inflight,
         "awaiting_release": totals.awaiting_release,
         "errors": dict(sorted(statistics.errors.items())),
+        "shared_client_ids_last_hour": shared_of(statistics.takeovers.largest(LISTED_MAX)),
         "denied_last_hour": recent_of(statistics.recently_denied.largest(LISTED_MAX)),
     }
 

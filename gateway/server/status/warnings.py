@@ -10,6 +10,7 @@ from typing import Any, Final
 from gateway.access.rule_line import quoted
 from gateway.core.recent import Recent
 from gateway.core.rules.permissions import PUBLISH_REFUSED, SUBSCRIBE_REFUSED
+from gateway.core.takeovers import Shared
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.status.totals import Totals
 
@@ -68,6 +69,7 @@ def warnings_of(
         ),
         *_of_denials(statistics.recently_denied.largest(LISTED_MAX)),
     ]
+    warnings += [_of_shared(each) for each in statistics.takeovers.largest(WARNED_MAX)]
     warnings += [f"Users: {each}." for each in event_loop.authentications.problems]
     if event_loop.hooks is not None:
         warnings += event_loop.hooks.warnings()
@@ -192,6 +194,27 @@ def _of_denied_publish(entry: Recent) -> str:
         "and its messages were dropped. "
         f"To allow it, add to the file of [access] rules_file: {rule_for(entry)}"
     )
+
+
+def _of_shared(shared: Shared) -> str:
+    displaced, newcomer = shared.addresses
+    return (
+        f"Two devices use the client id {shared.client_id!r}, at {displaced} and {newcomer}: they "
+        f"disconnected each other {shared.count.value():,} times in the last hour. Give each "
+        "device a client id of its own."
+    )
+
+
+def shared_of(entries: Sequence[Shared]) -> list[dict[str, Any]]:
+    """Return client identifiers that devices share as the status shows them."""
+    return [
+        {
+            "client_id": each.client_id,
+            "addresses": list(each.addresses),
+            "count": each.count.value(),
+        }
+        for each in entries
+    ]
 
 
 def rule_for(entry: Recent) -> str:

@@ -1,0 +1,147 @@
+"""Two devices with one client identifier: each connection of one ends the connection of the other.
+
+A takeover alone is normal: a client that lost its network connects again while its old connection
+is still open. Devices that share an identifier show themselves by coming back: the address that was
+displaced displaces the other one, or takeovers follow each other within seconds.
+"""
+
+from typing import Final
+
+from gateway.core.recent import STEP_SECONDS, RecentCount
+
+REASON: Final = "client_id_shared"
+"""How takeovers between such devices are counted in the status's `errors`."""
+
+WINDOW_SECONDS: Final = 300.0
+"""Returns of a displaced address count together within this time: devices wait up to some minutes
+before they connect again."""
+
+RETURNS_MIN: Final = 2
+"""Returns of a displaced address that are no coincidence: a device that changes from Wi-Fi to a
+mobile network and back returns once."""
+
+QUICK_SECONDS: Final = 10.0
+"""Takeovers from one address that follow each other within this time are quick: a connection that
+is lost is noticed later."""
+
+QUICK_MIN: Final = 4
+"""Quick takeovers in a row: devices at one address, for example in containers of one machine."""
+
+CLIENTS_MAX: int = 1_000
+"""Client identifiers that are observed, some 400 kB; takeovers of others are not."""
+
+HOSTS_MAX: Final = 8
+"""Addresses kept for one identifier."""
+
+SECONDS_BETWEEN_LINES: Final = 60.0
+"""Between two lines in the log about one identifier."""
+
+
+class Shared:
+    """Takeovers of one client identifier."""
+
+    def __init__(self, client_id: str, now: float) -> None:
+        self.client_id = client_id
+        self.began_at = now
+        self.last_at = now
+        self.returns = 0
+        self.quick = 0
+        self.pending = 0
+        """Takeovers of the window, until it is known that devices share the identifier."""
+        self.hosts: dict[str, None] = {}
+        """Addresses that were displaced."""
+        self.is_found = False
+        """At least two devices share the identifier."""
+        self.addresses = ("", "")
+        """The connection that was displaced last, and the one that took its place."""
+        self.count = RecentCount()
+        """Takeovers of the last hour, from the first one of the window."""
+        self.unlogged = 0
+        self.next_line_at = 0.0
+
+    def note(self, displaced: str, newcomer: str, now: float) -> int:
+        """Note a takeover; return how many have to be counted."""
+        if not self.is_found and now - self.began_at > WINDOW_SECONDS:
+            self.began_at, self.returns, self.pending, self.hosts = now, 0, 0, {}
+        is_quick = now - self.last_at <= QUICK_SECONDS
+        self.quick = self.quick + 1 if is_quick else 0
+        self.last_at = now
+        self.addresses = (displaced, newcomer)
+        if host_of(displaced) != host_of(newcomer):
+            self.returns += host_of(newcomer) in self.hosts
+            if len(self.hosts) < HOSTS_MAX:
+                self.hosts[host_of(displaced)] = None
+        self.pending += 1
+        self.is_found |= self.returns >= RETURNS_MIN or self.quick >= QUICK_MIN
+        if not self.is_found:
+            return 0
+        found, self.pending = self.pending, 0
+        self.count.steps[0] += found
+        self.unlogged += found
+        return found
+
+    def sentence(self) -> str:
+        """Return what happened, with the fix."""
+        displaced, newcomer = self.addresses
+        times = "once" if self.unlogged == 1 else f"{self.unlogged} times"
+        return (
+            f"client {self.client_id!r}: two devices with this client id, at {displaced} and "
+            f"{newcomer}, disconnected each other {times}; give each device a client id of its own"
+        )
+
+
+class Takeovers:
+    """Client identifiers whose connections were taken over lately."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, Shared] = {}
+        self._step_ends_at: float | None = None
+
+    def note(self, client_id: str, displaced: str, newcomer: str, now: float) -> int:
+        """Note a takeover, with the addresses of both connections; return how many takeovers
+        between devices that share an identifier have to be counted."""
+        shared = self._clients.get(client_id)
+        if shared is None:
+            if len(self._clients) >= CLIENTS_MAX:
+                return 0
+            shared = Shared(client_id, now)
+            self._clients[client_id] = shared
+        return shared.note(displaced, newcomer, now)
+
+    def take(self, now: float, count_max: int) -> list[tuple[str, str]]:
+        """Return the lines for the log that are due, each with its client, at most `count_max`;
+        forget what is over."""
+        self._advance(now)
+        lines: list[tuple[str, str]] = []
+        for client_id, shared in list(self._clients.items()):
+            if shared.unlogged and now >= shared.next_line_at and len(lines) < count_max:
+                lines.append((shared.sentence(), client_id))
+                shared.unlogged = 0
+                shared.next_line_at = now + SECONDS_BETWEEN_LINES
+            elif not shared.is_found and now - shared.last_at > WINDOW_SECONDS:
+                del self._clients[client_id]
+        return lines
+
+    def _advance(self, now: float) -> None:
+        if self._step_ends_at is None:
+            self._step_ends_at = now + STEP_SECONDS
+        if now < self._step_ends_at:
+            return
+        steps = 1 + int((now - self._step_ends_at) / STEP_SECONDS)
+        self._step_ends_at += steps * STEP_SECONDS
+        for client_id, shared in list(self._clients.items()):
+            shared.count.advance(steps)
+            if shared.is_found and not shared.count.value() and not shared.unlogged:
+                del self._clients[client_id]
+
+    def largest(self, count_max: int) -> list[Shared]:
+        """Return identifiers that devices share, those with most takeovers first."""
+        found = [each for each in self._clients.values() if each.is_found]
+        found.sort(key=lambda each: -each.count.value())
+        return found[:count_max]
+
+
+def host_of(address: str) -> str:
+    """Return the host of `HOST:PORT`; of anything else all of it."""
+    host, _, port = address.rpartition(":")
+    return host if host and port.isdecimal() else address
