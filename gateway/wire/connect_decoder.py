@@ -27,6 +27,12 @@ _WILL: Final = 0x04
 _CLEAN_START: Final = 0x02
 _RESERVED: Final = 0x01
 
+HEAD_BYTES: Final = 16
+"""First bytes of a CONNECT that have its protocol level, at least: the fixed header takes 5, the
+longest protocol name 8, the level 1."""
+
+_LENGTH_BYTES_MAX: Final = 4
+
 # What a message about a foreign protocol name shows of it.
 _NAME_SHOWN_BYTES_MAX: Final = 16
 
@@ -60,6 +66,30 @@ def decode_connect(reader: Reader) -> Connect:
         password,
         properties,
     )
+
+
+def level_in(head: bytes) -> int:
+    """Return the protocol level that the first bytes of a connection name, 3, 4 or 5.
+
+    0: they are no CONNECT of a level that is known. -1: the level has not arrived yet.
+    """
+    start = 1
+    while start < len(head) and head[start] & 0x80:
+        start += 1
+    start += 1
+    if (head and head[0] >> 4 != CONNECT) or start > 1 + _LENGTH_BYTES_MAX:
+        return 0
+    for name, levels in (
+        (b"\x00\x04MQTT", (MQTT_3_1_1, MQTT_5_0)),
+        (b"\x00\x06MQIsdp", (MQTT_3_1,)),
+    ):
+        found = head[start : start + len(name)]
+        if found == name and start + len(name) < len(head):
+            level = head[start + len(name)]
+            return level if level in levels else 0
+        if name.startswith(found):
+            return -1
+    return 0
 
 
 def check_authentication(reader: Reader, properties: Properties | None) -> None:

@@ -16,9 +16,9 @@ from typing import Literal
 from gateway.wire import malformed as wrong
 from gateway.wire.body_decoder import acknowledgement_of, decode_body
 from gateway.wire.codes import PACKET_TOO_LARGE
-from gateway.wire.connect_decoder import decode_connect
+from gateway.wire.connect_decoder import HEAD_BYTES, decode_connect, level_in
 from gateway.wire.fixed_header import check_first_byte, long_remaining_length, not_minimal
-from gateway.wire.kinds import KIND_NAMES, MQTT_5_0, PUBACK, PUBCOMP, PUBLISH
+from gateway.wire.kinds import CONNECT, KIND_NAMES, MQTT_5_0, PUBACK, PUBCOMP, PUBLISH
 from gateway.wire.limits import CONNECT_PACKET_BYTES_MAX
 from gateway.wire.malformed import Malformed
 from gateway.wire.packets import Packet
@@ -49,6 +49,8 @@ class Decoder:
         assert version or side == "server", "a client's decoder needs the version it connected with"
         self.version = version
         self.error: Malformed | None = None
+        # The first bytes, as long as no packet is complete: they name the protocol level.
+        self._head = b""
         self._max_packet_size_bytes = max_packet_size_bytes
         # What applies now.
         self._packet_bytes_max = (
@@ -67,6 +69,8 @@ class Decoder:
         packets: list[Packet] = []
         if self.error is not None:
             return packets
+        if self.version == 0:
+            self._head = (self._head + data[:HEAD_BYTES])[:HEAD_BYTES]
         try:
             position = 0
             if self._partial:
@@ -75,6 +79,8 @@ class Decoder:
         except Malformed as malformed:
             # The traceback would keep the peer's bytes alive as long as the connection.
             malformed.__traceback__ = None
+            if self.version == 0 and malformed.protocol_level == 0:
+                malformed.protocol_level = max(0, level_in(self._head))
             self.error = malformed
             self._partial = bytearray()
         return packets
@@ -104,6 +110,8 @@ class Decoder:
                     break
             stop = start + remaining
             if stop - position > self._packet_bytes_max:
+                if version == 0 and self._awaits_level(first):
+                    break
                 raise self._too_large(first, stop - position)
             if stop > end:
                 break
@@ -189,8 +197,15 @@ class Decoder:
             return 0
         size_bytes = start - position + remaining
         if size_bytes > self._packet_bytes_max:
+            if self.version == 0 and self._awaits_level(data[position]):
+                return 0
             raise self._too_large(data[position], size_bytes)
         return size_bytes
+
+    def _awaits_level(self, first: int) -> bool:
+        """Return whether a CONNECT that is too large has not named its protocol level yet, on
+        which the answer depends."""
+        return first >> 4 == CONNECT and level_in(self._head) < 0
 
     def _complete_partial(self, data: bytes, packets: list[Packet]) -> int:
         """Add to the packet that was kept; return how many bytes of `data` that took."""

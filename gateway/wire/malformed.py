@@ -67,8 +67,8 @@ REASONS: Final = (
 
 
 class Malformed(Exception):
-    """Bytes that break a rule of the standard. `protocol_level` is set (else 0) when the reason is
-    "unsupported_protocol", so that the answer can be chosen by what the peer tried to speak."""
+    """Bytes that break a rule of the standard. `protocol_level` is set (else 0) before CONNECT was
+    accepted, where it is known: the answer depends on what the peer speaks."""
 
     def __init__(
         self, reason: str, detail: str, reason_code: int = MALFORMED_PACKET, protocol_level: int = 0

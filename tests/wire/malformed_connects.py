@@ -62,7 +62,7 @@ FIXED_HEADER = [
     bad(
         "larger than the maximum in one packet",
         0,
-        octets("10 ffffff7f"),
+        octets("10 ffffff7f 0004 4d515454 05"),
         wrong.PACKET_TOO_LARGE,
         0x95,
     ),

@@ -126,6 +126,9 @@ def test_a_peer_without_a_connect_cannot_make_us_hold_a_large_packet() -> None:
     assert decoder.error is None
     decoder = Decoder(268_435_460)
     decoder.feed(b"\x10\xfd\xff\x1f")
+    assert decoder.error is None, "its answer depends on the protocol level"
+    decoder.feed(b"\x00\x04MQTT\x05")
+    assert error_of(decoder).protocol_level == 5
     assert error_of(decoder).reason == "packet_too_large"
 
 

@@ -20,9 +20,10 @@ from gateway.core.sessions.share import Share
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import Violation
 from gateway.core.work import SLICE_UNITS
+from gateway.wire import malformed as wrong
 from gateway.wire.codes import QUOTA_EXCEEDED, UNSUPPORTED_PROTOCOL_VERSION
 from gateway.wire.decoder import Decoder
-from gateway.wire.malformed import UNSUPPORTED_PROTOCOL
+from gateway.wire.malformed import Malformed
 from gateway.wire.packets import Packet
 
 REFUSED_CONNECTIONS_MAX: Final = 64
@@ -164,15 +165,30 @@ class Receiving:
         if malformed is None or connection.behind:
             return
         if connection.state is not ConnectionState.AUTHENTICATING:
-            if malformed.reason == UNSUPPORTED_PROTOCOL:
+            if malformed.reason == wrong.UNSUPPORTED_PROTOCOL:
                 # [MQTT-3.1.2-2]
                 connection.version = 4  # the answer every client has known since 3.1
                 self.refusing.refuse(
                     connection, UNSUPPORTED_PROTOCOL_VERSION, "unsupported_protocol"
                 )
+            elif connection.state is ConnectionState.CONNECTED:
+                why = Violation(malformed.reason, malformed.reason_code, malformed.detail)
+                self.end_for(connection, why, now)
             else:
-                wrong = Violation(malformed.reason, malformed.reason_code, malformed.detail)
-                self.end_for(connection, wrong, now)
+                self._refuse_malformed(connection, malformed, now)
+
+    def _refuse_malformed(self, connection: Connection, malformed: Malformed, now: float) -> None:
+        """Answer a CONNECT, or an AUTH before CONNACK, that is wrong or too large, with CONNACK
+        where the client understands the reason."""
+        version = connection.version or malformed.protocol_level
+        reason, code = malformed.reason, malformed.reason_code
+        # [MQTT-3.1.4-1] before 5.0 a CONNECT that breaks the rules is not answered; one that is
+        # too large for this server keeps them.
+        if version == 5 or (version in (3, 4) and reason == wrong.PACKET_TOO_LARGE):
+            connection.version = version
+            self.refusing.refuse(connection, code, reason, malformed.detail, says_why=True)
+        else:
+            self.end_for(connection, Violation(reason, code, malformed.detail), now)
 
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
         """Close for what a peer did wrong [MQTT-4.8.0-1], [MQTT5-4.13.1-1]; the will is published,

@@ -10,13 +10,14 @@ from gateway.wire.codes import (
     CLIENT_IDENTIFIER_NOT_VALID,
     CONNECTION_RATE_EXCEEDED,
     NOT_AUTHORIZED,
+    PACKET_TOO_LARGE,
     QUOTA_EXCEEDED,
     SERVER_BUSY,
     SERVER_UNAVAILABLE,
     UNSUPPORTED_PROTOCOL_VERSION,
 )
 from gateway.wire.encoder import encode
-from gateway.wire.packets import Connack
+from gateway.wire.packets import Connack, Properties
 
 RETURN_CODES: Final = {
     UNSUPPORTED_PROTOCOL_VERSION: 1,
@@ -27,8 +28,12 @@ RETURN_CODES: Final = {
     CONNECTION_RATE_EXCEEDED: 3,
     BAD_USER_NAME_OR_PASSWORD: 4,
     NOT_AUTHORIZED: 5,
+    PACKET_TOO_LARGE: 3,
 }
 """CONNACK return codes of MQTT 3.1.1 (section 3.2.2.3) for reason codes of 5.0."""
+
+REASON_CHARACTERS_MAX: Final = 500
+"""Characters of a reason string: what a log shows of it in one line."""
 
 
 class Refusing:
@@ -40,9 +45,18 @@ class Refusing:
         self.disconnecting = disconnecting
 
     def refuse(
-        self, connection: Connection, reason_code: int, reason: str, detail: str = ""
+        self,
+        connection: Connection,
+        reason_code: int,
+        reason: str,
+        detail: str = "",
+        *,
+        says_why: bool = False,
     ) -> None:
-        """Answer CONNACK with a code other than 0 and close [MQTT-3.2.2-5], [MQTT5-3.2.2-7]."""
+        """Answer CONNACK with a code other than 0 and close [MQTT-3.2.2-5], [MQTT5-3.2.2-7].
+
+        `says_why`: a 5.0 client gets `detail` as the reason string.
+        """
         self.statistics.count_error(reason)
         why = f"{reason}: {detail}" if detail else reason
         self.statistics.note(f"connection from {connection.address} refused: {why}")
@@ -50,7 +64,11 @@ class Refusing:
         version = connection.version if connection.version in (3, 4, 5) else 4
         code = reason_code if version == 5 else RETURN_CODES.get(reason_code, 5)
         # [MQTT-3.2.2-4], [MQTT5-3.2.2-6] session present is 0 with every refusal
-        connack = encode(Connack(False, code), version)
+        properties = None
+        if says_why and version == 5:
+            properties = Properties()
+            properties.reason_string = detail[:REASON_CHARACTERS_MAX]
+        connack = encode(Connack(False, code, properties), version)
         if connection.takes(connack):
             # [MQTT5-3.1.2-24] what is too large is not sent, and the close is the answer
             self.output.push(connection, connack)
