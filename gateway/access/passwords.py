@@ -18,6 +18,7 @@ import os
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -146,7 +147,14 @@ class PasswordFile:
         """Return whether `password` is the one of `username`, found out in this process."""
         hashes, own = self.hashes_of(username)
         held = [each for each in hashes if each.holds(password)]
-        return any(each is own for each in held)
+        return any(each is own for each in held) and bool(password)
+
+    def has_empty_password(self, username: str) -> bool:
+        """Return whether the entry of a user was made from an empty password."""
+        entry = self._entries[username]
+        if isinstance(entry, ScramKeys):
+            return scram_keys.are_of_empty_password(entry)
+        return entry.holds(b"")
 
     def _nobodys_keys(self) -> ScramKeys:
         nothing = bytes(scram_keys.KEY_BYTES)
@@ -199,34 +207,43 @@ def set_password(
     return not places
 
 
-def import_users(path: Path, source: Path) -> tuple[int, list[str]]:
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of the users of another password file."""
+
+    added: int
+    kept: list[str]
+    """Users that were there already, and stay as they are."""
+    without_password: list[str]
+    """Users whose password is empty: they were not added."""
+
+
+def import_users(path: Path, source: Path) -> Imported:
     """Add the users of another password file, Mosquitto's for example, with their hashes.
-
-    Users that `path` has already stay as they are.
-
-    Returns:
-        How many were added, and the names of those that were there.
 
     Raises:
         PasswordFileError: one of the files cannot be used; nothing was changed.
     """
     there = PasswordFile.load(path).usernames if path.exists() else frozenset[str]()
-    PasswordFile.load(source)
+    entries = PasswordFile.load(source)
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    kept: list[str] = []
-    added = 0
+    outcome = Imported(0, [], [])
+    added: list[str] = []
     for line in source.read_bytes().split(b"\n"):
         user_and_entry = parse(line, str(source))
         if user_and_entry is None:
             continue
-        if user_and_entry[0] in there:
-            kept.append(user_and_entry[0])
+        user, _ = user_and_entry
+        if user in there:
+            outcome.kept.append(user)
+        elif entries.has_empty_password(user):
+            outcome.without_password.append(user)
         else:
-            lines.append(line.decode().rstrip("\r"))
-            added += 1
+            added.append(line.decode().rstrip("\r"))
     if added:
-        replace_keeping_owner(path, "".join(f"{line}\n" for line in lines).encode(), FILE_MODE)
-    return added, kept
+        content = "".join(f"{line}\n" for line in (*lines, *added))
+        replace_keeping_owner(path, content.encode(), FILE_MODE)
+    return replace(outcome, added=len(added))
 
 
 def remove_user(path: Path, username: str) -> bool:

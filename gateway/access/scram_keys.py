@@ -11,6 +11,7 @@ import binascii
 import hashlib
 import hmac
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gateway.access.saslprep import Unprepared, prepared_of
 
@@ -28,6 +29,9 @@ SALT_BYTES = 16
 """Of our own salts, and so of those of users that do not exist."""
 SALT_BYTES_MIN = 8
 SALT_BYTES_MAX = 64
+EMPTY_CHECKED_MAX = 10_000
+"""Entries of which it is remembered whether their password is empty, some 3 MB."""
+
 KEY_BYTES = hashlib.sha256().digest_size
 
 
@@ -48,7 +52,7 @@ class ScramKeys:
         """Return whether these are the keys of `password`; costs the same for every answer."""
         try:
             text = prepared_of(password.decode(), stored=False)
-            is_possible = True
+            is_possible = bool(text)
         except (UnicodeDecodeError, Unprepared):
             text, is_possible = "", False
         stored_key, _ = _derived(text, salt=self.salt, iterations=self.iterations)
@@ -66,6 +70,16 @@ def keys_of(password: str, *, salt: bytes, iterations: int) -> ScramKeys:
         prepared_of(password, stored=True), salt=salt, iterations=iterations
     )
     return ScramKeys(iterations, salt, stored_key, server_key)
+
+
+@lru_cache(maxsize=EMPTY_CHECKED_MAX)
+def are_of_empty_password(keys: ScramKeys) -> bool:
+    """Return whether keys were made from an empty password: such a user is never let in.
+
+    It costs as much as a check of the plain password, once for each entry.
+    """
+    stored_key, _ = _derived("", salt=keys.salt, iterations=keys.iterations)
+    return hmac.compare_digest(stored_key, keys.stored_key)
 
 
 def parse(text: str) -> ScramKeys:

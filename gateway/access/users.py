@@ -1,5 +1,6 @@
 """The users of a password file as a source of the chain, and SCRAM exchanges with them."""
 
+import asyncio
 from collections.abc import Sequence
 
 from gateway.access.checks import Checks
@@ -9,7 +10,7 @@ from gateway.access.password_worker import PasswordHash
 from gateway.access.passwords import PasswordFile
 from gateway.access.proven import Proven
 from gateway.access.scram import METHOD, ScramExchange
-from gateway.access.scram_keys import ScramKeys
+from gateway.access.scram_keys import ScramKeys, are_of_empty_password
 from gateway.core.effects import AuthenticationAnswer
 from gateway.wire.codes import BAD_USER_NAME_OR_PASSWORD
 
@@ -114,10 +115,17 @@ class ScramLogin:
         await self._checks.proofs.begin(login)
         try:
             answer = self._judged(data)
+            if answer.username is not None and await self._has_empty_password(username):
+                detail = "the password is empty"
+                answer = AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None, detail)
             self._checks.remember(login, answer)
         finally:
             self._checks.proofs.end(login)
         return answer
+
+    async def _has_empty_password(self, username: str) -> bool:
+        keys = self._began_with.scram_keys_of(username)
+        return keys is not None and await asyncio.to_thread(are_of_empty_password, keys)
 
     def _judged(self, data: bytes) -> AuthenticationAnswer:
         answer = self._scram.step(data)

@@ -99,10 +99,16 @@ def _import(file: Path, source: Path) -> None:
     """Add the users of another file."""
     from gateway.access.passwords import import_users
 
-    added, kept = import_users(file, source)
-    sentence = f"{counted(added, 'user')} added to {file}"
+    imported = import_users(file, source)
+    count, kept, refused = imported.added, imported.kept, imported.without_password
+    sentence = f"{counted(count, 'user')} added to {file}"
     if kept:
         sentence += f"; {len(kept)} already there and unchanged: {', '.join(kept)}"
+    if refused:
+        sentence += (
+            f"\n{counted(len(refused), 'user')} not added because their password is empty: "
+            f"{', '.join(refused)}. Give each one a password: oncegate passwd {file} USER"
+        )
     print(
         f"{sentence}\n"
         "Mosquitto's hashes ($6$, $7$) are guessed faster than Argon2's: give each user a new one "

@@ -51,7 +51,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         **_all(_ENDS, "bind", "port", "path", "protocol"),
         "name": _ENDS,
         **_all(_ENDS, "anonymous", "proxy_protocol", "proxy_protocol_certificates"),
-        **_all(_NEW, "allow_anonymous_network", "origins", "tls"),
+        **_all(_NEW, "allow_anonymous_network", "websocket_path", "origins", "tls"),
         **_all(_NEW, "max_connections", "max_connection_rate"),
         **_all(_NEW, "max_packet_rate", "max_byte_rate"),
         **_all(_NEW, "sessions", "login_rate", "packet_rate", "byte_rate"),

@@ -14,6 +14,7 @@ WEBSOCKET_PORT, TLS_PORT, WEBSOCKET_TLS_PORT = 8083, 8883, 8084
 LISTENER_NAME = Text(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", '1 to 64 letters, digits and . _ -, like "plant"'
 )
+WEBSOCKET_PATH = Text(r"/[!\"$-;=@-~]{0,199}", 'a path such as "/mqtt", without ? and #')
 _DEFAULT_BIND, _DEFAULT_PORT = "127.0.0.1", 1883
 
 
@@ -28,6 +29,7 @@ class Listener(Section):
     anonymous: bool = True
     allow_anonymous_network: bool = False
     path: Annotated[Path, SocketPath()] | None = None
+    websocket_path: Annotated[str, WEBSOCKET_PATH] | None = None
     origins: Annotated[tuple[Annotated[str, Origin()], ...], Items()] = ()
     proxy_protocol: bool = False
     proxy_protocol_certificates: bool = False
@@ -53,6 +55,8 @@ class Listener(Section):
     def check(self) -> None:
         if self.origins and self.protocol != "websocket":
             raise refusal('no origins: they belong to protocol = "websocket"')
+        if self.websocket_path is not None and self.protocol != "websocket":
+            raise refusal('no websocket_path: it belongs to protocol = "websocket"')
         if self.protocol == "unix":
             if self.path is None:
                 raise refusal('path, where the socket is to be, with protocol = "unix"')
@@ -61,7 +65,9 @@ class Listener(Section):
             if (self.bind, self.port) != (_DEFAULT_BIND, _DEFAULT_PORT):
                 raise refusal('path alone with protocol = "unix": it has no bind and no port')
         elif self.path is not None:
-            raise refusal('no path: it belongs to protocol = "unix"')
+            raise refusal(
+                'no path: it belongs to protocol = "unix"; the path of a URL is websocket_path'
+            )
         if self.proxy_protocol_certificates and (not self.proxy_protocol or self.tls is not None):
             raise refusal(
                 "proxy_protocol_certificates with proxy_protocol = true and without tls: it is for "

@@ -143,9 +143,6 @@ class Running:
             event_loop.hooks = Hooks(configuration.hooks.module, broker)
             event_loop.hooks.start()
         loop.set_exception_handler(running.end_on_mistake)
-        bound = bound_by_files(configuration)
-        if bound is not None:
-            logger.warning("%s", bound)
         apply_rules(broker, rules)
         running.removed_users.take(configuration, users)
         broker.revoking.revoke_certificates(revoked)  # before a late will goes out

@@ -20,7 +20,7 @@ from gateway.core.records.recorder import Recorder
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.host import garbage
 from gateway.server.host.clock import WallClock
-from gateway.server.limits import apply_limits, space_limits_of
+from gateway.server.limits import apply_limits, bound_by_files, space_limits_of
 from gateway.server.quotas import quotas_of
 from gateway.server.rights import bridge_user_of
 from gateway.server.status.status import Identity
@@ -114,6 +114,9 @@ def broker_of(
     """Return the core with the state that was recovered."""
     limits = Limits()
     apply_limits(limits, configuration)
+    bound = bound_by_files(configuration)
+    if bound is not None:
+        logger.warning("%s", bound)
     limits.quotas = quotas_of(configuration)
     recovered = opened.recovered
     recorder = Recorder(

@@ -109,10 +109,8 @@ class Decoder:
                 if start < 0:
                     break
             stop = start + remaining
-            if stop - position > self._packet_bytes_max:
-                if version == 0 and self._awaits_level(first):
-                    break
-                raise self._too_large(first, stop - position)
+            if stop - position > self._packet_bytes_max and self._waits(first, stop - position):
+                break
             if stop > end:
                 break
             kind = first >> 4
@@ -196,16 +194,16 @@ class Decoder:
         if start < 0:
             return 0
         size_bytes = start - position + remaining
-        if size_bytes > self._packet_bytes_max:
-            if self.version == 0 and self._awaits_level(data[position]):
-                return 0
-            raise self._too_large(data[position], size_bytes)
+        if size_bytes > self._packet_bytes_max and self._waits(data[position], size_bytes):
+            return 0
         return size_bytes
 
-    def _awaits_level(self, first: int) -> bool:
-        """Return whether a CONNECT that is too large has not named its protocol level yet, on
-        which the answer depends."""
-        return first >> 4 == CONNECT and level_in(self._head) < 0
+    def _waits(self, first: int, size_bytes: int) -> bool:
+        """Return True for a CONNECT that is too large and has not named its protocol level yet, on
+        which the answer depends. Raises Malformed for any other packet that is too large."""
+        if self.version == 0 and first >> 4 == CONNECT and level_in(self._head) < 0:
+            return True
+        raise self._too_large(first, size_bytes)
 
     def _complete_partial(self, data: bytes, packets: list[Packet]) -> int:
         """Add to the packet that was kept; return how many bytes of `data` that took."""

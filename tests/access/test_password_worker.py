@@ -24,6 +24,14 @@ def test_each_hash_gets_a_byte_whatever_its_kind() -> None:
     assert answers.getvalue() == bytes(held[0] + held[1])
 
 
+def test_an_empty_password_is_never_anyone_s() -> None:
+    hashes = (Argon2Hash.of(b""), SCRAM)
+    assert hashes[0].holds(b"")
+    answers = io.BytesIO()
+    serve(io.BytesIO(request_of(hashes, b"")), answers)
+    assert answers.getvalue() == bytes(2)
+
+
 def test_it_ends_where_the_requests_end_also_within_a_size() -> None:
     answers = io.BytesIO()
     serve(io.BytesIO(request_of((SCRAM,), b"x") + b"\0\0"), answers)

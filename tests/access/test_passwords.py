@@ -1,19 +1,23 @@
 """The password file: what it accepts, what it refuses, and that it is replaced whole."""
 
+import hashlib
 import os
 import stat
 from pathlib import Path
 
 import pytest
 
+from gateway.access.argon2_hash import Argon2Hash
 from gateway.access.mosquitto_passwords import MosquittoHash
 from gateway.access.passwords import (
+    Imported,
     PasswordFile,
     PasswordFileError,
     import_users,
     remove_user,
     set_password,
 )
+from gateway.access.scram_keys import ScramKeys, _derived
 from tests.access.test_mosquitto_passwords import OF_6, OF_7
 
 CHEAP_HASH = "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHRzYWx0$OoIV6rKz/nP0LQ6hKfRkLg"
@@ -153,15 +157,33 @@ def test_users_of_another_file_are_added_and_those_that_are_there_stay(
     source.write_bytes(f"# of the old broker\nanna:{OF_7}\r\nben:{OF_6}\n".encode())
     path.write_text("# the cellar\n")
     set_password(path, "ben", b"his own")
-    assert import_users(path, source) == (1, ["ben"])
+    assert import_users(path, source) == Imported(1, ["ben"], [])
     users = PasswordFile.load(path)
     assert users.verify("anna", b"secret")
     assert users.verify("ben", b"his own")
     assert not users.verify("ben", b"secret")
     assert path.read_text().startswith("# the cellar\n")
-    assert import_users(path, source) == (0, ["anna", "ben"])
+    assert import_users(path, source) == Imported(0, ["anna", "ben"], [])
     assert not set_password(path, "anna", b"secret")
     assert "$7$" not in path.read_text()
+
+
+def test_a_user_with_an_empty_password_is_neither_imported_nor_let_in(
+    path: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "foreign"
+    keys = ScramKeys(4_096, b"saltsalt", *_derived("", salt=b"saltsalt", iterations=4_096))
+    mosquitto = MosquittoHash(0, b"salt", hashlib.sha512(b"salt").digest())
+    source.write_text(
+        f"six:{mosquitto.text()}\nscram:{keys.text()}\nargon:{Argon2Hash.of(b'').text}\n"
+        f"anna:{OF_7}\n"
+    )
+    source.chmod(0o600)
+    assert import_users(path, source) == Imported(1, [], ["six", "scram", "argon"])
+    users = PasswordFile.load(source)
+    for name in ("six", "scram", "argon"):
+        assert not users.verify(name, b"")
+        assert not users.verify(name, "\u00ad".encode()), "SASLprep leaves nothing of it"
 
 
 def test_a_file_with_a_mistake_is_not_imported(path: Path, tmp_path: Path) -> None:

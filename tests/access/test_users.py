@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from gateway.access.argon2_hash import Argon2Hash
 from gateway.access.checks import Checks
 from gateway.access.guesses import Guesses
 from gateway.access.login import Login
 from gateway.access.passwords import PasswordFile, set_password
+from gateway.access.scram_keys import ScramKeys, _derived
 from gateway.access.users import FileUsers
 from gateway.core.effects import AuthenticationAnswer
 from tests.access.scram_client import ScramClient
@@ -33,6 +35,22 @@ def users(tmp_path: Path) -> FileUsers:
 
 def code_of(answer: AuthenticationAnswer | None) -> int | None:
     return None if answer is None else answer.reason_code
+
+
+async def test_no_empty_password_lets_in_by_any_way(tmp_path: Path, checks: Checks) -> None:
+    path = tmp_path / "passwords"
+    stored_key, server_key = _derived("", salt=bytes(16), iterations=ITERATIONS)
+    keys = ScramKeys(ITERATIONS, bytes(16), stored_key, server_key)
+    path.write_text(f"argon:{Argon2Hash.of(b'').text}\nscram:{keys.text()}\n")
+    path.chmod(0o600)
+    users = FileUsers(PasswordFile.load(path), bytes(32))
+    for name in ("argon", "scram"):
+        assert code_of(await users.check(Login(name, b""), checks)) == 0x86
+    exchange = users.begin(Login("", None, address="192.0.2.7:1"), checks)
+    client = ScramClient("scram", "", "nonce")
+    challenge = (await exchange.step(client.first())).data
+    assert challenge is not None
+    assert (await exchange.step(client.final(challenge))).reason_code == 0x86
 
 
 async def test_a_user_of_the_file_is_answered_and_every_other_is_left_to_the_next_source(

@@ -1,5 +1,7 @@
 """`oncegate passwd` as a person at a terminal meets it."""
 
+import base64
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,17 @@ def test_passwd_imports_the_users_of_mosquitto(tmp_path: Path) -> None:
     assert PasswordFile.load(tmp_path / "p").verify("anna", b"secret")
     again = oncegate("passwd", "p", "--import", "mosquitto", directory=tmp_path)
     assert "0 users added to p; 1 already there and unchanged: anna" in again.stdout
+
+
+def test_passwd_does_not_import_users_with_an_empty_password(tmp_path: Path) -> None:
+    empty = hashlib.pbkdf2_hmac("sha512", b"", b"salt", 101)
+    digest = base64.b64encode(empty).decode()
+    (tmp_path / "mosquitto").write_text(f"anna:{OF_7}\nbob:$7$101$c2FsdA==${digest}\n")
+    (tmp_path / "mosquitto").chmod(0o600)
+    outcome = oncegate("passwd", "p", "--import", "mosquitto", directory=tmp_path)
+    assert "1 user added to p\n" in outcome.stdout
+    assert "1 user not added because their password is empty: bob." in outcome.stdout
+    assert PasswordFile.load(tmp_path / "p").usernames == {"anna"}
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,14 @@ from wsproto.events import AcceptConnection, RejectConnection, RejectData, Reque
 from wsproto.handshake import H11Handshake
 from wsproto.utilities import RemoteProtocolError
 
-PATH: Final = "/mqtt"
+PATHS: Final = ("/mqtt", "/ws", "/")
+"""Accepted where a listener has no `websocket_path`: what clients use by default, or were set to
+for other brokers."""
+
 SUBPROTOCOL: Final = "mqtt"
+SUBPROTOCOLS: Final = (SUBPROTOCOL, "mqttv3.1")
+"""The one of the standards, and the one that clients of MQTT 3.1 offer."""
+
 ANY_ORIGIN: Final = "*"
 
 REQUEST_BYTES_MAX: Final = 16_384
@@ -44,10 +50,11 @@ class Answer:
 
 
 class Handshake:
-    """One request. `origins` may connect beside pages of the same host."""
+    """One request. `origins` may connect beside pages of the same host; `paths` are accepted."""
 
-    def __init__(self, origins: tuple[str, ...]) -> None:
+    def __init__(self, origins: tuple[str, ...], paths: tuple[str, ...] = PATHS) -> None:
         self._origins = origins
+        self._paths = paths
         self._received = bytearray()
         self._server = H11Handshake(ConnectionType.SERVER)
 
@@ -80,9 +87,10 @@ class Handshake:
             return self._refuse(400, "A header is not ASCII.")
         if not isinstance(request, Request):
             return self._refuse(400, "No WebSocket handshake: no request.")
+        subprotocol = next((each for each in SUBPROTOCOLS if each in request.subprotocols), None)
         return self._judge(request) or Answer(
             # [MQTT-6.0.0-4] the subprotocol that was selected is named
-            self._server.send(AcceptConnection(subprotocol=SUBPROTOCOL)),
+            self._server.send(AcceptConnection(subprotocol=subprotocol)),
             None,
             "",
             rest,
@@ -90,9 +98,9 @@ class Handshake:
 
     def _judge(self, request: Request) -> Answer | None:
         path = request.target.partition("?")[0]
-        if path != PATH:
-            return self._refuse(404, f"MQTT over WebSocket is at {PATH}.")
-        if SUBPROTOCOL not in request.subprotocols:
+        if path not in self._paths:
+            return self._refuse(404, f"MQTT over WebSocket is at {' or '.join(self._paths)}.")
+        if not set(SUBPROTOCOLS) & set(request.subprotocols):
             # [MQTT-6.0.0-3]
             return self._refuse(400, f"The subprotocol {SUBPROTOCOL!r} has to be offered.")
         stated = [value for name, value in request.extra_headers if name == b"origin"]

@@ -22,9 +22,8 @@ from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.listeners.address_limits import AddressLimits, AddressSettings
 from gateway.server.listeners.bound import BACKLOG, Bound, bind
 from gateway.server.listeners.certificates import Certificates, CertificateWatch
-from gateway.server.listeners.handshake import PATH
 from gateway.server.listeners.handshake_turns import HandshakeTurns
-from gateway.server.listeners.making import Factory, factory_of, policy_of, tls_files_of
+from gateway.server.listeners.making import Factory, factory_of, paths_of, policy_of, tls_files_of
 from gateway.server.listeners.policy import AdmissionPolicy
 from gateway.server.listeners.stream import MqttProtocol
 from gateway.wire.codes import ADMINISTRATIVE_ACTION
@@ -276,7 +275,7 @@ def _shown_of(each: Open) -> list[dict[str, Any]]:
         protocol = listener.protocol if certificates is None else SECURED[listener.protocol]
         shown: dict[str, Any] = {"protocol": protocol, "bind": address, "port": port} | named
         if listener.protocol == "websocket":
-            shown["path"] = PATH
+            shown["path"] = paths_of(listener)[0]
         if certificates is not None:
             certificates.shown.append(shown)
         found.append(shown)

@@ -13,6 +13,7 @@ from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.listeners.address_limits import BURST_SECONDS, AddressLimits
 from gateway.server.listeners.certificates import Certificates
 from gateway.server.listeners.gate import Gate, Gatekeeping
+from gateway.server.listeners.handshake import PATHS
 from gateway.server.listeners.handshake_turns import HandshakeTurns
 from gateway.server.listeners.policy import AdmissionPolicy
 from gateway.server.listeners.proxied import ProxiedProtocol
@@ -61,9 +62,15 @@ def policy_of(listener: Listener, share: Share) -> AdmissionPolicy:
         anonymous=listener.anonymous,
         share=share,
         origins=listener.origins,
+        paths=paths_of(listener),
         listener=listener.called,
         is_local=not listener.is_reached_from_network,
     )
+
+
+def paths_of(listener: Listener) -> tuple[str, ...]:
+    """Return the paths of URLs at which a listener offers WebSocket."""
+    return PATHS if listener.websocket_path is None else (listener.websocket_path,)
 
 
 def factory_of(

@@ -12,6 +12,7 @@ class AdmissionPolicy:
         anonymous: bool,
         share: Share,
         origins: tuple[str, ...] = (),
+        paths: tuple[str, ...] = (),
         listener: str = "",
         is_local: bool = False,
     ) -> None:
@@ -21,6 +22,8 @@ class AdmissionPolicy:
         """What the listener may have of all connections, and how many it has."""
         self.origins = origins
         """Origins whose pages may connect, beside those of the same host."""
+        self.paths = paths
+        """Paths of URLs at which WebSocket is offered."""
         self.listener = listener
         """The listener's name, for access rules."""
         self.is_over = False

@@ -65,7 +65,7 @@ class WebSocketProtocol(MqttProtocol):
 
     def __init__(self, event_loop: EventLoop, policy: AdmissionPolicy) -> None:
         super().__init__(event_loop, policy)
-        self._handshake = Handshake(policy.origins)
+        self._handshake = Handshake(policy.origins, policy.paths)
         self._frames: Frames | None = None
         self._close_code: int = CloseReason.NORMAL_CLOSURE
         self._has_answered = False

@@ -47,9 +47,7 @@ def answer_of(client: Client) -> list[object]:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_client_of_5_0_is_told_what_is_wrong_with_its_connect(
-    harness: Harness, name: str
-) -> None:
+def test_a_wrong_connect_of_5_0_is_refused_with_the_reason(harness: Harness, name: str) -> None:
     data, code = WRONG[name]
     client = harness.open_connection(5)
     client.send_bytes(data)
@@ -74,7 +72,7 @@ def test_the_answer_does_not_depend_on_how_the_bytes_arrive(harness: Harness, na
     assert connack.reason_code == code
 
 
-def test_an_older_client_is_told_that_its_connect_is_too_large(harness: Harness) -> None:
+def test_a_connect_of_3_1_1_that_is_too_large_is_refused(harness: Harness) -> None:
     client = harness.open_connection(4)
     client.send_bytes(b"\x10" + variable_byte_integer(CONNECT_PACKET_BYTES_MAX) + HEAD_4)
     assert answer_of(client) == [Connack(False, 3)]

@@ -55,10 +55,10 @@ async def test_the_subprotocol_mqtt_is_selected_and_named(start: Start) -> None:
 @pytest.mark.parametrize(
     ("headers", "status", "body"),
     [
-        ({"path": "/"}, 404, "at /mqtt"),
+        ({"path": "/other"}, 404, "at /mqtt or /ws or /"),
         ({"path": "/mqtt/x"}, 404, "at /mqtt"),
         ({"Sec_WebSocket_Protocol": None}, 400, "'mqtt' has to be offered"),
-        ({"Sec_WebSocket_Protocol": "mqttv3.1"}, 400, "'mqtt' has to be offered"),
+        ({"Sec_WebSocket_Protocol": "mqttv5"}, 400, "'mqtt' has to be offered"),
         ({"Sec_WebSocket_Version": "8"}, 426, "Sec-WebSocket-Version"),
         ({"Sec_WebSocket_Key": None}, 400, "Sec-WebSocket-Key"),
         ({"Upgrade": "h2c"}, 400, "Upgrade: websocket"),
