@@ -45,6 +45,7 @@ _GAUGES_OF_PORT: Final = {
 _REASONS_OF_PORT: Final = {
     "damaged": "Frames that were skipped, by reason.",
     "left_out": "Values of good frames that were not published, by reason.",
+    "refused": "Requests that devices refused, by reason.",
     "dropped": "Readings that were not taken, by reason.",
     "line_errors": "What driver or serial server count, by kind.",
 }

@@ -7,6 +7,10 @@ from api.models.bridge import Port
 from api.notice import Level, Notice
 from api.wording import clock_of, counted_of, duration_of, sentence_of, share_of, visible_of
 
+FAILED_BEFORE_NOTICE: Final = 3
+"""Requests of a device without an answer, in a row: a single one may be a disturbance."""
+DEVICES_NAMED_MAX: Final = 8
+"""Devices that a notice names: more of them are a line, and not a device."""
 _FULL: Final = "the outbox is full"
 _WHY_DROPPED: Final = {
     "outbox_age": "those in the outbox are older than outbox_max_age",
@@ -52,6 +56,7 @@ def notices_of_port(port: Port, *, now_ms: int) -> Iterator[Notice]:
         yield from _notices_of_damage(port, name)
         yield from _notices_of_devices(port, name)
         yield from _notices_of_clocks(port, name)
+        yield from _notices_of_failures(port, name)
 
 
 def _notices_of_open_port(port: Port, name: str) -> Iterator[Notice]:
@@ -113,6 +118,26 @@ def _notices_of_clocks(port: Port, name: str) -> Iterator[Notice]:
                 f"{clock_of(device.clock_ms)}. Its readings have the time of arrival. Set its "
                 "clock.",
             )
+
+
+def _notices_of_failures(port: Port, name: str) -> Iterator[Notice]:
+    """Yield a notice of devices that are asked and do not answer, unless they are named above."""
+    failing = [
+        f"{visible_of(each.device)} ({visible_of(each.failed.reason)})"
+        for each in port.devices
+        if each.failed is not None
+        and (each.failed.count or 0) >= FAILED_BEFORE_NOTICE
+        and each.silent_seconds is None
+    ]
+    if failing:
+        named, others = failing[:DEVICES_NAMED_MAX], len(failing) - DEVICES_NAMED_MAX
+        more = f" and {others:,} more" if others > 0 else ""
+        does = "does" if len(failing) == 1 else "do"
+        yield Notice(
+            Level.ATTENTION,
+            f"{counted_of(len(failing), 'device')} on serial port {name} {does} not answer: "
+            f"{', '.join(named)}{more}. Check power, wiring, address and line settings.",
+        )
 
 
 def _why(port: Port) -> str:

@@ -34,6 +34,24 @@ class Quantity(FromSensors):
     time_ms: Milliseconds | None = None
 
 
+class Unread(FromSensors):
+    """A quantity that a device which is asked does not give now."""
+
+    name: str = "unknown"
+    place: str | None = None
+    """Where it is: table and register of a Modbus device."""
+    reason: str = "unknown"
+    """no_value, not_measured, value, or the exception with which the device refuses it."""
+
+
+class Failed(FromSensors):
+    """Requests without a sound answer since the latest one."""
+
+    count: Count | None = None
+    reason: str = "unknown"
+    """That of the latest request."""
+
+
 class Device(FromSensors):
     device: str = "unknown"
     boot: Count | None = None
@@ -46,7 +64,10 @@ class Device(FromSensors):
     """What its clock shows, where that is wrong and its readings have the time of arrival."""
     silent_seconds: Count | None = None
     """How long it has sent nothing, where that is longer than `device_silent_after`."""
+    failed: Failed | None = None
+    """Of a device that is asked and does not answer; null: it answered the latest request."""
     quantities: list[Quantity] = Field([])
+    unread: list[Unread] = Field([])
 
 
 class Port(FromSensors):
@@ -62,6 +83,8 @@ class Port(FromSensors):
     readings: Count | None = None
     damaged: dict[str, Count] = Field({})
     """Frames that were skipped, by reason."""
+    refused: dict[str, Count] = Field({})
+    """Requests that devices refused with a sound answer, by reason."""
     damaged_share: FiniteNumber | None = None
     """Damaged frames of all in the latest `damaged_share_seconds`, 0 to 1; null: there was none."""
     damaged_share_seconds: Count | None = None

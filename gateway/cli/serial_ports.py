@@ -117,7 +117,7 @@ def settings_of(port: str, line: str) -> "PortSettings":
         settings = LineText().value_of(line)
     except PydanticCustomError as error:
         raise CommandFailed(f"--line: use {error}", exit_code=EXIT_USAGE) from None
-    is_address = re.fullmatch(r"(tcp|rfc2217)://.+:\d{1,5}", port) is not None
+    is_address = re.fullmatch(r"(tcp|rfc2217|modbus\+tcp|rtu\+tcp)://.+:\d{1,5}", port) is not None
     is_usb = re.fullmatch(r"[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}(:.+)?", port) is not None
     return PortSettings(
         "port",

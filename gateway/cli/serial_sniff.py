@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from firmware_bridge.protocols.frame import Damage, Frame, Tally
+from firmware_bridge.protocols.frame import Frame, Outcome
 from firmware_bridge.protocols.interface import PollerSettings, Request
 from firmware_bridge.protocols.modbus import Modbus
 from firmware_bridge.serial.link import Link
@@ -62,7 +62,7 @@ class Sniffing:
 
     async def _ask(self, link: Link, protocol: PollerSettings) -> None:
         shown = AskedRows(self._print)
-        polling = Polling(protocol, self._watched.port.line, shown)
+        polling = Polling(protocol, self._watched.port.polled_line, shown)
         try:
             async with asyncio.timeout(self._seconds_max):
                 await polling.run(link)
@@ -93,7 +93,7 @@ class AskedRows:
         elif data:
             self._show(data, "!! unasked, or late")
 
-    def ended(self, outcome: Frame | Damage, link: Link, tally: Tally) -> None:
+    def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
         """Print the answer."""
         if isinstance(outcome, Frame):
             self.frames += 1
@@ -102,6 +102,10 @@ class AskedRows:
             text = f"!! {outcome.reason}"
         self._show(self._answer or b"", f"< {text}")
         self._answer = None
+
+    def learnt(self, text: str) -> None:
+        """Print what was learnt of a device."""
+        self._show(b"", f"-- {text}")
 
     async def wait_until_taken(self) -> None:
         """Go on: nothing is kept."""

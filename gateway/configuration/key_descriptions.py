@@ -160,7 +160,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "name": "The port's name on the page and in the log.",
         "path": "Device file of the port. One of this, usb and address.",
         "usb": "USB identity of the port: VID:PID or VID:PID:SERIAL.",
-        "address": "Serial server on the network: tcp://HOST:PORT or rfc2217://HOST:PORT.",
+        "address": "Serial server (tcp://HOST:PORT, rfc2217://, rtu+tcp://) or modbus+tcp://.",
         "framing": 'Form of the data on the line; "board" is the frame of Oncegate\'s boards.',
         "baud_rate": "Bits per second, with 8 data bits, no parity and 1 stop bit.",
         "line": "Rate, data bits, parity and stop bits, instead of baud_rate.",

@@ -52,8 +52,10 @@ class Serial(Section):
         Annotated[
             str,
             Text(
-                r"(tcp|rfc2217)://([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[1-9][0-9]{0,4}",
-                'a serial server "tcp://HOST:PORT" or "rfc2217://HOST:PORT"',
+                r"(tcp|rfc2217|modbus\+tcp|rtu\+tcp)://"
+                r"([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[1-9][0-9]{0,4}",
+                'a serial server "tcp://HOST:PORT" or "rfc2217://HOST:PORT", or for Modbus '
+                '"modbus+tcp://HOST:PORT" or "rtu+tcp://HOST:PORT"',
             ),
         ]
         | None
@@ -118,11 +120,7 @@ class Serial(Section):
                 f'no flow_control = "xon_xoff" with framing = "{self.framing}": any byte may be '
                 "in its frames, also those two"
             )
-        if self.address is not None and self.address.startswith("tcp:") and self._sets_line:
-            raise refusal(
-                "no line, baud_rate or flow_control with tcp://, which cannot set them: set them "
-                "at the server, or use rfc2217://"
-            )
+        self._check_scheme()
         self._check_rs485()
         self._check_rules()
         if self.protocol.device_prefix is not None and self.device is not None:
@@ -130,6 +128,25 @@ class Serial(Section):
         if self.line_settings.data_bits not in self.protocol.data_bits:
             bits = " or ".join(str(each) for each in self.protocol.data_bits)
             raise refusal(f'a line of {bits} data bits with framing = "{self.framing}"')
+
+    def _check_scheme(self) -> None:
+        """Refuse an address that the protocol does not have, and keys that it cannot set."""
+        if self.address is None:
+            return
+        scheme = self.address.partition("://")[0]
+        schemes = self.protocol.address_schemes
+        if scheme not in schemes:
+            allowed = ", or ".join(f'"{each}://..." ({what})' for each, what in schemes.items())
+            raise refusal(
+                f'an address with framing = "{self.framing}" that is {allowed}, and not {scheme}://'
+            )
+        if scheme == "modbus+tcp" and self._sets_line:
+            raise refusal("no line, baud_rate or flow_control with modbus+tcp://: it has no line")
+        if scheme != "rfc2217" and self._sets_line:
+            raise refusal(
+                f"no line, baud_rate or flow_control with {scheme}://, which cannot set them: set "
+                "them at the server, or use rfc2217://"
+            )
 
     def _check_rs485(self) -> None:
         details = [key for key in self.given if key.startswith("rs485_")]

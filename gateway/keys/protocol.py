@@ -23,6 +23,12 @@ class ProtocolSettings(Section):
     """Whether its sensors keep what is not acknowledged: then the port is not read while the outbox
     is full, where its `when_full` is not given."""
 
+    address_schemes: ClassVar[Mapping[str, str]] = {
+        "tcp": "a serial server that passes on the bytes of a line",
+        "rfc2217": "a serial server with RFC 2217",
+    }
+    """Schemes that the `address` of a port with this protocol may have, with what they mean."""
+
     has_parts: ClassVar[bool] = False
     """Whether its devices are numbered parts of the port's own: nodes of MySensors."""
 

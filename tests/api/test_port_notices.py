@@ -121,3 +121,28 @@ def test_a_port_that_loses_readings_is_named_with_the_reason(ports: Ports) -> No
         ),
         "Serial port gps loses readings because the disk is full (when_full is drop_oldest)",
     ]
+
+
+def test_devices_that_do_not_answer_are_named_once(ports: Ports) -> None:
+    def device(name: str, count: int | None, *, silent_seconds: int | None = None) -> object:
+        failed = None if count is None else {"count": count, "reason": "no_answer"}
+        return {"device": name, "failed": failed, "silent_seconds": silent_seconds}
+
+    ports[0]["devices"] = [
+        device("pump", 3),
+        device("disturbed", 2),
+        device("well", None),
+        device("named before", 90, silent_seconds=600),
+    ]
+    ports[1]["devices"] = [device(f"d{n}", 9) for n in range(10)]
+    assert [sentence for _, sentence in sentences_of(ports)] == [
+        (
+            "1 device on serial port greenhouse does not answer: pump (no_answer). Check power, "
+            "wiring, address and line settings."
+        ),
+        (
+            "10 devices on serial port gps do not answer: "
+            + ", ".join(f"d{n} (no_answer)" for n in range(8))
+            + " and 2 more. Check power, wiring, address and line settings."
+        ),
+    ]

@@ -12,7 +12,7 @@ from functools import reduce
 from operator import xor
 from typing import Annotated, ClassVar
 
-from firmware_bridge.protocols.frame import Damage, Frame
+from firmware_bridge.protocols.frame import Damage, Frame, Outcome
 from firmware_bridge.protocols.interface import Pause, Poller, PollerSettings, Request
 from firmware_bridge.readings.measurement import Measurement
 
@@ -54,7 +54,7 @@ class Meters(PollerSettings):
     def device_names(self) -> tuple[str, ...]:
         return tuple(meter.name for meter in self.meters)
 
-    def poller(self, line: Line) -> "MeterPoller":
+    def poller(self, line: Line | None) -> "MeterPoller":
         return MeterPoller(self)
 
 
@@ -81,6 +81,8 @@ class MeterPoller(Poller):
             ANSWER_BYTES_MAX,
             self._settings.answer_timeout,
             self._settings.late,
+            meter.name,
+            "energy",
         )
 
     def read(self, answer: bytes) -> Frame | Damage | None:
@@ -96,10 +98,11 @@ class MeterPoller(Poller):
             return Damage("address")
         return Frame({"energy": [Measurement("energy", value, "J")]}, device=self._asked.name)
 
-    def end(self, outcome: Frame | Damage, now_seconds: float) -> None:
+    def end(self, outcome: Outcome, now_seconds: float) -> str:
         assert self._asked is not None
         self._due[self._asked] = now_seconds + self._settings.poll_interval
         self._asked = None
+        return ""
 
 
 def value_of(line: bytes) -> tuple[int, int] | None:

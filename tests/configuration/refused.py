@@ -2,6 +2,10 @@
 
 TLS = "tls = {certificate = 'c', key = 'k', "
 PORT = "[[serial]]\nname = 'a'\npath = 'x'\nframing = "
+MODBUS = (
+    "[[serial]]\nname = 'a'\nframing = 'modbus'\n"
+    "devices = [{name='a', address=1, registers=[{name='a', at=0}]}]\n"
+)
 
 
 REFUSED = [
@@ -209,9 +213,26 @@ REFUSED = [
         "a number from",
     ),
     (
-        f"{PORT}'modbus'\ndevices=[{{name='a', address=248, registers=[{{name='a', at=0}}]}}]",
-        "(1st) devices.0.address = 248 ",
-        "from 1 to 247",
+        f"{PORT}'modbus'\ndevices=[{{name='a', address=0, registers=[{{name='a', at=0}}]}}]",
+        "(1st) devices.0.address = 0 ",
+        "from 1 to 255",
+    ),
+    (
+        MODBUS.replace("address=1", "address=1, no_value='none'") + "path = 'x'",
+        '(1st) devices.0.no_value = "none" ',
+        "like 0x8000, -9999.0, nan or [0x8000, 0xFFFF]",
+    ),
+    (
+        f"{MODBUS}address = 'tcp://a:502'",
+        '"modbus+tcp://..." (Modbus TCP',
+        '"rtu+tcp://..." (a serial server',
+    ),
+    (f"{MODBUS}address = 'modbus+tcp://a:502'\nline = '9600 8N1'", "no line", "it has no line"),
+    (f"{MODBUS}address = 'rtu+tcp://a:502'\nbaud_rate = 9600", "rtu+tcp://", "at the server"),
+    (
+        "[[serial]]\nname = 'a'\naddress = 'modbus+tcp://a:502'\nframing = 'json'",
+        '"tcp://..." (a serial server that passes on the bytes of a line)',
+        "and not modbus+tcp://",
     ),
     (f"{PORT}'csv'\ncolumns = []", "(1st) columns = [] ", "at least one"),
     (f"{PORT}'csv'\ncolumns = ['a', 'b/c']", '(1st) columns.1 = "b/c" ', "'_' alone to leave"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from firmware_bridge.protocols.declared_field import FrameField
-from firmware_bridge.protocols.modbus import Device
+from firmware_bridge.protocols.modbus_device import Device
 from firmware_bridge.protocols.modbus_register import Register
 from firmware_bridge.protocols.table import PROTOCOLS
 

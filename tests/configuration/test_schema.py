@@ -15,7 +15,7 @@ from gateway.configuration import Configuration, ConfigurationError, load
 from gateway.configuration.description import tables
 from gateway.configuration.schema import schema
 from gateway.keys.section import keys_of
-from tests.configuration.refused import PORT, REFUSED, TLS
+from tests.configuration.refused import MODBUS, PORT, REFUSED, TLS
 
 ROOT = Path(__file__).resolve().parents[2]
 VALIDATOR = Draft202012Validator(schema(PROTOCOLS))
@@ -32,6 +32,10 @@ LEFT_TO_THE_LOADER = {
     "[[serial]]\nname = 'a'\naddress = 'rfc2217://a:1'\nrs485 = true",
     "[[serial]]\nname = 'a'\naddress = 'tcp://a:1'\nbaud_rate = 9600",
     "[[serial]]\nname = 'a'\naddress = 'tcp://a:65536'",
+    "[[serial]]\nname = 'a'\naddress = 'modbus+tcp://a:502'\nframing = 'json'",
+    f"{MODBUS}address = 'tcp://a:502'",
+    f"{MODBUS}address = 'modbus+tcp://a:502'\nline = '9600 8N1'",
+    f"{MODBUS}address = 'rtu+tcp://a:502'\nbaud_rate = 9600",
     "[mqtt]\nmax_inflight = 1.0",
     "[mqtt]\nretry_interval = '0s'",
     "[mqtt]\nmax_packet_size = '1GiB'",

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from firmware_bridge.readings.measurement import (
@@ -24,6 +25,23 @@ class Damaged(ValueError):
 class Damage:
     """The same as a value, where no frame came of an answer."""
 
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A sound answer of a device that gives no values: `reason` is one word for the counters."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A quantity of a device that has no value now; `place` is for people, `reason` one word."""
+
+    device: str
+    quantity: str
+    place: str
     reason: str
 
 
@@ -59,7 +77,8 @@ class Frame:
     several of the port's own device, without a name but with a number or a word. A frame with an
     `identity` is one that its sensor keeps and sends again until `acknowledgement` has come.
     One with an `answer_code` is a board's answer to a command; the identity's `sequence` is then
-    the number of the request.
+    the number of the request. `left_out` has the quantities for which the device gave no value, and
+    the reason.
     """
 
     quantities: Quantities
@@ -68,6 +87,7 @@ class Frame:
     acknowledgement: bytes = b""
     part: str | None = None
     answer_code: int | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def contents_digest(self) -> bytes:
         """Digest the measurements to 8 bytes, the same each time a board sends the frame.
@@ -86,9 +106,23 @@ class Frame:
 
 @dataclass
 class Tally:
-    """Counts by reason, since the start: damaged frames, bytes that belong to no frame, and values
-    of good frames that were left out."""
+    """Counts by reason, since the start: damaged frames, bytes that belong to no frame, values of
+    good frames that were left out, and requests that a device refused with a sound answer."""
 
     damaged: Counter[str] = field(default_factory=Counter)
     foreign: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+
+    def as_json(self) -> dict[str, object]:
+        """Return the counts for the status of a port."""
+        return {
+            "damaged": dict(self.damaged),
+            "foreign": dict(self.foreign),
+            "left_out": dict(self.left_out),
+            "refused": dict(self.refused),
+        }
+
+
+Outcome = Frame | Damage | Refused
+"""The result of a request."""

@@ -6,9 +6,10 @@ protocols are known to every program that reads the configuration.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from firmware_bridge.protocols.frame import Damage, Frame, Tally
+from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Tally, Unread
 from gateway.keys.protocol import ProtocolSettings
 from gateway.keys.serial_line import Line
 
@@ -42,13 +43,14 @@ class Request:
     The answer is waited for `answer_seconds_max` from when `data` is written; the time that both
     take on the line is in it. An answer that has failed may still come: for `late_seconds_max` the
     port then discards what it reads, so that it is not taken for the answer to the next request.
-    `text` is what is asked, for people.
+    `device` is asked; `text` is what for, for people.
     """
 
     data: bytes
     answer_bytes_max: int
     answer_seconds_max: float
     late_seconds_max: float
+    device: str
     text: str = ""
 
 
@@ -80,19 +82,27 @@ class Poller(ABC):
         """Return what to ask now, or for how long to ask nothing."""
 
     @abstractmethod
-    def read(self, answer: bytes) -> Frame | Damage | None:
+    def read(self, answer: bytes) -> Outcome | None:
         """Decode the bytes received since the request was written; None: more have to come.
 
         A frame's `device` names the one that answered, on a line that has several.
         """
 
-    def time_out(self, answer: bytes) -> Frame | Damage:
+    def time_out(self, answer: bytes) -> Outcome:
         """Judge the bytes of an answer whose time is over; there may be none."""
         return Damage("truncated" if answer else "no_answer")
 
     @abstractmethod
-    def end(self, outcome: Frame | Damage, now_seconds: float) -> None:
-        """Take the outcome of the request, and decide when the device is asked again."""
+    def end(self, outcome: Outcome, now_seconds: float) -> str:
+        """Take the outcome of the request, and decide when the device is asked again.
+
+        Returns:
+            A sentence for the log on what was learnt of the device; mostly none, "".
+        """
+
+    def unread(self) -> Sequence[Unread]:
+        """Return the quantities that have no value now, and why."""
+        return ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,5 +119,5 @@ class PollerSettings(ProtocolSettings, ABC):
     """The keys of a protocol whose devices are asked."""
 
     @abstractmethod
-    def poller(self, line: Line) -> Poller:
-        """Create a poller for the devices on `line`."""
+    def poller(self, line: Line | None) -> Poller:
+        """Create a poller for the devices on `line`; None: on a connection that is no line."""

@@ -1,33 +1,44 @@
-"""Requests for registers of one Modbus device, and its answers (Modbus application protocol 1.1b3).
+"""Requests for registers of a Modbus device, and its answers (Modbus application protocol 1.1b3)::
 
-On RS-485 the change of who drives the line may put a few bytes of noise before an answer: it is
-looked for behind them. What is taken has the address, the function, the length and the CRC.
+    function u8 | first register u16 | count u16         the request
+    function u8 | bytes u8 | values ...                  the answer
+    function u8 + 0x80 | exception u8                    or this
+
+What carries them over a line or a network is in `modbus_rtu.py` and `modbus_tcp.py`.
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from firmware_bridge.protocols.checksums import crc16_modbus
-from firmware_bridge.protocols.declared_field import ByteOrder, read_number
-from firmware_bridge.protocols.frame import Damage, Damaged, Frame
-from firmware_bridge.protocols.modbus_register import Register
+from firmware_bridge.protocols.frame import Damage, Frame, Refused
+from firmware_bridge.protocols.modbus_device import REGISTERS_PER_REQUEST_MAX
+from firmware_bridge.protocols.modbus_register import LeftOut, Register, span_of
 from firmware_bridge.readings.measurement import MEASUREMENTS_MAX, Measurement, Quantities
 
-NOISE_BYTES_MAX = 8
-
 READ_FUNCTIONS: Final = {"coil": 1, "discrete": 2, "holding": 3, "input": 4}
-_REGISTERS_MAX = 125
+EXCEPTION: Final = 0x80
 _BITS_MAX = 2000
-_EXCEPTION = 0x80
-_EXCEPTION_BYTES = 5
-_EXCEPTIONS_KNOWN = range(1, 12)
-_HEAD_BYTES = 3
-_CRC_BYTES = 2
+_EXCEPTION_BYTES = 2
+_HEAD_BYTES = 2
+
+EXCEPTION_TEXTS: Final = {
+    1: "illegal function",
+    2: "illegal data address",
+    3: "illegal data value",
+    4: "device failure",
+    5: "acknowledged, not ready",
+    6: "device busy",
+    7: "negative acknowledge",
+    8: "memory parity error",
+    9: "exception 9",
+    10: "gateway path unavailable",
+    11: "gateway target did not answer",
+}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """Registers of one table without a gap between them, in their order."""
 
@@ -42,8 +53,13 @@ class Block:
 
     @property
     def count(self) -> int:
-        """How many registers or bits are asked for."""
+        """Registers or bits that are asked for."""
         return max(each.end for each in self.registers) - self.first
+
+    @property
+    def is_bits(self) -> bool:
+        """Whether it consists of truth values."""
+        return self.registers[0].is_bit
 
     @property
     def function(self) -> int:
@@ -51,33 +67,66 @@ class Block:
         return READ_FUNCTIONS[self.registers[0].kind]
 
     @property
+    def place(self) -> str:
+        """Table and registers, with the quantity where it is one, for people."""
+        span = f"{self.registers[0].kind} {span_of(self.first, self.count)}"
+        return f"{span} ({self.registers[0].name})" if len(self.registers) == 1 else span
+
+    @property
     def text(self) -> str:
-        """What is asked for, for people."""
+        """The request, for people."""
         return f"{self.device}: {self.registers[0].kind} {span_of(self.first, self.count)}"
 
     @property
     def value_bytes(self) -> int:
         """The bytes of the values in an answer."""
-        return (self.count + 7) // 8 if self.registers[0].is_bit else 2 * self.count
+        return (self.count + 7) // 8 if self.is_bits else 2 * self.count
+
+    @property
+    def request(self) -> bytes:
+        """The request, as the application protocol has it."""
+        return struct.pack(">BHH", self.function, self.first, self.count)
+
+    @property
+    def answer_bytes(self) -> int:
+        """The bytes of an answer with values."""
+        return _HEAD_BYTES + self.value_bytes
+
+    def halves(self) -> tuple["Block", "Block"]:
+        """Return two blocks of about one size; no quantity is cut."""
+        assert len(self.registers) > 1, "a quantity is not cut"
+        middle = self.first + self.count // 2
+        at = sum(each.at < middle for each in self.registers)
+        at = min(max(at, 1), len(self.registers) - 1)
+        return (
+            Block(self.device, self.address, self.registers[:at]),
+            Block(self.device, self.address, self.registers[at:]),
+        )
 
 
-def span_of(first: int, count: int) -> str:
-    """Return `7`, or `7 to 9`."""
-    return str(first) if count == 1 else f"{first} to {first + count - 1}"
+def blocks_of(
+    registers: Sequence[Register],
+    registers_max: int = REGISTERS_PER_REQUEST_MAX,
+    cuts: Collection[tuple[str, int]] = (),
+) -> list[list[Register]]:
+    """Divide a device's registers into what one request each asks for.
 
-
-def blocks_of(registers: Sequence[Register]) -> list[list[Register]]:
-    """Divide a device's registers into what one request each asks for."""
+    Args:
+        registers: in any order.
+        registers_max: registers of a block, at most, where a quantity does not take more.
+        cuts: table and register at which a block must begin.
+    """
     blocks: list[list[Register]] = []
     for each in sorted(registers, key=lambda each: (each.kind, each.at)):
         last = blocks[-1] if blocks else None
-        most = _BITS_MAX if each.is_bit else _REGISTERS_MAX
+        most = _BITS_MAX if each.is_bit else registers_max
         if (
             last is not None
             and last[0].kind == each.kind
             and each.at <= max(other.end for other in last)
             and each.end - last[0].at <= most
             and len(last) < MEASUREMENTS_MAX
+            and (each.kind, each.at) not in cuts
         ):
             last.append(each)
         else:
@@ -85,89 +134,51 @@ def blocks_of(registers: Sequence[Register]) -> list[list[Register]]:
     return blocks
 
 
-def request_of(block: Block) -> bytes:
-    """Return the request, with its CRC."""
-    content = struct.pack(">BBHH", block.address, block.function, block.first, block.count)
-    return content + crc16_modbus(content).to_bytes(_CRC_BYTES, "little")
-
-
-def answer_bytes_of(block: Block) -> int:
-    """Return how many bytes a whole answer has."""
-    return _HEAD_BYTES + block.value_bytes + _CRC_BYTES
-
-
-def read_answer(answer: bytes, block: Block, word_order: ByteOrder) -> Frame | Damage | None:
-    """Decode the bytes received so far; None: more has to come."""
-    whole, head = answer_bytes_of(block), bytes((block.address, block.function, block.value_bytes))
-    refused = bytes((block.address, block.function | _EXCEPTION))
-    for skipped in range(min(NOISE_BYTES_MAX, len(answer)) + 1):
-        candidate = answer[skipped:]
-        if candidate.startswith(head) and has_crc(candidate[:whole], whole):
-            return _frame_of(candidate[_HEAD_BYTES : whole - _CRC_BYTES], block, word_order)
-        if candidate.startswith(refused) and has_crc(candidate[:_EXCEPTION_BYTES], 5):
-            return Damage(exception_of(candidate[2]))
-    if answer.startswith(head) and len(answer) >= whole:
-        return Damage("checksum")
-    return Damage("address") if _is_of_another(answer, block) else None
-
-
-def timed_out(answer: bytes, block: Block) -> Damage:
-    """Judge an answer that is not whole when its time is over."""
-    if not answer:
-        return Damage("no_answer")
-    return Damage("truncated" if answer[0] == block.address else "noise")
-
-
-def has_crc(data: bytes, length: int) -> bool:
-    """Return whether it has this length, and a right CRC at its end."""
-    if len(data) != length:
-        return False
-    found = int.from_bytes(data[-_CRC_BYTES:], "little")
-    return found == crc16_modbus(data[:-_CRC_BYTES])
-
-
-def _is_of_another(answer: bytes, block: Block) -> bool:
-    """Return whether it is whole and sound, from another address or to another request."""
-    if len(answer) < _EXCEPTION_BYTES:
-        return False
-    is_refusal = bool(answer[1] & _EXCEPTION)
-    length = _EXCEPTION_BYTES if is_refusal else _HEAD_BYTES + answer[2] + _CRC_BYTES
-    return len(answer) >= length and has_crc(answer[:length], length)
+def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
+    """Decode a whole answer, without what carried it."""
+    if len(answer) == _EXCEPTION_BYTES and answer[0] == block.function | EXCEPTION:
+        return Refused(exception_of(answer[1]))
+    if answer[:_HEAD_BYTES] != bytes((block.function, block.value_bytes)):
+        return Damage("address")
+    if len(answer) != block.answer_bytes:
+        return Damage("length")
+    quantities, left_out = quantities_of(answer[_HEAD_BYTES:], block.registers, block.first)
+    return Frame(quantities, device=block.device, left_out=left_out)
 
 
 def exception_of(code: int) -> str:
     """Return the word for a refusal."""
-    return f"exception_{code}" if code in _EXCEPTIONS_KNOWN else "exception"
+    return f"exception_{code}" if code in EXCEPTION_TEXTS else "exception"
 
 
-def _frame_of(values: bytes, block: Block, word_order: ByteOrder) -> Frame | Damage:
-    try:
-        quantities = quantities_of(values, block.registers, block.first, word_order)
-    except Damaged as damage:
-        return Damage(damage.reason)
-    return Frame(quantities, device=block.device)
+def refusal_text(reason: str) -> str:
+    """Return a refusal for people: `exception 2, illegal data address`."""
+    code = reason.removeprefix("exception").removeprefix("_")
+    return f"exception {code}, {EXCEPTION_TEXTS[int(code)]}" if code else "an unknown exception"
 
 
 def quantities_of(
-    values: bytes, registers: Sequence[Register], first: int, word_order: ByteOrder
-) -> Quantities:
+    values: bytes, registers: Sequence[Register], first: int
+) -> tuple[Quantities, dict[str, str]]:
     """Read registers out of the values of an answer that begins with register `first`.
 
-    Raises:
-        Damaged: "value" for a number that is no reading.
+    Returns:
+        The quantities that have a value, and why the others have none.
     """
     quantities: Quantities = {}
+    left_out: dict[str, str] = {}
     for each in registers:
-        value = _value_of(each, values, each.at - first, word_order)
-        quantities[each.name] = [Measurement(each.name, value, None if each.is_bit else each.unit)]
-    return quantities
+        try:
+            value = _value_of(each, values, each.at - first)
+        except LeftOut as missing:
+            left_out[each.name] = missing.reason
+        else:
+            unit = None if each.is_bit else each.unit
+            quantities[each.name] = [Measurement(each.name, value, unit)]
+    return quantities, left_out
 
 
-def _value_of(asked: Register, values: bytes, at: int, word_order: ByteOrder) -> float | bool:
+def _value_of(asked: Register, values: bytes, at: int) -> float | bool:
     if asked.is_bit:
         return bool(values[at // 8] >> at % 8 & 1)
-    count = asked.end - asked.at
-    data = values[2 * at : 2 * (at + count)]
-    if word_order == "little":
-        data = b"".join(data[2 * each : 2 * each + 2] for each in reversed(range(count)))
-    return read_number(data, asked.type, "big", asked.scale, asked.offset)
+    return asked.read(values[2 * at : 2 * (at + asked.end - asked.at)])

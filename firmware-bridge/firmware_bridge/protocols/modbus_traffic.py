@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from firmware_bridge.protocols.frame import Damage
-from firmware_bridge.protocols.modbus_answer import READ_FUNCTIONS, has_crc
+from firmware_bridge.protocols.modbus_answer import READ_FUNCTIONS
+from firmware_bridge.protocols.modbus_rtu import has_crc
 
 MESSAGE_BYTES_MAX: Final = 256
 _READS: Final = frozenset(READ_FUNCTIONS.values())

@@ -64,6 +64,14 @@ class DamageShare:
             self._samples.append(now)
         self._judge(lost, count)
 
+    def as_json(self) -> dict[str, object]:
+        """Return its part of the status of a port."""
+        return {
+            "damaged_share": None if self.share is None else round(self.share, 4),
+            "damaged_share_seconds": round(self.seconds),
+            "damage_warning": self.warns,
+        }
+
     def _window_before(self, now: _Sample) -> _Sample:
         """Return the sample with which the window begins."""
         for each in reversed(self._samples):

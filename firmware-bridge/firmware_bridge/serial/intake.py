@@ -107,6 +107,8 @@ class Intake:
         quantities, out_of_range = self._rules.scaled(frame.quantities)
         if out_of_range:
             self.losses.drop("out_of_range", out_of_range)
+        if frame.device is not None:
+            self.presence.note(frame.device)  # Also without a value it has answered.
         if quantities:
             self._take_other_frame(frame, quantities, arrival_seconds)
 

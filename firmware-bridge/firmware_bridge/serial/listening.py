@@ -2,8 +2,9 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 
-from firmware_bridge.protocols.frame import Tally
+from firmware_bridge.protocols.frame import Tally, Unread
 from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import Link
@@ -25,6 +26,10 @@ class Listening:
     def tally(self) -> Tally:
         """What was no frame since the bridge's start."""
         return self._decoder.tally
+
+    def unread(self) -> Sequence[Unread]:
+        """Return none: devices that send by themselves are not asked for quantities."""
+        return ()
 
     def begin_again(self) -> None:
         """Take another decoder, after an error in this one; the counters go on."""

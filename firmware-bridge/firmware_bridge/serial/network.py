@@ -1,4 +1,4 @@
-"""A serial port at a TCP address: its bytes as they are, or RFC 2217.
+"""A serial port at a TCP address: its bytes as they are, RFC 2217, or messages of Modbus TCP.
 
 A dead server is found by the kernel: within `KEEP_ALIVE` where the line is silent, within
 `UNACKNOWLEDGED_SECONDS_MAX` where something was written.
@@ -6,15 +6,19 @@ A dead server is found by the kernel: within `KEEP_ALIVE` where the line is sile
 
 import asyncio
 import socket
+import time
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from firmware_bridge.protocols.modbus_tcp import MessageStream, NotModbusTcp
 from firmware_bridge.serial.link import READ_BYTES, Link, PortLost, sentence_of
 from firmware_bridge.serial.telnet import NotRfc2217, Telnet
 from gateway.keys.serial_line import FlowControl, Line
 
 # Name, connection and, with RFC 2217, the settings of the line.
 OPEN_SECONDS_MAX = 10.0
+# A message of Modbus TCP has at most 260 bytes: of one that takes longer the rest does not come.
+MESSAGE_SECONDS_MAX = 10.0
 # Idle seconds before a probe, seconds between probes, probes without an answer.
 KEEP_ALIVE = (10, 5, 3)
 UNACKNOWLEDGED_SECONDS_MAX = 25.0
@@ -54,6 +58,29 @@ class TcpLink(Link):
         if not data:
             raise PortLost(f"{self.path}: the server closed the connection")
         return data
+
+
+class ModbusTcpLink(TcpLink):
+    """Whole messages of Modbus TCP: what is discarded of them never leaves half of one."""
+
+    def __init__(self, path: str, connection: socket.socket) -> None:
+        super().__init__(path, connection)
+        self._stream = MessageStream()
+        self._begun_at = 0.0
+
+    def _receive(self) -> bytes:
+        if self._stream.has_begun and time.monotonic() - self._begun_at > MESSAGE_SECONDS_MAX:
+            raise PortLost(
+                f"{self.path}: the server has sent half a message for {MESSAGE_SECONDS_MAX:g} s"
+            )
+        had_begun = self._stream.has_begun
+        try:
+            messages = self._stream.feed(super()._receive())
+        except NotModbusTcp as error:
+            raise PortLost(f"{self.path}: this is not Modbus TCP: {error}") from None
+        if messages or not had_begun:
+            self._begun_at = time.monotonic()
+        return messages
 
 
 class Rfc2217Link(TcpLink):
@@ -105,7 +132,7 @@ class Rfc2217Link(TcpLink):
 
 
 async def open_address(address: str, line: Line, flow_control: FlowControl) -> Link:
-    """Connect to `tcp://HOST:PORT` or `rfc2217://HOST:PORT`.
+    """Connect to `tcp://HOST:PORT`, `rtu+tcp://`, `modbus+tcp://` or `rfc2217://`.
 
     Raises:
         PortLost: there is no server, or not within `OPEN_SECONDS_MAX`, or it does not speak this.
@@ -116,7 +143,9 @@ async def open_address(address: str, line: Line, flow_control: FlowControl) -> L
     try:
         async with asyncio.timeout(OPEN_SECONDS_MAX):
             connection = await _connect(parts.hostname, parts.port)
-            if parts.scheme == "tcp":
+            if parts.scheme == "modbus+tcp":
+                return ModbusTcpLink(address, connection)
+            if parts.scheme != "rfc2217":
                 return TcpLink(address, connection)
             link = Rfc2217Link(address, connection, line, flow_control)
             try:
@@ -126,7 +155,7 @@ async def open_address(address: str, line: Line, flow_control: FlowControl) -> L
                 raise
             return link
     except TimeoutError:
-        mend = "; does it speak RFC 2217?" if parts.scheme != "tcp" else ""
+        mend = "; does it speak RFC 2217?" if parts.scheme == "rfc2217" else ""
         raise PortLost(f"{address}: no answer within {OPEN_SECONDS_MAX:g} s{mend}") from None
     except OSError as error:
         raise PortLost(f"{address}: {sentence_of(address, error)}") from error

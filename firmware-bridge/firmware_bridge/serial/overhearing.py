@@ -5,14 +5,15 @@ Registers that the configuration names are shown as its readings, all others as 
 
 from typing import Final
 
-from firmware_bridge.protocols.frame import Damage, Damaged, Frame
-from firmware_bridge.protocols.modbus import Device, Modbus
+from firmware_bridge.protocols.frame import Damage, Frame
+from firmware_bridge.protocols.modbus import Modbus
 from firmware_bridge.protocols.modbus_answer import (
     READ_FUNCTIONS,
     exception_of,
     quantities_of,
-    span_of,
 )
+from firmware_bridge.protocols.modbus_device import Device
+from firmware_bridge.protocols.modbus_register import span_of
 from firmware_bridge.protocols.modbus_traffic import Message, ModbusTraffic
 from firmware_bridge.serial.watching import values_text
 
@@ -33,8 +34,9 @@ class Overhearing:
     def __init__(self, modbus: Modbus | None) -> None:
         """Name what `modbus` has of devices and registers; None: nothing is named."""
         self._traffic = ModbusTraffic()
-        self._word_order = "big" if modbus is None else modbus.word_order
-        self._devices = {} if modbus is None else {each.address: each for each in modbus.devices}
+        self._devices: dict[int, list[Device]] = {}
+        for device in () if modbus is None else modbus.resolved_devices:
+            self._devices.setdefault(device.address, []).append(device)
         self.frames = 0
         self.damaged = 0
 
@@ -51,13 +53,14 @@ class Overhearing:
             self.damaged += 1
             return f"!! {found.reason}"
         self.frames += 1
-        device = self._devices.get(found.address)
-        who = "all" if found.address == 0 else str(found.address) if device is None else device.name
+        devices = self._devices.get(found.address, [])
+        names = " or ".join(dict.fromkeys(each.name for each in devices))
+        who = "all" if found.address == 0 else names or str(found.address)
         if found.refusal is not None:
             return f"< {who}: !! {exception_of(found.refusal)}"
-        return f"{'<' if found.is_answer else '>'} {who}: {self._content_of(found, device)}"
+        return f"{'<' if found.is_answer else '>'} {who}: {self._content_of(found, devices)}"
 
-    def _content_of(self, message: Message, device: Device | None) -> str:
+    def _content_of(self, message: Message, devices: list[Device]) -> str:
         kind = _KINDS[message.function]
         values = _values_text(message, kind)
         if message.is_write:
@@ -67,26 +70,24 @@ class Overhearing:
             return f"{kind} {span_of(message.first, message.count)}"
         if message.request is None:
             return f"{kind} = {values}"
-        named = "" if device is None else self._named(message, message.request, device, kind)
+        named = self._named(message, message.request, devices, kind)
         span = span_of(message.request.first, message.request.count)
         return named or f"{kind} {span} = {values}"
 
-    def _named(self, answer: Message, request: Message, device: Device, kind: str) -> str:
+    def _named(self, answer: Message, request: Message, devices: list[Device], kind: str) -> str:
         """Return the readings of the registers that have names; none where no register has one."""
         end = request.first + request.count
         registers = [
             each
+            for device in devices
             for each in device.registers
             if each.kind == kind and request.first <= each.at and each.end <= end
         ]
         expected_bytes = (request.count + 7) // 8 if kind in _BITS else 2 * request.count
         if not registers or len(answer.values) != expected_bytes:
             return ""
-        try:
-            values = quantities_of(answer.values, registers, request.first, self._word_order)
-        except Damaged as damage:
-            return f"!! {damage.reason}"
-        return values_text(Frame(values))
+        values, left_out = quantities_of(answer.values, registers, request.first)
+        return values_text(Frame(values, left_out=left_out))
 
 
 def _values_text(message: Message, kind: str) -> str:

@@ -3,7 +3,8 @@
 ::
 
     discard what came unasked -> write the request -> read until the answer is one or its time over
-        -> a frame: to the intake | damage: counted; then what comes late is discarded
+        -> a frame: to the intake | refused: counted
+         | damage: counted; then what comes late is discarded
 
 So no byte that was on the line before a request can be in its answer, and an answer that comes
 after its time is discarded as long as the request allows for it.
@@ -11,13 +12,18 @@ after its time is discarded as long as the request allows for it.
 
 import asyncio
 import contextlib
+import logging
+from collections.abc import Sequence
 from typing import Protocol
 
-from firmware_bridge.protocols.frame import Damage, Frame, Tally
+from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Refused, Tally, Unread
 from firmware_bridge.protocols.interface import Pause, PollerSettings, Request
+from firmware_bridge.serial.answers import Answers
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import Link
 from gateway.keys.serial_line import Line
+
+logger = logging.getLogger(__name__)
 
 # What was not asked for is over when the line has been silent for this long: 19 characters at
 # 9,600 baud.
@@ -35,8 +41,11 @@ class Audience(Protocol):
     def received(self, data: bytes) -> None:
         """Note bytes that were read, of an answer or not; there may be none."""
 
-    def ended(self, outcome: Frame | Damage, link: Link, tally: Tally) -> None:
-        """Take what came of the request; a damage is counted in `tally` already."""
+    def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
+        """Take what came of the request; it is counted already."""
+
+    def learnt(self, text: str) -> None:
+        """Take what the poller has learnt of a device, in a sentence."""
 
     async def wait_until_taken(self) -> None:
         """Wait until more may be asked."""
@@ -47,6 +56,7 @@ class ToIntake:
 
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
+        self._answers = Answers(intake.status)
 
     def asked(self, request: Request) -> None:
         """Leave the request out: what comes of it counts."""
@@ -55,12 +65,15 @@ class ToIntake:
         """Count the bytes."""
         self._intake.status.note_bytes(len(data))
 
-    def ended(self, outcome: Frame | Damage, link: Link, tally: Tally) -> None:
-        """Submit a frame, or report the damage."""
+    def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
+        """Submit a frame, and report how the device answered."""
+        self._answers.note(outcome, request)
         if isinstance(outcome, Frame):
             self._intake.take(outcome, link)
-        else:
-            self._intake.losses.check_damage(tally.damaged)
+
+    def learnt(self, text: str) -> None:
+        """Log it."""
+        logger.warning("serial port %s: %s", self._intake.status.name, text)
 
     async def wait_until_taken(self) -> None:
         """Wait for the outbox."""
@@ -70,11 +83,12 @@ class ToIntake:
 class Polling:
     """One port's poller at work.
 
-    `tally.damaged` counts requests that brought no frame, by reason; `tally.foreign` counts reads
-    of bytes that belong to no answer: `unasked` and `late`.
+    `tally.damaged` counts requests without a sound answer, by reason, and `tally.refused` those
+    that a device refused; `tally.foreign` counts reads of bytes that belong to no answer: `unasked`
+    and `late`. `line` is None on a connection that is no serial line.
     """
 
-    def __init__(self, settings: PollerSettings, line: Line, audience: Audience) -> None:
+    def __init__(self, settings: PollerSettings, line: Line | None, audience: Audience) -> None:
         self._settings = settings
         self._line = line
         self._audience = audience
@@ -84,6 +98,10 @@ class Polling:
     def begin_again(self) -> None:
         """Take another poller, after an error in this one; the counters go on."""
         self._poller = self._settings.poller(self._line)
+
+    def unread(self) -> Sequence[Unread]:
+        """Return the quantities that have no value now, and why."""
+        return self._poller.unread()
 
     async def run(self, link: Link) -> None:
         """Ask until the port is lost.
@@ -110,19 +128,29 @@ class Polling:
             await self._discard(
                 link, "unasked", seconds=QUIET_SECONDS, at_most_seconds=NOISE_SECONDS_MAX
             )
-        outcome: Frame | Damage = Damage("unsent")
+        outcome: Outcome = Damage("unsent")
         if link.write(request.data):
             self._audience.asked(request)
             outcome = await self._answer_to(request, link)
-        if isinstance(outcome, Damage):
-            self.tally.damaged[outcome.reason] += 1
-        self._audience.ended(outcome, link, self.tally)
-        self._poller.end(outcome, _now())
-        if isinstance(outcome, Damage):
+        self._count(outcome)
+        self._audience.ended(outcome, request, link)
+        learnt = self._poller.end(outcome, _now())
+        if learnt:
+            self._audience.learnt(learnt)
+        # A refusal is an answer: nothing can be late.
+        if isinstance(outcome, Damage) and request.late_seconds_max:
             late = request.late_seconds_max
             await self._discard(link, "late", seconds=late, at_most_seconds=2 * late)
 
-    async def _answer_to(self, request: Request, link: Link) -> Frame | Damage:
+    def _count(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Damage):
+            self.tally.damaged[outcome.reason] += 1
+        elif isinstance(outcome, Refused):
+            self.tally.refused[outcome.reason] += 1
+        else:
+            self.tally.left_out.update(outcome.left_out.values())
+
+    async def _answer_to(self, request: Request, link: Link) -> Outcome:
         answer = b""
         deadline = _now() + request.answer_seconds_max
         while True:

@@ -63,6 +63,8 @@ class Port:
             when_full=settings.policy,
             units=settings.units,
         )
+        for device in settings.protocol.device_names:
+            self._status.device(device)
         self._silence = Silence(settings, self._status)
         self._damage = DamageShare(settings.name)
         self._link: Link | None = None
@@ -102,8 +104,11 @@ class Port:
         presence, tally = self._intake.presence, self._conversation.tally
         if self._status.held:
             presence.note_held()
-        self._damage.update(frames=self._status.frames, damaged=tally.damaged.total())
-        return self._status.as_json(tally, presence, self._damage)
+        # Devices that do not answer are reported by name, and are no damage of the line.
+        damaged = tally.damaged.total() - tally.damaged["no_answer"]
+        self._damage.update(frames=self._status.frames, damaged=damaged)
+        unread = self._conversation.unread()
+        return self._status.as_json(tally, presence, self._damage, unread)
 
     async def run(self) -> None:
         """Open and read the port, again and again, whatever goes wrong."""
@@ -216,5 +221,5 @@ class Port:
 
 def _conversation_on(settings: PortSettings, intake: Intake) -> Listening | Polling:
     if isinstance(settings.protocol, PollerSettings):
-        return Polling(settings.protocol, settings.line, ToIntake(intake))
+        return Polling(settings.protocol, settings.polled_line, ToIntake(intake))
     return Listening(settings.protocol, intake)

@@ -13,7 +13,7 @@ WhenFull = Literal["stop_reading", "drop_oldest", "drop_newest"]
 @dataclass(frozen=True)
 class PortSettings:
     """One serial port. Exactly one of `path`, `usb` ("VID:PID" or "VID:PID:SERIAL") and `address`
-    ("tcp://HOST:PORT" or "rfc2217://HOST:PORT") is given.
+    ("tcp://HOST:PORT", "rtu+tcp://", "modbus+tcp://" or "rfc2217://") is given.
 
     `framing` is the protocol's name. `units` maps a quantity to its SenML unit. `device` names the
     sensor; a port without it lends its own name. `readings` is how they are published. A port
@@ -39,6 +39,12 @@ class PortSettings:
     reset_seconds: float | None = None
     when_full: WhenFull | None = None
     device_silent_seconds: float | None = None
+
+    @property
+    def polled_line(self) -> Line | None:
+        """The line whose devices are asked; None: a connection that is none, as of Modbus TCP."""
+        is_connection = self.address is not None and self.address.startswith("modbus+tcp:")
+        return None if is_connection else self.line
 
     @property
     def device_name(self) -> str:

@@ -7,11 +7,11 @@ Bounded in every direction, because the report of all ports must fit 64 KiB
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from firmware_bridge.protocols.frame import Frame, Tally
+from firmware_bridge.protocols.frame import Frame, Tally, Unread
 from firmware_bridge.readings.numbering import Numbering
 from firmware_bridge.readings.publications import time_seconds_of
 from firmware_bridge.serial.damage_share import DamageShare
@@ -29,17 +29,35 @@ PortState = Literal["open", "lost", "waiting"]
 
 @dataclass
 class DeviceStatus:
-    """The latest values of one device."""
+    """The latest values of one device, and whether it answers, where it is asked.
+
+    `last_ms` is None for a device that has sent nothing since the start. `failed_count` are
+    requests without a sound answer since its latest one, and `failed_reason` is why.
+    """
 
     device: str
     boot: int | None = None
     sequence: int | None = None
     last_ms: int | None = None
     clock_ms: int | None = None
+    failed_count: int = 0
+    failed_reason: str | None = None
     quantities: dict[str, dict[str, object]] = field(default_factory=dict)
 
-    def as_json(self, silent_seconds: float | None) -> dict[str, object]:
-        """Return its part of the report."""
+    def note_failure(self, reason: str) -> None:
+        """Count a request without a sound answer."""
+        self.failed_count += 1
+        self.failed_reason = reason
+
+    def note_answer(self) -> None:
+        """Note a sound answer, with values or a refusal."""
+        self.failed_count = 0
+        self.failed_reason = None
+
+    def as_json(
+        self, silent_seconds: float | None, unread: Sequence[Unread] = ()
+    ) -> dict[str, object]:
+        """Return its part of the report; `unread` has the quantities of all devices."""
         return {
             "device": self.device,
             "silent_seconds": None if silent_seconds is None else round(silent_seconds),
@@ -47,7 +65,15 @@ class DeviceStatus:
             "sequence": self.sequence,
             "last_ms": self.last_ms,
             "clock_ms": self.clock_ms,
+            "failed": {"count": self.failed_count, "reason": self.failed_reason}
+            if self.failed_count
+            else None,
             "quantities": list(self.quantities.values()),
+            "unread": [
+                {"name": each.quantity, "place": each.place, "reason": each.reason}
+                for each in unread
+                if each.device == self.device
+            ][:QUANTITIES_SHOWN_MAX],
         }
 
 
@@ -90,6 +116,14 @@ class PortStatus:
     dropped: Counter[str] = field(default_factory=Counter)
     devices: dict[str, DeviceStatus] = field(default_factory=dict)
     _wrong_clocks: dict[str, int] = field(default_factory=dict)
+
+    def device(self, name: str) -> DeviceStatus | None:
+        """Return what is shown of a device; None: it is one too many."""
+        if name not in self.devices:
+            if len(self.devices) >= DEVICES_SHOWN_MAX:
+                return None
+            self.devices[name] = DeviceStatus(name)
+        return self.devices[name]
 
     def note_bytes(self, count: int) -> None:
         """Count what was read; after a silence, report that it is over."""
@@ -141,11 +175,9 @@ class PortStatus:
         """Show the values of a frame that was taken."""
         self.readings += len(frame.quantities)
         self.last_reading_ms = int(arrival_seconds * 1000)
-        device = self.devices.get(numbering.device)
+        device = self.device(numbering.device)
         if device is None:
-            if len(self.devices) >= DEVICES_SHOWN_MAX:
-                return
-            device = self.devices[numbering.device] = DeviceStatus(numbering.device)
+            return
         device.boot = numbering.boot
         device.sequence = numbering.sequence
         device.last_ms = self.last_reading_ms
@@ -162,7 +194,9 @@ class PortStatus:
                     "time_ms": max(0, int(time_seconds_of(measurement, arrival_seconds) * 1000)),
                 }
 
-    def as_json(self, tally: Tally, presence: Presence, damage: DamageShare) -> dict[str, object]:
+    def as_json(
+        self, tally: Tally, presence: Presence, damage: DamageShare, unread: Sequence[Unread] = ()
+    ) -> dict[str, object]:
         """Return the port's part of the report (docs/formats/control-socket.md)."""
         silent = presence.silent()
         return {
@@ -186,10 +220,8 @@ class PortStatus:
             "held": self.held,
             "when_full": self.when_full,
             "dropping": self.dropping,
-            **_counts_of(tally),
-            "damaged_share": None if damage.share is None else round(damage.share, 4),
-            "damaged_share_seconds": round(damage.seconds),
-            "damage_warning": damage.warns,
+            **tally.as_json(),
+            **damage.as_json(),
             "devices_watched": presence.watched,
             "devices_silent": len(silent),
             "silent_devices": sorted(silent)[:SILENT_DEVICES_NAMED_MAX],
@@ -197,7 +229,7 @@ class PortStatus:
             "last_frame_ms": self.last_frame_ms,
             "last_reading_ms": self.last_reading_ms,
             "devices": [
-                device.as_json(silent.get(name))
+                device.as_json(silent.get(name), unread)
                 for name, device in self._devices_shown(silent).items()
             ],
         }
@@ -207,14 +239,6 @@ class PortStatus:
         never = [name for name in sorted(silent) if name not in self.devices]
         room = DEVICES_SHOWN_MAX - len(self.devices)
         return {**self.devices, **{name: DeviceStatus(name) for name in never[: max(0, room)]}}
-
-
-def _counts_of(tally: Tally) -> dict[str, object]:
-    return {
-        "damaged": dict(tally.damaged),
-        "foreign": dict(tally.foreign),
-        "left_out": dict(tally.left_out),
-    }
 
 
 def _shown(value: object) -> object:

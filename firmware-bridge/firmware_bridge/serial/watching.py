@@ -88,8 +88,9 @@ def text_of(frame: Frame) -> str:
 
 def values_text(frame: Frame) -> str:
     """Return the measurements alone."""
-    return "  ".join(
+    found = [
         f"{each.name}={each.value!r}{f' {each.unit}' if each.unit else ''}"
         for measurements in frame.quantities.values()
         for each in measurements
-    )
+    ]
+    return "  ".join([*found, *(f"{name}=? {why}" for name, why in frame.left_out.items())])

@@ -1,19 +1,22 @@
 """The Modbus poller against pymodbus's devices on a disturbed line, and its order of asking."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from firmware_bridge.protocols.frame import Damage
+from firmware_bridge.protocols.frame import Damage, Refused
 from firmware_bridge.protocols.interface import Pause, Request
-from firmware_bridge.protocols.modbus import Device, Modbus
+from firmware_bridge.protocols.modbus import Modbus
+from firmware_bridge.protocols.modbus_device import Device
+from firmware_bridge.protocols.modbus_plan import BUSY_SECONDS
 from firmware_bridge.protocols.modbus_register import Register
 from pydantic_core import PydanticCustomError
 
 from gateway.keys.serial_line import Line
 from tests.bridge.broker import Subscriber
 from tests.bridge.modbus_devices import devices_behind
-from tests.bridge.protocols.test_modbus_answer import closed
+from tests.bridge.protocols.test_modbus_rtu import closed
 from tests.bridge.running import port_on, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
 
@@ -75,7 +78,6 @@ async def test_devices_of_one_line_are_read_and_one_that_is_gone_costs_only_its_
         (lambda answer: closed(12, *answer[1:-2]), "address"),
         (lambda answer: bytes(300), "overlong"),
         (lambda answer: b"\x55\xaa", "noise"),
-        (lambda answer: closed(answer[0], answer[1] | 0x80, 4), "exception_4"),
     ],
 )
 async def test_a_disturbed_answer_is_counted_and_the_next_one_is_read(
@@ -111,11 +113,32 @@ async def test_noise_of_the_turnaround_before_an_answer_and_an_echo_cost_nothing
         assert room.port("sensor")["damaged"] == {}
 
 
+async def test_a_refusal_is_counted_as_one_and_the_next_request_follows_without_a_timeout(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path
+) -> None:
+    port = port_on(terminal, "modbus", **vars_of(settings(TANK, PUMP, answer_timeout=30.0)))
+    async with (
+        devices_behind(terminal, tmp_path, REGISTERS) as line,
+        running_bridge(settings_of(tmp_path / "data", subscriber.port, port)) as room,
+    ):
+        line.disturb = lambda answer: (
+            closed(9, answer[1] | 0x80, 4) if answer[0] == TANK.address else answer
+        )
+        await room.wait_until(
+            lambda room: room.port("sensor").get("refused", {}).get("exception_4", 0) > 2
+        )
+        line.disturb = bytes
+        await subscriber.arrival_of(16)
+        shown = room.port("sensor")
+    assert (shown["damaged"], shown["foreign"]) == ({}, {})
+    assert {record["topic"] for record in subscriber.records()} >= {"sensors/tank/level"}
+
+
 def vars_of(made: Modbus) -> dict[str, Any]:
     return {key: getattr(made, key) for key in made.descriptions}
 
 
-def test_each_block_is_asked_for_with_silence_before_it_and_a_failed_device_is_left() -> None:
+def test_each_block_is_asked_for_with_silence_before_it_and_a_silent_device_is_left() -> None:
     line = Line(9600, 8, "E", 1)
     poller = settings(PUMP, TANK, poll_interval=10.0).poller(line)
     poller.begin(100.0)
@@ -125,15 +148,28 @@ def test_each_block_is_asked_for_with_silence_before_it_and_a_failed_device_is_l
     first = poller.next_step(100.1)
     assert isinstance(first, Request)
     assert first.data[0] == 5
-    poller.end(Damage("no_answer"), 101.0)
-    assert isinstance(poller.next_step(101.0), Pause)
-    second = poller.next_step(101.1)
-    assert isinstance(second, Request)
-    assert second.data[0] == 9
+    for address in (5, 9):
+        poller.end(Damage("no_answer"), 101.0)
+        assert isinstance(poller.next_step(101.0), Pause)
+        request = poller.next_step(101.1)
+        assert isinstance(request, Request)
+        assert request.data[0] == address
     poller.end(Damage("no_answer"), 102.0)
-    rest = poller.next_step(102.0)
+    assert isinstance(poller.next_step(102.0), Pause)
+    rest = poller.next_step(102.1)
     assert isinstance(rest, Pause)
-    assert 7.9 < rest.seconds < 8.2
+    assert 7.8 < rest.seconds < 8.2
+
+
+def test_a_busy_device_is_asked_again_after_a_pause() -> None:
+    poller = settings(TANK, poll_interval=10.0).poller(Line())
+    poller.begin(0.0)
+    first = poller.next_step(1.0)
+    poller.end(Refused("exception_6"), 1.0)
+    pause = poller.next_step(1.0)
+    assert isinstance(pause, Pause)
+    assert pause.seconds == pytest.approx(BUSY_SECONDS)
+    assert poller.next_step(1.0 + BUSY_SECONDS) == first
 
 
 def test_a_device_has_an_interval_of_its_own_where_it_names_one() -> None:
@@ -159,7 +195,7 @@ def test_an_interval_that_is_over_is_left_out_and_not_made_up_for() -> None:
     poller.begin(0.0)
     for now, due in ((0.1, 1.0), (3.4, 4.0), (4.0, 5.0)):
         assert isinstance(poller.next_step(now), Request)
-        poller.end(Damage("no_answer"), now)
+        poller.end(Damage("no_answer"), now - 0.05)
         pause = poller.next_step(now)
         assert isinstance(pause, Pause)
         assert now + pause.seconds == pytest.approx(due)
@@ -168,17 +204,63 @@ def test_an_interval_that_is_over_is_left_out_and_not_made_up_for() -> None:
 @pytest.mark.parametrize(
     ("devices", "mend"),
     [
-        ((PUMP, PUMP), "name pump once"),
-        ((TANK, Device(name="b", address=9, registers=TANK.registers)), "address 9 once"),
+        ((PUMP, PUMP), "name speed once in the tables of device pump"),
+        ((TANK, replace(TANK, address=8)), "name tank for one address in devices, and not for 9"),
     ],
 )
-def test_two_devices_of_one_name_or_address_are_refused(
+def test_one_name_for_two_devices_or_quantities_is_refused(
     devices: tuple[Device, ...], mend: str
 ) -> None:
     with pytest.raises(PydanticCustomError, match=mend):
         settings(*devices).check()
 
 
-def test_two_quantities_of_one_name_are_refused() -> None:
-    with pytest.raises(PydanticCustomError, match="name level once"):
-        Device(name="b", address=9, registers=TANK.registers * 2).check()
+async def test_several_tables_may_have_one_address_and_name_with_keys_of_their_own(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path
+) -> None:
+    tables = (
+        Device(name="a", address=254, registers=(Register(name="big", at=2, type="u32"),)),
+        Device(name="a", address=254, registers=(Register(name="little", at=2, type="u32"),),
+               poll_interval=0.02, word_order="little"),
+        Device(name="b", address=254, registers=(
+            Register(name="none", at=0), Register(name="low", at=1, byte_order="little"),
+            Register(name="own", at=0, no_value=())), no_value=(65535,)),
+    )  # fmt: skip
+    settings(*tables).check()
+    assert settings(*tables).device_names == ("a", "b")
+    port = port_on(terminal, "modbus", **vars_of(settings(*tables)))
+    async with (
+        devices_behind(terminal, tmp_path, {254: [0xFFFF, 0x0100, 1, 2]}),
+        running_bridge(settings_of(tmp_path / "data", subscriber.port, port)) as room,
+    ):
+        await room.wait_until(lambda room: bool(room.port("sensor").get("left_out")))
+        found = await values_of(subscriber, 12)
+        shown = room.port("sensor")
+    assert found == {
+        "a/big": (65538, None),
+        "a/little": (131073, None),
+        "b/low": (1, None),
+        "b/own": (65535, None),
+    }
+    assert [each["device"] for each in shown["devices"]] == ["a", "b"]
+    assert shown["devices"][1]["unread"] == [
+        {"name": "none", "place": "holding 0", "reason": "no_value"}
+    ]
+
+
+async def test_a_device_that_has_never_answered_is_reported_and_named_in_the_log(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    port = port_on(terminal, "modbus", **vars_of(settings(GONE, TANK, answer_timeout=0.05)))
+    async with (
+        devices_behind(terminal, tmp_path, REGISTERS),
+        running_bridge(settings_of(tmp_path / "data", subscriber.port, port)) as room,
+    ):
+        await room.wait_for_port("sensor", "open")
+        await room.wait_until(lambda room: room.port("sensor")["damaged"].get("no_answer", 0) > 2)
+        gone, tank = room.port("sensor")["devices"]
+    assert (gone["device"], gone["last_ms"], gone["boot"]) == ("gone", None, None)
+    assert gone["failed"]["reason"] == "no_answer"
+    assert gone["failed"]["count"] > 2
+    assert (tank["device"], tank["failed"]) == ("tank", None)
+    assert "serial port sensor: gone does not answer (holding 0), 1 since the start" in caplog.text

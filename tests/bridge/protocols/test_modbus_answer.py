@@ -1,17 +1,14 @@
-"""Answers of Modbus devices, sound and not."""
+"""Answers of Modbus devices: what becomes of their registers, and of what is no answer."""
 
 import struct
 
 import pytest
-from firmware_bridge.protocols.checksums import crc16_modbus
-from firmware_bridge.protocols.frame import Damage, Frame
+from firmware_bridge.protocols.frame import Damage, Frame, Refused
 from firmware_bridge.protocols.modbus_answer import (
     Block,
-    answer_bytes_of,
     blocks_of,
     read_answer,
-    request_of,
-    timed_out,
+    refusal_text,
 )
 from firmware_bridge.protocols.modbus_register import Register
 from hypothesis import given
@@ -20,15 +17,7 @@ from hypothesis import strategies as st
 LEVEL = Register(name="level", at=10, type="i16", scale=0.1, unit="m")
 FLOW = Register(name="flow", at=11, type="f32", unit="m3")
 BLOCK = Block("tank", 7, [LEVEL, FLOW])
-
-
-def closed(*content: int) -> bytes:
-    data = bytes(content)
-    return data + crc16_modbus(data).to_bytes(2, "little")
-
-
-GOOD = closed(7, 3, 6, *struct.pack(">hf", -25, 0.1))
-EXPECTED = {"level": (-2.5, "m"), "flow": (0.1, "m3")}
+GOOD = bytes((3, 6)) + struct.pack(">hf", -25, 0.1)
 
 
 def values(frame: object) -> dict[str, tuple[object, str | None]]:
@@ -38,50 +27,59 @@ def values(frame: object) -> dict[str, tuple[object, str | None]]:
 
 
 def test_a_request_is_the_standard_s() -> None:
-    assert request_of(BLOCK) == closed(7, 3, 0, 10, 0, 3)
-    assert answer_bytes_of(BLOCK) == len(GOOD)
+    assert BLOCK.request == bytes((3, 0, 10, 0, 3))
+    assert BLOCK.answer_bytes == len(GOOD)
 
 
-@pytest.mark.parametrize("noise", [b"", b"\x00", b"\xff\x07\x03"])
-def test_an_answer_is_read_behind_noise_of_the_turnaround(noise: bytes) -> None:
-    for length in range(1, len(noise + GOOD)):
-        assert read_answer((noise + GOOD)[:length], BLOCK, "big") is None
-    assert values(read_answer(noise + GOOD, BLOCK, "big")) == EXPECTED
-
-
-def test_the_words_of_a_number_may_be_in_the_other_order() -> None:
-    high, low = struct.pack(">f", 0.1)[:2], struct.pack(">f", 0.1)[2:]
-    answer = closed(7, 3, 6, *struct.pack(">h", -25), *low, *high)
-    assert values(read_answer(answer, BLOCK, "little")) == EXPECTED
+def test_an_answer_has_its_registers_with_unit_and_scale() -> None:
+    assert values(read_answer(GOOD, BLOCK)) == {"level": (-2.5, "m"), "flow": (0.1, "m3")}
 
 
 def test_bits_are_truth_values() -> None:
     bits = [Register(name=f"b{at}", at=at, kind="coil") for at in range(9)]
-    found = read_answer(closed(7, 1, 2, 0x05, 0x01), Block("tank", 7, bits), "big")
+    found = read_answer(bytes((1, 2, 0x05, 0x01)), Block("tank", 7, bits))
     assert [value for value, _ in values(found).values()] == [True, False, True, *[False] * 5, True]
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"),
+    ("answer", "outcome"),
     [
-        (GOOD[:-1] + b"\x00", "checksum"),
-        (closed(8, 3, 6, *bytes(6)), "address"),
-        (closed(7, 4, 6, *bytes(6)), "address"),
-        (closed(7, 3, 4, *bytes(4)), "address"),
-        (closed(7, 0x83, 2), "exception_2"),
-        (closed(7, 0x83, 200), "exception"),
-        (closed(7, 3, 6, *struct.pack(">hf", 1, float("nan"))), "value"),
+        (bytes((0x83, 2)), Refused("exception_2")),
+        (bytes((0x83, 11)), Refused("exception_11")),
+        (bytes((0x83, 200)), Refused("exception")),
+        (bytes((0x84, 2)), Damage("address")),
+        (bytes((4, 6)) + bytes(6), Damage("address")),
+        (bytes((3, 4)) + bytes(4), Damage("address")),
+        (GOOD[:-1], Damage("length")),
+        (GOOD + b"\0", Damage("length")),
+        (bytes((0x83, 2, 0)), Damage("address")),
+        (b"", Damage("address")),
     ],
 )
-def test_any_other_answer_is_damage_with_a_reason(answer: bytes, reason: str) -> None:
-    assert read_answer(answer, BLOCK, "big") == Damage(reason)
+def test_any_other_answer_is_a_refusal_or_damage_with_a_reason(
+    answer: bytes, outcome: Refused | Damage
+) -> None:
+    assert read_answer(answer, BLOCK) == outcome
+
+
+def test_a_refusal_is_named_as_the_standard_does() -> None:
+    assert refusal_text("exception_2") == "exception 2, illegal data address"
+    assert refusal_text("exception") == "an unknown exception"
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"), [(b"", "no_answer"), (GOOD[:5], "truncated"), (b"\x55" * 4, "noise")]
+    ("number", "reason"),
+    [
+        (float("nan"), "not_measured"),
+        (float("inf"), "not_measured"),
+        (-float("inf"), "not_measured"),
+    ],
 )
-def test_a_silence_is_judged_by_what_came(answer: bytes, reason: str) -> None:
-    assert timed_out(answer, BLOCK) == Damage(reason)
+def test_a_number_that_is_no_reading_costs_itself_and_no_other(number: float, reason: str) -> None:
+    found = read_answer(bytes((3, 6)) + struct.pack(">hf", -25, number), BLOCK)
+    assert values(found) == {"level": (-2.5, "m")}
+    assert isinstance(found, Frame)
+    assert found.left_out == {"flow": reason}
 
 
 def test_registers_that_follow_each_other_are_asked_for_together() -> None:
@@ -94,15 +92,31 @@ def test_registers_that_follow_each_other_are_asked_for_together() -> None:
     assert found == [["level", "flow", "a"], ["b"], ["c"]]
 
 
-def test_no_request_asks_for_more_than_an_answer_can_hold() -> None:
+@pytest.mark.parametrize("most", [125, 50, 4, 1])
+def test_no_request_asks_for_more_registers_than_a_device_gives(most: int) -> None:
     many = [Register(name=f"r{at}", at=4 * at, type="u64") for at in range(100)]
-    blocks = [Block("tank", 1, registers) for registers in blocks_of(many)]
+    blocks = [Block("tank", 1, registers) for registers in blocks_of(many, most)]
     assert sum(len(block.registers) for block in blocks) == 100
-    assert max(block.count for block in blocks) <= 125
+    assert max(block.count for block in blocks) <= max(most, 4)
+
+
+def test_the_halves_of_a_block_cut_no_quantity() -> None:
+    registers = [
+        Register(name="a", at=0, type="u64"),
+        *(Register(name=f"b{n}", at=n) for n in (4, 5)),
+    ]
+    first, second = Block("tank", 1, registers).halves()
+    assert [[each.name for each in half.registers] for half in (first, second)] == [
+        ["a"],
+        ["b4", "b5"],
+    ]
+    wide = [Register(name="a", at=0), Register(name="b", at=1, type="u64")]
+    assert [each.count for each in Block("tank", 1, wide).halves()] == [1, 4]
+    same = [Register(name="a", at=0, type="u32"), Register(name="b", at=0, type="f32")]
+    assert [len(each.registers) for each in Block("tank", 1, same).halves()] == [1, 1]
 
 
 @given(st.binary(max_size=40))
 def test_no_bytes_raise(answer: bytes) -> None:
-    read_answer(answer, BLOCK, "big")
-    read_answer(closed(7, 3, 6, *answer[:6].ljust(6, b"\0")), BLOCK, "little")
-    timed_out(answer, BLOCK)
+    read_answer(answer, BLOCK)
+    read_answer(bytes((3, 6)) + answer[:6].ljust(6, b"\0"), BLOCK)

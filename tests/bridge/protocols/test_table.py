@@ -10,7 +10,8 @@ from firmware_bridge.protocols.csv_lines import CsvLines
 from firmware_bridge.protocols.declared_field import FrameField
 from firmware_bridge.protocols.declared_frames import DeclaredFrames
 from firmware_bridge.protocols.interface import Decoder, DecoderSettings, PollerSettings
-from firmware_bridge.protocols.modbus import Device, Modbus
+from firmware_bridge.protocols.modbus import Modbus
+from firmware_bridge.protocols.modbus_device import Device
 from firmware_bridge.protocols.modbus_register import Register
 from firmware_bridge.protocols.pattern_lines import PatternLines
 from firmware_bridge.protocols.table import PROTOCOLS

@@ -1,11 +1,12 @@
 """What people are shown of a Modbus line that others use."""
 
 import pytest
-from firmware_bridge.protocols.modbus import Device, Modbus
+from firmware_bridge.protocols.modbus import Modbus
+from firmware_bridge.protocols.modbus_device import Device
 from firmware_bridge.protocols.modbus_register import Register
 from firmware_bridge.serial.overhearing import Overhearing
 
-from tests.bridge.protocols.test_modbus_answer import closed
+from tests.bridge.protocols.test_modbus_rtu import closed
 
 PUMP = Device(
     name="pump",
@@ -43,7 +44,7 @@ def test_a_message_is_a_line_with_device_registers_and_values(message: bytes, te
         # Where no register has a name, or the answer has another length: the numbers themselves.
         (closed(5, 3, 0, 2, 0, 2), closed(5, 3, 4, 0, 9, 0, 8), "pump: holding 2 to 3 = 9 8"),
         (closed(5, 3, 0, 1, 0, 2), closed(5, 3, 2, 0, 9), "pump: holding 1 to 2 = 9"),
-        (closed(5, 3, 0, 1, 0, 2), closed(5, 3, 4, 0x7F, 0xC0, 0, 0), "pump: !! value"),
+        (closed(5, 3, 0, 1, 0, 2), closed(5, 3, 4, 0x7F, 0xC0, 0, 0), "pump: level=? not_measured"),
         (closed(5, 1, 0, 8, 0, 2), closed(5, 1, 1, 2), "pump: running=True"),
         (closed(9, 1, 0, 8, 0, 3), closed(9, 1, 1, 5), "9: coil 8 to 10 = 1 0 1"),
         (closed(9, 16, 0, 7, 0, 2, 4, 0, 1, 0, 2), closed(9, 16, 0, 7, 0, 2),

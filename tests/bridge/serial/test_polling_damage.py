@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from firmware_bridge.protocols.frame import Damage, Frame
+from firmware_bridge.protocols.frame import Damage, Frame, Outcome
 from firmware_bridge.protocols.interface import Pause, Request
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import SerialLink
@@ -59,9 +59,9 @@ async def test_the_next_request_goes_out_when_no_answer_can_be_late_any_more(
     asked: list[float] = []
     end, next_step = MeterPoller.end, MeterPoller.next_step
 
-    def noted_end(poller: MeterPoller, outcome: Frame | Damage, now_seconds: float) -> None:
+    def noted_end(poller: MeterPoller, outcome: Outcome, now_seconds: float) -> str:
         ended.append(now_seconds)
-        end(poller, outcome, now_seconds)
+        return end(poller, outcome, now_seconds)
 
     def noted_step(poller: MeterPoller, now_seconds: float) -> Request | Pause:
         step = next_step(poller, now_seconds)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from firmware_bridge.protocols.modbus import Device
+from firmware_bridge.protocols.modbus_device import Device
 from firmware_bridge.protocols.modbus_register import Register
 
 from tests.bridge.running import port_of

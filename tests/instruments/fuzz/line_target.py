@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from firmware_bridge.protocols.checksums import crc16_modbus
-from firmware_bridge.protocols.frame import Damage, Frame
+from firmware_bridge.protocols.frame import Frame, Outcome
 from firmware_bridge.protocols.interface import Poller, Request
-from firmware_bridge.protocols.modbus import Device, Modbus
+from firmware_bridge.protocols.modbus import Modbus
+from firmware_bridge.protocols.modbus_device import Device
 from firmware_bridge.protocols.modbus_register import Register
 from firmware_bridge.protocols.modbus_traffic import ModbusTraffic
 from firmware_bridge.serial.overhearing import Overhearing
@@ -69,9 +70,11 @@ def check_modbus(program: ByteProgram) -> Iterator[Frame]:
         yield outcome
     else:
         assert outcome.reason.isidentifier(), outcome
+    poller.end(outcome, 11.0)
+    assert all(each.device == "pump" for each in poller.unread())
 
 
-def _outcome_of(poller: Poller, answer: bytes, size: int) -> Frame | Damage:
+def _outcome_of(poller: Poller, answer: bytes, size: int) -> Outcome:
     """As the port reads it: whatever has come so far, until something is decided."""
     for end in range(size, len(answer) + size, size):
         outcome = poller.read(answer[:end])

@@ -1,0 +1,75 @@
+"""One table of a Modbus device: its address, and its quantities."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+from firmware_bridge.protocols.declared_field import ByteOrder
+from firmware_bridge.protocols.modbus_no_value import NoValue, NoValues, no_values_for
+from firmware_bridge.protocols.modbus_register import Register
+from gateway.keys.names import Name
+from gateway.keys.quantities import Duration, Items, Whole, refusal
+from gateway.keys.section import Section
+
+# The standard has 1 to 247 and reserves the rest; some sensors and gateways use 248 to 255. 0 is
+# the broadcast address, which no device answers.
+ADDRESS_MAX = 255
+# What an answer of at most 256 bytes can hold.
+REGISTERS_PER_REQUEST_MAX = 125
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device(Section):
+    """Quantities of one device that are asked for at one interval."""
+
+    descriptions: ClassVar = {
+        "name": "The device's name in topics.",
+        "address": "Its address on the line; with Modbus TCP the unit identifier.",
+        "registers": "Its quantities.",
+        "poll_interval": "Time from one of its readings to the next; else the port's.",
+        "registers_per_request": "Registers that it gives in one answer; else learnt.",
+        "word_order": "Order of the registers of a number that takes several; else the port's.",
+        "byte_order": "Order of the two bytes of a register; else the port's.",
+        "no_value": "Numbers of its registers that mean that there is no value.",
+    }
+
+    name: Name
+    address: Annotated[int, Whole(1, ADDRESS_MAX)]
+    registers: Annotated[tuple[Register, ...], Items(1)]
+    poll_interval: Annotated[float | None, Duration(0.01, 86400)] = None
+    registers_per_request: Annotated[int | None, Whole(1, REGISTERS_PER_REQUEST_MAX)] = None
+    word_order: ByteOrder | None = None
+    byte_order: ByteOrder | None = None
+    no_value: Annotated[NoValues | None, NoValue()] = None
+
+    def check(self) -> None:
+        """Refuse two quantities of one name, and a number that no request could ask for."""
+        names = [each.name for each in self.registers]
+        for name in names:
+            if names.count(name) > 1:
+                raise refusal(f"name {name} once in registers, not several times")
+        most = self.registers_per_request
+        for each in self.registers:
+            if most is not None and not each.is_bit and each.end - each.at > most:
+                raise refusal(
+                    f'registers_per_request of at least {each.end - each.at}: "{each.name}" '
+                    f"({each.type}) takes so many"
+                )
+
+    def resolved(self, *, word_order: ByteOrder, byte_order: ByteOrder) -> "Device":
+        """Return the device with the keys that its registers take from it, and it from its port."""
+        return replace(
+            self,
+            registers=tuple(
+                each
+                if each.is_bit
+                else replace(
+                    each,
+                    word_order=each.word_order or self.word_order or word_order,
+                    byte_order=each.byte_order or self.byte_order or byte_order,
+                    no_value=no_values_for(self.no_value or (), each.type)
+                    if each.no_value is None
+                    else each.no_value,
+                )
+                for each in self.registers
+            ),
+        )

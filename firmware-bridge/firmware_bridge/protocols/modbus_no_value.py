@@ -1,0 +1,104 @@
+"""Numbers in registers of a Modbus device that mean "no value": 0x8000, 0xFFFF, -9999, NaN."""
+
+import math
+import re
+import struct
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gateway.keys.quantities import Quantity, refusal
+
+NO_VALUES_MAX: Final = 16
+"""Such numbers of a device or register; manuals name one for each form of number."""
+_BITS: Final = (16, 32, 64)
+_TEXT: Final = re.compile(r"0[xX][0-9A-Fa-f]{1,16}|[nN][aA][nN]", re.ASCII)
+
+NoValues = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoValue(Quantity):
+    """One number or a list of them, as integers, floating point numbers or `"0x8000"`."""
+
+    @property
+    def allowed(self) -> str:
+        return (
+            f"a number of at most 64 bits, or a list of up to {NO_VALUES_MAX}, like 0x8000, "
+            "-9999.0, nan or [0x8000, 0xFFFF]"
+        )
+
+    def value_of(self, written: object) -> NoValues:
+        items = written if isinstance(written, list | tuple) else [written]
+        if len(items) > NO_VALUES_MAX:
+            raise refusal(self.allowed)
+        return tuple(self._number_of(each) for each in items)
+
+    def _number_of(self, written: object) -> float:
+        if isinstance(written, str) and _TEXT.fullmatch(written):
+            return math.nan if written.lower() == "nan" else int(written, 16)
+        if isinstance(written, float):
+            return written
+        if not isinstance(written, int) or isinstance(written, bool):
+            raise refusal(self.allowed)
+        if not -(1 << 63) <= written < 1 << 64:
+            raise refusal(self.allowed)
+        return written
+
+    def schema(self) -> dict[str, Any]:
+        one = [{"type": "number"}, {"type": "string", "pattern": f"^(?:{_TEXT.pattern})$"}]
+        many = {"type": "array", "items": {"anyOf": one}, "maxItems": NO_VALUES_MAX}
+        return {"anyOf": [*one, many], "description": self.allowed}
+
+
+def no_values_for(numbers: NoValues, form: str) -> NoValues:
+    """Return those of a device's numbers that hold for a register of this form.
+
+    An integer holds for registers of as many bits as it takes (0xFFFF for 16, 0x80000000 for 32),
+    a floating point number for floating point registers. The bits of an ordinary negative number do
+    not count: 0xFFFF leaves the -1 of a signed register alone.
+    """
+    bits, kind = int(form[1:]), form[0]
+    lowest = 1 << (bits - 1)
+    return tuple(
+        each - (1 << bits) if kind == "i" and each == lowest else each
+        for each in numbers
+        if (
+            kind == "f"
+            if isinstance(each, float)
+            else _bits_of(each) == bits and not (kind == "i" and each > lowest)
+        )
+    )
+
+
+def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
+    """Return whether a number (its bytes, big-endian) is one of these, by value or by its bits."""
+    if not no_values:
+        return False
+    bits = int.from_bytes(raw)
+    number = _float_of(raw) if form[0] == "f" else int.from_bytes(raw, signed=form[0] == "i")
+    if number in no_values or bits in no_values:
+        return True
+    return form == "f32" and any(_bits_of_f32(each) == raw for each in no_values)
+
+
+def is_infinite_or_nan(raw: bytes, form: str) -> bool:
+    """Return whether it is what devices write in place of a floating point number."""
+    return form[0] == "f" and not math.isfinite(_float_of(raw))
+
+
+def _float_of(raw: bytes) -> float:
+    (number,) = struct.unpack(">f" if len(raw) == struct.calcsize("f") else ">d", raw)
+    assert isinstance(number, float), "both formats are of floating point numbers"
+    return number
+
+
+def _bits_of_f32(number: float) -> bytes | None:
+    """Return its nearest number of 32 bits: -3.4028235e38 is no number of 64 bits exactly."""
+    try:
+        return struct.pack(">f", number)
+    except OverflowError:
+        return None
+
+
+def _bits_of(number: float) -> int:
+    return next(bits for bits in _BITS if -(1 << (bits - 1)) <= number < 1 << bits)

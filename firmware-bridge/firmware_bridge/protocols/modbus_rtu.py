@@ -1,0 +1,86 @@
+"""Modbus on a serial line (Modbus over Serial Line 1.02)::
+
+    address u8 | request or answer | crc16 (little-endian)
+
+On RS-485 the change of who drives the line may put a few bytes of noise before an answer: it is
+searched for after them. An answer counts where address, function, length and CRC are right.
+"""
+
+from typing import Final
+
+from firmware_bridge.protocols.checksums import crc16_modbus
+from firmware_bridge.protocols.frame import Damage
+from firmware_bridge.protocols.modbus_answer import EXCEPTION, Block
+
+NOISE_BYTES_MAX: Final = 8
+_REFUSAL_BYTES = 5
+# Address, function and length.
+_HEAD_BYTES = 3
+_CRC_BYTES = 2
+_ADDRESS_BYTES = 1
+
+
+class Rtu:
+    """Messages of a serial line; with `echo` the adapter gives back what is sent."""
+
+    def __init__(self, *, echo: bool) -> None:
+        self._echo = echo
+        self._sent = b""
+
+    def message_of(self, block: Block) -> bytes:
+        """Return the message that asks for a block, which `read` then takes the answer of."""
+        content = bytes((block.address,)) + block.request
+        self._sent = content + crc16_modbus(content).to_bytes(_CRC_BYTES, "little")
+        return self._sent
+
+    def answer_bytes_of(self, block: Block) -> int:
+        """Return how many bytes are read until an answer is whole, without noise."""
+        echo_bytes = len(self._sent) if self._echo else 0
+        return echo_bytes + _ADDRESS_BYTES + block.answer_bytes + _CRC_BYTES
+
+    def read(self, received: bytes, block: Block) -> bytes | Damage | None:
+        """Return the answer in the bytes received so far; None: more have to come."""
+        if self._echo:
+            if len(received) <= len(self._sent) and self._sent.startswith(received):
+                return None
+            received = received.removeprefix(self._sent)
+        return _answer_in(received, block)
+
+    def timed_out(self, received: bytes, block: Block) -> Damage:
+        """Judge an answer that is not whole when its time is over."""
+        if self._echo:
+            received = received.removeprefix(self._sent)
+        if not received:
+            return Damage("no_answer")
+        return Damage("truncated" if received[0] == block.address else "noise")
+
+
+def _answer_in(received: bytes, block: Block) -> bytes | Damage | None:
+    whole = _ADDRESS_BYTES + block.answer_bytes + _CRC_BYTES
+    head = bytes((block.address, block.function, block.value_bytes))
+    refused = bytes((block.address, block.function | EXCEPTION))
+    for skipped in range(min(NOISE_BYTES_MAX, len(received)) + 1):
+        candidate = received[skipped:]
+        for begin, length in ((head, whole), (refused, _REFUSAL_BYTES)):
+            if candidate.startswith(begin) and has_crc(candidate[:length], length):
+                return candidate[_ADDRESS_BYTES : length - _CRC_BYTES]
+    if received.startswith(head) and len(received) >= whole:
+        return Damage("checksum")
+    return Damage("address") if _is_of_another(received) else None
+
+
+def _is_of_another(received: bytes) -> bool:
+    """Return whether it is whole and sound, from another address or to another request."""
+    if len(received) < _REFUSAL_BYTES:
+        return False
+    is_refusal = bool(received[1] & EXCEPTION)
+    length = _REFUSAL_BYTES if is_refusal else _HEAD_BYTES + received[2] + _CRC_BYTES
+    return len(received) >= length and has_crc(received[:length], length)
+
+
+def has_crc(data: bytes, length: int) -> bool:
+    """Return whether it has this length, and a right CRC at its end."""
+    if len(data) != length:
+        return False
+    found = int.from_bytes(data[-_CRC_BYTES:], "little")
+    return found == crc16_modbus(data[:-_CRC_BYTES])

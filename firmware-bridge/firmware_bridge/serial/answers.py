@@ -1,0 +1,93 @@
+"""Logs and counts what the devices of a line answer that are asked: who, what, and how often.
+
+One line at the 1st, 2nd, 4th, 8th ... failure of a device for a reason, and one when it answers
+again: a device that is switched off fills no log.
+"""
+
+import logging
+from collections import Counter
+from typing import Final
+
+from firmware_bridge.protocols.frame import Damage, Frame, Outcome
+from firmware_bridge.protocols.interface import Request
+from firmware_bridge.serial.status import PortStatus
+
+logger = logging.getLogger(__name__)
+
+FAILED_BEFORE_NOTICE: Final = 3
+"""Failed requests of a device, one after the other, from which on its next answer is logged."""
+
+_FAULTS: Final = {
+    "no_answer": "does not answer",
+    "address": "is asked, and another device or an answer to another request is received",
+    "checksum": "answers with a wrong checksum",
+    "truncated": "sends only the beginning of an answer",
+    "noise": "is asked, and bytes are received that are no answer",
+    "overlong": "sends more bytes than an answer has",
+    "length": "answers with another number of registers",
+    "unsent": "cannot be asked: the port does not take the request",
+}
+_CHECK: Final = {
+    "no_answer": "check its power, address, wiring and the line settings",
+    "unsent": "check the adapter or the connection",
+}
+
+
+class Answers:
+    """What became of the requests to a port's devices."""
+
+    def __init__(self, status: PortStatus) -> None:
+        self._status = status
+        self._failed: Counter[tuple[str, str]] = Counter()
+        self._left_out: Counter[tuple[str, str, str]] = Counter()
+
+    def note(self, outcome: Outcome, request: Request) -> None:
+        """Note the outcome of a request."""
+        device = self._status.device(request.device)
+        if isinstance(outcome, Damage):
+            self._note_failure(outcome.reason, request.device, request.text)
+            if device is not None:
+                device.note_failure(outcome.reason)
+            return
+        if isinstance(outcome, Frame):
+            self._note_left_out(outcome, request.device)
+        if device is not None:
+            if device.failed_count >= FAILED_BEFORE_NOTICE:
+                logger.info(
+                    "serial port %s: %s answers again after %d requests without an answer",
+                    self._status.name,
+                    request.device,
+                    device.failed_count,
+                )
+            device.note_answer()
+
+    def _note_failure(self, reason: str, device: str, text: str) -> None:
+        self._failed[device, reason] += 1
+        count = self._failed[device, reason]
+        if count.bit_count() == 1:
+            logger.warning(
+                "serial port %s: %s %s (%s), %d since the start; %s",
+                self._status.name,
+                device,
+                _FAULTS.get(reason, reason),
+                text.removeprefix(f"{device}: "),
+                count,
+                _CHECK.get(reason, "check wiring, termination and the line settings"),
+            )
+
+    def _note_left_out(self, frame: Frame, device: str) -> None:
+        for name, reason in frame.left_out.items():
+            if reason == "no_value":
+                continue  # The configuration expects it.
+            self._left_out[device, name, reason] += 1
+            count = self._left_out[device, name, reason]
+            if count.bit_count() == 1:
+                logger.warning(
+                    "serial port %s: %s has no value for %s (%s), %d since the start; see type, "
+                    "word_order and no_value",
+                    self._status.name,
+                    device,
+                    name,
+                    reason,
+                    count,
+                )
