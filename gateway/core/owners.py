@@ -77,6 +77,7 @@ class Owners:
         owner.sessions -= 1
         owner.connections -= session.connection is not None
         owner.unused.pop(session, None)
+        owner.empty.pop(session, None)
         self._change(session, owner, -1)
         self._forget(owner)
 

@@ -66,7 +66,8 @@ class Admitting:
         if before is None and self.full_disk.refuses(packet, connection.session_expiry_seconds):
             self.refusing.refuse(connection, QUOTA_EXCEEDED, DISK_FULL)
             return None
-        code, limit = self.places.refusal_of(connection, before, now)
+        is_clean = not self.full_disk.is_persistent(packet, connection.session_expiry_seconds)
+        code, limit = self.places.refusal_of(connection, before, now, is_clean)
         if code:
             self.refusing.refuse(connection, code, limit)
             return None
@@ -179,6 +180,7 @@ class Admitting:
             if session.owner is not None:
                 session.owner.connections += 1
                 session.owner.unused.pop(session, None)
+                session.owner.empty.pop(session, None)
                 session.is_local = connection.is_local
                 self.state.owners.moved(session)
             self.recorder.session_resumed(session, connection)

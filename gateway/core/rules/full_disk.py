@@ -55,5 +55,9 @@ class FullDisk:
         outlives it, or for its will."""
         if not self.limits.disk_full:
             return False
-        is_persistent = not packet.clean_start if packet.protocol_level < 5 else expiry_seconds > 0
-        return is_persistent or packet.will is not None
+        return self.is_persistent(packet, expiry_seconds) or packet.will is not None
+
+    @staticmethod
+    def is_persistent(packet: Connect, expiry_seconds: int) -> bool:
+        """Return whether a session of this CONNECT outlives its connection."""
+        return not packet.clean_start if packet.protocol_level < 5 else expiry_seconds > 0

@@ -4,6 +4,7 @@ from gateway.core.core import Core
 from gateway.core.records.kinds import CloseReason
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.publish import Publisher
+from gateway.core.sessions.session import Session
 from gateway.core.timers import Timer, TimerKind
 
 
@@ -25,11 +26,20 @@ class Restart:
                 self.recorder.session_closed(session, CloseReason.RESTART, self.time.time_ms)
             session.away_since = now - self.time.age_ms(session.closed_ms) / 1000
             self.disconnecting.schedule_expiry(session, now)
+        self._find_empty()
         for session in list(self.state.wills.values()):
             if session.ended or not session.persistent:
                 self.publisher.publish_will(session, now)
             else:
                 self.disconnecting.schedule_will(session, now)
+
+    def _find_empty(self) -> None:
+        """Offer sessions that hold nothing to clients that find no place, the oldest first."""
+        empty = [session for session in self.state.sessions.values() if _is_empty(session)]
+        empty.sort(key=lambda session: session.closed_ms)
+        for session in empty:
+            if session.owner is not None:
+                session.owner.empty[session] = None
 
     def count_time_switched_off(self, now: float) -> None:
         """Count the time switched off for sessions left before an outage: timers missed it."""
@@ -39,3 +49,14 @@ class Restart:
                 self.disconnecting.schedule_expiry(session, now)
                 if session.will is not None:
                     self.timers.add(now, Timer(TimerKind.WILL_DELAY, None, session))
+
+
+def _is_empty(session: Session) -> bool:
+    """Return whether it holds nothing: no subscription, no message either way and no will."""
+    return not (
+        session.subscriptions
+        or session.queued_count
+        or session.inbound_bytes
+        or len(session.outbound)
+        or session.will is not None
+    )

@@ -32,6 +32,8 @@ class Owner:
         self.retained_bytes = 0
         self.unused: dict[Session, None] = {}
         """Sessions that are away and may be given back, the one that left first in front."""
+        self.empty: dict[Session, None] = {}
+        """Sessions from before the start that hold nothing: they may be given back next."""
 
     def assign(self, quota: Quota) -> None:
         """Let another quota hold."""

@@ -105,6 +105,29 @@ def test_a_session_that_was_used_is_not_given_back(harness: Harness, use_it: str
     assert is_there(harness, "c")
 
 
+def test_a_full_table_of_empty_sessions_gives_the_oldest_way_after_a_restart(
+    harness: Harness,
+) -> None:
+    harness.limits.max_sessions = 4
+    use(harness, "", "subscribed")
+    for name in ("oldest", "older", "newest"):
+        client = log_in(harness, "", name)
+        publish(harness, client, "t", b"x")  # so that it is not unused
+        harness.advance(1)
+        harness.lose(client)
+        harness.commit()
+    assert log_in(harness, "", "refused").closed, "what they have done is known"
+    harness.restart()
+    assert log_in(harness, "", "refused").closed, "a persistent one takes no place of another"
+    for name in ("a", "b"):
+        assert connack_of(harness.connect(name, clean=True, version=5)).reason_code == 0
+    assert set(harness.broker.state.sessions) == {"subscribed", "newest", "a", "b"}
+    assert harness.broker.statistics.errors["unused_sessions_given_back"] == 2
+    assert connack_of(harness.connect("newest", version=5)).session_present
+    assert log_in(harness, "", "c").closed, "one that is connected does not give way"
+    check_owners(harness.broker.state)
+
+
 def test_connected_clients_of_a_user_are_bounded_and_a_takeover_needs_no_place(
     harness: Harness,
 ) -> None:
