@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from tests.instruments.benchmarks.brokers import BROKERS, BenchmarkFailed, oncegate
-from tests.instruments.benchmarks.contests import CONTESTS, RULED, TLS_CONTESTS
+from tests.instruments.benchmarks.contests import (
+    BURSTS,
+    CONTESTS,
+    RULED,
+    TLS_CONTESTS,
+    Contest,
+)
 from tests.instruments.benchmarks.measuring import Meter, rate_of
 from tests.instruments.benchmarks.report import document_of
 from tests.instruments.benchmarks.secured import access_in, certificates_in
@@ -58,6 +64,12 @@ def results_of(*, ratio: float = 6.0, load_average: float = 0.1) -> dict[str, An
             {"name": "QoS 1", "least": 0.9, "ratio": 0.95,
              "rates": {"without": 1_000.0, "with": 950.0}}
         ],
+        "bursts": [
+            {"name": "QoS 1", "least": 1, "ratio": 1.0, "brokers": {"Oncegate": {
+                "acknowledged": 200_000, "delivered": 200_000, "seconds": 3.5,
+                "memory_bytes": 131 << 20,
+            }}}
+        ],
         "durable": {"ratio": 1.2, "most": 1.5, "latency_ms": 2.4, "fsync_ms": 1.0, "runs": [run]},
         "shared": {
             "ratio": 1.5, "most": 2.0, "alone_ms": 0.2, "beside_ms": 0.3,
@@ -76,6 +88,7 @@ def test_the_document_has_machine_ratios_wear_and_costs() -> None:
         "| QoS 2 | Oncegate | 2.50 | 50 MiB | 250 | 400 | 0.50 | the broker's core |",
         "| 10 | 0.0 | 30,000 |",
         "| QoS 1 | 1,000 | 950 | 0.95 | at least 0.9 | yes |",
+        "| QoS 1 | Oncegate | 200,000 | 200,000 | 3.5 | 131 MiB |",
         "## How it is measured",
     ):
         assert words in text
@@ -103,6 +116,15 @@ def test_every_load_can_be_run(tmp_path: Path) -> None:
             assert rate_of(result) > 0
             # At QoS 0 one comes only where the run lasts until the sessions' facts are written.
             assert contest.tls or ("commits" in result) == (name == "Oncegate")
+
+
+@pytest.mark.parametrize("contest", BURSTS, ids=lambda contest: contest.name)
+def test_a_burst_is_delivered_as_a_whole(tmp_path: Path, contest: Contest) -> None:
+    options = [*contest.options, "--warm-up", "0"]
+    options[options.index("--count") + 1] = "500"
+    with oncegate(tmp_path, 200) as running:
+        total = Meter(pinned=False).measure(running, tuple(options), 0.3, loses=True)["total"]
+    assert total["completed"] == total["received"] == 5_000
 
 
 def test_the_load_of_a_user_among_a_thousand_is_let_in(tmp_path: Path) -> None:

@@ -48,6 +48,31 @@ CONTESTS: Final = (
     ),
 )
 
+BURST_MESSAGES: Final = 200_000
+
+_BURST: Final = ("--publishers", "10", "--window", "100", "--outstanding", "32768")
+
+BURSTS: Final = (
+    Contest(
+        "QoS 1, 10 publishers to 1 subscriber, clean sessions",
+        ("--qos", "1", *_BURST, "--count", str(BURST_MESSAGES // 10)),
+        1,
+    ),
+    Contest(
+        "QoS 2, 10 to 10, persistent sessions; Oncegate: all fsynced",
+        (
+            *("--qos", "2", *_BURST, "--subscribers", "10", "--pairs", "--persistent"),
+            *("--count", str(BURST_MESSAGES // 10)),
+        ),
+        1,
+    ),
+)
+"""As fast as the broker acknowledges, both with the default limits of their queues. The ratio is
+the share of Oncegate's acknowledged messages that it delivers: all."""
+
+MOSQUITTO_QUEUE: Final = 1_000
+"""Mosquitto's default of `max_queued_messages`."""
+
 TLS_CONTESTS: Final = (
     Contest("QoS 0, 1 publisher, 1 subscriber, TLS 1.3", ("--qos", "0"), 5, tls=True),
     Contest(

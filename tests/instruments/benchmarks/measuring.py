@@ -40,11 +40,16 @@ class Meter:
         finally:
             os.sched_setaffinity(0, before)
 
-    def measure(self, broker: Running, options: tuple[str, ...], seconds: float) -> Measured:
-        """One run, as the load generator's JSON reports it, with commits counted over all of it."""
+    def measure(
+        self, broker: Running, options: tuple[str, ...], seconds: float, *, loses: bool = False
+    ) -> Measured:
+        """One run, as the load generator's JSON reports it, with commits counted over all of it.
+
+        `loses`: messages that do not come are what is measured, and no failure.
+        """
         commits = _Commits(broker)
         with self._generator(broker, options, seconds) as process:
-            result = _result_of(process, broker)
+            result = _result_of(process, broker, loses=loses)
         return commits.added_to(result)
 
     def measure_beside(
@@ -133,13 +138,13 @@ class _Commits:
         return result
 
 
-def _result_of(process: subprocess.Popen[str], broker: Running) -> Measured:
+def _result_of(process: subprocess.Popen[str], broker: Running, *, loses: bool = False) -> Measured:
     """Raises BenchmarkFailed where it said nothing, or where a message went wrong."""
     out, error = process.communicate(timeout=DEADLINE_SECONDS)
     if not out:
         said = f"{error.strip()}\n{broker.last_words()}".strip()
         raise BenchmarkFailed(f"oncegate bench ended with {process.returncode}: {said}")
     result: Measured = json.loads(out)
-    if any(result["faults"].values()):
+    if any(count for fault, count in result["faults"].items() if not (loses and fault == "lost")):
         raise BenchmarkFailed(f"messages went wrong, so nothing was measured: {result['faults']}")
     return result

@@ -70,6 +70,8 @@ def _lines(results: Results) -> Iterator[str]:
     yield ""
     yield from _disk_lines(results)
     yield ""
+    yield from _burst_lines(results)
+    yield ""
     yield from _ruled_lines(results)
     yield ""
     yield "## What it cost"
@@ -158,6 +160,22 @@ def _ruled_lines(results: Results) -> Iterator[str]:
             f"| {entry['ratio']:.2f} | at least {entry['least']:g} "
             f"| {_yes_or_no(entry['ratio'] >= entry['least'])} |"
         )
+
+
+def _burst_lines(results: Results) -> Iterator[str]:
+    yield "## Bursts"
+    yield ""
+    yield "Published as fast as the broker acknowledges, to subscribers that read as fast as they"
+    yield "can; both brokers with the default limits of their queues."
+    yield ""
+    yield "| scenario | broker | acknowledged | delivered | seconds | memory |"
+    yield "|---|---|---|---|---|---|"
+    for entry in results["bursts"]:
+        for name, found in entry["brokers"].items():
+            yield (
+                f"| {entry['name']} | {name} | {found['acknowledged']:,} | {found['delivered']:,} "
+                f"| {found['seconds']:.1f} | {found['memory_bytes'] / 2**20:.0f} MiB |"
+            )
 
 
 def _disk_lines(results: Results) -> Iterator[str]:
