@@ -82,7 +82,12 @@ def _check_delivery(world: "World", client: Client, message: Message, end: int) 
     why = world.log.dropped.get((client.name, message.key))
     # What a session drops that ends with its connection is not written down.
     unwritten = why is None and not client.connecting.is_persistent()
-    excused = world.queues_overflow and (why in ("queue_full", "displaced") or unwritten)
+    is_slowed = world.queues_slow and (client.name, message.key) in world.log.dropped_here
+    excused = (
+        world.queues_overflow
+        and not is_slowed
+        and (why in ("queue_full", "displaced") or unwritten)
+    )
     if world.durations.has_passed(message):
         unrouted = not (world.log.released[message.key] or world.log.published[message.key])
         expired = why == "expired" or world.durations.matched_no_client(message)

@@ -1,11 +1,13 @@
 """Mistakes about queues that are full."""
 
+from gateway.core.rules.backpressure import Backpressure
 from gateway.core.rules.enqueue import Enqueueing
 from gateway.core.rules.full_queues import FullQueues
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.when_full import WhenFull
 from tests.instruments.simulation.mutant import one
 
+SLOWING = "publishers faster than a subscriber that reads"
 REFUSING = "publishers faster than a queue that refuses"
 
 
@@ -15,6 +17,13 @@ def _always_has_room(_: object) -> object:
         return True
 
     return has_place
+
+
+def _never_reads(_: object) -> object:
+    def reads(*_: object) -> bool:
+        return False
+
+    return reads
 
 
 def _displaces_without_a_record(_: object) -> object:
@@ -34,6 +43,13 @@ MUTANTS_OF_QUEUES = (
         "_has_place",
         _always_has_room,
         scenario=REFUSING,
+    ),
+    one(
+        "a client that reads slows no publisher",
+        Backpressure,
+        "_reads",
+        _never_reads,
+        scenario=SLOWING,
     ),
     one("the oldest goes unrecorded", Enqueueing, "_displace", _displaces_without_a_record),
 )

@@ -223,6 +223,8 @@ class Manners:
     max_inflight: int = 4
     max_mqueue_len: int = 10_000
     when_full: WhenFull = WhenFull.DROP_NEWEST
+    everyone_reads: bool = False
+    """No client stops reading: a queue that slows its publishers drops nothing while connected."""
     mqueue_store_qos0: bool = False
     max_awaiting_rel: int = 20
     max_write_buffer_bytes: int = 4_000

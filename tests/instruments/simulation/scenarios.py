@@ -236,5 +236,20 @@ SCENARIOS: tuple[Plan, ...] = (
         ],
         replace(QUICK, max_inflight=1, max_mqueue_len=3, when_full=WhenFull.REFUSE),
     ),
+    _plan(
+        "publishers faster than a subscriber that reads",
+        (
+            ClientPlan("p", version=5, window=20),
+            ClientPlan("q", window=20),
+            ClientPlan("s", thinking_seconds=0.1, filters=EVERYTHING),
+        ),
+        [
+            *_publishing("p", 20, start=0.1, qos=1, apart=0.02),
+            *_publishing("q", 20, start=0.11, qos=2, apart=0.02),
+        ],
+        replace(
+            QUICK, max_inflight=1, max_mqueue_len=10, when_full=WhenFull.SLOW, everyone_reads=True
+        ),
+    ),
     *SCENARIOS_OF_TIME,
 )

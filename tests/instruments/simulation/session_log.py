@@ -34,6 +34,10 @@ class SessionLog:
         """By client: messages and QoS."""
         self.completed: dict[str, Counter[tuple[bytes, int]]] = defaultdict(Counter)
         self.dropped: dict[tuple[str, bytes], str] = {}
+        self.dropped_here: set[tuple[str, bytes]] = set()
+        """What was dropped for clients that were connected, and reading."""
+        self._reading: set[int] = set()
+        """Sessions of which a delivery was completed since their clients connected."""
         self._qos: dict[tuple[int, int], int] = {}
         self._batch = 0
         """The first event of the batch that is being read."""
@@ -64,6 +68,8 @@ class SessionLog:
             self._take_end(event)
         elif name in ("session_closed", "will_cleared"):
             self.counts[f"{name}: {_text(event, 'reason')}"] += 1
+            if name == "session_closed":
+                self._reading.discard(_number(event, "session"))
         elif name == "delivery_resent":
             self.counts[f"{name}: {_text(event, 'packet')}"] += 1
             self._check_resent(event)
@@ -112,6 +118,8 @@ class SessionLog:
         elif name == "message_dropped":
             self.counts[f"message_dropped: {_text(event, 'reason')}"] += 1
             self.dropped[self.owners[session], key] = str(event["reason"])
+            if session in self._reading:
+                self.dropped_here.add((self.owners[session], key))
         elif name == "message_queued":
             self._count_receiver(session, message)
 
@@ -133,6 +141,7 @@ class SessionLog:
                 flight[packet_id] = (message, True)
             else:
                 del flight[packet_id]
+                self._reading.add(session)
                 self.completed[client][key, self._qos[session, packet_id]] += 1
 
     def _count_receiver(self, session: int, message: int) -> None:

@@ -58,6 +58,7 @@ class World:
         self.queues_overflow = (
             manners.max_mqueue_len < 1_000 and manners.when_full is not WhenFull.REFUSE
         )
+        self.queues_slow = manners.when_full is WhenFull.SLOW and manners.everyone_reads
         self.weather = manners.weather
         self.calm = False
         self.boundaries = 0
