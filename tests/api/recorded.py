@@ -7,6 +7,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
+MEMORY = {"memory_bytes": 0, "memory_limit_bytes": 1 << 28, "slowing": 0, "filling": 0}
 NOW_MS = 1_795_252_443_000
 
 
@@ -34,14 +35,7 @@ def status() -> Json:
             "dropped_last_hour": [],
             "duplicates_suppressed": 7,
         },
-        "queued": {
-            "messages": 12,
-            "bytes": 2_304,
-            "memory_bytes": 0,
-            "memory_limit_bytes": 1 << 28,
-            "slowing": 0,
-            "filling": 0,
-        },
+        "queued": {"messages": 12, "bytes": 2_304} | MEMORY,
         "inflight": 1,
         "awaiting_release": 0,
         "errors": {"malformed_packet": 0},
