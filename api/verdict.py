@@ -18,7 +18,7 @@ from api.models.uploader import UploaderStatus
 from api.notice import Level, Notice
 from api.observer import Overview
 from api.port_notices import notices_of_port
-from api.wording import bytes_of, counted_of, duration_of, visible_of
+from api.wording import bytes_of, counted_of, duration_of, sentence_of, visible_of
 
 _DISK_IS_FULL = "The disk is full"
 """How a warning of the broker's begins of which the page has its own, with numbers."""
@@ -123,9 +123,12 @@ def _notices_of_serial(report: SerialReport, *, now_ms: int) -> Iterator[Notice]
 
 def _notices_of_bridge(status: BridgeStatus) -> Iterator[Notice]:
     if not status.mqtt.connected:
+        fault = status.mqtt.fault
+        reason = f": {sentence_of(fault).rstrip('.')}" if fault else ""
         yield Notice(
             Level.ATTENTION,
-            f"The bridge is not connected to the broker at {visible_of(status.mqtt.address)}; "
+            f"The bridge is not connected to the broker at {visible_of(status.mqtt.address)}"
+            f"{reason}; "
             f"{counted_of(status.outbox.waiting, 'reading')} waiting in its outbox.",
         )
 

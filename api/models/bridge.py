@@ -10,6 +10,8 @@ class BridgeMqtt(Reported):
     address: str
     session: str | None = None
     """The client identifier of its session; None before the first connection."""
+    fault: str | None = None
+    """Why there is no connection, in a sentence: the broker's code where it refused the bridge."""
 
 
 class Outbox(Reported):

@@ -96,7 +96,7 @@ def bench(
         raise _mistake(f"--plot {plot_file}: expected a name that ends in .svg")
     password = password_of(password_file, "--password-file")
     if host is None or port is None:
-        ours = configuration_of(config).broker_address
+        ours = _own_address_of(config)
         host, port = host or ours[0], port or ours[1]
 
     from gateway.bench.scenario import Scenario, ScenarioMistake
@@ -136,6 +136,14 @@ def bench(
     _write(result, answer, json_file=json_file, plot_file=plot_file)
     if not result.is_clean:
         raise typer.Exit(EXIT_VIOLATION)
+
+
+def _own_address_of(config: Path | None) -> tuple[str, int]:
+    """Return where this gateway's broker speaks plain MQTT. Raises CommandFailed."""
+    configuration = configuration_of(config)
+    if not configuration.reaches_broker:
+        raise _mistake("no listener without TLS is configured: give --host and --port")
+    return configuration.broker_address
 
 
 def _mistake(what: str) -> CommandFailed:

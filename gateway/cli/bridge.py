@@ -13,7 +13,7 @@ from gateway.cli.options import (
     VerboseOption,
     configuration_of,
 )
-from gateway.cli.services import PreparedBridge
+from gateway.cli.services import PreparedBridge, PreparedIdle
 from gateway.files.disk_errors import line_of
 from gateway.files.private import SecretExposed, first_line_of
 
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from gateway.connecting.tls import TlsFiles
 
 PASSWORD_BYTES_MAX = 65_535
+NO_LISTENER = (
+    'no listener for the bridge: use one with protocol = "mqtt" and without proxy_protocol or tls, '
+    "on loopback perhaps, or [bridge] broker"
+)
 
 
 def bridge(
@@ -33,7 +37,7 @@ def bridge(
     data_dir: DataDirOption = None,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
-) -> PreparedBridge:
+) -> "PreparedBridge | PreparedIdle":
     """Read the configured serial ports and publish every reading, once.
 
     A reading is on the disk before it is published, and leaves it when the broker has it.
@@ -46,6 +50,9 @@ def bridge(
         bridge
     """
     configuration = configuration_of(config, gateway__data_dir=data_dir)
+    if not configuration.reaches_broker and not configuration.serial:
+        reason = "no serial port is configured, and no listener for the bridge: nothing to do"
+        return PreparedIdle(name="bridge", reason=reason, verbose=verbose, quiet=quiet)
     settings = bridge_settings_of(configuration)
     if settings.home_assistant_prefix is not None:
         settings = _described_as(settings, _gateway_id_of(configuration))
@@ -82,6 +89,8 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
     from firmware_bridge.mqtt.settings import BrokerSettings
     from firmware_bridge.settings import BridgeSettings
 
+    if not configuration.reaches_broker:
+        raise CommandFailed(NO_LISTENER, exit_code=EXIT_CONFIGURATION)
     section = configuration.bridge
     broker_host, broker_port = configuration.broker_address
     try:
@@ -149,6 +158,8 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
         address=port.address,
         flow_control=port.flow_control,
         low_latency=port.low_latency,
+        dtr=port.dtr,
+        rts=port.rts,
         rs485=port.rs485_settings,
         silent_seconds=port.silent_after,
         reset_seconds=port.reset_after,

@@ -126,19 +126,23 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
     """Yield what is wrong with the files that a configuration names, a line for each."""
     from gateway.access.passwords import PasswordFile, PasswordFileError
     from gateway.cli import bridge, uplink
+    from gateway.cli.own_users import mistakes_in_own_users
 
-    if configuration.tenant is None:
+    if configuration.tenant is None and configuration.reaches_broker:
         try:
             bridge.bridge_settings_of(configuration)
         except CommandFailed as error:
             yield from error.lines
+    if configuration.tenant is None:
         yield from bridge.mistakes_in_files_of(configuration)
     yield from uplink.mistakes_in_files_of(configuration)
     if configuration.access.password_file is not None:
         try:
-            PasswordFile.load(configuration.access.password_file)
+            users = PasswordFile.load(configuration.access.password_file)
         except PasswordFileError as error:
             yield str(error)
+        else:
+            yield from mistakes_in_own_users(configuration, users)
     yield from _mistakes_in_sources(configuration)
     yield from _mistakes_in_certificates(configuration)
 

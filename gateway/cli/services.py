@@ -4,6 +4,8 @@ A service is prepared in another process than it runs in, so it can be pickled; 
 imports nothing that only reads, as Typer and pydantic do.
 """
 
+import contextlib
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,8 +19,12 @@ if TYPE_CHECKING:
     from gateway.session_log.settings import SessionLogSettings
     from gateway.uplink.settings import UplinkSettings
 
+logger = logging.getLogger(__name__)
+
 SERVICES = frozenset({"broker", "bridge", "api", "upload", "uplink"})
 """The verbs that return one, ready to run."""
+ALIVE_SECONDS = 5.0
+"""Between two reports to systemd's watchdog of a service that has nothing to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +89,34 @@ class PreparedBridge(Prepared):
             data_dir=self.settings.data_dir,
             refusals=(QueueError,),
         )
+        return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedIdle(Prepared):
+    """A service that has nothing to do: it is ready, and waits for its end."""
+
+    name: str
+    reason: str
+
+    def run(self) -> int:
+        import asyncio
+
+        from gateway.cli.processes import report_ready, serve_until_stopped
+        from gateway.service import Service
+
+        service = Service()
+
+        async def wait(stop: asyncio.Event) -> None:
+            logger.info("%s: %s", self.name, self.reason)
+            report_ready(service)
+            while not stop.is_set():
+                service.alive()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(ALIVE_SECONDS):
+                        await stop.wait()
+
+        serve_until_stopped(self.name, wait, verbose=self.verbose, quiet=self.quiet)
         return 0
 
 

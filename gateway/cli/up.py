@@ -133,7 +133,7 @@ def environment_of(
         return environment
     if "seal_after" not in configuration.session_log.given:
         environment["ONCEGATE_SESSION_LOG_SEAL_AFTER"] = SEAL_AFTER_DEVELOPMENT
-    if not configuration.serial:
+    if not configuration.serial and configuration.lets_bridge_in:
         board = {"name": "board", "path": str(board_link(configuration)), "framing": "board"}
         environment["ONCEGATE_SERIAL"] = json.dumps([board])
     return environment
@@ -227,21 +227,26 @@ def _print_where_to_look(configuration: "Configuration") -> None:
     console.print("\n[bold green]Oncegate runs.[/] Ctrl-C stops it.\n")
     for name, value in (
         ("page", _page_url_of(configuration)),
-        ("readings", subscribing_command(configuration)),
+        ("readings", subscribing_command(configuration) or "no listener for plain MQTT"),
         ("status", f"{command} ctl status{escape(at_data_dir)}"),
         ("tables", f"{command} ingest{escape(at_data_dir)}"),
         ("data", escape(str(data_dir))),
     ):
         console.print(f"  {name:<9} [cyan]{value}[/]")
-    if not configuration.serial:
+    if not configuration.serial and configuration.lets_bridge_in:
         link = escape(str(board_link(configuration)))
         nothing = escape("No [[serial]] port is configured")
         console.print(f"\n  {nothing}: a simulated board speaks on {link}.")
     console.print()
 
 
-def subscribing_command(configuration: "Configuration") -> str:
-    """Return the command that shows readings, at a listener without a password if there is one."""
+def subscribing_command(configuration: "Configuration") -> str | None:
+    """Return the command that shows readings, at a listener without a password if one exists.
+
+    None where no listener speaks MQTT on TCP without TLS.
+    """
+    if not configuration.reaches_broker:
+        return None
     plain = [listener for listener in configuration.listeners if listener.is_plain]
     if configuration.bridge.broker is not None:
         (host, port), asks = configuration.broker_address, configuration.bridge.username is not None

@@ -35,17 +35,22 @@ def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iter
         yield from _ports_of_the_console(configuration)
     # The bridge is the gateway's own: it finds no tenant's broker by itself.
     has_bridge = configuration.tenant is None and configuration.bridge.broker is None
-    if has_bridge and not {"listeners", "bridge"} & {*wrong}:
+    # Without a serial port nothing is lost by a bridge that cannot connect.
+    reads = configuration.tenant is None and bool(configuration.serial)
+    if reads and not {"listeners", "bridge", "serial"} & {*wrong}:
         yield from _listener_for_the_bridge(configuration)
     if has_bridge and not {"mqtt", "bridge"} & {*wrong}:
         yield from _limits_for_the_bridge(configuration)
     uplink = configuration.uplink
-    if (
-        not {"listeners", "mqtt", "uplink"} & {*wrong}
-        and uplink.address
-        and not uplink.local_broker
-    ):
-        yield from _broker_for_the_uplink(configuration)
+    if not {"listeners", "mqtt", "uplink"} & {*wrong} and uplink.address:
+        if not uplink.local_broker:
+            yield from _broker_for_the_uplink(configuration)
+        listener = configuration.own_listener(uplink.local_broker)
+        if listener is not None and not listener.anonymous and uplink.local_username is None:
+            yield (
+                f"[uplink] local_username and local_password_file: the uplink connects to the "
+                f"listener at {listener.place}, which has anonymous = false"
+            )
     asks = not all(each.anonymous or each.demands_users for each in configuration.listeners)
     if "access" not in wrong and not configuration.access.sources and asks:
         yield "[access] password_file where a listener has anonymous = false"
@@ -154,10 +159,16 @@ def _repeated(values: Iterable[str]) -> list[str]:
 
 
 def _listener_for_the_bridge(configuration: Configuration) -> Iterator[str]:
-    if not any(each.is_plain for each in configuration.listeners):
+    if not configuration.reaches_broker:
         yield (
             'a listener with protocol = "mqtt" and without proxy_protocol or tls for the bridge, '
             "on loopback perhaps, or [bridge] broker"
+        )
+    listener = configuration.own_listener(configuration.bridge.broker)
+    if listener is not None and not listener.anonymous and configuration.bridge.username is None:
+        yield (
+            f"[bridge] username and password_file: the bridge connects to the listener at "
+            f"{listener.place}, which has anonymous = false"
         )
 
 

@@ -138,6 +138,8 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "silent_after",
         "reset_after",
         "device_silent_after",
+        "dtr",
+        "rts",
         "units",
         "device",
         "readings",

@@ -173,6 +173,8 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "rs485_delay_after_send": "Time from the last byte to the other level of RTS.",
         "silent_after": "Time without a byte after which the port is reported as silent.",
         "reset_after": "Time without a byte after which the port is closed and opened again.",
+        "dtr": "DTR while the port is open: leave is as the driver has it.",
+        "rts": "RTS while the port is open: leave is as the driver has it.",
         "device_silent_after": "Time without a frame after which a device is offline.",
         "units": "SenML unit by quantity, where a line does not have it.",
         "device": "Device in sensors/<device>/<quantity>. Default: the port's name.",

@@ -18,6 +18,7 @@ from gateway.keys.serial_line import (
     BAUD_RATE_DEFAULT,
     BAUD_RATE_MAX,
     BAUD_RATE_MIN,
+    ControlLine,
     FlowControl,
     Line,
     LineText,
@@ -65,6 +66,8 @@ class Serial(Section):
     line: Annotated[Line, LineText()] | None = None
     flow_control: FlowControl = "none"
     low_latency: bool = True
+    dtr: ControlLine = "on"
+    rts: ControlLine = "on"
     when_full: Literal["stop_reading", "drop_oldest", "drop_newest"] | None = None
     rs485: bool = False
     rs485_rts: RtsLevel = "high"
@@ -121,6 +124,7 @@ class Serial(Section):
                 "in its frames, also those two"
             )
         self._check_scheme()
+        self._check_control_lines()
         self._check_rs485()
         self._check_rules()
         if self.protocol.device_prefix is not None and self.device is not None:
@@ -147,6 +151,12 @@ class Serial(Section):
                 f"no line, baud_rate or flow_control with {scheme}://, which cannot set them: set "
                 "them at the server, or use rfc2217://"
             )
+
+    def _check_control_lines(self) -> None:
+        if self.address is not None and not {"dtr", "rts"}.isdisjoint(self.given):
+            raise refusal("no dtr or rts with address: set them at the server")
+        if "rts" in self.given and (self.rs485 or self.flow_control == "rts_cts"):
+            raise refusal('no rts with rs485 or flow_control = "rts_cts", which drive RTS')
 
     def _check_rs485(self) -> None:
         details = [key for key in self.given if key.startswith("rs485_")]

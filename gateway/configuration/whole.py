@@ -83,12 +83,37 @@ class Configuration(Section):
         return bool(self.access.sources) or any(each.proves_users for each in self.listeners)
 
     @property
+    def reaches_broker(self) -> bool:
+        """Whether there is a listener for the bridge, or `[bridge] broker`."""
+        return self.bridge.broker is not None or any(each.is_plain for each in self.listeners)
+
+    @property
     def broker_address(self) -> tuple[str, int]:
         """Host and port at which the bridge finds the broker: its own setting or the first
-        listener for plain MQTT."""
+        listener for plain MQTT. Only where it `reaches_broker`."""
         if self.bridge.broker is not None:
             return host_and_port_of(self.bridge.broker)
         return next(each for each in self.listeners if each.is_plain).address
+
+    @property
+    def lets_bridge_in(self) -> bool:
+        """Whether the bridge reaches a broker that may let it in, as far as the file shows."""
+        listener = self.own_listener(self.bridge.broker)
+        needs_user = listener is not None and not listener.anonymous
+        return self.reaches_broker and not (needs_user and self.bridge.username is None)
+
+    def own_listener(self, broker: str | None) -> Listener | None:
+        """Return the listener at which bridge or uplink arrive that connect to `broker`.
+
+        None as `broker` is the first listener for plain MQTT. None is returned where `broker` is
+        another program's, or where no such listener exists.
+        """
+        plain = [each for each in self.listeners if each.is_plain]
+        if broker is None:
+            return next(iter(plain), None)
+        host, port = host_and_port_of(broker)
+        names = {host, "127.0.0.1"} if host == "localhost" else {host}
+        return next((each for each in plain if _is_at(each, names, port)), None)
 
     @property
     def uplink_local_address(self) -> tuple[str, int]:
@@ -113,3 +138,7 @@ class Configuration(Section):
             return self.bridge.window
         own = self.mqtt.max_awaiting_rel if self.bridge.broker is None else BRIDGE_WINDOW
         return min(BRIDGE_WINDOW, own)
+
+
+def _is_at(listener: Listener, hosts: set[str], port: int) -> bool:
+    return port != 0 and listener.address[1] == port and listener.address[0] in hosts

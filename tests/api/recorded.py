@@ -77,7 +77,12 @@ def full_disk(**bent: object) -> Json:
 
 def bridge_status() -> Json:
     return {
-        "mqtt": {"connected": True, "address": "127.0.0.1:1883", "session": "oncegate-bridge"},
+        "mqtt": {
+            "connected": True,
+            "address": "127.0.0.1:1883",
+            "session": "oncegate-bridge",
+            "fault": None,
+        },
         "outbox": {
             "waiting": 0,
             "in_flight": 1,

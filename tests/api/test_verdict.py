@@ -99,6 +99,18 @@ def test_a_bridge_without_its_broker_states_how_much_waits(gateway: Gateway) -> 
     assert "1,234 readings waiting" in gateway.sentences()[0][1]
 
 
+def test_a_bridge_that_the_broker_refuses_has_the_reason(gateway: Gateway) -> None:
+    assert gateway.bridge is not None
+    gateway.bridge["mqtt"].update(
+        connected=False, fault="code 5 (Connection Refused: not authorised); check bans"
+    )
+    [(_, sentence)] = gateway.sentences()
+    assert sentence == (
+        "The bridge is not connected to the broker at 127.0.0.1:1883: code 5 (Connection Refused: "
+        "not authorised); check bans; 0 readings waiting in its outbox."
+    )
+
+
 def test_a_silent_bridge_is_said_once_and_its_old_words_are_not_judged(gateway: Gateway) -> None:
     assert gateway.bridge is not None
     gateway.bridge["mqtt"]["connected"] = False

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
 
+import gateway.cli.children
 from gateway.cli.up import environment_of, subscribing_command
 from gateway.configuration import load
 
@@ -183,3 +184,25 @@ def test_as_services_a_mistake_is_reported_on_stdout_with_its_exit_code(tmp_path
     )
     assert (outcome.returncode, outcome.stderr) == (2, "")
     assert "anonymous = false with [access] password_file" in outcome.stdout
+
+
+@pytest.mark.parametrize(
+    ("listeners", "command"),
+    [
+        ('[{protocol = "websocket"}]', None),
+        (
+            "[{port = 1884, anonymous = false}]",
+            "mosquitto_sub -h 127.0.0.1 -p 1884 -u USER -P PASSWORD -t 'sensors/#' -v",
+        ),
+    ],
+)
+def test_no_board_is_simulated_whose_bridge_could_not_log_in(
+    listeners: str, command: str | None
+) -> None:
+    given = {"ONCEGATE_LISTENERS": listeners, "ONCEGATE_ACCESS_PASSWORD_FILE": "users"}
+    configuration = load(None, given, {}, PROTOCOLS)
+    environment = environment_of(configuration, given)
+    assert load(None, environment, {}, PROTOCOLS).serial == ()
+    started = gateway.cli.children.children_of(configuration, [], as_services=False)
+    assert "board" not in [each.name for each in started]
+    assert subscribing_command(configuration) == command

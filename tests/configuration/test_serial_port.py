@@ -35,6 +35,20 @@ def test_a_serial_line_is_its_rate_or_all_of_its_settings(
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
+        ("", ("on", "on")),
+        ("dtr = 'off'", ("off", "on")),
+        ("dtr = 'leave'\nrts = 'leave'", ("leave", "leave")),
+    ],
+)
+def test_dtr_and_rts_come_to_the_port(file: Path, keys: str, expected: tuple[str, str]) -> None:
+    file.write_text(f"[[serial]]\nname = 'a'\npath = '/dev/ttyS0'\nframing = 'json'\n{keys}")
+    (port,) = bridge_settings_of(load(file, {}, {}, PROTOCOLS)).ports
+    assert (port.dtr, port.rts) == expected
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
         ("", None),
         ("rs485 = true", Rs485("high", 0.0, 0.0)),
         (

@@ -29,6 +29,10 @@ logger = logging.getLogger(__name__)
 AVAILABILITY_SECONDS = 1.0
 
 
+MEND = "[bridge] username and password_file, and whether it is banned: oncegate ctl bans"
+"""A broker gives one code of MQTT 3.1.1 for a user that it does not know and for one it banned."""
+
+
 class Publisher:
     """`run` does not return by itself; cancelled, it disconnects."""
 
@@ -49,6 +53,7 @@ class Publisher:
             "connected": self.connected,
             "address": self._address,
             "session": self._outbox.session,
+            "fault": self._fault,
         }
 
     async def run(self) -> None:
@@ -98,7 +103,7 @@ class Publisher:
             self._note_connected()
             await self._use(send, lost)
         except (OSError, MQTTConnectError, TimeoutError) as error:
-            return sentence_of(error, mend="[bridge] username and password_file")
+            return sentence_of(error, mend=MEND)
         finally:
             await self._leave(client, send)
         return "the connection was lost"

@@ -13,11 +13,12 @@ import struct
 import termios
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import Any
 
 import serial
 
 from gateway.files.disk_errors import line_of
-from gateway.keys.serial_line import FlowControl, Line, Rs485
+from gateway.keys.serial_line import ControlLine, FlowControl, Line, Rs485
 
 # One read of a port: what comes at 3 MBaud in 13 ms. Decoders take at most some milliseconds for
 # it, whatever it is, and then another port is served.
@@ -134,8 +135,9 @@ class SerialLink(Link):
         flow_control: FlowControl = "none",
         low_latency: bool = True,
         rs485: Rs485 | None = None,
+        control_lines: tuple[ControlLine, ControlLine] = ("on", "on"),
     ) -> None:
-        """Open the port; this may block for a moment.
+        """Open the port with DTR and RTS as `control_lines`; this may block for a moment.
 
         Raises:
             PortLost: it is not there, not ours, in use, or its driver has no RS-485 mode.
@@ -145,15 +147,14 @@ class SerialLink(Link):
         is_terminal = os.path.realpath(path).startswith("/dev/pts/")
         self.mid_line_seconds = 0.0 if is_terminal else MID_LINE_SECONDS
         try:
-            self._port = serial.Serial(
+            self._port = _opened(
                 path,
-                line.baud_rate,
+                control_lines,
+                baudrate=line.baud_rate,
                 # A pseudo-terminal has no others, and refuses them where nothing else changes.
                 bytesize=8 if is_terminal else line.data_bits,
                 parity="N" if is_terminal else line.parity,
                 stopbits=line.stop_bits,
-                timeout=0,
-                exclusive=True,
                 rtscts=flow_control == "rts_cts",
                 xonxoff=flow_control == "xon_xoff",
             )
@@ -229,6 +230,42 @@ class SerialLink(Link):
             return not self._port.in_waiting
         except OSError:
             return True
+
+
+class _Port(serial.Serial):
+    """A port whose DTR or RTS may be left as the driver has it."""
+
+    leaves_dtr = leaves_rts = False
+
+    def _update_dtr_state(self) -> None:
+        if not self.leaves_dtr:
+            super()._update_dtr_state()  # type: ignore[misc]
+
+    def _update_rts_state(self) -> None:
+        if not self.leaves_rts:
+            super()._update_rts_state()  # type: ignore[misc]
+
+
+def _opened(path: str, control_lines: tuple[ControlLine, ControlLine], **keys: Any) -> _Port:
+    """Open a port.
+
+    Linux itself raises DTR and RTS when it opens a device, and a line that is `off` is lowered
+    right after. A port on which one of them is not `on` is closed without lowering them (HUPCL), so
+    that a restart of the bridge is no edge for a board that restarts on one.
+
+    Raises `OSError`, `ValueError` or `termios.error`.
+    """
+    dtr, rts = control_lines
+    port = _Port(None, timeout=0, exclusive=True, **keys)
+    port.dtr, port.rts = dtr != "off", rts != "off"
+    port.leaves_dtr, port.leaves_rts = dtr == "leave", rts == "leave"
+    port.port = path
+    port.open()
+    if control_lines != ("on", "on"):
+        attributes = termios.tcgetattr(port.fileno())
+        attributes[2] &= ~termios.HUPCL
+        termios.tcsetattr(port.fileno(), termios.TCSANOW, attributes)
+    return port
 
 
 def _finish(readable: "asyncio.Future[None]") -> None:

@@ -32,5 +32,6 @@ def _open_device(settings: PortSettings) -> SerialLink:
         settings.line,
         flow_control=settings.flow_control,
         low_latency=settings.low_latency,
+        control_lines=(settings.dtr, settings.rts),
         rs485=settings.rs485,
     )

@@ -5,7 +5,7 @@ from typing import Literal
 
 from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
 from gateway.keys.readings import Readings
-from gateway.keys.serial_line import FlowControl, Line, Rs485
+from gateway.keys.serial_line import ControlLine, FlowControl, Line, Rs485
 
 WhenFull = Literal["stop_reading", "drop_oldest", "drop_newest"]
 
@@ -34,6 +34,8 @@ class PortSettings:
     address: str | None = None
     flow_control: FlowControl = "none"
     low_latency: bool = True
+    dtr: ControlLine = "on"
+    rts: ControlLine = "on"
     rs485: Rs485 | None = None
     silent_seconds: float | None = None
     reset_seconds: float | None = None

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from firmware_bridge.protocols.json_lines import JsonLines
+from firmware_bridge.serial import identity
 from firmware_bridge.serial.identity import path_of
 from firmware_bridge.serial.link import PortLost
 from firmware_bridge.serial.settings import PortSettings
@@ -42,3 +43,30 @@ def test_a_usb_device_is_found_by_its_identity_under_any_path(
         path_of(usb_port("0403:6001"))
     with pytest.raises(PortLost, match="no USB serial device 1234:5678"):
         path_of(usb_port("1234:5678"))
+
+
+def test_adapters_without_serial_numbers_are_named_by_their_sockets(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Two CH340 have one identity; udev's links by path tell which socket each is in."""
+    (tmp_path / "by-path").mkdir()
+    devices = [tmp_path / f"ttyUSB{number}" for number in range(3)]
+    for number, device in enumerate(devices):
+        device.touch()
+        if number < 2:
+            (tmp_path / "by-path" / f"pci-usb-0:1.{number}:1.0-port0").symlink_to(device)
+            (tmp_path / "by-path" / f"pci-usbv2-0:1.{number}:1.0-port0").symlink_to(device)
+    monkeypatch.setattr(identity, "LINKS", tmp_path)
+    links = [str(tmp_path / "by-path" / f"pci-usb-0:1.{number}:1.0-port0") for number in range(2)]
+    for serial_number in (None, "0001"):
+        _plug_in(
+            monkeypatch,
+            *((str(device), 0x1A86, 0x7523, serial_number) for device in devices),
+        )
+        with pytest.raises(PortLost) as lost:
+            path_of(usb_port("1a86:7523"))
+        assert str(lost.value) == (
+            "3 USB serial devices are 1a86:7523; they have no serial numbers that differ; use "
+            "path, which names the USB socket, in place of usb: "
+            f"{', '.join([*links, str(devices[2])])}"
+        )

@@ -11,12 +11,20 @@ from firmware_bridge.protocols.board_frame import acknowledgement_of
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.serial.link import PortLost, SerialLink
 
-from gateway.keys.serial_line import FlowControl, Line, Rs485
+from gateway.keys.serial_line import ControlLine, FlowControl, Line, Rs485
 from tests.bridge.terminal import Terminal
 
 TIOCSRS485 = 0x542F
 
 
+OF_DRIVERS = {
+    termios.TIOCGSERIAL,
+    termios.TIOCSSERIAL,
+    termios.TIOCEXCL,
+    termios.TIOCMBIS,
+    termios.TIOCMBIC,
+    TIOCSRS485,
+}
 Ioctls = list[tuple[int, bytes]]
 
 
@@ -27,7 +35,7 @@ def ioctls(monkeypatch: pytest.MonkeyPatch) -> Ioctls:
     pass_on = fcntl.ioctl
 
     def observed(descriptor: int, request: int, argument: Any = 0, *rest: Any) -> Any:
-        if request in (termios.TIOCGSERIAL, termios.TIOCSSERIAL, TIOCSRS485, termios.TIOCEXCL):
+        if request in OF_DRIVERS:
             asked.append((request, bytes(argument)))
             return 0
         return pass_on(descriptor, request, argument, *rest)
@@ -169,3 +177,42 @@ def test_an_acknowledgement_that_cannot_be_written_is_no_error(terminal: Termina
         pass
     link.close()
     assert not link.write(acknowledgement)
+
+
+def _lines_asked(ioctls: Ioctls) -> list[tuple[str, int]]:
+    """DTR (2) and RTS (4) as they were raised and lowered, in order."""
+    names = {termios.TIOCMBIS: "raise", termios.TIOCMBIC: "lower"}
+    return [
+        (names[request], int.from_bytes(argument, "little"))
+        for request, argument in ioctls
+        if request in names
+    ]
+
+
+@pytest.mark.parametrize(
+    ("dtr", "rts", "asked"),
+    [
+        ("on", "on", [("raise", 2), ("raise", 4)]),
+        ("off", "on", [("lower", 2), ("raise", 4)]),
+        ("off", "off", [("lower", 2), ("lower", 4)]),
+        ("leave", "off", [("lower", 4)]),
+        ("leave", "leave", []),
+    ],
+)
+def test_dtr_and_rts_are_as_configured_and_stay_so_when_the_port_is_closed(
+    dtr: ControlLine,
+    rts: ControlLine,
+    asked: list[tuple[str, int]],
+    terminal: Terminal,
+    ioctls: Ioctls,
+) -> None:
+    other = os.open(terminal.link, os.O_RDWR | os.O_NOCTTY)
+    attributes = termios.tcgetattr(other)
+    attributes[2] |= termios.HUPCL
+    termios.tcsetattr(other, termios.TCSANOW, attributes)
+    link = SerialLink(str(terminal.link), Line(), control_lines=(dtr, rts))
+    assert _lines_asked(ioctls) == asked
+    drops = bool(termios.tcgetattr(other)[2] & termios.HUPCL)
+    assert drops == ((dtr, rts) == ("on", "on"))
+    link.close()
+    os.close(other)
