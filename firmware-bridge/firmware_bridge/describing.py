@@ -5,13 +5,29 @@ from dataclasses import replace
 from importlib.metadata import version
 
 from firmware_bridge.mqtt.announcer import Announcer
-from firmware_bridge.mqtt.discovery import STATUS, DescribedPort, config_of, topic_for
+from firmware_bridge.mqtt.discovery import (
+    STATUS,
+    DescribedPort,
+    config_of,
+    config_of_gateway,
+    topic_for,
+)
 from firmware_bridge.mqtt.discovery_file import FILE_NAME
 from firmware_bridge.readings.seen import Seen, SeenDevice, SeenValue
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.settings import BridgeSettings
 
 _METERS = ("dsmr", "sml", "teleinfo")
+_MODELS = {
+    "board": "Sensor board",
+    "dsmr": "Smart meter (DSMR)",
+    "sml": "Smart meter (SML)",
+    "nmea": "Receiver (NMEA 0183)",
+    "modbus": "Modbus device",
+    "mysensors": "MySensors node",
+    "teleinfo": "Smart meter (Teleinfo)",
+    "ve_direct": "Solar device (VE.Direct)",
+}
 
 
 def announcer_of(settings: BridgeSettings) -> Announcer:
@@ -19,12 +35,12 @@ def announcer_of(settings: BridgeSettings) -> Announcer:
     prefix = settings.home_assistant_prefix
     ports = {port.name: _described(port) for port in settings.ports}
     own_version = version("oncegate")
-    latest: dict[str, tuple[dict[str, SeenValue], bytes | None]] = {}
+    latest: dict[str, tuple[SeenDevice, bytes | None]] = {}
 
     def config_for(name: str, device: SeenDevice) -> bytes | None:
         # Made again where it differs only: hundreds of devices have thousands of values.
-        values, config = latest.get(name, ({}, None))
-        if values != device.values:
+        before, config = latest.get(name, (None, None))
+        if before != device:
             config = config_of(
                 settings.gateway_id,
                 name,
@@ -33,13 +49,17 @@ def announcer_of(settings: BridgeSettings) -> Announcer:
                 availability_topic=settings.availability_topic,
                 version=own_version,
             )
-            latest[name] = (dict(device.values), config)
+            same = replace(device, values=dict(device.values), facts=dict(device.facts))
+            latest[name] = (same, config)
         return config
 
     def configs(seen: Seen) -> Mapping[str, bytes]:
         if prefix is None:
             return {}
-        return {
+        # No device has an empty name.
+        gateway = _config_of_gateway(settings, own_version)
+        itself = {} if gateway is None else {topic_for(prefix, settings.gateway_id, ""): gateway}
+        return itself | {
             topic_for(prefix, settings.gateway_id, name): config
             for name, device in seen.devices.items()
             if (config := config_for(name, device)) is not None
@@ -54,13 +74,26 @@ def announcer_of(settings: BridgeSettings) -> Announcer:
     )
 
 
+def _config_of_gateway(settings: BridgeSettings, version: str) -> bytes | None:
+    """Return the description of the gateway; None: nothing publishes whether it has a problem."""
+    if settings.problem_topic is None:
+        return None
+    return config_of_gateway(
+        settings.gateway_id,
+        availability_topic=settings.availability_topic,
+        problem_topic=settings.problem_topic,
+        version=version,
+        page_url=settings.page_url,
+    )
+
+
 def still_there(
     devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
 ) -> dict[str, SeenDevice]:
     """Leave out devices that the configuration has no more; mark values of which that is so."""
     by_name = {port.name: port for port in ports}
     return {
-        name: SeenDevice(device.port, _marked(device.values, port.protocol.value_names(name)))
+        name: replace(device, values=_marked(device.values, port.protocol.value_names(name)))
         for name, device in devices.items()
         if (port := by_name.get(device.port)) is not None and port.has_device(name)
     }
@@ -81,4 +114,5 @@ def _described(port: PortSettings) -> DescribedPort:
         port.units,
         is_meter=port.framing in _METERS,
         watches_devices=port.device_silent_seconds is not None,
+        model=_MODELS.get(port.framing),
     )

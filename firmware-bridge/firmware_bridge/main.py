@@ -14,6 +14,7 @@ from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.describing import announcer_of
 from firmware_bridge.mqtt.availability import Availability
 from firmware_bridge.mqtt.commander import Commander
+from firmware_bridge.mqtt.problem import problem_payload
 from firmware_bridge.mqtt.publisher import Publisher
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import NAMES, open_outbox_store
@@ -128,9 +129,17 @@ def _sequence_numbers() -> Callable[[str], int]:
 def _availability_of(settings: BridgeSettings, ports: list[Port]) -> Availability | None:
     if settings.availability_topic is None:
         return None
+
+    def reports() -> dict[str, bytes]:
+        if settings.problem_topic is None:
+            return {}
+        reasons = [reason for port in ports if (reason := port.problem()) is not None]
+        return {settings.problem_topic: problem_payload(reasons)}
+
     return Availability(
         settings.availability_topic,
         lambda: {name: state for port in ports for name, state in port.availability().items()},
+        reports,
     )
 
 

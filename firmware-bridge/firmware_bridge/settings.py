@@ -28,6 +28,8 @@ class BridgeSettings:
     `commit_delay_seconds` is how long frames of boards may wait for others before their commit.
     `availability_topic` is None where nothing is said of bridge and ports.
     `home_assistant_prefix` is where devices are described, as those of `gateway_id`; None: nowhere.
+    `problem_topic` is where the gateway's problems are published, None where they are not;
+    `page_url` is its page's, as the network reaches it.
     `takes_commands`: clients of the broker may send commands to boards.
     """
 
@@ -44,6 +46,8 @@ class BridgeSettings:
     takes_commands: bool = False
     gateway_id: str = ""
     home_assistant_prefix: str | None = None
+    problem_topic: str | None = None
+    page_url: str | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.window <= WINDOW_MAX:

@@ -1,5 +1,6 @@
 """`oncegate bridge`: the serial ports' way into the broker."""
 
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from gateway.connecting.tls import TlsFiles
 
 PASSWORD_BYTES_MAX = 65_535
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
 NO_LISTENER = (
     'no listener for the bridge: use one with protocol = "mqtt" and without proxy_protocol or tls, '
     "on loopback perhaps, or [bridge] broker"
@@ -55,23 +57,36 @@ def bridge(
         return PreparedIdle(name="bridge", reason=reason, verbose=verbose, quiet=quiet)
     settings = bridge_settings_of(configuration)
     if settings.home_assistant_prefix is not None:
-        settings = _described_as(settings, _gateway_id_of(configuration))
+        settings = _described_as(settings, configuration)
     return PreparedBridge(settings=settings, verbose=verbose, quiet=quiet)
 
 
-def _described_as(settings: "BridgeSettings", gateway: str) -> "BridgeSettings":
-    """Return the settings of a bridge whose devices are described as those of a gateway.
+def _described_as(settings: "BridgeSettings", configuration: "Configuration") -> "BridgeSettings":
+    """Return the settings of a bridge whose devices are described as those of its gateway.
 
     Home Assistant shows the latest value of a device that is gone, unless it is given states.
     """
     from gateway.configuration.whole import GATEWAY_TOPIC
 
+    gateway = _gateway_id_of(configuration)
     default = f"{GATEWAY_TOPIC}/{gateway}/availability"
     return replace(
         settings,
         gateway_id=gateway,
         availability_topic=settings.availability_topic or default,
+        problem_topic=f"{GATEWAY_TOPIC}/{gateway}/problem",
+        page_url=_page_url_of(configuration),
     )
+
+
+def _page_url_of(configuration: "Configuration") -> str | None:
+    """Return where the network reaches the page; None: it does not."""
+    page = configuration.api
+    if not page.is_reached_from_network or page.stays_on_loopback:
+        return None
+    host = f"{socket.gethostname()}.local" if page.bind in EVERYWHERE else page.bind
+    host = f"[{host}]" if ":" in host else host
+    return f"{'http' if page.tls is None else 'https'}://{host}:{page.port}/"
 
 
 def _gateway_id_of(configuration: "Configuration") -> str:

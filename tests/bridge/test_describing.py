@@ -52,10 +52,11 @@ class HomeAssistant:
             await self._news.wait_for(condition)
 
     def shown(self) -> list[set[str]]:
-        """The values of each device that are not removed."""
+        """The values of each device that are not removed; those of the gateway itself are none."""
         return [
-            {name for name, each in json.loads(config)["cmps"].items() if each.keys() != {"p"}}
-            for config in self.configs.values()
+            {name for name, each in found["cmps"].items() if each.keys() != {"p"}}
+            for found in map(json.loads, self.configs.values())
+            if found["dev"].get("mdl") != "Edge gateway"
         ]
 
     def only(self) -> dict[str, Any]:
@@ -219,5 +220,40 @@ async def test_at_the_gateway_s_own_broker_a_killed_bridge_is_away_and_what_is_g
             bridge.kill()
             await home.wait_until(lambda: home.available[STATES] == b"offline")
         await started(tables.replace("boiler", "burner") + 'columns = ["flow"]\n')
-        await home.wait_until(lambda: not home.configs)
-        assert await asyncio.to_thread(retained, broker.port) == []
+        await home.wait_until(lambda: home.shown() == [])
+        assert await asyncio.to_thread(retained, broker.port) == [*home.configs]
+
+
+async def test_the_gateway_itself_is_described_with_what_is_wrong_with_it(
+    mosquitto: Mosquitto, terminal: Terminal, tmp_path: Path
+) -> None:
+    problem_topic = f"{STATES}/problem"
+    settings = settings_of(
+        tmp_path / "data",
+        mosquitto.port,
+        port_on(terminal, "json"),
+        availability_topic=STATES,
+        gateway_id="cellar",
+        home_assistant_prefix=PREFIX,
+        problem_topic=problem_topic,
+        page_url="http://cellar.local:8080/",
+    )
+
+    def reasons() -> list[str] | None:
+        payload = home.available.get(problem_topic)
+        found: list[str] | None = None if payload is None else json.loads(payload)["reasons"]
+        return found
+
+    home = HomeAssistant(mosquitto.port)
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        await home.wait_until(lambda: home.count == 1 and reasons() == [])
+        config = home.only()
+        assert config["dev"]["cu"] == "http://cellar.local:8080/"
+        assert config["cmps"]["problem"]["stat_t"] == problem_topic
+        terminal.unplug()
+        await home.wait_until(lambda: bool(reasons()))
+        assert (reasons() or [""])[0].startswith("serial port sensor is not open: ")
+        terminal.plug_in()
+        await home.wait_until(lambda: reasons() == [])
+    home.close()

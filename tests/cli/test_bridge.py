@@ -1,5 +1,6 @@
 """`oncegate bridge`: its settings follow from the configuration, its password from a file."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from firmware_bridge.protocols.table import PROTOCOLS
 from gateway.cli.application import execute
 from gateway.cli.bridge import PASSWORD_BYTES_MAX, bridge_settings_of, password_of
 from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
-from gateway.cli.services import PreparedBridge
+from gateway.cli.services import PreparedBridge, PreparedIdle
 from gateway.configuration import load
 
 FILE = """
@@ -128,3 +129,33 @@ def test_with_home_assistant_states_have_a_topic_outside_the_sensors(
     service = execute(["bridge", "--config", str(file)])
     assert isinstance(service, PreparedBridge)
     assert service.settings.availability_topic == (topic if own else None)
+
+
+def test_a_bridge_that_has_no_port_and_no_listener_has_nothing_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text("[[listeners]]\nprotocol = 'websocket'\n")
+    assert isinstance(execute(["bridge", "--config", str(file)]), PreparedIdle)
+
+
+@pytest.mark.parametrize(
+    ("api", "url"),
+    [
+        ("", None),
+        ("bind = '192.0.2.7'\nallow_anonymous_network = true\n", "http://192.0.2.7:8080/"),
+        ("bind = '2001:db8::7'\nallow_anonymous_network = true\n", "http://[2001:db8::7]:8080/"),
+        (
+            "bind = '0.0.0.0'\nallow_anonymous_network = true\n",
+            f"http://{socket.gethostname()}.local:8080/",
+        ),
+    ],
+)
+def test_home_assistant_is_given_the_page_where_the_network_reaches_it(
+    tmp_path: Path, api: str, url: str | None
+) -> None:
+    file = tmp_path / "gateway.toml"
+    head = "[gateway]\nid = 'cellar-7'\n[bridge]\nhome_assistant_prefix = 'homeassistant'\n"
+    file.write_text(f"{head}[api]\n{api}")
+    service = execute(["bridge", "--config", str(file)])
+    assert isinstance(service, PreparedBridge)
+    assert service.settings.page_url == url
+    assert service.settings.problem_topic == "gateway/cellar-7/problem"

@@ -19,11 +19,24 @@ Send = Callable[[bytes], None]
 
 
 class Availability:
-    """`states` returns what is below the topic, and whether it is there."""
+    """Keeps the retained states at a broker up to date while a connection lasts."""
 
-    def __init__(self, topic: str, states: Callable[[], Mapping[str, bool]]) -> None:
+    def __init__(
+        self,
+        topic: str,
+        states: Callable[[], Mapping[str, bool]],
+        reports: Callable[[], Mapping[str, bytes]] = dict,
+    ) -> None:
+        """Take what returns the states.
+
+        Args:
+            topic: the bridge's; all others are below it.
+            states: return what is below the topic, and whether it is there.
+            reports: return other retained payloads by their whole topics.
+        """
         self._topic = topic
         self._states = states
+        self._reports = reports
         self._sent: dict[str, bytes] = {}
         self._send: Send | None = None
 
@@ -42,11 +55,14 @@ class Availability:
         """Publish the states that have changed."""
         for name, is_there in self._states().items():
             self._publish(f"{self._topic}/{name}", ONLINE if is_there else OFFLINE)
+        for topic, payload in self._reports().items():
+            self._publish(topic, payload)
 
     def end(self) -> None:
         """Publish that nothing is there any more, before DISCONNECT, which discards the will."""
-        for topic in list(self._sent):
-            self._publish(topic, OFFLINE)
+        for topic, payload in list(self._sent.items()):
+            if payload in (ONLINE, OFFLINE):
+                self._publish(topic, OFFLINE)
         self._send = None
         self._sent = {}
 

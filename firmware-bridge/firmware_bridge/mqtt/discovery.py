@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from firmware_bridge.mqtt.home_assistant_names import friendly_name_of, is_diagnostic, medium_of
 from firmware_bridge.mqtt.home_assistant_units import shown_of
 from firmware_bridge.readings.forms import topic_of
 from firmware_bridge.readings.seen import SeenDevice, SeenValue
@@ -31,6 +32,7 @@ class DescribedPort:
     """What the description of its devices needs of a port.
 
     `is_meter`: its devices are utility meters. `watches_devices`: each has a state of its own.
+    `model`: what a device of its protocol is, where none has a name of its own.
     """
 
     name: str
@@ -38,6 +40,7 @@ class DescribedPort:
     units: Mapping[str, str]
     is_meter: bool = False
     watches_devices: bool = False
+    model: str | None = None
 
 
 def topic_for(prefix: str, gateway: str, device: str) -> str:
@@ -66,12 +69,13 @@ def config_of(
     components = {
         value_name: component
         for value_name, value in sorted(device.values.items())
-        if (component := _component_of(gateway, name, value_name, value, port)) is not None
+        if (component := _component_of((gateway, name), value_name, value, device, port))
+        is not None
     }
     if all(each.keys() == {"p"} for each in components.values()):
         return None
     config: dict[str, object] = {
-        "dev": {"ids": [f"{gateway}/{name}"], "name": name},
+        "dev": {"ids": [f"{gateway}/{name}"], "name": name, **_described(device, port)},
         "o": {"name": ORIGIN, "sw": version},
         "cmps": components,
     }
@@ -83,9 +87,63 @@ def config_of(
     return json.dumps(config, separators=(",", ":"), ensure_ascii=False).encode()
 
 
+def config_of_gateway(
+    gateway: str,
+    *,
+    availability_topic: str | None,
+    problem_topic: str,
+    version: str,
+    page_url: str | None,
+) -> bytes:
+    """Return the description of the gateway itself: a sensor that is on while it has a problem."""
+    device = {
+        "ids": [gateway],
+        "name": f"{ORIGIN} {gateway}",
+        "mf": ORIGIN,
+        "mdl": "Edge gateway",
+        "sw": version,
+        **({} if page_url is None else {"cu": page_url}),
+    }
+    problem = {
+        "p": "binary_sensor",
+        "name": "Problem",
+        "uniq_id": f"{gateway}//problem",
+        "stat_t": problem_topic,
+        "val_tpl": "{{ value_json.problem | string | lower }}",
+        "pl_on": "true",
+        "pl_off": "false",
+        "dev_cla": "problem",
+        "ent_cat": "diagnostic",
+        "json_attr_t": problem_topic,
+    }
+    config: dict[str, object] = {
+        "dev": device,
+        "o": {"name": ORIGIN, "sw": version},
+        "cmps": {"problem": problem},
+    }
+    if availability_topic is not None:
+        config |= {"avty": [{"t": availability_topic}], "avty_mode": "all"}
+    return json.dumps(config, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _described(device: SeenDevice, port: DescribedPort) -> dict[str, str]:
+    """Return manufacturer, model and number, as far as the device or its protocol has them."""
+    facts = device.facts
+    numbers = ("serial_number", "meter_id", "meter_number", "server_id")
+    found = {
+        "mf": facts.get("manufacturer"),
+        "mdl": facts.get("model") or port.model,
+        "sn": next((facts[each] for each in numbers if each in facts), None),
+        "sw": facts.get("version"),
+    }
+    return {key: each for key, each in found.items() if each is not None}
+
+
 def _component_of(
-    gateway: str, device: str, name: str, value: SeenValue, port: DescribedPort
+    owner: tuple[str, str], name: str, value: SeenValue, described: SeenDevice, port: DescribedPort
 ) -> dict[str, object] | None:
+    """Return the description of a value; None: it cannot be read. `owner`: gateway and device."""
+    gateway, device = owner
     if value.is_gone:
         return {"p": _platform_of(value)}  # What removes it from Home Assistant.
     template = _template_of(device, name, value, port.readings)
@@ -95,17 +153,20 @@ def _component_of(
     known = {**port.readings.tags, "device": device, "port": port.name, "quantity": quantity}
     component: dict[str, object] = {
         "p": _platform_of(value),
-        "name": name,
+        "name": friendly_name_of(name, described.facts),
         "uniq_id": f"{gateway}/{device}/{name}",
         "stat_t": topic_of(port.readings.topic, known),
         "val_tpl": template,
     }
+    if is_diagnostic(name):
+        component["ent_cat"] = "diagnostic"
     if value.kind == "truth":
         component |= {"pl_on": "true", "pl_off": "false"}
     if value.kind == "number":
         rule = port.readings.rules.get(name)
         unit = port.units.get(name) or (rule.unit if rule is not None else None) or value.unit
-        shown = shown_of(unit, is_meter=port.is_meter)
+        medium = medium_of(name, described.facts)
+        shown = shown_of(unit, is_meter=port.is_meter, medium=medium)
         keys = {
             "dev_cla": shown.device_class,
             "unit_of_meas": shown.unit,

@@ -14,10 +14,12 @@ from typing import Any, Final
 from firmware_bridge.readings.names import is_name
 from firmware_bridge.readings.seen import (
     DEVICES_DESCRIBED_MAX,
+    FACT_CHARACTERS_MAX,
     KINDS,
     QUANTITIES_DESCRIBED_MAX,
     SeenDevice,
     SeenValue,
+    is_fact,
 )
 from gateway.files.disk_errors import line_of
 from gateway.files.durable import replace_durably
@@ -27,9 +29,9 @@ logger = logging.getLogger(__name__)
 FILE_NAME: Final = "bridge.discovery.json"
 TOPICS_MAX: Final = 1024
 """Topics that the broker may still retain: those in use, and those that are to be removed."""
-_VERSION: Final = 2
-_VERSIONS_READ: Final = (1, 2)
-"""Before 2 there was no `is_gone`."""
+_VERSION: Final = 3
+_VERSIONS_READ: Final = (1, 2, 3)
+"""Before 2 there was no `is_gone`, before 3 there were no `facts`."""
 # The limits above, with the longest names, stay below this.
 _BYTES_MAX: Final = 16 * 1024 * 1024
 _TOPIC_CHARACTERS_MAX: Final = 512
@@ -69,6 +71,7 @@ def contents_of(remembered: Remembered) -> bytes:
         "devices": {
             name: {
                 "port": device.port,
+                "facts": device.facts,
                 "values": {
                     value_name: asdict(value) for value_name, value in device.values.items()
                 },
@@ -123,4 +126,10 @@ def _device_of(found: Mapping[str, Any]) -> SeenDevice:
             raise ValueError(f"is_gone of {name!r:.80}")
     if not isinstance(found["port"], str):
         raise ValueError("port")
-    return SeenDevice(found["port"], values)
+    facts = found.get("facts", {})
+    if len(facts) > QUANTITIES_DESCRIBED_MAX or not all(
+        is_fact(name) and isinstance(text, str) and len(text) <= FACT_CHARACTERS_MAX
+        for name, text in facts.items()
+    ):
+        raise ValueError("facts")
+    return SeenDevice(found["port"], values, dict(facts))

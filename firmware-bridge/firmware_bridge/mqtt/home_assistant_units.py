@@ -75,16 +75,33 @@ _SHOWN: Final = {
 _METERED: Final = {
     "Wh": Shown("Wh", "energy", "total_increasing"),
     "kWh": Shown("kWh", "energy", "total_increasing"),
+    "MWh": Shown("MWh", "energy", "total_increasing"),
+    "MJ": Shown("MJ", "energy", "total_increasing"),
+    "GJ": Shown("GJ", "energy", "total_increasing"),
     "m3": Shown("m³", "volume", "total_increasing"),
 }
 """Registers of meters only grow."""
+_OF_MEDIUM: Final = {
+    ("gas", "m3"): Shown("m³", "gas", "total_increasing"),
+    ("water", "m3"): Shown("m³", "water", "total_increasing"),
+    ("water", "l"): Shown("L", "water", "total_increasing"),
+}
+"""What the energy page takes as gas and water: it refuses a `volume`."""
 
 
-def shown_of(unit: str | None, *, is_meter: bool) -> Shown:
-    """Return how numbers of a unit are shown; `is_meter`: their device is a utility meter."""
+def shown_of(unit: str | None, *, is_meter: bool, medium: str | None = None) -> Shown:
+    """Return how numbers of a unit are shown.
+
+    Args:
+        unit: SenML's, or what the operator has in its place.
+        is_meter: the device is a utility meter.
+        medium: what the value is a meter's reading of, as far as it is known.
+    """
     if unit is None:
         return Shown(None)
     known = unit if unit in UNITS else unit_meant_by(unit) or unit
+    if medium is not None and (medium, known) in _OF_MEDIUM:
+        return _OF_MEDIUM[medium, known]
     if is_meter and known in _METERED:
         return _METERED[known]
     return _SHOWN.get(known, Shown(known))

@@ -19,6 +19,11 @@ QUANTITIES_DESCRIBED_MAX: Final = 128
 
 Kind = Literal["number", "truth", "text"]
 KINDS: Final = get_args(Kind)
+FACT_CHARACTERS_MAX: Final = 64
+"""Of a text that describes a device; a longer one is no name and no number."""
+_FACTS: Final = frozenset(
+    {"manufacturer", "model", "serial_number", "meter_id", "meter_number", "server_id", "version"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class SeenDevice:
 
     port: str
     values: dict[str, SeenValue] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    """What it says of itself: its manufacturer, its number, the types of meters that it reads."""
 
 
 class Seen:
@@ -74,6 +81,14 @@ class Seen:
                 kind = _kind_of(each.value)
                 if kind is not None:
                     self._note_value(device, known, each.name, SeenValue(quantity, kind, each.unit))
+                if isinstance(each.value, str) and is_fact(each.name):
+                    self._note_fact(known, each.name, each.value)
+
+    def _note_fact(self, known: SeenDevice, name: str, text: str) -> None:
+        """Note the first text of a name: one that changes would be a stream of changes."""
+        if name not in known.facts and 0 < len(text) <= FACT_CHARACTERS_MAX:
+            known.facts[name] = text
+            self.changes += 1
 
     def _note_value(self, device: str, known: SeenDevice, name: str, value: SeenValue) -> None:
         before = known.values.get(name)
@@ -99,6 +114,11 @@ class Seen:
         if not self._is_limit_logged:
             logger.warning("%.160s is not described: the limit is %s", what, limit)
             self._is_limit_logged = True
+
+
+def is_fact(name: str) -> bool:
+    """Return whether texts of a name describe the device; there are few such names."""
+    return name in _FACTS or (name.startswith("mbus_") and name.endswith("_type"))
 
 
 def _forget_one_gone(device: SeenDevice) -> bool:

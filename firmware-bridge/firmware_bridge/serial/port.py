@@ -97,6 +97,22 @@ class Port:
             },
         }
 
+    def problem(self) -> str | None:
+        """Return what is wrong with the port, in a sentence without figures that change."""
+        status = self._status
+        if status.state != "open":
+            return f"serial port {self.name} is not open: {status.fault or 'not tried yet'}"
+        if status.dropping is not None:
+            return f"serial port {self.name} loses readings: {status.dropping}"
+        if status.held:
+            return f"serial port {self.name} is not read because the outbox is full"
+        if status.silent:
+            return f"serial port {self.name} receives nothing"
+        if self._damage.warns:
+            return f"serial port {self.name}: many frames are damaged"
+        silent = sorted(self._intake.presence.silent())
+        return f"serial port {self.name}: {', '.join(silent)} silent" if silent else None
+
     def status(self) -> dict[str, object]:
         """Return the port's part of the bridge's status."""
         if self._link is not None:

@@ -13,7 +13,17 @@ DEVICE_DISCOVERY_KEYS = {
     "avty_mode": "availability_mode",
     "stat_t": "state_topic",
 }
-DEVICE_KEYS = {"ids": "identifiers", "name": "name", "sw": "sw_version", "mdl": "model"}
+DEVICE_KEYS = {
+    "ids": "identifiers",
+    "name": "name",
+    "sw": "sw_version",
+    "mdl": "model",
+    "mf": "manufacturer",
+    "sn": "serial_number",
+    "cu": "configuration_url",
+}
+ENTITY_CATEGORIES = {"diagnostic"}
+"""A sensor may not be of the category `config`."""
 ORIGIN_KEYS = {"name": "name", "sw": "sw_version", "url": "support_url"}
 AVAILABILITY_KEYS = {"t": "topic", "pl_avail": "payload_available"}
 AVAILABILITY_MODES = {"all", "any", "latest"}
@@ -26,6 +36,7 @@ SENSOR_KEYS = {
     "dev_cla": "device_class",
     "unit_of_meas": "unit_of_measurement",
     "stat_cla": "state_class",
+    "ent_cat": "entity_category",
 }
 BINARY_SENSOR_KEYS = {
     "p": "platform",
@@ -35,6 +46,9 @@ BINARY_SENSOR_KEYS = {
     "val_tpl": "value_template",
     "pl_on": "payload_on",
     "pl_off": "payload_off",
+    "dev_cla": "device_class",
+    "ent_cat": "entity_category",
+    "json_attr_t": "json_attributes_topic",
 }
 DISCOVERY_TOPIC = (
     r"(?P<component>\w+)/(?:(?P<node_id>[a-zA-Z0-9_-]+)/)"
@@ -56,6 +70,8 @@ SENSOR_CLASSES: dict[str, tuple[set[str | None], set[str]]] = {
     "distance": ({*LENGTHS}, ALL),
     "duration": ({"d", "h", "min", "s", "ms"}, ALL),
     "energy": ({*ENERGIES}, TOTALS),
+    "gas": ({"CCF", "ft³", "m³"}, TOTALS),
+    "water": ({"CCF", "ft³", "gal", "L", "m³"}, TOTALS),
     "frequency": ({"Hz", "kHz", "MHz", "GHz"}, MEASUREMENT),
     "humidity": ({"%"}, MEASUREMENT),
     "illuminance": ({"lx"}, MEASUREMENT),

@@ -5,7 +5,8 @@ import re
 from typing import Any
 
 import pytest
-from firmware_bridge.mqtt.discovery import DescribedPort, config_of, topic_for
+from firmware_bridge.mqtt.discovery import DescribedPort, config_of, config_of_gateway, topic_for
+from firmware_bridge.mqtt.problem import problem_payload
 from firmware_bridge.readings.measurement import Measurement, Quantities
 from firmware_bridge.readings.numbering import Numbering
 from firmware_bridge.readings.publications import publications_of
@@ -162,3 +163,62 @@ def test_a_value_that_is_gone_has_its_platform_alone_and_a_device_of_such_values
     assert (found["door"], found["level"]) == ({"p": "binary_sensor"}, {"p": "sensor"})
     assert found["flow"]["uniq_id"] == "cellar/tank/flow"
     assert config(SeenDevice("roof", values)) is None
+
+
+def test_a_smart_meter_is_described_with_its_maker_its_number_and_its_gas() -> None:
+    seen = Seen({})
+    quantities: Quantities = {
+        each.name: [each]
+        for each in (
+            Measurement("meter_id", "E0044007"),
+            Measurement("manufacturer", "EMH"),
+            Measurement("mbus_1_type", "003"),
+            Measurement("mbus_1_reading", 338.711, "m3"),
+            Measurement("energy_import_t1", 646.007, "kWh"),
+        )
+    }
+    seen.note("p1", "meter", quantities)
+    port = DescribedPort("p1", Readings(), {}, is_meter=True, model="Smart meter (DSMR)")
+    found = config_of(
+        "cellar", "meter", seen.devices["meter"], port, availability_topic=None, version="1"
+    )
+    config = json.loads(found or b"")
+    assert config["dev"] == {
+        "ids": ["cellar/meter"],
+        "name": "meter",
+        "mf": "EMH",
+        "mdl": "Smart meter (DSMR)",
+        "sn": "E0044007",
+    }
+    gas = config["cmps"]["mbus_1_reading"]
+    assert (gas["name"], gas["dev_cla"], gas["unit_of_meas"], gas["stat_cla"]) == (
+        "Gas reading",
+        "gas",
+        "m³",
+        "total_increasing",
+    )
+    assert config["cmps"]["meter_id"]["ent_cat"] == "diagnostic"
+    assert "ent_cat" not in config["cmps"]["energy_import_t1"]
+
+
+def test_the_gateway_is_a_device_with_a_problem_sensor_and_its_page() -> None:
+    config = json.loads(
+        config_of_gateway(
+            "gw-1",
+            availability_topic="gateway/gw-1/availability",
+            problem_topic="gateway/gw-1/problem",
+            version="1.2",
+            page_url="http://gw.local:8080/",
+        )
+    )
+    assert config.keys() <= schema.DEVICE_DISCOVERY_KEYS.keys()
+    assert config["dev"].keys() <= schema.DEVICE_KEYS.keys()
+    assert config["dev"]["cu"] == "http://gw.local:8080/"
+    assert config["avty"] == [{"t": "gateway/gw-1/availability"}]
+    (problem,) = config["cmps"].values()
+    assert problem.keys() <= schema.BINARY_SENSOR_KEYS.keys()
+    assert (problem["p"], problem["dev_cla"]) == ("binary_sensor", "problem")
+    assert problem["ent_cat"] in schema.ENTITY_CATEGORIES
+    assert state_of(problem, problem_payload(["a port is not open"])) == problem["pl_on"]
+    assert state_of(problem, problem_payload([])) == problem["pl_off"]
+    assert topic_for("h", "gw", "1") != topic_for("h", "gw-1", "") != topic_for("h", "gw", "")

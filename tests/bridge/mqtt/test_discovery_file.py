@@ -22,6 +22,7 @@ WHOLE = Remembered(
                 "gga/alt": SeenValue("gga", "number", "m"),
                 "gga/fix": SeenValue("gga", "text", None, is_gone=True),
             },
+            {"manufacturer": "EMH", "mbus_1_type": "003"},
         )
     },
 )
@@ -52,7 +53,10 @@ def test_a_file_of_before_values_could_be_gone_is_read(tmp_path: Path) -> None:
         "",
         "[]",
         "[" * 100_000,
-        changed(version=3),
+        changed(version=4),
+        changed(devices={"d": {"port": "p", "values": {}, "facts": {"colour": "red"}}}),
+        changed(devices={"d": {"port": "p", "values": {}, "facts": {"model": 3}}}),
+        changed(devices={"d": {"port": "p", "values": {}, "facts": {"model": "x" * 65}}}),
         changed(topics=["sensors/+/x"]),
         changed(topics=["sensors/gps/alt"]),
         changed(topics=[3]),

@@ -7,10 +7,13 @@ from gateway.keys.units import UNITS
 from tests.bridge.mqtt.home_assistant import SENSOR_CLASSES
 
 
+@pytest.mark.parametrize("medium", [None, "gas", "water", "heat"])
 @pytest.mark.parametrize("is_meter", [False, True])
-def test_home_assistant_allows_each_pair_of_class_and_unit(is_meter: bool) -> None:
-    for unit in sorted(UNITS):
-        shown = shown_of(unit, is_meter=is_meter)
+def test_home_assistant_allows_each_pair_of_class_and_unit(
+    is_meter: bool, medium: str | None
+) -> None:
+    for unit in sorted({*UNITS, "GJ", "MJ", "MWh"}):
+        shown = shown_of(unit, is_meter=is_meter, medium=medium)
         if shown.device_class is not None:
             units, state_classes = SENSOR_CLASSES[shown.device_class]
             assert shown.unit in units, unit
@@ -38,3 +41,20 @@ def test_a_unit_has_a_class_where_that_is_unambiguous(
     unit: str | None, is_meter: bool, shown: Shown
 ) -> None:
     assert shown_of(unit, is_meter=is_meter) == shown
+
+
+@pytest.mark.parametrize(
+    ("unit", "medium", "shown"),
+    [
+        ("m3", "gas", Shown("m³", "gas", "total_increasing")),
+        ("m3", "water", Shown("m³", "water", "total_increasing")),
+        ("l", "water", Shown("L", "water", "total_increasing")),
+        ("GJ", "heat", Shown("GJ", "energy", "total_increasing")),
+        ("m3", "heat", Shown("m³", "volume", "total_increasing")),
+        ("kWh", "gas", Shown("kWh", "energy", "total_increasing")),
+    ],
+)
+def test_a_meter_of_gas_or_water_has_the_class_that_the_energy_page_takes(
+    unit: str, medium: str, shown: Shown
+) -> None:
+    assert shown_of(unit, is_meter=True, medium=medium) == shown

@@ -1,0 +1,79 @@
+"""Names and kinds of values for people: what Home Assistant shows of `mbus_1_reading`. Pure."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+_CODE = re.compile(r"[0-9]+-[0-9]+:.*")
+_MBUS = re.compile(r"mbus_([0-9]+)_(.+)")
+_BETWEEN = re.compile(r"[_ ]+")
+_PHASE_OR_TARIFF = re.compile(r"[lt][0-9]")
+_IN_CAPITALS: Final = frozenset(
+    {"id", "ean", "p1", "co2", "tvoc", "uv", "rssi", "gps", "url", "ph"}
+)
+_DIAGNOSTIC = re.compile(
+    r"(?:.+[_/])?(?:id|ean|version|firmware|manufacturer|model|serial|serial_number|meter_number"
+    r"|public_key|logical_device)|mbus_[0-9]+_type"
+)
+_MEDIA: Final[Mapping[int, str]] = {
+    3: "gas",
+    4: "heat",
+    6: "water",
+    7: "water",
+    12: "heat",
+    21: "water",
+    22: "water",
+}
+"""Device types of M-Bus (EN 13757-3): warm, hot and cold water are water."""
+_MEDIA_OF_OBIS: Final[Mapping[str, str]] = {
+    "5": "heat",
+    "6": "heat",
+    "7": "gas",
+    "8": "water",
+    "9": "water",
+}
+"""The first number of an OBIS code (IEC 62056-61)."""
+_METERED = re.compile(r"(?:.+_)?(gas|water)_(?:meter|total|reading|consumption|volume)")
+
+
+def medium_of(name: str, facts: Mapping[str, str]) -> str | None:
+    """Return the medium that a meter's value is of: gas, water or heat; None: it is not known.
+
+    `facts` have the types of the meters that another one reads: `mbus_1_type` is `003` for gas.
+    """
+    part = _MBUS.fullmatch(name)
+    if part is not None:
+        kind = facts.get(f"mbus_{part[1]}_type", "")
+        return _MEDIA.get(int(kind)) if kind.isascii() and kind.isdecimal() else None
+    if _CODE.fullmatch(name) is not None:
+        return _MEDIA_OF_OBIS.get(name.partition("-")[0])
+    metered = _METERED.fullmatch(name)
+    return None if metered is None else metered[1]
+
+
+def friendly_name_of(name: str, facts: Mapping[str, str]) -> str:
+    """Return `energy_import_t1` as `Energy import T1`; a code is its own name."""
+    if _CODE.fullmatch(name) is not None:
+        return name
+    part = _MBUS.fullmatch(name)
+    if part is not None:
+        words = [medium_of(name, facts) or f"M-Bus {part[1]}", *_words_of(part[2])]
+    else:
+        # A sentence of NMEA 0183 and its field: "gga/alt".
+        sentence, _, field = name.rpartition("/")
+        words = [*([sentence.upper()] if sentence else []), *_words_of(field)]
+    shown = " ".join(words) or name
+    return shown[0].upper() + shown[1:]
+
+
+def is_diagnostic(name: str) -> bool:
+    """Return whether a value describes the device: its versions and identifiers."""
+    return _DIAGNOSTIC.fullmatch(name) is not None
+
+
+def _words_of(name: str) -> list[str]:
+    words = [each for each in _BETWEEN.split(name) if each]
+    return [
+        each.upper() if each in _IN_CAPITALS or _PHASE_OR_TARIFF.fullmatch(each) else each
+        for each in words
+    ]

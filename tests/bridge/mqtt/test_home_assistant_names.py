@@ -1,0 +1,52 @@
+"""Names for people, and what a value is of."""
+
+import pytest
+from firmware_bridge.mqtt.home_assistant_names import friendly_name_of, is_diagnostic, medium_of
+
+TYPES = {"mbus_1_type": "003", "mbus_2_type": "007", "mbus_3_type": "3", "mbus_4_type": "??"}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("energy_import_t1", "Energy import T1"),
+        ("voltage_l3", "Voltage L3"),
+        ("gga/alt", "GGA alt"),
+        ("mbus_1_reading", "Gas reading"),
+        ("mbus_2_id", "Water ID"),
+        ("mbus_5_reading", "M-Bus 5 reading"),
+        ("p1_version", "P1 version"),
+        ("1-0:99.1.0", "1-0:99.1.0"),
+        ("Füllstand", "Füllstand"),
+        ("_", "_"),
+    ],
+)
+def test_a_name_is_one_that_people_read(name: str, shown: str) -> None:
+    assert friendly_name_of(name, TYPES) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "medium"),
+    [
+        ("mbus_1_reading", "gas"),
+        ("mbus_2_reading", "water"),
+        ("mbus_3_reading", "gas"),
+        ("mbus_4_reading", None),
+        ("mbus_5_reading", None),
+        ("7-0:3.0.0", "gas"),
+        ("8-0:1.0.0", "water"),
+        ("1-0:1.8.0", None),
+        ("gas_meter", "gas"),
+        ("cold_water_total", "water"),
+        ("water_level", None),
+        ("gas_resistance", None),
+    ],
+)
+def test_the_medium_of_a_value_is_known_by_type_code_or_name(name: str, medium: str | None) -> None:
+    assert medium_of(name, TYPES) == medium
+
+
+def test_versions_and_identifiers_are_diagnostic_and_what_is_measured_is_not() -> None:
+    of_device = ["p1_version", "meter_id", "mbus_1_id", "mbus_1_type", "ean", "manufacturer"]
+    measured = ["energy_import", "humid", "valid", "mbus_1_reading", "tariff", "gga/fix"]
+    assert [each for each in [*of_device, *measured] if is_diagnostic(each)] == of_device
