@@ -26,7 +26,7 @@ _MODELS = {
     "modbus": "Modbus device",
     "mysensors": "MySensors node",
     "teleinfo": "Smart meter (Teleinfo)",
-    "ve_direct": "Solar device (VE.Direct)",
+    "vedirect": "Solar device (VE.Direct)",
 }
 
 
@@ -56,10 +56,7 @@ def announcer_of(settings: BridgeSettings) -> Announcer:
     def configs(seen: Seen) -> Mapping[str, bytes]:
         if prefix is None:
             return {}
-        # No device has an empty name.
-        gateway = _config_of_gateway(settings, own_version)
-        itself = {} if gateway is None else {topic_for(prefix, settings.gateway_id, ""): gateway}
-        return itself | {
+        return _of_gateway(settings, prefix, own_version) | {
             topic_for(prefix, settings.gateway_id, name): config
             for name, device in seen.devices.items()
             if (config := config_for(name, device)) is not None
@@ -74,17 +71,19 @@ def announcer_of(settings: BridgeSettings) -> Announcer:
     )
 
 
-def _config_of_gateway(settings: BridgeSettings, version: str) -> bytes | None:
-    """Return the description of the gateway; None: nothing publishes whether it has a problem."""
+def _of_gateway(settings: BridgeSettings, prefix: str, version: str) -> dict[str, bytes]:
+    """Return the description of the gateway; none where nothing publishes its problems."""
     if settings.problem_topic is None:
-        return None
-    return config_of_gateway(
+        return {}
+    config = config_of_gateway(
         settings.gateway_id,
         availability_topic=settings.availability_topic,
         problem_topic=settings.problem_topic,
         version=version,
         page_url=settings.page_url,
     )
+    # No device has an empty name.
+    return {topic_for(prefix, settings.gateway_id, ""): config}
 
 
 def still_there(

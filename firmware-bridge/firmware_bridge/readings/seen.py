@@ -46,7 +46,7 @@ class SeenDevice:
     port: str
     values: dict[str, SeenValue] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
-    """What it says of itself: its manufacturer, its number, the types of meters that it reads."""
+    """Its texts about itself: its manufacturer, its number, the types of meters that it reads."""
 
 
 class Seen:
