@@ -68,6 +68,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         **_all(_NOW, "max_subscriptions", "max_subscription_bytes"),
         **_all(_NOW, "max_topic_levels", "max_retained", "max_retained_bytes"),
         **_all(_NOW, "maximum_qos", "retain_available", "message_size_limit"),
+        **_all(_NOW, "check_retain_source"),
         **_all(_NEW, "max_write_buffer", "protocol_versions"),
         **_all(_NEW, "allow_zero_length_clientid", "allow_control_characters"),
         "sys_interval": _NOW,

@@ -68,6 +68,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "max_sessions": "Sessions, connected or not.",
         "maximum_qos": "Highest QoS of published messages and granted subscriptions.",
         "retain_available": "Whether messages may be retained.",
+        "check_retain_source": "Whether a retained message needs its publisher's right today.",
         "message_size_limit": 'Largest payload of a message; "0B": as max_packet_size.',
         "protocol_versions": "Admitted protocol levels: 3 is MQTT 3.1, 4 is 3.1.1, 5 is 5.0.",
         "allow_zero_length_clientid": "Whether a client may leave its identifier empty.",

@@ -93,6 +93,7 @@ class Mqtt(Section):
     max_sessions: Annotated[int, Whole(1, 100_000_000)] = 100_000
     maximum_qos: Annotated[int, Whole(0, 2)] = 2
     retain_available: bool = True
+    check_retain_source: bool = True
     message_size_limit: Annotated[int, Size(0, 256 * MIB)] = 0
     protocol_versions: Annotated[tuple[Annotated[int, Whole(3, 5)], ...], Items(1)] = (3, 4, 5)
     allow_zero_length_clientid: bool = True

@@ -102,6 +102,8 @@ class Limits:
     """Not a key: set while the disk has no room for anything new."""
     queues_slow: bool = False
     """Not a key: set while a queue slows its publishers."""
+    check_retain_source = True
+    """A retained message is sent only while its publisher may publish it."""
 
     def __init__(self) -> None:
         # In flight towards one client. A slow or distant client needs more than one; too many only

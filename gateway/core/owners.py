@@ -36,6 +36,10 @@ class Owners:
         """Return every one that has something."""
         return list(self._owners.values())
 
+    def users(self) -> list[str]:
+        """Return the names of users that have a session or a retained message."""
+        return [name for name in self._owners if name not in (NO_USER, LOCAL_PROGRAMS)]
+
     # -- sessions
 
     def opened(self, session: Session) -> None:

@@ -58,11 +58,24 @@ class Housekeeping:
         self._working: asyncio.Future[Any] | None = None
         self._next_look = 0.0
         self._next_reserve = 0.0
+        self._waits = False
+        """A batch found no room, at the last tick."""
 
     @property
     def rules(self) -> Rules:
         """What holds on this file system."""
         return self.limits.of_disk(self.disk.total_bytes, self.disk.total_files)
+
+    def prepare(self) -> None:
+        """Make the reserve before a client is accepted: a disk that fills in the next moment must
+        find it there. Blocks; on a disk that has no room for it there is none yet."""
+        try:
+            self.disk = disk_of(self._data_dir)
+            rules = self.rules
+            if rules.reserve and self.disk.free_bytes >= rules.reserve:
+                self._event_loop.store.journal.make_reserve(rules.reserve)
+        except OSError as error:
+            logger.warning("the reserve for a full disk could not be made: %s", line_of(error))
 
     def tick(self) -> None:
         """Look how much is free, and begin what has to be done."""
@@ -77,6 +90,7 @@ class Housekeeping:
             return
         rules, free_bytes = self.rules, self.disk.free_bytes
         waits = self._event_loop.committer.writer.waits_for_room
+        self._note_wait(waits)
         was_full = self._event_loop.limits.disk_full
         self._set_full(waits or rules.is_full(free_bytes, was_full=was_full))
         if self._working is not None:
@@ -95,14 +109,31 @@ class Housekeeping:
             self.full_since_ms = time.time_ns() // 1_000_000
             logger.error(
                 "the disk is full: %d bytes are free, the floor is %d ([disk] free_min). Nothing "
-                "new is taken; what is there is delivered. Free space, or use a larger disk",
+                "new is taken; %s. Free space, or use a larger disk",
                 self.disk.free_bytes,
                 self.rules.free_min,
+                self._what_continues(),
             )
         else:
             self.full_since_ms = None
             logger.info("the disk has room again: %d bytes are free", self.disk.free_bytes)
         self._event_loop.set_disk_full(full)
+
+    def _what_continues(self) -> str:
+        if not self.rules.reserve or self._event_loop.store.journal.has_reserve():
+            return "what is there is delivered"
+        return "deliveries stop when the journal finds no room, for there is no reserve"
+
+    def _note_wait(self, waits: bool) -> None:
+        """Report once that not even deliveries can be written: the reserve is used up."""
+        if waits and not self._waits:
+            logger.error(
+                "no room for the journal, %d bytes are free: deliveries and acknowledgements wait",
+                self.disk.free_bytes,
+            )
+        elif self._waits and not waits:
+            logger.info("the journal has room again: deliveries continue")
+        self._waits = waits
 
     # -- in the thread
 

@@ -52,6 +52,7 @@ def apply_limits(limits: Limits, configuration: Configuration) -> None:
     limits.max_sessions = mqtt.max_sessions
     limits.maximum_qos = mqtt.maximum_qos
     limits.retain_available = mqtt.retain_available
+    limits.check_retain_source = mqtt.check_retain_source
     limits.message_size_limit_bytes = mqtt.message_size_limit or NO_MESSAGE_SIZE_LIMIT
     limits.protocol_versions = mqtt.protocol_versions
     limits.allow_zero_length_clientid = mqtt.allow_zero_length_clientid

@@ -149,6 +149,7 @@ class Running:
         begin_run(event_loop, opened, identity)
         give_bridge_its_sessions(broker, configuration)
         running.bans.load()
+        running.housekeeping.prepare()
         try:
             await running._listen(configuration)
         except (OSError, CertificateError):

@@ -117,8 +117,8 @@ class RemovedUsers:
                 self._write(kept)
 
     def _keep(self, known: frozenset[str], removed: frozenset[str]) -> None:
-        owners = {session.username for session in self._broker.state.sessions.values()}
-        kept = self._of_sessions(known, removed & owners)
+        owners = self._broker.state.owners.users()
+        kept = self._of_sessions(known, removed.intersection(owners))
         if kept != self._kept or self._is_unwritten:
             self._write(kept)
         self._broker.know_users(self._users, kept.removed)

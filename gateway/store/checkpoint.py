@@ -187,8 +187,8 @@ class Checkpoint:
         for chunk in _chunks((item, item[1]) for item in items):
             self._write_messages(message for _, message in chunk)
             self._write(
-                "INSERT OR REPLACE INTO retained VALUES (?,?,?)",
-                [(topic, new.number, new.username()) for topic, new in chunk if new is not None],
+                "INSERT OR REPLACE INTO retained VALUES (?,?,?,?)",
+                [(topic, *new.retained_by()) for topic, new in chunk if new is not None],
             )
             self._write(
                 "DELETE FROM retained WHERE topic = ?",

@@ -9,6 +9,7 @@ format   what is different
 4        the journal is files of its own (OGF1), of blobs OGJ1
 5        blobs OGJ2, which have gateway time; the database names its format
 6        retained messages belong to users
+7        retained messages name their publisher
 =======  ==========================================================================================
 
 What a later version wrote is not damage: it is refused, and nothing is changed or set aside.
@@ -21,7 +22,7 @@ from pathlib import Path
 from gateway.core.records import layout
 from gateway.core.records.blob import has_valid_crc
 
-FORMAT = 6
+FORMAT = 7
 """What this version writes."""
 
 JOURNAL_IS_FILES = 4

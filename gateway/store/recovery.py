@@ -200,13 +200,15 @@ def _load_messages(
     connection: sqlite3.Connection, state: State, replay: Replay, now: float
 ) -> None:
     columns = {row[1] for row in connection.execute("PRAGMA table_info(retained)")}
-    owner_column = "r.owner" if "owner" in columns else "NULL"  # an audit reads format 5 as it is
-    for number, topic, payload, flags, properties, owner in connection.execute(
-        f"SELECT m.number, r.topic, m.payload, m.flags, m.properties, {owner_column}"
+    # An audit reads formats 5 and 6 as they are.
+    later = ", ".join(f"r.{each}" if each in columns else "NULL" for each in ("owner", "source"))
+    for number, topic, payload, flags, properties, owner, source in connection.execute(
+        f"SELECT m.number, r.topic, m.payload, m.flags, m.properties, {later}"
         " FROM retained r JOIN messages m ON m.number = r.message"
     ):
         message = message_of(number, topic, payload, flags, properties)
         message.owner = None if owner is None else state.owners.get(owner)
+        message.source = None if source is None else replay.sources.source_in(source)
         replay.messages[number] = message
         state.retained_set(topic, message)
     for session_number, packet_id, number, *contents in connection.execute(

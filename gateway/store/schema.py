@@ -33,6 +33,12 @@ def m003_owners_of_retained_messages(db: Database) -> None:
     db.execute("ALTER TABLE retained ADD COLUMN owner TEXT")
 
 
+@migrations()
+def m004_sources_of_retained_messages(db: Database) -> None:
+    """Add to a retained message who published it; NULL: it is not known."""
+    db.execute("ALTER TABLE retained ADD COLUMN source TEXT")
+
+
 _FIRST = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE sessions (number INTEGER PRIMARY KEY, client_id TEXT NOT NULL,"

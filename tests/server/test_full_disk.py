@@ -10,6 +10,7 @@ import pytest
 from gateway.core.records.events import decode
 from gateway.store.journal_reader import JournalReader
 from tests.peers.mqtt_bytes import Kind, acknowledgement, publish, subscribe
+from tests.peers.websocket_client import WebSocketClient
 from tests.server.broker import Broker, log_in, running
 from tests.small_disk import SmallDisk, small_disk
 
@@ -79,6 +80,57 @@ async def test_at_no_bytes_free_what_waits_is_delivered_and_new_messages_wait_fo
     async with broker_on(disk) as broker:
         session = broker.running.event_loop.broker.state.sessions["s"]
         assert session.queued_count == 0
+
+
+async def test_a_disk_that_fills_right_after_the_first_start_stops_no_delivery(
+    disk: SmallDisk,
+) -> None:
+    async with broker_on(disk) as broker:
+        assert (disk.folder / "data" / "journal" / "reserve").exists(), "before any client"
+        await with_queue(broker, 300)
+        disk.fill()
+        await until_full(broker, full=True)
+        subscriber = await log_in(broker, "s")
+        for number in range(300):
+            packet = await subscriber.packet()
+            assert packet.endswith(b"t" + packet[5:7] + b"%d" % number), packet
+            subscriber.send(acknowledgement(Kind.PUBACK, int.from_bytes(packet[5:7], "big")))
+        assert disk.free_bytes == 0
+
+
+async def test_without_room_for_the_reserve_the_log_names_what_stops(
+    disk: SmallDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk.fill(leave_bytes=200_000)
+    async with broker_on(disk) as broker:
+        disk.fill()
+        await until_full(broker, full=True)
+        assert not broker.status()["disk"]["reserve"]
+        assert "deliveries stop when the journal finds no room" in caplog.text
+        assert "what is there is delivered" not in caplog.text
+
+
+async def test_once_the_reserve_is_used_up_the_log_reports_waiting_deliveries(
+    disk: SmallDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    count = 2_500  # the room that the journal's file has already is less than their deliveries
+
+    async def take_all(subscriber: WebSocketClient) -> None:
+        for _ in range(count):
+            packet = await subscriber.packet()
+            subscriber.send(acknowledgement(Kind.PUBACK, int.from_bytes(packet[5:7], "big")))
+
+    caplog.set_level("INFO")
+    async with broker_on(disk) as broker:
+        await with_queue(broker, count)
+        (disk.folder / "data" / "journal" / "reserve").unlink()
+        disk.fill()
+        await until_full(broker, full=True)
+        taking = asyncio.create_task(take_all(await log_in(broker, "s")))
+        await broker.eventually(lambda: "deliveries and acknowledgements wait" in caplog.text)
+        disk.empty()
+        await taking
+        await broker.eventually(lambda: "deliveries continue" in caplog.text)
 
 
 async def test_a_broker_starts_with_nothing_free_and_delivers_what_waits(disk: SmallDisk) -> None:

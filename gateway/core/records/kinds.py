@@ -47,6 +47,8 @@ class RecordKind(Word):
     WILL_CLEARED = 22
     EXPIRY_CHANGED = 23
     SESSION_OWNED = 24
+    # RETAINED_SET with its publisher: a reader has it as RETAINED_SET.
+    RETAINED_BY = 25
     # The broker's; an observation may name a session.
     OBSERVED = 30
     BROKER_STARTED = 40

@@ -124,6 +124,10 @@ class _Reader:
 
     def _rare(self, kind: RecordKind, fields: tuple[Any, ...]) -> Record:
         session: int = fields[1] if len(fields) > 1 else 0
+        if kind is RecordKind.RETAINED_BY:
+            _, message, topic_bytes, source_bytes = fields
+            topic = self.text(topic_bytes)
+            return Retained(RecordKind.RETAINED_SET, topic, message, self.text(source_bytes))
         if kind is RecordKind.SESSION_OPENED or kind is RecordKind.SESSION_RESUMED:
             _, _, flags, protocol, keep_alive, expiry, address_bytes = fields
             address = self.cut_text(address_bytes)

@@ -160,12 +160,14 @@ class Dropped(Record):
 
 @mypyc_attr(acyclic=True)
 class Retained(Record):
-    """RETAINED_SET, and RETAINED_CLEARED, which has a topic only."""
+    """RETAINED_SET, and RETAINED_CLEARED, which has a topic only. `source` is the text of the
+    publisher, empty where it is not known."""
 
-    def __init__(self, kind: RecordKind, topic: str, message: int) -> None:
+    def __init__(self, kind: RecordKind, topic: str, message: int, source: str = "") -> None:
         super().__init__(kind)
         self.topic = topic
         self.message = message
+        self.source = source
 
 
 @mypyc_attr(acyclic=True)

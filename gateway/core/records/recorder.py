@@ -171,7 +171,8 @@ class Recorder(Batch):
 
     def retained_set(self, message: Message) -> None:
         self.record_count += 1
-        writer.write_retained(self.records, message.number, message.topic_field[2:])
+        source = b"" if message.source is None else message.source.text().encode()
+        writer.write_retained(self.records, message.number, message.topic_field[2:], source)
         self.state.retained_set(message.topic, message)
 
     def retained_cleared(self, topic: str) -> None:

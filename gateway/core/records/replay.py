@@ -38,6 +38,7 @@ from gateway.core.sessions.message import (
     Will,
 )
 from gateway.core.sessions.session import Session
+from gateway.core.sessions.source import Sources
 from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
 from gateway.wire.values import topic_field_of
@@ -60,6 +61,7 @@ class Replay:
         self.next_batch = 1
         self.boot = ""
         self.facts_applied = 0
+        self.sources = Sources()
         self.lost = Lost()
         self._time_is_loaded = state.time.time_ms > 0
 
@@ -240,6 +242,9 @@ class Replay:
             return
         message = self.messages.get(record.message) or self.load(record.message)
         if message is not None:
+            source = message.source = self.sources.source_in(record.source)
+            if source is not None and source.username:
+                message.owner = self.state.owners.get(source.username)
             self.state.retained_set(message.topic, message)
 
     def _will_set(self, record: WillSet, owner: Session) -> None:

@@ -236,9 +236,12 @@ def write_will(records: BytesWriter, session: int, will: Will) -> None:
 # -- of no session
 
 
-def write_retained(records: BytesWriter, message: int, topic: bytes) -> None:
-    records.write(layout.RETAINED_RECORD.pack(RecordKind.RETAINED_SET, message, len(topic)))
+def write_retained(records: BytesWriter, message: int, topic: bytes, source: bytes) -> None:
+    records.write(
+        layout.RETAINED_BY_RECORD.pack(RecordKind.RETAINED_BY, message, len(topic), len(source))
+    )
     records.write(topic)
+    records.write(source)
 
 
 def write_retained_cleared(records: BytesWriter, topic: bytes) -> None:

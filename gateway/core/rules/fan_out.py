@@ -7,6 +7,7 @@ from gateway.core.rules.permissions import RECEIVE_REFUSED
 from gateway.core.rules.retained_limits import retained_limit_reached
 from gateway.core.sessions.message import QOS, RETAIN, Message
 from gateway.core.sessions.session import Session
+from gateway.core.sessions.source import source_of
 from gateway.core.topics.route import Group, Route, Target
 from gateway.core.work import DELIVERY_UNITS
 
@@ -25,6 +26,7 @@ class FanOut:
     def deliver(self, publisher: Session, route: Route, message: Message, now: float) -> None:
         """Give a message to all sessions its topic reaches, and keep it if RETAIN is set."""
         if message.retain:
+            message.source = source_of(publisher)
             self._retain(message)
         if route.refused:
             self._refuse(publisher, route, message)

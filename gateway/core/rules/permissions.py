@@ -11,6 +11,7 @@ receive    `TopicTree.route_of`, when a route is made, so that a message costs n
            `Permissions.refused_among` for shared subscriptions, `RetainedReplay` for what is
            retained and `SystemMessages` for `$SYS`, when a client has subscribed;
            `Deliverer.pump`, of what was queued before rights changed
+retained   `RetainedReplay`, whether who published it may do so now
 =========  ==========================================================================
 
 All is allowed until `restrict` is called. Whether a client may receive a message is asked when the
@@ -27,6 +28,7 @@ from mypy_extensions import mypyc_attr
 from gateway.core.memory import text_bytes_of
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import NO_GROUPS, Session
+from gateway.core.sessions.source import Source
 from gateway.core.sessions.subscription import Subscription
 
 CONNECT_REFUSED: Final = "not_authorized"
@@ -34,6 +36,7 @@ WILL_REFUSED: Final = "will_not_authorized"
 PUBLISH_REFUSED: Final = "publish_not_authorized"
 SUBSCRIBE_REFUSED: Final = "subscribe_not_authorized"
 RECEIVE_REFUSED: Final = "receive_not_authorized"
+SOURCE_REFUSED: Final = "retained_source_not_authorized"
 """How refusals are counted in the status's `errors`."""
 
 # Not Final: tests make it small enough to be reached.
@@ -117,6 +120,8 @@ class Permissions:
         self._has_revoked = False
         """Of a session the certificate was revoked."""
         self._clients: dict[Session, Client] = {}
+        self._sources: dict[Source, Client] = {}
+        """Publishers of retained messages."""
         self._answers_bytes = 0
 
     def authenticate(self, authenticates: bool) -> None:
@@ -146,6 +151,7 @@ class Permissions:
 
     def _forget_all(self) -> None:
         self._clients = {}
+        self._sources = {}
         self._answers_bytes = 0
 
     def refuses_connect(self, connection: Connection, client_id: str) -> bool:
@@ -165,15 +171,30 @@ class Permissions:
         client = self._clients.get(session)
         if client is None:
             client = self._client_of(session)
+        return self._refuses_publish(client, topic, qos, retain, self._is_gone(session, client))
+
+    def refuses_source(self, source: Source, topic: str, qos: int) -> bool:
+        """Return whether who published a retained message must not publish it now: asked once for
+        each publisher and topic, and kept."""
+        client = self._sources.get(source)
+        if client is None:
+            if len(self._sources) >= CLIENTS_MAX:
+                self._forget_all()
+            username = source.username if self._authenticates else None
+            client = Client(source.client_id, username, source.listener, source.groups)
+            self._sources[source] = client
+        return self._refuses_publish(client, topic, qos, True, client.username in self.gone)
+
+    def _refuses_publish(
+        self, client: Client, topic: str, qos: int, retain: bool, is_gone: bool
+    ) -> bool:
         kind = 1 << (2 * qos + (1 if retain else 0))
         answers = client.answers.get(topic, 0)
         if answers & kind:
             return False
         if answers & kind << REFUSED_SHIFT:
             return True
-        is_refused = self._is_gone(session, client) or not self._rules.may_publish(
-            client, topic, qos, retain
-        )
+        is_refused = is_gone or not self._rules.may_publish(client, topic, qos, retain)
         self._keep(client, topic, answers, kind << REFUSED_SHIFT if is_refused else kind)
         return is_refused
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from gateway.core.core import Core
 from gateway.core.rules.deliver import Deliverer
-from gateway.core.rules.permissions import RECEIVE_REFUSED
+from gateway.core.rules.permissions import RECEIVE_REFUSED, SOURCE_REFUSED
 from gateway.core.rules.subscribe_request import Asked, Found
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.message import Message
@@ -210,12 +210,20 @@ class RetainedReplay:
             self.deliverer.deliver(session, message, flags, now)
 
     def _is_refused(self, session: Session, message: Message) -> bool:
-        """Return whether access rules forbid a session to have a retained message."""
-        if not self.permissions.restricted:
+        """Return whether access rules forbid a session to have a retained message, or its publisher
+        to publish it now."""
+        permissions = self.permissions
+        if not permissions.restricted:
             return False
-        if not self.permissions.refuses_receive(session, message.topic):
+        if permissions.refuses_receive(session, message.topic):
+            self.statistics.count_error(RECEIVE_REFUSED)
+            return True
+        source = message.source
+        if source is None or not self.limits.check_retain_source:
             return False
-        self.statistics.count_error(RECEIVE_REFUSED)
+        if not permissions.refuses_source(source, message.topic, message.qos):
+            return False
+        self.statistics.count_error(SOURCE_REFUSED)
         return True
 
     def _has_expired(self, message: Message) -> bool:

@@ -50,7 +50,7 @@ class Revoking:
                 tree.regroup(session)
 
     def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Forbid everything to the users of sessions that are gone.
+        """Forbid everything to the users of sessions and retained messages that are gone.
 
         Args:
             users: all that there are; None: that is not known.
@@ -58,11 +58,8 @@ class Revoking:
         """
         gone: set[str] = set()
         if self.core.authenticates:
-            for session in self.state.sessions.values():
-                name = session.username
-                if name is not None and (
-                    name in removed or (users is not None and name not in users)
-                ):
+            for name in self.state.owners.users():
+                if name in removed or (users is not None and name not in users):
                     gone.add(name)
         if gone != self.permissions.gone:
             self.permissions.forbid(frozenset(gone))

@@ -11,6 +11,7 @@ from gateway.core.sessions.packet_identifiers import Exchange
 if TYPE_CHECKING:
     from gateway.core.sessions.owner import Owner
     from gateway.core.sessions.session import Session
+    from gateway.core.sessions.source import Source
 
 
 class DeliveryState(IntEnum):
@@ -61,6 +62,8 @@ class Message:
 
     owner: "Owner | None" = None
     """Whose it is, where it is to be retained; None: not known."""
+    source: "Source | None" = None
+    """Who published it, where it is retained; None: not known."""
 
     def __init__(
         self,
@@ -106,6 +109,10 @@ class Message:
     def username(self) -> str | None:
         """Return the name of the owner, None if it is not known."""
         return None if self.owner is None else self.owner.username
+
+    def retained_by(self) -> "tuple[int, str | None, str | None]":
+        """Return its number, owner and publisher, as the row of a retained message has them."""
+        return self.number, self.username(), None if self.source is None else self.source.text()
 
 
 class Will:

@@ -11,6 +11,7 @@ from gateway.core.sessions.message import Delivery, Held, Will
 from gateway.core.sessions.owner import Owner
 from gateway.core.sessions.packet_identifiers import PacketIdentifiers
 from gateway.core.sessions.share import Share
+from gateway.core.sessions.source import Source
 from gateway.core.sessions.subscription import Subscription
 from gateway.core.sessions.when_full import WhenFull
 
@@ -67,16 +68,14 @@ class Session:
     shares: tuple[Share, ...] = ()
     """Of the listener and the address that its last connection came by; none after a start."""
     asked_again_before = 0
-    """What stands in the queue before this position came in under other access rules: whether it
-    may be received is asked again when it leaves the queue."""
+    """What is queued before this position came under other access rules: it is checked again."""
     is_of_this_run = False
     """It was opened since the start: what its client has done is known."""
 
     certificate: str | None = None
     """The certificate by which its client was proven last, as `Connection` has it."""
     is_revoked = False
-    """That certificate was revoked while its client was away: it receives nothing until its client
-    is back with another proof."""
+    """That certificate was revoked while its client was away: until another proof, no messages."""
     is_awaited = False
     """Publishers wait for room in its queue, which refuses."""
     is_deep = False
@@ -91,9 +90,10 @@ class Session:
     """When its client acknowledged a message last, on this connection (monotonic seconds)."""
     memory_queues: MemoryQueues | None = None
     """What the queues of all clean sessions hold; None: it is persistent."""
+    source: Source | None = None
+    """Its client as the publisher of retained messages, as of the last one; see `source_of`."""
     groups: frozenset[str] = NO_GROUPS
-    """Groups of the access rules that its client's proof has brought; none after a start, until the
-    client is back."""
+    """Groups that its client's proof has brought; none after a start, until the client is back."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
         self, number: int, client_id: str, persistent: bool

@@ -174,14 +174,26 @@ def test_what_changes_about_a_session(
     assert fields_of(read(records)) == {"session": session, "username": username}
 
 
-@given(u63, texts)
-def test_a_retained_message_and_its_end(message: int, topic: str) -> None:
+@given(u63, texts, texts)
+def test_a_retained_message_and_its_end(message: int, topic: str, source: str) -> None:
     records = BytesWriter()
-    writer.write_retained(records, message, topic.encode())
-    assert fields_of(read(records)) == {"session": 0, "topic": topic, "message": message}
+    writer.write_retained(records, message, topic.encode(), source.encode())
+    record = read(records)
+    assert record.kind is RecordKind.RETAINED_SET
+    assert fields_of(record) == {
+        "session": 0,
+        "topic": topic,
+        "message": message,
+        "source": source,
+    }
     records = BytesWriter()
     writer.write_retained_cleared(records, topic.encode())
-    assert fields_of(read(records)) == {"session": 0, "topic": topic, "message": 0}
+    assert fields_of(read(records)) == {
+        "session": 0,
+        "topic": topic,
+        "message": 0,
+        "source": "",
+    }
 
 
 def test_long_texts_of_peers_are_cut_also_within_a_character() -> None:

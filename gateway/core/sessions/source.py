@@ -1,0 +1,68 @@
+"""Who published a retained message: what access rules ask about it, kept with the message.
+
+As text, on disk: the user with "=" before it or nothing, client id, listener and groups, separated
+by NUL, which none of them may have in it.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from mypy_extensions import mypyc_attr
+
+if TYPE_CHECKING:
+    from gateway.core.sessions.session import Session
+
+CLIENT_ID_MAX: Final = 256
+"""Characters of a client id that is kept: each retained message may have another. Of a longer one
+nothing is kept, and no rule about clients matches it."""
+
+
+@mypyc_attr(acyclic=True)
+class Source:
+    """The publisher of a retained message, as it was when it published."""
+
+    def __init__(
+        self, username: str | None, client_id: str, listener: str, groups: frozenset[str]
+    ) -> None:
+        self.username = username
+        """None: it named no user."""
+        self.client_id = client_id if len(client_id) <= CLIENT_ID_MAX else ""
+        self.listener = listener
+        self.groups = groups
+
+    def text(self) -> str:
+        """Return the text that is stored."""
+        user = "" if self.username is None else "=" + self.username
+        return "\0".join((user, self.client_id, self.listener, *sorted(self.groups)))
+
+
+def source_of(session: "Session") -> Source:
+    """Return a session's client as the source of what it publishes now; the same one each time."""
+    found = session.source
+    if (
+        found is None
+        or found.username != session.username
+        or found.listener != session.listener
+        or found.groups != session.groups
+    ):
+        found = Source(session.username, session.client_id, session.listener, session.groups)
+        session.source = found
+    return found
+
+
+class Sources:
+    """Sources as they are read from disk: one object for the messages of one publisher."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Source] = {}
+
+    def source_in(self, text: str) -> Source | None:
+        """Return the source that a text states; None: it states none."""
+        found = self._found.get(text)
+        if found is None:
+            parts = text.split("\0")
+            if len(parts) < 3:
+                return None
+            username = parts[0][1:] if parts[0] else None
+            found = Source(username, parts[1], parts[2], frozenset(parts[3:]))
+            self._found[text] = found
+        return found
