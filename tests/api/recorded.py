@@ -13,13 +13,11 @@ WELL: Json = {
     "damaged_share": 0.0,
     "damaged_share_seconds": 300,
     "damage_warning": False,
-    "devices_watched": 0,
-    "devices_silent": 0,
     "silent_devices": [],
     "held": False,
-    "overruns": 0,
-    "line_errors": {},
-}
+} | dict.fromkeys(("devices_watched", "devices_silent", "overruns"), 0)
+WELL |= {"line_errors": {}, "refused": {}}
+UNASKED: Json = {"clock_ms": None, "failed": None, "unread": []}
 
 
 def status() -> Json:
@@ -131,6 +129,7 @@ def bridge_status() -> Json:
                         "boot": 3,
                         "sequence": 6_140,
                         "silent_seconds": None,
+                        **UNASKED,
                         "last_ms": NOW_MS - 400,
                         "quantities": [
                             quantity("temperature", 21.5, "Cel"),
@@ -169,6 +168,7 @@ def bridge_status() -> Json:
                         "boot": 1,
                         "sequence": 12_283,
                         "silent_seconds": None,
+                        **UNASKED,
                         "last_ms": NOW_MS - 1_200,
                         "quantities": [
                             quantity("latitude", 48.1173, "lat"),

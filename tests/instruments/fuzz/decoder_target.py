@@ -134,7 +134,9 @@ def _check_said(error: Malformed) -> None:
     assert error.reason_code in ANSWERS, f"no client can receive 0x{error.reason_code:02X}"
     assert 20 < len(error.detail) <= DETAIL_CHARACTERS_MAX, f"detail {error.detail!r}"
     assert error.detail.isprintable(), f"detail {error.detail!r} would write into the terminal"
-    assert not error.protocol_level or error.reason == UNSUPPORTED_PROTOCOL, "a level without cause"
+    # Which CONNACK fits a CONNECT that is wrong: no other level than those that are spoken.
+    is_spoken = error.protocol_level in (0, 3, 4, 5)
+    assert is_spoken or error.reason == UNSUPPORTED_PROTOCOL, "a level that is not spoken"
     assert error.__traceback__ is None, "an error that keeps the peer's bytes alive"
 
 

@@ -116,8 +116,11 @@ class Peer(Client):
         """Take in what the broker sends."""
         assert not self.gone, f"{data!r} behind the end of the connection"
         if not self.greeted:
-            # Only now the version is known; what was not understood is answered as in 3.1.1.
-            self.version = self.said.version or 4
+            # Only now the version is known. A CONNECT that is wrong is answered in the version
+            # that it names, and what names none as in 3.1.1.
+            error = self.said.error
+            named = 0 if error is None else error.protocol_level
+            self.version = self.said.version or named or 4
             self.decoder = Decoder(PACKET_SIZE_MAX_BYTES, self.version, "client")
         for packet in self._decoded(data):
             self._hear(packet)

@@ -60,6 +60,25 @@ class ServerTransport(asyncio.Transport):
             self._paused = True
             self._protocol().pause_writing()
 
+    def write_eof(self) -> None:
+        """Send the end of the broker's side; what the client still sends arrives."""
+        link = self._link
+        link.note_broker_gone()
+        link.to_client.end(self._client_has_read_all)
+
+    def _client_has_read_all(self) -> None:
+        self._link.client_sees_close()
+        self._link.timeline.after(self._link.delay(), self.end)
+
+    def get_write_buffer_size(self) -> int:
+        return self._link.to_client.pending_bytes
+
+    def get_protocol(self) -> asyncio.BaseProtocol:
+        return self._protocol()
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self._link.protocol = cast(asyncio.Protocol, protocol)
+
     def look_at_buffer(self) -> None:
         """Bytes were read at the other end."""
         pipe = self._link.to_client
