@@ -76,8 +76,8 @@ def replace_durably(
     creation = os.O_EXCL if is_new else os.O_TRUNC
     try:
         descriptor = open_private(partial, os.O_WRONLY | os.O_CREAT | creation, mode)
-    except OSError as error:
-        error.filename = str(path)  # a person knows the file, not the name of its new version
+    except FileNotFoundError as error:
+        error.filename = str(path)  # its folder is missing: a person knows the file's own name
         raise
     try:
         try:

@@ -36,7 +36,7 @@ async def test_a_disconnect_of_the_broker_contains_its_reason() -> None:
         return [Disconnect(0x8B)] if isinstance(packet, Publish) else None
 
     async with LyingBroker(answer=shut) as broker:
-        with pytest.raises(BenchFailed, match="0x8b"):
+        with pytest.raises(BenchFailed, match="0x8B"):
             await result_of(broker, version=5)
 
 

@@ -1,6 +1,7 @@
 """Configurations that are refused: the file, what its line names, and what it states is allowed."""
 
 TLS = "tls = {certificate = 'c', key = 'k', "
+SENSOR = "[[serial]]\nname = 'a'\npath = 'x'\n"
 PORT = "[[serial]]\nname = 'a'\npath = 'x'\nframing = "
 MODBUS = (
     "[[serial]]\nname = 'a'\nframing = 'modbus'\n"
@@ -93,7 +94,7 @@ REFUSED = [
     ("[[listeners]]\norigins = ['*']", "use no origins", 'protocol = "websocket"'),
     ("[[listeners]]\nproxy_protocol = 2", "(1st) proxy_protocol = 2 ", "true or false"),
     (
-        "[[listeners]]\nproxy_protocol = true\nallow_anonymous_network = true",
+        SENSOR + "[[listeners]]\nproxy_protocol = true\nallow_anonymous_network = true",
         "use a listener with",
         "[bridge] broker",
     ),
@@ -107,7 +108,7 @@ REFUSED = [
         "a proxy brings from the network",
         "anonymous = false",
     ),
-    ("[[listeners]]\nprotocol = 'websocket'", "use a listener with", 'protocol = "mqtt"'),
+    (SENSOR + "[[listeners]]\nprotocol = 'websocket'", "use a listener with", 'protocol = "mqtt"'),
     (
         "[[listeners]]\n" + 2 * "[[listeners]]\nprotocol = 'unix'\npath = '/run/x'\n",
         "use one listener at /run/x",
@@ -129,7 +130,7 @@ REFUSED = [
         "(1st): use no tls",
         "do not leave this machine",
     ),
-    ("[[listeners]]\n" + TLS[:-2] + "}", "without proxy_protocol or tls", "[bridge] broker"),
+    (SENSOR + "[[listeners]]\n" + TLS[:-2] + "}", "without proxy_protocol or tls", "[bridge] b"),
     (
         "[[listeners]]\nproxy_protocol_certificates = true",
         "(1st): use proxy_protocol_certificates with proxy_protocol",

@@ -139,6 +139,7 @@ async def test_sessions_of_an_address_and_of_a_listener_are_bounded_and_others_c
         "max_sessions_per_address": 1,
         "listener_sessions": 1,
         "listener_login_rate": 1,
+        "client_id_shared": 8,
     }
 
 
