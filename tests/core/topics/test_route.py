@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.limits import Limits
+from gateway.core.sessions.when_full import WhenFull
 from gateway.core.topics.route import is_system_topic
 from gateway.wire.packets import (
     Subscription,
@@ -32,8 +33,9 @@ def fill(harness: Harness, client_id: str) -> None:
 
 @pytest.fixture(params=["messages", "bytes"])
 def narrow(request: pytest.FixtureRequest, tmp_path: Path) -> Harness:
-    """A broker whose queues are short."""
+    """A broker whose queues are short, and drop what they have no room for."""
     limits = Limits()
+    limits.when_full_of = lambda _: WhenFull.DROP_NEWEST
     if request.param == "messages":
         limits.max_mqueue_len = 3
     else:
