@@ -168,7 +168,7 @@ async def test_a_bridge_finds_its_port_at_the_event_and_not_at_the_end_of_its_ba
     sender = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, NETLINK_KOBJECT_UEVENT)
     with sender:
         async with running_bridge(settings) as room:
-            await room.wait_until(lambda room: "No such file" in str(room.port("sensor")))
+            await room.wait_until(lambda room: "no such port" in str(room.port("sensor")))
             terminal.plug_in()
             sender.sendto(PLUGGED_IN, (0, UDEV_GROUP))
             await room.wait_for_port("sensor", "open")
