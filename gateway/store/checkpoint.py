@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from gateway.core.changes import Changes
 from gateway.core.records.layout import properties_section
-from gateway.core.sessions.message import Delivery, DeliveryState, Message
+from gateway.core.sessions.message import SHARED, Delivery, DeliveryState, Message
 from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.store import clock_row
@@ -163,7 +163,7 @@ class Checkpoint:
         deliveries = self.changes.deliveries
         for chunk in _chunks((delivery, delivery.message) for delivery in deliveries):
             live = [delivery for delivery in chunk if delivery.state is not DeliveryState.DONE]
-            self._write_messages(delivery.message for delivery in live)
+            self._write_messages(each.message for each in chunk if self._is_needed(each))
             self._write(
                 "INSERT OR REPLACE INTO queue VALUES (?,?,?,?,?)",
                 [
@@ -181,6 +181,16 @@ class Checkpoint:
                 ],
             )
             yield False
+
+    def _is_needed(self, delivery: Delivery) -> bool:
+        """Return whether a replay from this checkpoint on needs the contents of a message.
+
+        Also those that a session left to another member of its group when it ended: the new entry
+        follows this checkpoint in the journal.
+        """
+        if delivery.state is not DeliveryState.DONE:
+            return True
+        return delivery.session.ended and bool(delivery.flags & SHARED)
 
     def _retained(self) -> Iterator[bool]:
         items = self.changes.retained.items()

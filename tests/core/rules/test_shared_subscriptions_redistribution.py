@@ -145,3 +145,19 @@ def test_what_waited_for_a_member_that_ends_goes_to_another(harness: Harness) ->
     stayer = member(harness, "stayer")
     harness.advance(11)
     assert payloads(stayer.take()) == sent
+
+
+def test_what_is_left_to_another_while_a_checkpoint_is_written_keeps_its_contents_in_a_cut(
+    harness: Harness,
+) -> None:
+    leaver, stayer = member(harness, "leaver", expiry=10), member(harness, "stayer")
+    for client in (leaver, stayer):
+        harness.lose(client)
+    sent = publish_to_group(harness, 4)
+    harness.begin_checkpoint()
+    harness.advance(11)
+    assert harness.session("stayer").queued_count == len(sent)
+    while harness.store.checkpointing:
+        harness.seal(checkpoint_chunks=1_000)
+    harness.cut()
+    assert sorted(payloads(connect(harness, "stayer").take())) == sent
