@@ -63,6 +63,9 @@ class Checkpoint:
         self.sweep_from = sweep_from
         """After an unclean stop: look for unreferenced messages from this number on."""
         self.changes: Changes = state.freeze()
+        self._ended_before = frozenset(self.changes.ended)
+        self._left: set[int] = set()
+        """Messages whose entries follow this checkpoint: the next one removes what is unused."""
         self.is_finished = False
         """The last row is written; committed or not."""
         self.lacks_room = False
@@ -122,7 +125,7 @@ class Checkpoint:
             yield from self._ended(number)
         yield from self._many(
             f"DELETE FROM messages WHERE number = ? AND {_UNREFERENCED}",
-            ((number,) for number in changes.orphans),
+            ((number,) for number in changes.orphans if number not in self._left),
             DELETED_MESSAGES,
         )
         if self.sweep_from is not None:
@@ -190,7 +193,11 @@ class Checkpoint:
         """
         if delivery.state is not DeliveryState.DONE:
             return True
-        return delivery.session.ended and bool(delivery.flags & SHARED)
+        session = delivery.session
+        if not session.ended or session.number in self._ended_before or not delivery.flags & SHARED:
+            return False
+        self._left.add(delivery.message_number)
+        return True
 
     def _retained(self) -> Iterator[bool]:
         items = self.changes.retained.items()
@@ -294,7 +301,7 @@ class Checkpoint:
                 return
             self._write(
                 f"DELETE FROM messages WHERE number = ? AND {_UNREFERENCED}",
-                numbers,
+                [each for each in numbers if each[0] not in self._left],
             )
             first = numbers[-1][0] + 1
             yield False

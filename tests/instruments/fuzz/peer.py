@@ -8,6 +8,7 @@ from collections import deque
 
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.wire.decoder import Decoder
+from gateway.wire.malformed import UNSUPPORTED_PROTOCOL
 from gateway.wire.packets import (
     Acknowledgement,
     Auth,
@@ -119,7 +120,8 @@ class Peer(Client):
             # Only now the version is known. A CONNECT that is wrong is answered in the version
             # that it names, and what names none as in 3.1.1.
             error = self.said.error
-            named = 0 if error is None else error.protocol_level
+            is_spoken = error is not None and error.reason != UNSUPPORTED_PROTOCOL
+            named = error.protocol_level if error is not None and is_spoken else 0
             self.version = self.said.version or named or 4
             self.decoder = Decoder(PACKET_SIZE_MAX_BYTES, self.version, "client")
         for packet in self._decoded(data):
