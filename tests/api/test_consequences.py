@@ -63,21 +63,22 @@ async def test_a_disconnected_bridge_comes_back_and_the_page_warns(
 async def test_the_bridge_is_banned_only_by_someone_who_has_read_what_it_stops(
     tmp_path: Path,
 ) -> None:
-    async with site(tmp_path) as at, at.browser("ben") as browser:
+    async with site(tmp_path) as at:
         bridge = {"mqtt": {"connected": True, "address": "a:1", "session": "oncegate-bridge-1"}}
         control = ControlClient(tmp_path / "data" / "control.sock", DEADLINE_SECONDS)
         status = recorded.bridge_status() | bridge
         await control.request({"command": "report", "source": "bridge", "status": status})
         control.close()
         ban = {"kind": "client", "value": "oncegate-bridge-1"}
-        asked = await sent(browser, "/actions/ban", **ban)
-        assert asked.status_code == 200
-        assert STOPS in asked.text
-        assert "Cancel" in asked.text
-        assert at.counted == {}
-        done = await sent(browser, f"/actions/ban?kind=client&value={ban['value']}", **ban)
-        assert "Done" in done.text
-        assert at.counted == {"ban": 1}
+        async with at.browser("ben") as browser:
+            asked = await sent(browser, "/actions/ban", **ban)
+            assert asked.status_code == 200
+            assert STOPS in asked.text
+            assert "Cancel" in asked.text
+            assert at.counted == {}
+            done = await sent(browser, f"/actions/ban?kind=client&value={ban['value']}", **ban)
+            assert "Done" in done.text
+            assert at.counted == {"ban": 1}
 
 
 async def test_every_page_names_the_gateway(

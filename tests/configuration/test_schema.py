@@ -15,7 +15,7 @@ from gateway.configuration import Configuration, ConfigurationError, load
 from gateway.configuration.description import tables
 from gateway.configuration.schema import schema
 from gateway.keys.section import keys_of
-from tests.configuration.refused import MODBUS, PORT, REFUSED, TLS
+from tests.configuration.refused import MODBUS, PORT, REFUSED, SENSOR, TLS
 
 ROOT = Path(__file__).resolve().parents[2]
 VALIDATOR = Draft202012Validator(schema(PROTOCOLS))
@@ -46,11 +46,11 @@ LEFT_TO_THE_LOADER = {
     "[[listeners]]\n" + TLS + "ca = 'a'}",
     "[[listeners]]\n" + TLS + "crl = 'a'}",
     "[[listeners]]\n" + TLS + "client_certificates = 'required'}",
-    "[[listeners]]\n" + TLS[:-2] + "}",
-    "[[listeners]]\nproxy_protocol = true\nallow_anonymous_network = true",
+    SENSOR + "[[listeners]]\n" + TLS[:-2] + "}",
+    SENSOR + "[[listeners]]\nproxy_protocol = true\nallow_anonymous_network = true",
     "[[listeners]]\nproxy_protocol = true",
     "[[listeners]]\nprotocol = 'unix'\npath = '/run/x'\nproxy_protocol = true",
-    "[[listeners]]\nprotocol = 'websocket'",
+    SENSOR + "[[listeners]]\nprotocol = 'websocket'",
     "[[listeners]]\n" + 2 * "[[listeners]]\nprotocol = 'unix'\npath = '/run/x'\n",
     "[[listeners]]\nbind = '0.0.0.0'",
     "[[listeners]]\nbind = '::'",
