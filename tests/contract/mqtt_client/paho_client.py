@@ -141,6 +141,8 @@ class PahoClient:
             same.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             # The network thread believes that the broker closed it, and closes it in its turn.
             same.shutdown(socket.SHUT_RD)
+        # A thread that is stopped earlier, still in its callback of CONNACK, never closes the socket.
+        self.disconnected.get(timeout=DEADLINE_SECONDS)
         self.client.loop_stop()
 
 
