@@ -30,7 +30,7 @@ COMPILER_FLAGS = ["-fvisibility=hidden", "-fno-plt"]
 """Nobody else calls our functions, so the compiler may inline them into each other; and they call
 CPython's all the time, so no stub stands between."""
 PARTIAL = ".partial-"
-"""What a builder that is stopped leaves; the next one removes it."""
+"""Prefix of an unfinished build; the next builder removes it."""
 BUILDS_KEPT = 4
 """Builds of earlier sources and of other Pythons: 20 MB each."""
 

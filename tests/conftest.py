@@ -9,8 +9,8 @@ from zlib import crc32
 import hypothesis
 import pytest
 
-# Tests replace functions of the core, and are about its sources: a build beside them is not used.
-# (`make test-compiled` takes another one, from beside the checkout.)
+# Tests replace functions of the core and test its sources: no build of it is used.
+# (`make test-compiled` uses its own, which tests name by PYTHONPATH.)
 os.environ["ONCEGATE_COMPILE"] = "0"
 
 from gateway.server.host.compiled import COMPILED

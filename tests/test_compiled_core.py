@@ -39,7 +39,7 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def which(checkout: Path, **changes: str) -> str:
-    """Which core a program of the checkout imports, and what it answers.
+    """The core that a program of the checkout imports, and its answer.
 
     It writes no bytecode, which Python would take for a source of the same size and time.
     """

@@ -41,7 +41,7 @@ class Unread(FromSensors):
 
     name: str = "unknown"
     place: str | None = None
-    """Where it is: table and register of a Modbus device."""
+    """Table and register of a Modbus device."""
     reason: str = "unknown"
     """no_value, not_measured, value, or the exception with which the device refuses it."""
 
@@ -63,11 +63,11 @@ class Device(FromSensors):
     """The number of its latest frame."""
     last_ms: Milliseconds | None = None
     clock_ms: Milliseconds | None = None
-    """What its clock shows, where that is wrong and its readings have the time of arrival."""
+    """The device's clock, where it is wrong; its readings have the time of arrival."""
     silent_seconds: Count | None = None
     """How long it has sent nothing, where that is longer than `device_silent_after`."""
     failed: Failed | None = None
-    """Of a device that is asked and does not answer; null: it answered the latest request."""
+    """Latest failed request of a polled device; null: it answered the latest request."""
     quantities: list[Quantity] = Field([])
     unread: list[Unread] = Field([])
 
@@ -91,7 +91,7 @@ class Port(FromSensors):
     """Damaged frames of all in the latest `damaged_share_seconds`, 0 to 1; null: there was none."""
     damaged_share_seconds: Count | None = None
     damage_warning: bool | None = None
-    """Whether that share is, or was a moment ago, too large."""
+    """True while that share is too large, and for a moment after."""
     devices_watched: Count | None = None
     """Devices to which `device_silent_after` applies."""
     devices_silent: Count | None = None

@@ -65,7 +65,7 @@ class SharedClientId(Reported):
 
     client_id: str
     addresses: list[str]
-    """Of the connection that was displaced last, and of the one that took its place."""
+    """Addresses of the connection displaced last and of its successor."""
     count: Count
     """Takeovers within the last hour."""
 
@@ -174,7 +174,7 @@ class BrokerStatus(Reported):
     """What clients did wrong, by kind."""
     shared_client_ids_last_hour: Annotated[list[SharedClientId], Field(default_factory=list)]
     denied_last_hour: Annotated[list[RecentCount], Field(default_factory=list)]
-    """What access rules denied within the last hour, by client and kind: the 20 with most."""
+    """Requests denied by access rules within the last hour, by client and kind: the 20 largest."""
     journal: Journal
     disk: Disk | None
     store: Store

@@ -209,7 +209,7 @@ def set_password(
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of the users of another password file."""
+    """Result of importing another password file."""
 
     added: int
     kept: list[str]

@@ -12,6 +12,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from gateway.core.takeovers import host_of
+
 Answer = dict[str, Any]
 
 
@@ -90,18 +92,12 @@ def sessions_table(answer: Answer) -> RenderableType:
         table.add_row(
             Text(_text(session.get("client_id"))),
             Text(state, style="green" if connected else "dim"),
-            Text(_host(_text(session.get("address") or "-"))),
+            Text(host_of(_text(session.get("address") or "-"))),
             *(_short(session.get(key, "-")) for key in _SESSION_NUMBERS.values()),
         )
     if answer.get("next") is not None:
         table.caption = "there are more: --limit"
     return table
-
-
-def _host(address: str) -> str:
-    """Return an address without its port, which `ctl session ID` has."""
-    host, _, port = address.rpartition(":")
-    return host if host and port.isdigit() else address
 
 
 def _short(number: object) -> str:

@@ -23,7 +23,7 @@ LISTS: dict[str, type[Section]] = {
 _NAMED_MAX = 4
 """Sections named in a line, at most: with more, as for `ca`, none of them is the likely one."""
 _LIKENESS = 0.8
-"""Of a misspelled key, from 0 (any) to 1 (equal): other sections have hundreds of keys."""
+"""Similarity of a misspelled key, 0 (any) to 1 (equal): other sections have hundreds of keys."""
 
 
 def section_of(key: str, protocols: Protocols) -> str | None:

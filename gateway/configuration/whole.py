@@ -84,7 +84,7 @@ class Configuration(Section):
 
     @property
     def reaches_broker(self) -> bool:
-        """Whether there is a listener for the bridge, or `[bridge] broker`."""
+        """True if a listener or `[bridge] broker` gives the bridge a broker."""
         return self.bridge.broker is not None or any(each.is_plain for each in self.listeners)
 
     @property
@@ -97,7 +97,7 @@ class Configuration(Section):
 
     @property
     def lets_bridge_in(self) -> bool:
-        """Whether the bridge reaches a broker that may let it in, as far as the file shows."""
+        """True if the file shows no reason why the broker would refuse the bridge."""
         listener = self.own_listener(self.bridge.broker)
         needs_user = listener is not None and not listener.anonymous
         return self.reaches_broker and not (needs_user and self.bridge.username is None)

@@ -1,6 +1,6 @@
 """Counts of the last hour by client and reason, for warnings that clear by themselves; pure.
 
-Time is counted in steps of ten minutes: `advance` starts a new one and forgets the oldest.
+Time is counted in steps of ten minutes: `advance` starts a new one and discards the oldest.
 """
 
 from typing import Final
@@ -15,22 +15,41 @@ ENTRIES_MAX: Final = 1_000
 _TOPIC_CHARACTERS_MAX: Final = 200
 
 
+class StepClock:
+    """Steps of ten minutes, counted from the first time it is asked."""
+
+    def __init__(self) -> None:
+        self._ends_at: float | None = None
+
+    def passed(self, now: float) -> int:
+        """Return how many steps have ended since the last call, in monotonic seconds."""
+        if self._ends_at is None:
+            self._ends_at = now + STEP_SECONDS
+        if now < self._ends_at:
+            return 0
+        steps = 1 + int((now - self._ends_at) / STEP_SECONDS)
+        self._ends_at += steps * STEP_SECONDS
+        return steps
+
+
 class RecentCount:
     """A count over the last hour."""
 
     def __init__(self) -> None:
-        self.steps = [0] * (STEPS + 1)
-        """The running step first."""
+        self.running = 0
+        """Count of the running step."""
+        self._steps = [0] * STEPS
+        """Counts of the steps before, the newest first."""
 
     def advance(self, steps: int) -> None:
-        """Forget what is older than an hour, `steps` steps later."""
+        """Begin a new step, `steps` steps later; counts older than an hour are discarded."""
         for _ in range(min(steps, STEPS + 1)):
-            self.steps.pop()
-            self.steps.insert(0, 0)
+            self._steps = [self.running, *self._steps[: STEPS - 1]]
+            self.running = 0
 
     def value(self) -> int:
         """Return the count over the last hour."""
-        return sum(self.steps)
+        return self.running + sum(self._steps)
 
 
 class Recent:
@@ -51,30 +70,39 @@ class RecentCounts:
     def __init__(self) -> None:
         self._all = RecentCount()
         self._entries: dict[tuple[str, str], Recent] = {}
-        self._step_ends_at: float | None = None
+        self._latest: Recent | None = None
+        """The entry counted last: a full queue drops many messages in a row."""
+        self._clock = StepClock()
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str | None) -> None:
         """Count one occurrence."""
-        self._all.steps[0] += 1
+        self._all.running += 1
+        entry = self._latest
+        if entry is None or entry.client_id != client_id or entry.reason != reason:
+            entry = self._entry_of(reason, client_id)
+            if entry is None:
+                return
+            self._latest = entry
+        entry.count.running += 1
+        entry.username = username
+        if topic is not None and len(topic) > _TOPIC_CHARACTERS_MAX:
+            topic = topic[:_TOPIC_CHARACTERS_MAX]
+        entry.topic = topic
+
+    def _entry_of(self, reason: str, client_id: str) -> Recent | None:
         key = (client_id, reason)
         entry = self._entries.get(key)
-        if entry is None:
-            if len(self._entries) >= ENTRIES_MAX:
-                return
+        if entry is None and len(self._entries) < ENTRIES_MAX:
             entry = Recent(reason, client_id)
             self._entries[key] = entry
-        entry.count.steps[0] += 1
-        entry.username = username
-        entry.topic = None if topic is None else topic[:_TOPIC_CHARACTERS_MAX]
+        return entry
 
     def advance(self, now: float) -> None:
-        """Forget what is older than an hour at `now`, in monotonic seconds."""
-        if self._step_ends_at is None:
-            self._step_ends_at = now + STEP_SECONDS
-        if now < self._step_ends_at:
+        """Discard counts from more than an hour before `now`, in monotonic seconds."""
+        steps = self._clock.passed(now)
+        if not steps:
             return
-        steps = 1 + int((now - self._step_ends_at) / STEP_SECONDS)
-        self._step_ends_at += steps * STEP_SECONDS
+        self._latest = None
         self._all.advance(steps)
         for key, entry in list(self._entries.items()):
             entry.count.advance(steps)

@@ -7,7 +7,7 @@ displaced displaces the other one, or takeovers follow each other within seconds
 
 from typing import Final
 
-from gateway.core.recent import STEP_SECONDS, RecentCount
+from gateway.core.recent import RecentCount, StepClock
 
 REASON: Final = "client_id_shared"
 """How takeovers between such devices are counted in the status's `errors`."""
@@ -76,7 +76,7 @@ class Shared:
         if not self.is_found:
             return 0
         found, self.pending = self.pending, 0
-        self.count.steps[0] += found
+        self.count.running += found
         self.unlogged += found
         return found
 
@@ -95,7 +95,7 @@ class Takeovers:
 
     def __init__(self) -> None:
         self._clients: dict[str, Shared] = {}
-        self._step_ends_at: float | None = None
+        self._clock = StepClock()
 
     def note(self, client_id: str, displaced: str, newcomer: str, now: float) -> int:
         """Note a takeover, with the addresses of both connections; return how many takeovers
@@ -123,12 +123,9 @@ class Takeovers:
         return lines
 
     def _advance(self, now: float) -> None:
-        if self._step_ends_at is None:
-            self._step_ends_at = now + STEP_SECONDS
-        if now < self._step_ends_at:
+        steps = self._clock.passed(now)
+        if not steps:
             return
-        steps = 1 + int((now - self._step_ends_at) / STEP_SECONDS)
-        self._step_ends_at += steps * STEP_SECONDS
         for client_id, shared in list(self._clients.items()):
             shared.count.advance(steps)
             if shared.is_found and not shared.count.value() and not shared.unlogged:

@@ -22,7 +22,7 @@ from pathlib import Path
 from gateway.files.durable import make_folder
 
 SUBFOLDER_SEGMENTS = 1_000
-"""Segment numbers in a subfolder. A listing of so many takes some milliseconds; a gateway that
+"""Segment numbers per subfolder. Listing them takes some milliseconds; a gateway that
 seals one a minute begins a subfolder every 17 hours."""
 
 SETTLED_NS = 2_000_000_000

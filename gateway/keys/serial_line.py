@@ -14,7 +14,7 @@ FlowControl = Literal["none", "rts_cts", "xon_xoff"]
 """How one side of a line stops the other: not at all, by wires, by the bytes XON and XOFF."""
 RtsLevel = Literal["high", "low"]
 ControlLine = Literal["on", "off", "leave"]
-"""What DTR or RTS is while a port is open; `leave`: as the driver has it."""
+"""State of DTR or RTS while a port is open; `leave`: unchanged."""
 _LINE = re.compile(r"([1-9][0-9]{1,6}) ([78])([NEO])([12])", re.ASCII)
 
 

@@ -20,7 +20,7 @@ LOG_FOLDERS = {
     "log/sent": Kind.SENT,
     "log/sealed": Kind.SEGMENT,
     "uploaded": Kind.SEGMENT,
-    # A segment that cannot be read just now is tried again: it is as unsent as those beside it.
+    # A segment that cannot be read now is tried again: it counts as unsent.
     "log/damaged": Kind.SEGMENT,
 }
 """Folders of segments, and what those in them are."""
@@ -45,7 +45,7 @@ def disk_of(folder: Path) -> Disk:
 
 
 class Inventory:
-    """What may go, the journal aside. Of folders of segments only what has changed is listed."""
+    """Files that may be deleted, without the journal. Only folders that have changed are listed."""
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir

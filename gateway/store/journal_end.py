@@ -1,10 +1,10 @@
 """How far the journal reached: a record beside it, by which a start sees that its end is missing.
 
 A journal whose newest file was truncated, emptied or removed looks like one that ended there. The
-record is written behind each commit, without an fsync of its own: a process that is killed leaves
-it exact, a power cut may leave an older one, which claims less. So a batch that was being written
-is never taken for damage. It is fsynced with each file that is begun, with each checkpoint and at
-the end::
+record is written after each commit, when its bytes have been released, without an fsync of its own:
+a process that is killed leaves it exact or one commit older, a power cut may leave an older one,
+which claims less. So a batch that was being written is never taken for damage. It is fsynced with
+each file that is begun, with each checkpoint and at the end::
 
     magic "OGR1" | store 8 | next sequence u64 | number of the newest file u64 | its end u64 | CRC 4
 
@@ -40,7 +40,7 @@ class JournalEnd:
     file_number: int
     """The number in the name of the newest file; 0: there was none."""
     end_bytes: int
-    """Where the newest frame ended in it."""
+    """End of the newest frame in the file."""
 
 
 def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
@@ -111,12 +111,12 @@ class EndRecord:
             os.fdatasync(self._descriptor)
 
     def fsync(self) -> None:
-        """Let a power cut keep what was noted. Raises OSError."""
+        """Fsync the record. Raises OSError."""
         if self._descriptor >= 0:
             os.fdatasync(self._descriptor)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -34,7 +34,7 @@ FRAME = struct.Struct("<II")
 """Bytes of the blob, and the check."""
 
 STORE = slice(4, 12)
-"""Where a blob of any version has its store."""
+"""Position of the store in a blob of any version."""
 
 BLOB_BYTES_MIN = layout.BLOB_HEADER_1.size + layout.CRC.size
 
@@ -188,7 +188,7 @@ def store_of(file: JournalFile) -> str | None:
 
 
 def may_be_of(file: JournalFile, stores: Collection[str]) -> bool:
-    """Return whether the first batch of a file names one of these stores, without a check."""
+    """Return true if the first batch of a file names one of these stores. Nothing is verified."""
     at = HEADER_BYTES + FRAME.size
     descriptor = os.open(file.path, os.O_RDONLY)
     try:

@@ -1,4 +1,4 @@
-"""What damage costs in messages, in a sentence for each session: counted where there was damage."""
+"""Messages lost to damage, in a sentence for each session: counted where there was damage."""
 
 import sqlite3
 from dataclasses import dataclass

@@ -42,6 +42,8 @@ class Store:
         self._end_record = EndRecord(data_dir)
         self._pending: tuple[int, bytes] | None = None
         """First sequence and blob of the batch that was begun."""
+        self._unnoted: tuple[int, int, int] | None = None
+        """End of the journal since the newest commit: `note_end` writes it to the record."""
         self.exported_sequence = 0
 
     # -- opening
@@ -155,8 +157,17 @@ class Store:
             first_sequence, blob = self._pending
             self.journal.append(first_sequence, blob)
             self._pending = None
-            self._end_record.note(first_sequence + count_of(blob), *self.journal.position)
+            self._unnoted = (first_sequence + count_of(blob), *self.journal.position)
         return time.monotonic() - began
+
+    def note_end(self) -> None:
+        """Record how far the newest commit reaches, after its bytes were released. Raises OSError.
+
+        A process that is killed in between leaves a record of the commit before.
+        """
+        if self._unnoted is not None:
+            self._end_record.note(*self._unnoted)
+            self._unnoted = None
 
     # -- checkpoints: see `Checkpointing`
 
@@ -275,6 +286,7 @@ class Store:
         self._files.close()
         self.journal.close()
         if clean:
+            self.note_end()
             self._end_record.fsync()
         self._end_record.close()
         if clean:

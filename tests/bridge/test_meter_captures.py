@@ -115,7 +115,7 @@ def sml_entries_of(recorded: bytes) -> list[tuple[str, str | None, Any]]:
 
 
 def status_of(entries: Any) -> list[tuple[str, str | None, Any]]:
-    """What the status word of the register 1.8.0 adds to a list."""
+    """Entries that the status word of register 1.8.0 adds to a list."""
     by_code = {entry[0]: entry for entry in entries}
     _, status, *_ = by_code.get("0100010800ff", (None, None))
     if status is None:

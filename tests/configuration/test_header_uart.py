@@ -1,4 +1,4 @@
-"""Who has the UART on a Raspberry Pi's header: the console, or sensors."""
+"""Owner of the UART on a Raspberry Pi's header: the console or sensors."""
 
 from pathlib import Path
 

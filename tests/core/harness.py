@@ -184,14 +184,14 @@ class Harness:
             self.store.begin(first_sequence, batch.blob)
             self._write_chunks(checkpoint_chunks)
             self.store.fsync_commit()
+            self.store.note_end()
             if self.store.has_rows:
                 self.store.commit_rows()
                 done = self.store.rows_committed()
             if done is not None:
                 covered = self.store.finish_checkpoint()
                 self.store.checkpoint_finished(covered)
-        if batch.blob is not None:
-            self.blobs.append(batch.blob)
+        self.blobs += [batch.blob] if batch.blob is not None else []
         self.broker.committed(batch)
         for session in done or ():
             self.broker.evict(session)

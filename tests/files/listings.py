@@ -1,4 +1,4 @@
-"""Which folders were listed: a look at a year of files must not list them all."""
+"""Folders that were listed: a look at a year of files must not list them all."""
 
 from __future__ import annotations
 

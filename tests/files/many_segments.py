@@ -29,7 +29,7 @@ def fill(folder: Path, numbers: Iterable[int], data: bytes = DATA, *, flat: bool
 
 
 def age(folder: Path, seconds: float = 60.0) -> None:
-    """Have nothing in a folder changed for a while, as the file system has it."""
+    """Set the times of a folder back, as if nothing had changed for a while."""
     for path, _, _ in os.walk(folder):
         status = os.stat(path)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns - int(seconds * 1e9)))

@@ -11,7 +11,7 @@ from gateway.files import descriptors
 
 
 def printed(code: str, soft: int, hard: int) -> str:
-    """What a process with these limits prints."""
+    """Output of a process with these limits."""
     limits = f"resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))"
     outcome = subprocess.run(
         [

@@ -14,7 +14,7 @@ async def retain(client: ByteClient, topic: str, payload: bytes) -> None:
 
 
 async def seen_by_anna(broker: RuledBroker, client_id: str) -> list[bytes]:
-    """What is retained, in the order of topics; a message of her own ends it."""
+    """Retained messages in the order of topics; a message of her own ends them."""
     anna = await broker.log_in("anna", client_id)
     anna.send(subscribe(1, ("shared/#", 0)))
     assert (await anna.packet())[0] == 0x90

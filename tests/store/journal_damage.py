@@ -44,7 +44,7 @@ def flip(path: Path, offset: int) -> None:
 
 
 def take_newest_for_unfinished(data_dir: Path) -> None:
-    """Let the record be as it is while the newest batch is being written: it does not claim it."""
+    """Reset the record to its state before the newest batch was complete: it does not claim it."""
     end, _ = read_end(data_dir)
     path, offset, length = frames_in(data_dir)[-1]
     assert end is not None

@@ -1,4 +1,4 @@
-"""File descriptors: a process that has few, or none left, goes on with those that it has."""
+"""File descriptors: a process with few or none left continues with those that it has."""
 
 import asyncio
 import resource

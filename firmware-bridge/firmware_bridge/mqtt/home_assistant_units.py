@@ -86,7 +86,7 @@ _OF_MEDIUM: Final = {
     ("water", "m3"): Shown("m³", "water", "total_increasing"),
     ("water", "l"): Shown("L", "water", "total_increasing"),
 }
-"""What the energy page takes as gas and water: it refuses a `volume`."""
+"""Units of gas and water for the energy page, which refuses `volume`."""
 
 
 def shown_of(unit: str | None, *, is_meter: bool, medium: str | None = None) -> Shown:

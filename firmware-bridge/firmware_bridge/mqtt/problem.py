@@ -1,4 +1,4 @@
-"""Whether the gateway has a problem, as JSON for Home Assistant: `problem` and `reasons`."""
+"""Payload of Home Assistant's problem sensor: `problem` and `reasons` as JSON."""
 
 import json
 from collections.abc import Iterable

@@ -58,7 +58,7 @@ class Block:
 
     @property
     def is_bits(self) -> bool:
-        """Whether it consists of truth values."""
+        """True for coils and discrete inputs, which hold bits."""
         return self.registers[0].is_bit
 
     @property

@@ -71,7 +71,7 @@ def no_values_for(numbers: NoValues, form: str) -> NoValues:
 
 
 def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
-    """Return whether a number (its bytes, big-endian) is one of these, by value or by its bits."""
+    """Return true if a number (big-endian bytes) equals one of these values or bit patterns."""
     if not no_values:
         return False
     bits = int.from_bytes(raw)

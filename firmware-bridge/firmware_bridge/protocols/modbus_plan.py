@@ -82,7 +82,7 @@ class Plan:
         self._silent_count = 0
         self._busy_count = 0
         self.is_busy = False
-        """Whether the device has asked for a pause before the next request."""
+        """True after the device answered "busy": the next request waits."""
         self._left_out: dict[str, str] = {}
 
     def begin(self) -> None:

@@ -36,7 +36,7 @@ class MessageStream:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the beginning of a message has arrived, and not its end."""
+        """True while a message has arrived in part."""
         return bool(self._buffer)
 
     def feed(self, data: bytes) -> bytes:

@@ -44,7 +44,7 @@ _TYPES: Final[dict[int, tuple[str, str | None]]] = {
 _TEXTS: Final = frozenset({5, 21, 22, 40, 41, 42, 43, 46, 47, 48, 49})
 """Types that are texts, though `001122` may look like a number."""
 _NUMBERS: Final = frozenset(_TYPES) - _TEXTS - {24, 25, 26, 27, 28}
-"""Of the other types, V_VAR1 to V_VAR5 are whatever a node makes of them."""
+"""Types that are always numbers. V_VAR1 to V_VAR5 hold any value a node chooses."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,7 +40,7 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9.:_-]+")
 
 @dataclass(frozen=True, kw_only=True)
 class TextLineSettings(DecoderSettings):
-    """What protocols of text lines share: the declared types of quantities."""
+    """Settings of protocols of text lines: declared types of quantities."""
 
     types: dict[str, Kind] = field(default_factory=dict)
 
@@ -101,7 +101,7 @@ class LineValues:
 
     @property
     def is_prose(self) -> bool:
-        """Whether all values are texts of quantities that have no type yet."""
+        """True if every value is text of a quantity without a type yet."""
         return bool(self._values) and all(
             isinstance(value, str) and self._kinds.of(name) is None
             for name, value in self._values.items()

@@ -15,7 +15,7 @@ DEVICE_TIME: Final = "device_time"
 
 _DAY: Final = 86400.0
 # A device that was away for months brings readings that are old; none brings readings of the
-# future, but a gateway that was switched off for weeks may be behind until its clock is set.
+# future, but a gateway that was switched off for weeks may be late until its clock is set.
 BEHIND_SECONDS_MAX: Final = 366 * _DAY
 AHEAD_SECONDS_MAX: Final = 31 * _DAY
 _EARLIEST_LOGGED: Final = datetime(2010, 1, 1, tzinfo=UTC).timestamp()

@@ -20,7 +20,7 @@ QUANTITIES_DESCRIBED_MAX: Final = 128
 Kind = Literal["number", "truth", "text"]
 KINDS: Final = get_args(Kind)
 FACT_CHARACTERS_MAX: Final = 64
-"""Of a text that describes a device; a longer one is no name and no number."""
+"""Characters of a text that describes a device, at most: longer texts are no names or numbers."""
 _FACTS: Final = frozenset(
     {"manufacturer", "model", "serial_number", "meter_id", "meter_number", "server_id", "version"}
 )

@@ -34,7 +34,7 @@ _CHECK: Final = {
 
 
 class Answers:
-    """What became of the requests to a port's devices."""
+    """Outcomes of the requests to a port's devices."""
 
     def __init__(self, status: PortStatus) -> None:
         self._status = status

@@ -61,7 +61,7 @@ class LostSession:
 
 @mypyc_attr(acyclic=True)
 class Lost:
-    """What the replay could not apply. Without damage nothing is left in it at the end."""
+    """Records that the replay could not apply. Without damage it is empty at the end."""
 
     def __init__(self) -> None:
         self.sessions: dict[int, LostSession] = {}
@@ -93,6 +93,6 @@ class Lost:
             session.left(record.position)
 
     def skip(self, number: int, count: int) -> None:
-        """Note that the next message of a session's queue is so many positions further."""
+        """Advance a session's queue by `count` positions that hold no message."""
         if count > 0:
             self.skipped[number] = self.skipped.get(number, 0) + count

@@ -1,4 +1,4 @@
-"""Which sessions slow their publishers, and for how long: `WhenFull.SLOW`, the default.
+"""Backpressure: sessions that slow their publishers, and for how long (`WhenFull.SLOW`).
 
 A queue is *deep* from half of its limits on, and until it has a little less than half. While it is
 deep and its client reads, a PUBLISH at QoS 1 or 2 that it would have to keep waits without an
@@ -12,7 +12,7 @@ from typing import Final
 from gateway.core.core import Core
 from gateway.core.limits import ACCEPTED_BEFORE_BYTES as BEFORE_BYTES
 from gateway.core.limits import ACCEPTED_BEFORE_MESSAGES as BEFORE_MESSAGES
-from gateway.core.limits import DRAIN_SECONDS_MAX, PACE_SECONDS, READING_SECONDS
+from gateway.core.limits import DRAIN_SECONDS_MAX, PACE_SECONDS, READING_SECONDS, Limits
 from gateway.core.quota import NO_USER
 from gateway.core.rules.put_off import PuttingOff
 from gateway.core.sessions.connection import Connection
@@ -100,7 +100,7 @@ class Backpressure:
         session.pace.begin(now, session.first_position)
 
     def left(self, session: Session, now: float) -> None:
-        """Let publishers go on: the client is away."""
+        """Release the publishers of a session whose client has disconnected."""
         session.acknowledged_at = NEVER
         self._go_on(session, now)
 
@@ -171,13 +171,13 @@ class Backpressure:
             return True
         return session.owner.username != NO_USER or publisher.owner.username == NO_USER
 
-    def takes_beyond(self, session: Session, size_bytes: int) -> bool:
-        """Return whether a full queue takes a message all the same that was accepted before."""
-        return (
-            session.slows
-            and session.queued_count < self.limits.max_mqueue_len + BEFORE_MESSAGES
-            and session.queued_bytes + size_bytes <= self.limits.max_mqueue_bytes + BEFORE_BYTES
-        )
+
+def takes_beyond(session: Session, size_bytes: int, limits: Limits) -> bool:
+    """Return whether a full queue that slows its publishers takes a message accepted before."""
+    return (
+        session.queued_count < limits.max_mqueue_len + BEFORE_MESSAGES
+        and session.queued_bytes + size_bytes <= limits.max_mqueue_bytes + BEFORE_BYTES
+    )
 
 
 WHEN_FULL_WORDS: Final = {

@@ -11,7 +11,7 @@ from gateway.core.core import Core
 from gateway.core.effects import PageRequest
 from gateway.core.limits import QUEUE_PAGE_MESSAGES, QUEUED_BYTES
 from gateway.core.records.kinds import DropReason, Observation
-from gateway.core.rules.backpressure import Backpressure
+from gateway.core.rules.backpressure import Backpressure, takes_beyond
 from gateway.core.rules.put_off import PuttingOff
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import QOS, Delivery, DeliveryState, Message
@@ -103,7 +103,7 @@ class Enqueueing:
             # QoS 1 and 2 was asked about before it was acknowledged: `full_queues`.
             return flags & QOS > 0
         if session.when_full is WhenFull.SLOW:
-            return flags & QOS > 0 and self.backpressure.takes_beyond(session, size_bytes)
+            return session.slows and flags & QOS > 0 and takes_beyond(session, size_bytes, self.limits)
         while session.queued_count and not session.has_room(self.limits, size_bytes):
             if not self._displace(session):
                 break

@@ -20,7 +20,7 @@ PACKET_BYTES: Final = 300
 """What a PUBLISH costs in memory beside its topic and its payload."""
 
 PROPERTY_FACTOR: Final = 40
-"""What a byte of its properties costs in memory: of a user property five bytes become two strings
+"""Memory per byte of properties: a user property of five bytes becomes two strings
 of 50 and their place."""
 
 

@@ -63,7 +63,7 @@ class Message:
     owner: "Owner | None" = None
     """Whose it is, where it is to be retained; None: not known."""
     source: "Source | None" = None
-    """Who published it, where it is retained; None: not known."""
+    """Publisher of a retained message; None: unknown."""
 
     def __init__(
         self,

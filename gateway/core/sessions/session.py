@@ -39,7 +39,7 @@ class Pace:
 
 
 class MemoryQueues:
-    """What the queues of all clean sessions hold: they are in memory only."""
+    """Total size of the queues of all clean sessions, which are in memory only."""
 
     def __init__(self) -> None:
         self.bytes_count = 0
@@ -68,7 +68,7 @@ class Session:
     shares: tuple[Share, ...] = ()
     """Of the listener and the address that its last connection came by; none after a start."""
     asked_again_before = 0
-    """What is queued before this position came under other access rules: it is checked again."""
+    """Messages queued before this position are checked again: the access rules have changed."""
     is_of_this_run = False
     """It was opened since the start: what its client has done is known."""
 
@@ -89,7 +89,7 @@ class Session:
     acknowledged_at = -NO_TIMER
     """When its client acknowledged a message last, on this connection (monotonic seconds)."""
     memory_queues: MemoryQueues | None = None
-    """What the queues of all clean sessions hold; None: it is persistent."""
+    """Total of all clean sessions, which this one belongs to; None: it is persistent."""
     source: Source | None = None
     """Its client as the publisher of retained messages, as of the last one; see `source_of`."""
     groups: frozenset[str] = NO_GROUPS

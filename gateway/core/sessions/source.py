@@ -1,4 +1,4 @@
-"""Who published a retained message: what access rules ask about it, kept with the message.
+"""The publisher of a retained message, stored with it for the access rules.
 
 As text, on disk: the user with "=" before it or nothing, client id, listener and groups, separated
 by NUL, which none of them may have in it.

@@ -26,20 +26,16 @@ from gateway.store.store import Store
 logger = logging.getLogger(__name__)
 
 QUICK_COMMIT_SECONDS = 0.0005
-"""A disk that commits within this time is not worth a thread, which takes a good part of it to be
-asked and to answer. No client notices that the loop stood still meanwhile."""
+"""A disk that commits faster needs no thread: starting one costs a good part of this time."""
 
 QUICK_COMMITS = 16
-"""Commits over which the time is averaged, so that one that was slow does not make a quick disk a
-slow one for long. A card takes 5 ms and more and never comes here."""
+"""Commits over which the time is averaged. A card takes 5 ms and more, and is never quick."""
 
 QUICK_BLOB_BYTES = 1024
-"""Larger batches, which are those of more than a message or two, go to the thread: the next one is
-decoded, and QoS 0 passes, while the disk works."""
+"""Larger batches go to the thread: packets are decoded and QoS 0 passes while the disk works."""
 
 NO_ROOM_SECONDS = 0.25
-"""Between two attempts to write a batch for which there was no room: little for clients that wait,
-and no load."""
+"""Interval between attempts to write a batch that found no room."""
 
 SECONDS_BETWEEN_LINES = 60.0
 """Between two lines in the log about a batch that waits for a file descriptor."""
@@ -93,7 +89,7 @@ class BatchWriter:
         self._waiting: SealedBatch | None = None
         """The batch for which there was no room. Nothing is under way on the disk meanwhile."""
         self._lacks_descriptor = False
-        """What it waits for is no room, but a file descriptor."""
+        """True while it waits for a file descriptor, not for room."""
         self._next_line_at = 0.0
         self.is_last = False
         """The process is to end: a batch that finds no room is given up."""
@@ -109,7 +105,7 @@ class BatchWriter:
 
     @property
     def waits_for_descriptor(self) -> bool:
-        """Whether a batch cannot be written because no file can be opened."""
+        """True while a batch cannot be written because no file can be opened."""
         return self._waiting is not None and self._lacks_descriptor
 
     def stalled_seconds(self) -> float:
@@ -195,8 +191,13 @@ class BatchWriter:
         self.quiet.set()
 
     def _commit_on_thread(self, batch: SealedBatch) -> None:
-        future = self._loop.run_in_executor(self._thread, self.store.fsync_commit)
+        future = self._loop.run_in_executor(self._thread, self._fsync_commit)
         future.add_done_callback(lambda done: self._committed(done, batch))
+
+    def _fsync_commit(self) -> float:
+        seconds = self.store.fsync_commit()
+        self.store.note_end()
+        return seconds
 
     def _commit_here(self, batch: SealedBatch) -> None:
         """Commit on the loop's thread: this disk is done before a thread would have begun."""
@@ -210,6 +211,14 @@ class BatchWriter:
             self._outcomes.failed(error)
             return
         self._durable(batch, seconds)
+        self._loop.call_soon(self._note_end)  # clients have their acknowledgements first
+
+    def _note_end(self) -> None:
+        if not (self.is_busy or self.is_stopped):
+            try:
+                self.store.note_end()
+            except OSError as error:
+                self._outcomes.failed(error)
 
     def _committed(self, done: "asyncio.Future[float]", batch: SealedBatch) -> None:
         error = done.exception()

@@ -1,6 +1,6 @@
 """Counts, sizes and durations of commits, for the status."""
 
-from gateway.core.recent import STEP_SECONDS, STEPS
+from gateway.core.recent import STEPS, StepClock
 
 
 class CommitMetrics:
@@ -13,7 +13,7 @@ class CommitMetrics:
         self.seconds_max = 0.0
         self._longest = [0.0] * (STEPS + 1)
         """The longest of each step of the last hour, the running one first."""
-        self._step_ends_at: float | None = None
+        self._clock = StepClock()
 
     def add(self, seconds: float, blob_bytes: int) -> None:
         """Count one commit."""
@@ -25,10 +25,7 @@ class CommitMetrics:
 
     def advance(self, now: float) -> None:
         """Forget the longest commits of more than an hour before `now`, in monotonic seconds."""
-        if self._step_ends_at is None:
-            self._step_ends_at = now + STEP_SECONDS
-        while now >= self._step_ends_at:
-            self._step_ends_at += STEP_SECONDS
+        for _ in range(min(self._clock.passed(now), STEPS + 1)):
             self._longest = [0.0, *self._longest[:STEPS]]
 
     @property

@@ -13,7 +13,7 @@ from html import unescape
 from gateway.session_log.upload.redaction import shown_error
 
 ANSWER_CHARACTERS_MAX = 4_096
-"""Of an answer, in which code and message are looked for: stores put them first."""
+"""Characters of an answer searched for code and message: stores put them first."""
 
 _STATUS = re.compile(
     r"Server returned non-2xx status code: ([0-9]{3}[^:\n]{0,40})(?:: )?", re.ASCII

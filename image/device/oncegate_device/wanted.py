@@ -136,7 +136,7 @@ class Wanted:
     users: tuple[User, ...]
     upload_environment: dict[str, str]
     notes: tuple[str, ...]
-    """What was taken otherwise than it is written, or works only in part."""
+    """Settings that were read with a different value, or work only in part."""
     gateway: dict[str, Any]
     """The tables of the gateway's configuration, completed and accepted by its model."""
 

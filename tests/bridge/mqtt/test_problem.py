@@ -1,4 +1,4 @@
-"""What the problem sensor of Home Assistant is given."""
+"""The problem sensor of Home Assistant."""
 
 import json
 

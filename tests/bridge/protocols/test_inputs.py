@@ -1,4 +1,4 @@
-"""What devices send that meters of the standard do not: `inputs/`, each file with its right answer.
+"""Inputs of devices that deviate from their standard: `inputs/`, each with its right answer.
 
 The files were written for this project after public bug reports; numbers and identifiers are
 invented.

@@ -1,4 +1,4 @@
-"""What one device is asked for: refusals cost what is refused, once, and are tried again rarely."""
+"""Requests to one device: a refusal costs the refused registers, once, and is retried rarely."""
 
 import pytest
 from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Refused

@@ -1,4 +1,4 @@
-"""Where a quantity of a Modbus device is, and which number its registers have."""
+"""Registers of a Modbus quantity and the number that they encode."""
 
 import math
 import struct

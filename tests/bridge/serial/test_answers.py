@@ -1,4 +1,4 @@
-"""What the devices of a line answer is logged with their names, at doublings."""
+"""Answers of the devices of a line are logged with their names, at doublings."""
 
 import logging
 

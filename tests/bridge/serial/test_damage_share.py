@@ -22,7 +22,7 @@ class Line:
         self.damage = DamageShare("gps")
 
     def run(self, seconds: int, *, each: int, damaged_of: int = 0) -> None:
-        """A frame `each` so many seconds; one in `damaged_of` is damaged."""
+        """A frame every `each` seconds; one in `damaged_of` is damaged."""
         for number in range(seconds // each):
             self.now += each
             if damaged_of and number % damaged_of == 0:

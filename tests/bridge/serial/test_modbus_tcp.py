@@ -113,7 +113,7 @@ async def test_a_register_that_pymodbus_s_server_refuses_costs_no_other(
 
 
 Reply = Callable[[bytes, int], bytes]
-"""What a server of the tests' own sends for a request, the n-th of its connection."""
+"""Reply of a test server to the n-th request of a connection."""
 
 
 def answer_to(request: bytes, value: int, *, unit: int | None = None) -> bytes:

@@ -1,4 +1,4 @@
-"""What was taken unsigned and may be forged goes when the gateway's first key comes."""
+"""Events taken unsigned, which may be forged, are withdrawn with the gateway's first key."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class PahoClient:
             same.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             # The network thread believes that the broker closed it, and closes it in its turn.
             same.shutdown(socket.SHUT_RD)
-        # A thread that is stopped earlier, still in its callback of CONNACK, never closes the socket.
+        # A thread that is stopped in its callback of CONNACK would never close the socket.
         self.disconnected.get(timeout=DEADLINE_SECONDS)
         self.client.loop_stop()
 

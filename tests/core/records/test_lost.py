@@ -1,4 +1,4 @@
-"""What a session that nothing opened has lost, as later records show it."""
+"""Losses of a session that no record opened, derived from later records."""
 
 from gateway.core.records.kinds import DropReason, EndReason, RecordKind
 from gateway.core.records.lost import Lost

@@ -33,7 +33,7 @@ def publish(harness: Harness, client_id: str, topic: str, qos: int) -> None:
 
 
 def nothing(harness: Harness) -> None:
-    """The broker goes on."""
+    """The broker continues."""
 
 
 def cut(harness: Harness) -> None:

@@ -1,4 +1,4 @@
-"""Who published a retained message, as text and back."""
+"""The publisher of a retained message, as text and back."""
 
 import pytest
 

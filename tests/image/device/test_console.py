@@ -1,4 +1,4 @@
-"""Who has the header's UART, as the boot script and the start read it."""
+"""Owner of the header's UART, as the boot script and the start read it."""
 
 from pathlib import Path
 

@@ -96,7 +96,7 @@ def settled(pid: int) -> None:
 
 
 def measured(oncegate: str, name: str, folders: dict[str, range], *, flat: bool) -> dict[str, Any]:
-    """Run broker, uploader and page on a directory with so many segments; return their figures."""
+    """Run broker, uploader and page on a directory with these segments; return their figures."""
     data_dir = Path(tempfile.mkdtemp(prefix="oncegate-year-"))
     try:
         for folder, numbers in folders.items():

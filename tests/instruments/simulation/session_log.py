@@ -35,7 +35,7 @@ class SessionLog:
         self.completed: dict[str, Counter[tuple[bytes, int]]] = defaultdict(Counter)
         self.dropped: dict[tuple[str, bytes], str] = {}
         self.dropped_here: set[tuple[str, bytes]] = set()
-        """What was dropped for clients that were connected, and reading."""
+        """Messages dropped for clients that were connected and reading."""
         self._reading: set[int] = set()
         """Sessions of which a delivery was completed since their clients connected."""
         self._qos: dict[tuple[int, int], int] = {}

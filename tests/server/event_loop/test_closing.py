@@ -1,4 +1,4 @@
-"""Connections that are being closed: so many, and none that takes the descriptors of files."""
+"""Connections that are being closed: a bounded number, which leaves descriptors for files."""
 
 from gateway.files import descriptors
 from gateway.server.event_loop.channel import Channel

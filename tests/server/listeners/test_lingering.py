@@ -17,7 +17,7 @@ BUSY_BYTES = 400_000
 
 
 async def answer_of(broker: Broker, *parts: bytes) -> bytes:
-    """What a client reads that sends everything before it reads anything."""
+    """Answer read by a client that sends everything before it reads."""
     shown = broker.listeners[0]
     with socket.create_connection((shown["bind"], shown["port"])) as client:
         client.setblocking(False)

@@ -15,7 +15,7 @@ BUILDS = {"plain": ROOT, "compiled": ROOT / "build" / "compiled"}
 def environment_of(build: str) -> dict[str, str]:
     """An environment in which `gateway` is imported from one of the two builds."""
     path = os.pathsep.join(dict.fromkeys((str(BUILDS[build]), str(ROOT))))
-    # A build beside the checkout would be used for the plain one.
+    # Otherwise the plain run would use a build of the checkout.
     return {**os.environ, "PYTHONPATH": path, "ONCEGATE_COMPILE": "0"}
 
 
