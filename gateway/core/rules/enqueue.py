@@ -103,7 +103,9 @@ class Enqueueing:
             # QoS 1 and 2 was asked about before it was acknowledged: `full_queues`.
             return flags & QOS > 0
         if session.when_full is WhenFull.SLOW:
-            return session.slows and flags & QOS > 0 and takes_beyond(session, size_bytes, self.limits)
+            return (
+                session.slows and flags & QOS > 0 and takes_beyond(session, size_bytes, self.limits)
+            )
         while session.queued_count and not session.has_room(self.limits, size_bytes):
             if not self._displace(session):
                 break
