@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -86,8 +86,13 @@ def options(engine: Engine, tmp_path: Path) -> Iterator[tuple[str, ...]]:
 
 
 def wait_until_healthy(engine: Engine) -> None:
+    """Wait until the broker answers; the other processes may still be starting."""
+    _wait(engine, engine.is_healthy)
+
+
+def _wait(engine: Engine, condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + DEADLINE_SECONDS
-    while not engine.is_healthy():
+    while not condition():
         assert engine.state()["Running"], engine.log()
         assert time.monotonic() < deadline, engine.log()
         time.sleep(0.5)
@@ -166,6 +171,7 @@ def test_everything_in_the_volume_is_its_users_and_closed_to_others(
 ) -> None:
     engine.start(*options)
     wait_until_healthy(engine)
+    _wait(engine, lambda: "bridge started" in engine.log())
     volume = Path(engine.inspected("volume", "oncegate")["Mountpoint"])
     found = [volume, *volume.rglob("*")]
     assert {"broker.db", "outbox.db", "gateway-id", "log"} <= {path.name for path in found}
