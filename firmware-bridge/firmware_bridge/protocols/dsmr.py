@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from firmware_bridge.protocols.checksums import crc16_arc
-from firmware_bridge.protocols.dsmr_telegram import read_telegram
+from firmware_bridge.protocols.dsmr_telegram import is_mixture, read_telegram
 from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.kinds import TYPE, Kinds
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from gateway.keys.quantities import Whole
 
@@ -27,6 +28,8 @@ TELEGRAM_BYTES_MAX = 8192
 # What is behind the '/': three letters of the maker, the rate.
 _START = b"/"
 _HEAD = re.compile(rb"/[A-Za-z]{3}[0-9]")
+# Of a telegram within another one: a whole line, as a text in parentheses may look like a head.
+_NEXT_HEAD = re.compile(_HEAD.pattern + rb"[^()\r\n]*[\r\n]")
 _HEAD_BYTES = 5
 _END = re.compile(rb"[\r\n]!([0-9A-Fa-f]{4})?[ \t]*[\r\n]")
 
@@ -56,6 +59,7 @@ class DsmrDecoder(ScanningDecoder):
     def __init__(self, settings: Dsmr) -> None:
         super().__init__(_START)
         self._settings = settings
+        self._kinds = Kinds()
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
         """Find the end of the line with '!'; None: it has not come."""
@@ -65,7 +69,7 @@ class DsmrDecoder(ScanningDecoder):
         if not _HEAD.match(head):
             return position
         limit = position + TELEGRAM_BYTES_MAX
-        again = _HEAD.search(buffer, position + _HEAD_BYTES, limit)
+        again = _NEXT_HEAD.search(buffer, position + _HEAD_BYTES, limit)
         end = _END.search(buffer, position, again.start() if again else limit)
         if end is not None:
             return end.end()
@@ -83,4 +87,8 @@ class DsmrDecoder(ScanningDecoder):
         if crc and crc16_arc(head + b"!") != int(crc, 16):
             raise Damaged("checksum")
         quantities = read_telegram(head, self._settings.utc_offset, self.tally.left_out)
+        if not crc and is_mixture(quantities):
+            raise Damaged("truncated")
+        if changed := self._kinds.keep(quantities):
+            self.tally.left_out[TYPE] += changed
         return Frame(quantities) if quantities else None

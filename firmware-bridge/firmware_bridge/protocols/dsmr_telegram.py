@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 from firmware_bridge.protocols.dsmr_time import is_time, seconds_of
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.kinds import TYPE
 from firmware_bridge.protocols.obis import Code, is_number, name_of
-from firmware_bridge.protocols.text_values import NOT_MEASURED, is_nothing, number_of
+from firmware_bridge.protocols.text_values import NOT_MEASURED, is_nothing, number_of, value_of
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 
 _OBJECT = re.compile(
@@ -22,6 +21,9 @@ _OBJECT = re.compile(
 )
 _BEGIN = re.compile(r"[0-9A-Z]{1,3}(-[0-9]{1,3}:[0-9]{1,3})?[.:][0-9A-Z]{1,3}[.:(*&]")
 _CONTINUATION = re.compile(r"(?:\s*\([^()]*\))+")
+_LINE_END = re.compile(rb"[\r\n]+")
+_AROUND_LINES = " \t\0\x02"
+"""Blanks, fillers, and the STX before the first object of a meter that answers a request."""
 _GROUP = re.compile(r"\(([^()]*)\)")
 _WITH_UNIT = re.compile(r"([^*]*)\*\s*([^\s*]{1,16})\s*")
 _HOURLY_READING = "24.3.0"
@@ -45,13 +47,13 @@ def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) ->
     `left_out` counts objects by reason: "text" for other characters than ASCII's, "syntax" for a
     line that is no object, "time", "type" for a number that is none, "value", "not_measured".
     """
-    objects = _named(_objects_in(head.split(b"\n")[1:], left_out))
+    objects = _named(_objects_in(_LINE_END.split(head)[1:], left_out))
     now = next((_now_of(each, utc_offset_hours) for each in objects if each.name == "meter_time"),
                None)  # fmt: skip
     quantities: Quantities = {}
     for each in objects:
         try:
-            found = list(_measurements_of(each, utc_offset_hours))
+            found = list(_measurements_of(each, utc_offset_hours, left_out))
         except Damaged as damage:
             left_out[damage.reason] += 1
             continue
@@ -60,6 +62,22 @@ def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) ->
             has_time = measurement.time_seconds is not None or now is None
             quantity.append(measurement if has_time else replace(measurement, time_seconds=now))
     return quantities
+
+
+def is_mixture(quantities: Quantities) -> bool:
+    """Return whether a number occurs twice with different values, and is not a log's.
+
+    Without a checksum nothing else shows that the end of one telegram and the beginning of the
+    next were lost.
+    """
+    for measurements in quantities.values():
+        values: dict[str, Value] = {}
+        for each in measurements:
+            if isinstance(each.value, str) or each.is_past:
+                continue
+            if values.setdefault(each.name, each.value) != each.value:
+                return True
+    return False
 
 
 def _now_of(clock: _Object, utc_offset_hours: int) -> float | None:
@@ -91,7 +109,7 @@ def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:
     part = ""
     for each in lines:
         try:
-            line = each.decode("ascii").strip()
+            line = each.decode("ascii").strip(_AROUND_LINES)
         except UnicodeDecodeError:
             left_out["text"] += 1
             continue
@@ -119,56 +137,81 @@ def _named(objects: Iterator[tuple[Code, list[str]]]) -> list[_Object]:
     return named
 
 
-def _measurements_of(found: _Object, utc_offset_hours: int) -> Iterator[Measurement]:
+def _measurements_of(
+    found: _Object, utc_offset_hours: int, left_out: Counter[str]
+) -> Iterator[Measurement]:
     """Yield the measurements of an object; none for what the meter left empty.
+
+    Of an object with several values, one that cannot be read is counted in `left_out`.
 
     Raises:
         Damaged: it cannot be read.
     """
     groups = found.groups
-    if found.code.quantity == _HOURLY_READING and len(groups) >= _HOURLY_GROUPS:
+    measured = is_number(found.code)
+    if found.code.quantity == _HOURLY_READING and len(groups) >= _HOURLY_GROUPS - 1:
         name = name_of(replace(found.code, d="2", e="1"))
         time = seconds_of(groups[0], utc_offset_hours) if is_time(groups[0]) else None
-        yield _number(name, groups[6], groups[5], time)
+        yield _number(name, "".join(groups[6:7]), groups[5], time)
     elif len(groups) < 2:
-        value, unit = _value_of(groups[0] if groups else "", is_number=is_number(found.code))
+        value, unit = _value_of(groups[0] if groups else "", is_number=measured)
         if value != "":
             yield Measurement(found.name, value, unit)
-    elif is_time(groups[0]) and _is_quantity(groups[1]):
-        time = seconds_of(groups[0], utc_offset_hours)
-        names = [found.name]
-        if len(groups) > 2:
-            names = [f"{found.name}/{number}" for number in range(1, len(groups))]
-        for name, group in zip(names, groups[1:], strict=True):
-            number, unit = _split(group)
-            yield _number(name, number, unit, time)
-    elif len(groups) == 2 and _is_quantity(groups[0]) and is_time(groups[1]):
-        number, unit = _split(groups[0])
-        yield _number(found.name, number, unit, seconds_of(groups[1], utc_offset_hours))
-    elif groups[0].isdecimal() and not groups[0].strip("0"):
+    elif not measured and groups[0].isdecimal() and not groups[0].strip("0"):
         return  # A log without entries: (0), (0)() or (0)(code of a column).
-    elif groups[0].isdecimal() and len(groups) > 2:
-        yield from _log_of(found, utc_offset_hours)
+    elif not measured and groups[0].isdecimal() and not is_time(groups[0]) and len(groups) > 2:
+        yield from _log_of(found, utc_offset_hours, left_out)
+    elif measured or any(_is_quantity(group) for group in groups):
+        yield from _timed_values_of(found, utc_offset_hours, left_out)
     else:
         yield Measurement(found.name, "".join(f"({group})" for group in groups))
 
 
-def _log_of(found: _Object, utc_offset_hours: int) -> list[Measurement]:
+def _timed_values_of(
+    found: _Object, utc_offset_hours: int, left_out: Counter[str]
+) -> Iterator[Measurement]:
+    """Yield the values of an object, which have one time before or after them, or none.
+
+    Raises:
+        Damaged: "time", "not_measured".
+    """
+    values, time = found.groups, None
+    if all(is_nothing(group) for group in values):
+        raise Damaged(NOT_MEASURED)
+    if is_time(values[0]):
+        values, time = values[1:], seconds_of(values[0], utc_offset_hours)
+    elif is_time(values[-1]):
+        values, time = values[:-1], seconds_of(values[-1], utc_offset_hours)
+    elif not all(_is_quantity(group) for group in values):
+        raise Damaged("time")
+    for number, group in enumerate(values, 1):
+        name = found.name if len(values) == 1 else f"{found.name}/{number}"
+        try:
+            yield _number(name, *_split(group), time)
+        except Damaged as damage:
+            left_out[damage.reason] += 1
+
+
+def _log_of(found: _Object, utc_offset_hours: int, left_out: Counter[str]) -> list[Measurement]:
     """Return the entries of a log: (count)(code of a column)...(time)(value)(time)(value)...
 
     The monthly peaks of Belgian meters have two times an entry, the month's and that of the peak.
     The latest entry is the last one, as in a pack of readings.
     """
-    name, time = found.name, 0.0
+    name, time = found.name, ""
     entries: list[Measurement] = []
     for group in found.groups[1:]:
-        if is_time(group):
-            time = seconds_of(group, utc_offset_hours)
-        elif _is_quantity(group):
-            number, unit = _split(group)
-            entries.append(replace(_number(name, number, unit, time), is_past=True))
-        elif group == _PEAK:
+        if group == _PEAK:
             name = _PEAK_MONTHS
+        elif not _is_quantity(group):
+            time = group
+        else:
+            try:
+                entry = _number(name, *_split(group), seconds_of(time, utc_offset_hours))
+            except Damaged as damage:
+                left_out[damage.reason] += 1
+            else:
+                entries.append(replace(entry, is_past=True))
     return sorted(entries, key=lambda entry: entry.time_seconds or 0.0)
 
 
@@ -192,11 +235,8 @@ def _split(group: str) -> tuple[str, str | None]:
 
 
 def _number(name: str, text: str, unit: str | None, time_seconds: float | None) -> Measurement:
-    if is_nothing(text):
-        raise Damaged(NOT_MEASURED)
-    value = number_of(text)
-    if value is None:
-        raise Damaged(TYPE)
+    value = value_of(text, "number")
+    assert isinstance(value, int | float), "it is a number, or damage"
     if unit == "GJ":  # Not among SenML's units.
         value, unit = round(value * 1e9), "J"
     return Measurement(name, value, unit, time_seconds)

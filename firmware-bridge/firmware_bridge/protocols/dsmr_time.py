@@ -1,4 +1,4 @@
-"""Times of meters: `YYMMDDhhmmss`, with S or W for summer and winter time.
+"""Times of meters: `YYMMDDhhmmss` or `YY-MM-DD hh:mm`, with S or W for summer and winter time.
 
 Meters before DSMR 4 leave the letter out. Their time is then taken for the European Union's, where
 summer time is from the last Sunday in March to the last in October, at 01:00 UTC. The hour that
@@ -10,7 +10,10 @@ import re
 
 from firmware_bridge.protocols.frame import Damaged
 
-_TIME = re.compile(r"[0-9]{12}[SW]?|[0-9]{10}")
+_TIME = re.compile(
+    r"[0-9]{12}[SW]?|[0-9]{10}|[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(:[0-9]{2})?"
+)
+_BETWEEN_DIGITS = str.maketrans("", "", "-: ")
 _SECONDS_FORMAT, _MINUTES_FORMAT = "%Y%m%d%H%M%S", "%Y%m%d%H%M"
 _CENTURY = "20"
 
@@ -26,6 +29,7 @@ def seconds_of(text: str, utc_offset_hours: int) -> float:
     Raises:
         Damaged: "time": there is no such time.
     """
+    text = text.translate(_BETWEEN_DIGITS)
     digits = text.rstrip("SW")
     form = _SECONDS_FORMAT if len(digits) > 10 else _MINUTES_FORMAT
     try:

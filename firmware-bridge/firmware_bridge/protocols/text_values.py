@@ -21,8 +21,8 @@ from gateway.keys.quantities import refusal
 NOT_MEASURED: Final = "not_measured"
 """The reason of a quantity that the sensor could not measure."""
 
-# Longer numbers of a sensor are identifiers: as floating-point numbers they lose digits.
-_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+_INTEGER = re.compile(r"[+-]?0*[0-9]{1,19}")
+_IDENTIFIER = re.compile(r"[+-]?[0-9]{20,}")
 _DECIMAL = re.compile(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]{1,4})?")
 _AFTER_SIGN = re.compile(r"(?<=^[+-])[ \t]+")
 _NOTHING = re.compile(
@@ -151,12 +151,15 @@ def value_of(text: str, kind: Kind | None = None) -> Value:
     if number is not None:
         return number
     if kind == "number":
-        raise Damaged(TYPE)
+        raise Damaged("value" if _IDENTIFIER.fullmatch(text) else TYPE)
     return _TRUTH[text.lower()] if text.lower() in _TRUTH else checked_text(text)
 
 
 def number_of(text: str) -> float | None:
     """Convert a number as people and devices write it: `+ 21,50`, `.5`, `1e3`; None: it is none.
+
+    An integer of 20 and more digits is an identifier: as a floating-point number it would lose
+    digits.
 
     Raises:
         Damaged: "value" for one out of range.
@@ -164,7 +167,7 @@ def number_of(text: str) -> float | None:
     text = _AFTER_SIGN.sub("", text.strip())
     if _INTEGER.fullmatch(text):
         return in_range(int(text))
-    if _DECIMAL.fullmatch(text):
+    if _DECIMAL.fullmatch(text) and not _IDENTIFIER.fullmatch(text):
         return in_range(float(text.replace(",", ".")))
     return None
 

@@ -58,6 +58,19 @@ def test_telegrams_without_a_crc_are_read_where_the_port_s_meter_has_none() -> N
     assert decoder.tally.damaged == {"checksum": 1}
 
 
+def test_a_quantity_without_a_kind_of_its_own_keeps_that_of_its_first_value() -> None:
+    decoder = make()
+    first, second = (
+        telegram(f"0-0:96.99.1({each})", "1-0:1.7.0(1*kW)") for each in ("12*s", "abc")
+    )
+    frames = decoder.feed(first + second)
+    assert [list(frame.quantities) for frame in frames] == [
+        ["0-0:96.99.1", "power_import"],
+        ["power_import"],
+    ]
+    assert decoder.tally.left_out == {"type": 1}
+
+
 @given(st.lists(st.sampled_from([POWER, OTHER[:30], OTHER[30:], b"/", b"!", b"\r\n", b"/ABC5"])))
 def test_any_mixture_gives_the_same_in_any_pieces(parts: list[bytes]) -> None:
     check_any_pieces(make, b"".join(parts) + b"\r\n")

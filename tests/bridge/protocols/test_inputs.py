@@ -146,6 +146,75 @@ def test_power_factors_without_a_unit_are_numbers() -> None:
     assert found["monthly_values/22"] == 0.1
 
 
+def test_a_gas_meter_without_a_reading_gives_no_text_in_its_place() -> None:
+    (frame,), damaged, left_out = read("p1-gas-without-reading.txt")
+    assert values(frame) == {
+        "meter_time": "260124170225W",
+        "power_import": 0.383,
+        "mbus_4_reading": 0,
+    }
+    assert (damaged, left_out) == ({}, {"not_measured": 2, "time": 1})
+
+
+def test_an_odd_entry_of_a_log_costs_itself() -> None:
+    (frame,), damaged, left_out = read("p1-log-with-bad-time.txt")
+    assert [each.value for each in frame.quantities["power_failure_log"]] == [240, 100]
+    assert [each.value for each in frame.quantities["power_peak_months"]] == [4.329]
+    assert [(each.name, each.value) for each in frame.quantities["monthly_values"]] == [
+        ("monthly_values/1", 663.924),
+        ("monthly_values/3", 0.1),
+    ]
+    assert (damaged, left_out) == ({}, {"time": 2, "not_measured": 1})
+
+
+def test_lines_may_end_with_cr_alone_and_a_message_may_look_like_a_beginning() -> None:
+    (frame,), damaged, left_out = read("p1-carriage-returns.txt")
+    assert values(frame) == {
+        "meter_time": "260124170225W",
+        "energy_import": 6678.394,
+        "message": "see /ABC5",
+        "current_limit_l1/1": 200,
+        "current_limit_l1/2": -200,
+    }
+    assert (damaged, left_out) == ({}, {})
+
+
+def test_hourly_readings_without_a_value_are_not_measured() -> None:
+    (frame,), damaged, left_out = read("p1-dsmr22.txt")
+    assert values(frame) == {
+        "meter_id": "4B414D",
+        "energy_import_t1": 12345.678,
+        "power_limit": 999.0,
+        "switch": "1",
+        "mbus_1_type": "3",
+        "mbus_1_reading": 4.125,
+        "mbus_1_valve": "1",
+    }
+    assert frame.quantities["mbus_1_reading"][0].time_seconds == 1351602000.0
+    assert (damaged, left_out) == ({}, {"not_measured": 2})
+
+
+def test_peaks_are_numbers_in_whatever_form_their_time_is_written() -> None:
+    (frame,), damaged, left_out = read("d0-answer-to-request.txt")
+    assert values(frame) == {
+        "1-0:F.F": "00",
+        "1-0:C.1.0": "12345678",
+        "energy_import_t1": 26368.1,
+        "1-0:1.8.1.01": 26000.1,
+        "power_peak": 0.52,
+        "1-0:1.6.1": 1.234,
+        "1-0:C.2.1": "(0810221536)()",
+        "current_l1": 2.1,
+    }
+    assert frame.quantities["power_peak"][0].time_seconds == 1398940200.0
+    assert (damaged, left_out) == ({}, {"time": 1})
+
+
+def test_two_telegrams_that_lost_what_was_between_them_are_never_one() -> None:
+    frames, damaged, _ = read("d0-two-telegrams-in-one.txt")
+    assert (frames, damaged) == ([], {"truncated": 1})
+
+
 def test_two_way_meters_without_a_sign_show_the_direction_of_power_in_the_status_word() -> None:
     (importing,), _, _ = read("sml-ed300-import.bin")
     (exporting,), _, _ = read("sml-ed300-export.bin")

@@ -23,6 +23,8 @@ from hypothesis import strategies as st
         ("00026107.7034231", 26107.7034231),
         ("1.234,5", "1.234,5"),
         ("nano", "nano"),
+        ("0000000000000000000000012", 12),
+        ("89430103524031234567", "89430103524031234567"),
         ("-5-", "-5-"),
         ("1_000", "1_000"),
         ("\u0661", "\u0661"),
@@ -66,6 +68,11 @@ def test_a_value_has_the_type_of_its_quantity(text: str, kind: Kind, value: obje
 def test_a_value_of_another_type_is_damage(text: str, kind: Kind) -> None:
     with pytest.raises(Damaged, match="type"):
         value_of(text, kind)
+
+
+def test_an_integer_of_more_than_64_bits_loses_no_digits_in_a_quantity_of_numbers() -> None:
+    with pytest.raises(Damaged, match="value"):
+        value_of("89430103524031234567", "number")
 
 
 @pytest.mark.parametrize(
