@@ -1,54 +1,8 @@
-"""Inputs of devices that deviate from their standard: `inputs/`, each with its right answer.
-
-The files were written for this project after public bug reports; numbers and identifiers are
-invented.
-"""
-
-from pathlib import Path
-from typing import Any
+"""Inputs of meters and chargers that deviate from their standard, each with its right answer."""
 
 import pytest
-from firmware_bridge.protocols.frame import Frame
-from firmware_bridge.protocols.interface import Decoder, DecoderSettings
-from firmware_bridge.protocols.table import PROTOCOLS
 
-from tests.bridge.protocols.feeding import check_any_pieces
-
-INPUTS = Path(__file__).with_name("inputs")
-READ: dict[str, tuple[str, dict[str, Any]]] = {
-    "p1": ("dsmr", {}),
-    "d0": ("dsmr", {"crc": False}),
-    "sml": ("sml", {}),
-    "arduino": ("key_value", {}),
-    "esp32": ("csv", {"columns": tuple("abcdef")}),
-    "json": ("json", {}),
-    "nmea": ("nmea", {"checksum_required": False}),
-    "mysensors": ("mysensors", {}),
-    "vedirect": ("vedirect", {}),
-    "linky": ("teleinfo", {}),
-}
-"""The protocol of a file, by the first word of its name."""
-
-
-def decoder_of(name: str) -> Decoder:
-    framing, keys = READ[name.partition("-")[0].partition(".")[0]]
-    settings = PROTOCOLS[framing](**keys)
-    assert isinstance(settings, DecoderSettings)
-    return settings.decoder()
-
-
-def read(name: str) -> tuple[list[Frame], dict[str, int], dict[str, int]]:
-    """The frames of a file, the same in any pieces, with the counts of damage and left-out."""
-    stream = (INPUTS / name).read_bytes()
-    decoder = decoder_of(name)
-    frames = decoder.feed(stream) + decoder.flush()
-    assert check_any_pieces(lambda: decoder_of(name), stream) == frames
-    return frames, dict(decoder.tally.damaged), dict(decoder.tally.left_out)
-
-
-def values(frame: Frame) -> dict[str, object]:
-    return {each.name: each.value for found in frame.quantities.values() for each in found}
-
+from tests.bridge.protocols.input_files import read, values
 
 TELEGRAM = {
     "p1_version": "50",
@@ -221,61 +175,6 @@ def test_two_way_meters_without_a_sign_show_the_direction_of_power_in_the_status
     names = ("meter_status", "power_direction", "power", "power_absolute")
     assert [values(importing)[name] for name in names] == [0x182, "import", 1234.0, 1234.0]
     assert [values(exporting)[name] for name in names] == [0x1A2, "export", -1234.0, 1234.0]
-
-
-def test_what_a_sensor_could_not_measure_is_not_published() -> None:
-    frames, damaged, left_out = read("arduino-nan.kv")
-    assert [values(frame) for frame in frames] == [
-        {"temperature": 21.5},
-        {"temperature": 22.0, "humidity": 40},
-    ]
-    assert (damaged, left_out) == ({}, {"not_measured": 3})
-
-
-def test_boot_text_between_lines_of_numbers_is_damage() -> None:
-    (frame,), damaged, _ = read("esp32-boot.csv6")
-    assert values(frame) == dict(zip("abcdef", range(1, 7), strict=True))
-    assert damaged == {"columns": 5, "type": 1}
-
-
-def test_members_of_nested_objects_have_joined_names_and_lists_are_left_out() -> None:
-    frames, damaged, left_out = read("json-nested.json")
-    assert [values(frame) for frame in frames] == [
-        {
-            "Time": "2026-01-01T00:00:00",
-            "DHT11.Temperature": 21.5,
-            "DHT11.Humidity": 40,
-            "TempUnit": "C",
-        },
-        {"ok": True},
-        {
-            "model": "Acurite-Tower",
-            "id": 1234,
-            "temperature_C": 21.5,
-            "humidity": 40,
-            "mic": "CHECKSUM",
-        },
-        {"Temperature_C": 21.5},
-    ]
-    assert (damaged, left_out) == ({}, {"member": 1})
-
-
-def test_sentences_without_a_checksum_are_read_where_none_is_required() -> None:
-    frames, damaged, _ = read("nmea-no-checksum.txt")
-    assert [list(frame.quantities) for frame in frames] == [["rpyl"], ["mwv"], ["gga"]]
-    assert not damaged
-
-
-def test_a_node_s_nan_is_left_out_and_a_colour_stays_a_text() -> None:
-    frames, damaged, left_out = read("mysensors.txt")
-    assert [(frame.part, values(frame)) for frame in frames] == [
-        ("12", {"temperature_6": 36.5}),
-        ("12", {"tripped_7": 1}),
-        ("12", {"battery": 87}),
-        ("12", {"rgb_3": "ff00ff"}),
-        ("12", {"text_4": "a;b"}),
-    ]
-    assert (damaged, left_out) == ({}, {"not_measured": 1})
 
 
 def test_a_block_of_a_solar_charger_with_a_wrong_checksum_is_damage() -> None:

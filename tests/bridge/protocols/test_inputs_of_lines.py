@@ -1,0 +1,58 @@
+"""Inputs of sensors that send lines of text, each with its right answer."""
+
+from tests.bridge.protocols.input_files import read, values
+
+
+def test_what_a_sensor_could_not_measure_is_not_published() -> None:
+    frames, damaged, left_out = read("arduino-nan.kv")
+    assert [values(frame) for frame in frames] == [
+        {"temperature": 21.5},
+        {"temperature": 22.0, "humidity": 40},
+    ]
+    assert (damaged, left_out) == ({}, {"not_measured": 3})
+
+
+def test_boot_text_between_lines_of_numbers_is_damage() -> None:
+    (frame,), damaged, _ = read("esp32-boot.csv6")
+    assert values(frame) == dict(zip("abcdef", range(1, 7), strict=True))
+    assert damaged == {"columns": 5, "type": 1}
+
+
+def test_members_of_nested_objects_have_joined_names_and_lists_are_left_out() -> None:
+    frames, damaged, left_out = read("json-nested.json")
+    assert [values(frame) for frame in frames] == [
+        {
+            "Time": "2026-01-01T00:00:00",
+            "DHT11.Temperature": 21.5,
+            "DHT11.Humidity": 40,
+            "TempUnit": "C",
+        },
+        {"ok": True},
+        {
+            "model": "Acurite-Tower",
+            "id": 1234,
+            "temperature_C": 21.5,
+            "humidity": 40,
+            "mic": "CHECKSUM",
+        },
+        {"Temperature_C": 21.5},
+    ]
+    assert (damaged, left_out) == ({}, {"member": 1})
+
+
+def test_sentences_without_a_checksum_are_read_where_none_is_required() -> None:
+    frames, damaged, _ = read("nmea-no-checksum.txt")
+    assert [list(frame.quantities) for frame in frames] == [["rpyl"], ["mwv"], ["gga"]]
+    assert not damaged
+
+
+def test_a_node_s_nan_is_left_out_and_a_colour_stays_a_text() -> None:
+    frames, damaged, left_out = read("mysensors.txt")
+    assert [(frame.part, values(frame)) for frame in frames] == [
+        ("12", {"temperature_6": 36.5}),
+        ("12", {"tripped_7": 1}),
+        ("12", {"battery": 87}),
+        ("12", {"rgb_3": "ff00ff"}),
+        ("12", {"text_4": "a;b"}),
+    ]
+    assert (damaged, left_out) == ({}, {"not_measured": 1})
