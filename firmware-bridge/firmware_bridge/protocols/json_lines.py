@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,12 +17,17 @@ from firmware_bridge.protocols.text_values import (
     TYPES_DESCRIPTION,
     LineValues,
     TextLineSettings,
+    is_nothing,
     name_for,
+    number_of,
 )
 from firmware_bridge.readings.measurement import Measurement
 
 # A device nests two or three; the bound keeps the walk through a forged line short.
 DEPTH_MAX: Final = 8
+
+# A string, a colon without a value, or a word between punctuation.
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|:\s*(?=[,}])|[^\s"{}\[\]:,]+')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +60,9 @@ class MemberReader:
                 first: "member", "name", "type", "value", "text".
         """
         try:
-            # NaN and Infinity are no JSON, but Python and C++ write them.
-            found = json.loads(line, object_pairs_hook=_Members, parse_constant=lambda _: None)
-        except (RecursionError, ValueError):
-            raise Damaged("syntax") from None
+            found = _loaded(line)
+        except ValueError:
+            found = _loaded_as_printed(line)
         if not isinstance(found, _Members):
             raise Damaged("syntax")
         values = LineValues(self._kinds, left_out)
@@ -67,6 +72,46 @@ class MemberReader:
             else:
                 values.leave_out("member")
         return values.finish()
+
+
+def _loaded(line: str) -> object:
+    """Load JSON. NaN and Infinity are no JSON, but Python and C++ write them.
+
+    Raises:
+        Damaged: "syntax" for what is nested without end.
+        ValueError: it is no JSON.
+    """
+    try:
+        return json.loads(line, object_pairs_hook=_Members, parse_constant=lambda _: None)
+    except RecursionError:
+        raise Damaged("syntax") from None
+
+
+def _loaded_as_printed(line: str) -> object:
+    """Load what a sketch printed value by value: `{"t":nan,"h":+21.5,"p":}`.
+
+    Raises:
+        Damaged: "syntax" for what is no JSON otherwise.
+    """
+    try:
+        return _loaded(_TOKEN.sub(_token_of_json, line))
+    except ValueError:
+        raise Damaged("syntax") from None
+
+
+def _token_of_json(found: re.Match[str]) -> str:
+    text = found[0]
+    if text.startswith('"'):
+        return text
+    if text.startswith(":"):
+        return ":null"
+    try:
+        number = number_of(text)
+    except Damaged:
+        return text
+    if number is not None:
+        return json.dumps(number)
+    return "null" if is_nothing(text) else text
 
 
 def _leaves_of(members: _Members, prefix: str, depth: int) -> Iterator[tuple[str, object]]:

@@ -14,20 +14,17 @@ starting, or be given other firmware.
 """
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Final
 
-from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Refused, Unread
+from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Unread
 from firmware_bridge.protocols.modbus_answer import Block, blocks_of, refusal_text
 from firmware_bridge.protocols.modbus_device import REGISTERS_PER_REQUEST_MAX, Device
+from firmware_bridge.protocols.modbus_refused import SEARCH_SILENT_MAX, Rest, Search, rest_seconds
 
-REFUSED_AGAIN_SECONDS_MIN: Final = 60.0
-"""From a refusal to the next request for the same: a device that starts takes less."""
-REFUSED_AGAIN_SECONDS_MAX: Final = 3600.0
-"""The same after it has doubled with each refusal: one needless request an hour."""
 FAILING_SECONDS_MAX: Final = 30.0
-"""A device that answers for so long that it has failed (exceptions 4, 7 and 8) refuses: until then
-the whole block is asked for with each poll, since such a failure is mostly over soon."""
+"""A device that has failed or is busy for so long (exceptions 4 to 8), or silent to one block while
+it answers others, refuses: until then the whole block is asked for with each poll, since such a
+failure is mostly over soon."""
 BUSY_REPEATS_MAX: Final = 3
 """Requests that follow one that a device was too busy for, before the next of its polls."""
 BUSY_SECONDS: Final = 0.2
@@ -37,31 +34,9 @@ SILENT_REQUESTS_MAX: Final = 2
 poll: each costs the other devices twice the answer timeout. A device that is off costs one."""
 
 _BUSY: Final = frozenset({"exception_5", "exception_6"})
-# No part of the block would be answered otherwise.
-_NOT_DIVISIBLE: Final = frozenset({"exception_1"})
-_FAILING: Final = frozenset({"exception_4", "exception_7", "exception_8"})
-# A gateway's answer in place of a device that is silent.
-_UNREACHABLE: Final = frozenset({"exception_10", "exception_11"})
-
-
-@dataclass(slots=True)
-class _Search:
-    """A refused block in parts; `wait_seconds` was the pause before it was asked again, if any."""
-
-    whole: Block
-    wait_seconds: float = 0.0
-    open_count: int = 1
-    answered: list[Block] = field(default_factory=list)
-    refused: dict[Block, str] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Rest:
-    """A block that is not asked for until `at_seconds`."""
-
-    reason: str
-    at_seconds: float
-    wait_seconds: float
+_FAILING: Final = frozenset({"exception_4", "exception_7", "exception_8"}) | _BUSY
+# 10 and 11 are a gateway's answer in place of a device that is silent.
+_SILENT: Final = frozenset({"no_answer", "exception_10", "exception_11"})
 
 
 class Plan:
@@ -72,14 +47,16 @@ class Plan:
         self._cuts: set[tuple[str, int]] = set()
         self._learnt_max: int | None = None
         self._answered_max = 0
-        self._limits_rest: _Rest | None = None
-        self._resting: dict[Block, _Rest] = {}
+        self._limits_rest: Rest | None = None
+        self._resting: dict[Block, Rest] = {}
         self._failing_since: dict[Block, float] = {}
         self._blocks = self._divided()
         self._queue: deque[Block] = deque()
-        self._searches: dict[Block, _Search] = {}
+        self._searches: dict[Block, Search] = {}
         self._first = 0
         self._silent_count = 0
+        self._polls = 0
+        self._answered_poll = 0
         self._busy_count = 0
         self.is_busy = False
         """True after the device answered "busy": the next request waits."""
@@ -100,8 +77,11 @@ class Plan:
             self._blocks = self._divided()
         again = [each for each, rest in self._resting.items() if rest.at_seconds <= now_seconds]
         self._first %= max(1, len(self._blocks))
-        self._queue.extend(self._blocks[self._first :] + self._blocks[: self._first] + again)
+        blocks = self._blocks[self._first :] + self._blocks[: self._first]
+        self._queue.extend(self._probe_of(each, now_seconds) for each in blocks)
+        self._queue.extend(again)
         self._busy_count = 0
+        self._polls += 1
 
     def next_block(self) -> Block | None:
         """Return the block to ask for now; None: the poll is complete."""
@@ -110,26 +90,26 @@ class Plan:
     def end(self, block: Block, outcome: Outcome, now_seconds: float) -> str:
         """Take the outcome of a request; return what was learnt from it in a sentence, or ""."""
         self.is_busy = False
-        if isinstance(outcome, Damage):
-            self._abandon_search_of(block)
-            if outcome.reason == "no_answer":
-                self._note_silence(block)
-            return ""
-        if isinstance(outcome, Refused) and outcome.reason in _UNREACHABLE:
-            self._abandon_search_of(block)
-            self._note_silence(block)
-            return ""
-        self._silent_count = 0
         if isinstance(outcome, Frame):
+            self._note_life()
             return self._note_answer(block, outcome, now_seconds)
-        if outcome.reason in _BUSY:
-            self._note_busy(block)
+        reason = outcome.reason
+        if reason in _SILENT:
+            if not self._is_silent_to(block, now_seconds):
+                learnt = self._end_search_of(block, reason, now_seconds)
+                self._note_silence(block)
+                return learnt
+        elif isinstance(outcome, Damage):
+            self._abandon_search_of(block)
             return ""
-        if outcome.reason in _FAILING and block not in self._searches:
-            since = self._failing_since.setdefault(block, now_seconds)
-            if now_seconds - since < FAILING_SECONDS_MAX and block not in self._resting:
+        else:
+            self._note_life()
+            if reason in _BUSY and self._repeats(block):
                 return ""
-        return self._note_refusal(block, outcome.reason, now_seconds)
+            is_new = block not in self._searches and block not in self._resting
+            if reason in _FAILING and is_new and not self._has_failed(block, now_seconds):
+                return ""
+        return self._note_refusal(block, reason, now_seconds)
 
     def unread(self) -> list[Unread]:
         """Return the quantities that have no value now, and why."""
@@ -160,6 +140,41 @@ class Plan:
             for each in blocks_of(registers, most, self._cuts)
         ]
 
+    @property
+    def _is_alive(self) -> bool:
+        """True if the device answered in this poll or the one before."""
+        return self._answered_poll > 0 and self._polls - self._answered_poll <= 1
+
+    def _note_life(self) -> None:
+        self._silent_count = 0
+        self._answered_poll = self._polls
+
+    def _has_failed(self, block: Block, now_seconds: float) -> bool:
+        """Note that there is no answer with values, and return whether that is so for long."""
+        since = self._failing_since.setdefault(block, now_seconds)
+        return now_seconds - since >= FAILING_SECONDS_MAX
+
+    def _is_silent_to(self, block: Block, now_seconds: float) -> bool:
+        """Return whether the device answers, but not for this block."""
+        search = self._searches.get(block)
+        if search is not None:
+            self._silent_count += 1
+            return search.is_for_silence and self._silent_count <= SEARCH_SILENT_MAX
+        if block in self._resting:
+            return self._answered_poll == self._polls
+        return self._has_failed(block, now_seconds) and self._is_alive
+
+    def _probe_of(self, block: Block, now_seconds: float) -> Block:
+        """Return the block, or one quantity of it where the device has been silent for long.
+
+        This finds a device alive that is silent because of one quantity of its only block.
+        """
+        since = self._failing_since.get(block, now_seconds)
+        turn, is_probe = divmod(self._polls // len(self._blocks), 2)
+        if self._is_alive or not is_probe or now_seconds - since < FAILING_SECONDS_MAX:
+            return block
+        return Block(block.device, block.address, [block.registers[turn % len(block.registers)]])
+
     def _note_silence(self, block: Block) -> None:
         self._silent_count += 1
         if self._silent_count >= SILENT_REQUESTS_MAX:
@@ -168,13 +183,13 @@ class Plan:
         if block in self._blocks:
             self._first = self._blocks.index(block) + 1
 
-    def _note_busy(self, block: Block) -> None:
-        if self._busy_count < BUSY_REPEATS_MAX:
+    def _repeats(self, block: Block) -> bool:
+        """Queue a block again for which the device is busy; False: that was done too often."""
+        self.is_busy = self._busy_count < BUSY_REPEATS_MAX
+        if self.is_busy:
             self._busy_count += 1
-            self.is_busy = True
             self._queue.appendleft(block)
-        else:
-            self._abandon_search_of(block)
+        return self.is_busy
 
     def _note_answer(self, block: Block, frame: Frame, now_seconds: float) -> str:
         for each in block.registers:
@@ -193,8 +208,9 @@ class Plan:
             self._left_out.pop(each.name, None)
         rest = self._resting.get(block)
         if block not in self._searches:
-            self._searches[block] = _Search(block, 0.0 if rest is None else rest.wait_seconds)
-        if len(block.registers) == 1 or reason in _NOT_DIVISIBLE:
+            wait_seconds = 0.0 if rest is None else rest.wait_seconds
+            self._searches[block] = Search(block, reason in _SILENT, wait_seconds)
+        if len(block.registers) == 1:
             return self._note_part(block, reason, now_seconds)
         search = self._searches.pop(block)
         search.open_count += 1
@@ -215,8 +231,10 @@ class Plan:
             search.refused[block] = reason
         return "" if search.open_count else self._conclude(search, now_seconds)
 
-    def _conclude(self, search: _Search, now_seconds: float) -> str:
+    def _conclude(self, search: Search, now_seconds: float) -> str:
         was_resting = self._resting.pop(search.whole, None) is not None
+        if search.is_for_silence and self._answered_poll != self._polls and not was_resting:
+            return ""  # The device has ceased to answer at all.
         if not search.refused:
             text = self._learn_limit(search, now_seconds)
         else:
@@ -230,9 +248,9 @@ class Plan:
         return text
 
     def _rest(self, refused: dict[Block, str], waited_seconds: float, now_seconds: float) -> str:
-        wait = _doubled(waited_seconds)
+        wait = rest_seconds(waited_seconds)
         for block, reason in refused.items():
-            self._resting[block] = _Rest(reason, now_seconds + wait, wait)
+            self._resting[block] = Rest(reason, now_seconds + wait, wait)
         places = ", ".join(each.place for each in refused)
         reason = refusal_text(next(iter(refused.values())))
         return (
@@ -240,12 +258,12 @@ class Plan:
             "other registers are read; check at, kind and type"
         )
 
-    def _learn_limit(self, search: _Search, now_seconds: float) -> str:
+    def _learn_limit(self, search: Search, now_seconds: float) -> str:
         whole, most = search.whole, max(each.count for each in search.answered)
         rest = self._limits_rest
         if rest is None or rest.at_seconds <= now_seconds:
-            wait = _doubled(0.0 if rest is None else rest.wait_seconds)
-            self._limits_rest = _Rest("", now_seconds + wait, wait)
+            wait = rest_seconds(0.0 if rest is None else rest.wait_seconds)
+            self._limits_rest = Rest("", now_seconds + wait, wait)
         device = self._device.name
         if whole.is_bits or whole.count <= self._answered_max:
             self._cuts |= {(each.registers[0].kind, each.first) for each in search.answered}
@@ -256,16 +274,25 @@ class Plan:
             f"{self._learnt_max} (registers_per_request sets this)"
         )
 
-    def _abandon_search_of(self, block: Block) -> None:
-        """Give up a search in which a part has no answer: the next poll begins with the whole."""
+    def _end_search_of(self, block: Block, reason: str, now_seconds: float) -> str:
+        """End a search in which a part has no answer. What was open in one for silence is refused;
+        after any other the next poll begins with the whole."""
         search = self._searches.get(block)
-        if search is None:
-            return
-        parts = {part for part, each in self._searches.items() if each is search}
+        parts = self._abandon_search_of(block)
+        if search is None or not search.is_for_silence:
+            return ""
+        search.refused |= dict.fromkeys(parts, reason)
+        return self._conclude(search, now_seconds)
+
+    def _abandon_search_of(self, block: Block) -> list[Block]:
+        """Give up the search to which a block belongs, and return its parts without an outcome."""
+        search = self._searches.get(block)
+        parts = (
+            []
+            if search is None
+            else [part for part, each in self._searches.items() if each is search]
+        )
         self._queue = deque(each for each in self._queue if each not in parts)
         for part in parts:
             del self._searches[part]
-
-
-def _doubled(seconds: float) -> float:
-    return min(max(2 * seconds, REFUSED_AGAIN_SECONDS_MIN), REFUSED_AGAIN_SECONDS_MAX)
+        return parts

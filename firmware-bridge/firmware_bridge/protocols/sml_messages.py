@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.obis import Code, name_of
+from firmware_bridge.protocols.kinds import TYPE
+from firmware_bridge.protocols.obis import Code, is_number, name_of
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.scaling import OutOfRange, scaled
 
@@ -42,6 +43,7 @@ UNITS_OF_DLMS: Final = {
 _STATUS_OF: Final = "energy_import"
 """The register whose status word is that of the meter."""
 _EXPORTS: Final = 0x20
+_STATUS_BYTES_MAX: Final = 8
 _STATUS_MAX: Final = 0xFFFF
 """Status words of meters after FNN's EDL specification have 2 bytes; longer ones mean other things.
 In those, this bit is set while power flows into the grid."""
@@ -51,7 +53,7 @@ def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
     """Read the values of all lists.
 
     `left_out` counts entries that cannot be read: "sml" for one against the form, "value" for a
-    number out of range. They cost no other entry.
+    number out of range, "type" for bytes in place of a number. They cost no other entry.
 
     Raises:
         Damaged: "sml" for what is no message at all.
@@ -159,12 +161,12 @@ def _value_of(kind: int, content: bytes) -> Element:
     if kind == _BYTES:
         return content or None
     if not 1 <= len(content) <= 8:
-        raise Damaged("sml")
+        return []  # No entry takes a list: what is against the form costs its own entry.
     if kind == _TRUTH:
         return content != b"\x00"
     if kind in (_INTEGER, _UNSIGNED):
         return int.from_bytes(content, "big", signed=kind == _INTEGER)
-    raise Damaged("sml")
+    return []
 
 
 def _reading_of_entry(entry: Element) -> tuple[Code, int | None, Measurement | None]:
@@ -173,11 +175,19 @@ def _reading_of_entry(entry: Element) -> tuple[Code, int | None, Measurement | N
     if not isinstance(code, bytes) or len(code) != _CODE_BYTES:
         raise Damaged("sml")
     found = Code.of([str(each) for each in code])
-    if isinstance(status, bool) or not isinstance(status, int):
-        status = None
     if value is None:
-        return found, status, None
-    return found, status, Measurement(name_of(found), _reading_of(value, scaler), _unit_of(unit))
+        return found, _status_of(status), None
+    reading = _reading_of(value, scaler)
+    if is_number(found) and isinstance(reading, bool | str):
+        raise Damaged(TYPE)
+    return found, _status_of(status), Measurement(name_of(found), reading, _unit_of(unit))
+
+
+def _status_of(status: Element) -> int | None:
+    """Return a status word, which some meters send as bytes; None: there is none."""
+    if isinstance(status, bytes) and len(status) <= _STATUS_BYTES_MAX:
+        return int.from_bytes(status)
+    return None if isinstance(status, bool) or not isinstance(status, int) else status
 
 
 def _unit_of(unit: Element) -> str | None:

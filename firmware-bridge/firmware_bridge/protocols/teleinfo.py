@@ -46,13 +46,18 @@ _TEXTS: Final = {
     "MSG2": "message_2", "PRM": "delivery_point", "RELAIS": "relays", "NTARF": "tariff_number",
     "NJOURF": "day_number", "NJOURF+1": "day_number_tomorrow", "PJOURF+1": "day_profile",
     "PPOINTE": "peak_profile", "OPTARIF": "tariff_name", "PTEC": "tariff", "DEMAIN": "tomorrow",
-    "HHPHC": "off_peak_group", "MOTDETAT": "meter_status",
+    "HHPHC": "off_peak_group", "MOTDETAT": "meter_status", "PPOT": "phase_potentials",
 }  # fmt: skip
 _NUMBERS: Final = {
     "EAST": ("energy_import", "Wh"), "EAIT": ("energy_export", "Wh"),
     "BASE": ("energy_import", "Wh"), "HCHC": ("energy_import_off_peak", "Wh"),
     "HCHP": ("energy_import_peak", "Wh"), "EJPHN": ("energy_import_normal", "Wh"),
     "EJPHPM": ("energy_import_mobile_peak", "Wh"), "PAPP": ("apparent_power", "VA"),
+    "BBRHCJB": ("energy_import_blue_off_peak", "Wh"), "BBRHPJB": ("energy_import_blue_peak", "Wh"),
+    "BBRHCJW": ("energy_import_white_off_peak", "Wh"),
+    "BBRHPJW": ("energy_import_white_peak", "Wh"),
+    "BBRHCJR": ("energy_import_red_off_peak", "Wh"), "BBRHPJR": ("energy_import_red_peak", "Wh"),
+    "PEJP": ("mobile_peak_notice", "min"),
     "SINSTS": ("apparent_power", "VA"), "SINSTI": ("apparent_power_export", "VA"),
     "SMAXSN": ("apparent_power_max", "VA"), "SMAXIN": ("apparent_power_export_max", "VA"),
     "SMAXSN-1": ("apparent_power_max_yesterday", "VA"),
@@ -77,6 +82,7 @@ def _numbers_of_series() -> dict[str, tuple[str, str]]:
         found |= {
             f"IRMS{phase}": (f"current_l{phase}", "A"), f"IINST{phase}": (f"current_l{phase}", "A"),
             f"IMAX{phase}": (f"current_max_l{phase}", "A"),
+            f"ADIR{phase}": (f"current_excess_l{phase}", "A"),
             f"URMS{phase}": (f"voltage_l{phase}", "V"),
             f"UMOY{phase}": (f"voltage_average_l{phase}", "V"),
             f"SINSTS{phase}": (f"apparent_power_l{phase}", "VA"),
@@ -128,8 +134,14 @@ class TeleinfoDecoder(DelimitedDecoder):
         self._skipping = mid_line
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Read the groups of a frame; those without a time of their own have that of the frame."""
+        """Read the groups of a frame; those without a time of their own have that of the frame.
+
+        Raises:
+            Damaged: "truncated" for parts of two frames.
+        """
         groups = [group for line in _GROUP.findall(data) if (group := self._group_of(line))]
+        if has_repeated_label(groups):
+            raise Damaged("truncated")
         now: float | None = None
         for group in groups:
             if group[0] == _CLOCK and len(group) > 2:
@@ -158,6 +170,13 @@ class TeleinfoDecoder(DelimitedDecoder):
             return []
         text = content.decode("ascii", "surrogateescape").removesuffix("\t")
         return text.split("\t") if is_standard else text.split(" ", 1)
+
+
+def has_repeated_label(groups: list[list[str]]) -> bool:
+    """Return whether a label has two values: the end of one frame and the beginning of the next
+    were lost, and the time of one would be that of the other."""
+    values: dict[str, list[str]] = {}
+    return any(values.setdefault(group[0], group) != group for group in groups)
 
 
 def _measurement_of(

@@ -6,9 +6,13 @@ from firmware_bridge.protocols.modbus_device import Device
 from firmware_bridge.protocols.modbus_plan import (
     BUSY_REPEATS_MAX,
     FAILING_SECONDS_MAX,
+    SILENT_REQUESTS_MAX,
+    Plan,
+)
+from firmware_bridge.protocols.modbus_refused import (
     REFUSED_AGAIN_SECONDS_MAX,
     REFUSED_AGAIN_SECONDS_MIN,
-    Plan,
+    SEARCH_SILENT_MAX,
 )
 from firmware_bridge.protocols.modbus_register import Register
 from hypothesis import given
@@ -22,16 +26,14 @@ from tests.bridge.protocols.modbus_slave import INTERVAL, Polled, Slave, names, 
 def test_a_register_that_a_device_refuses_costs_itself_and_is_found_once(
     missing: set[int], code: int
 ) -> None:
-    # Exception 1 is about the function: the whole block rests, and others are read.
-    gone = set(range(60)) if code == 1 else missing
     bench = polled(Slave(missing, code=code), [*range(60), 100])
     all_names = names(*range(60), 100)
-    assert bench.poll() == all_names - names(*gone)
-    assert bench.unread == names(*gone)
+    assert bench.poll() == all_names - names(*missing)
+    assert bench.unread == names(*missing)
     assert len(bench.slave.requests) <= 2 + 2 * 6 * len(missing)
     assert len(bench.learnt) == 1
     for read in bench.polls(REFUSED_AGAIN_SECONDS_MIN - 2 * INTERVAL):
-        assert read == all_names - names(*gone)
+        assert read == all_names - names(*missing)
         assert all(missing.isdisjoint(range(at, at + n)) for at, n in bench.slave.requests)
 
 
@@ -193,6 +195,53 @@ def test_a_device_that_is_off_costs_one_request_a_poll_and_any_of_its_answers_br
     slave.always = None
     assert bench.poll() == names(*range(0, 20, 2))
     assert bench.unread == set()
+
+
+@pytest.mark.parametrize("missing", [{4}, {2, 7}])
+@pytest.mark.parametrize("code", [5, 11, None])
+@pytest.mark.parametrize("others", [[], [20]])
+def test_registers_for_which_a_device_is_never_ready_cost_themselves_in_the_end(
+    missing: set[int], code: int | None, others: list[int]
+) -> None:
+    slave = Slave(silent=missing) if code is None else Slave(missing, code=code)
+    bench = polled(slave, [*range(10), *others])
+    for _ in bench.polls(3 * FAILING_SECONDS_MAX):
+        pass
+    assert bench.poll() == names(*(set(range(10)) - missing), *others)
+    assert bench.unread == names(*missing)
+    for read in bench.polls(4 * REFUSED_AGAIN_SECONDS_MIN):
+        assert read >= names(*(set(range(10)) - missing), *others)
+    slave.missing.clear()
+    slave.silent.clear()
+    for _ in bench.polls(8 * REFUSED_AGAIN_SECONDS_MIN):
+        pass
+    assert bench.poll() == names(*range(10), *others)
+    assert bench.unread == set()
+
+
+def test_a_device_that_never_answers_for_a_table_is_asked_for_it_rarely() -> None:
+    slave = Slave(silent=set(range(100, 160)))
+    bench = polled(slave, [*range(10), *range(100, 160)])
+    waited = 0
+    for _ in bench.polls(10 * REFUSED_AGAIN_SECONDS_MIN):
+        silent = sum(at >= 100 for at, _ in slave.requests)
+        assert silent <= SEARCH_SILENT_MAX + SILENT_REQUESTS_MAX
+        waited += silent
+    assert waited < 80
+    assert bench.poll() == names(*range(10))
+
+
+def test_a_device_that_is_off_for_a_night_is_read_whole_with_its_first_answer() -> None:
+    slave = Slave()
+    bench = polled(slave, [*range(10), 20])
+    bench.poll()
+    slave.always = Damage("no_answer")
+    requests = [len(slave.requests) for _ in bench.polls(10 * REFUSED_AGAIN_SECONDS_MAX)]
+    assert max(requests[1:]) == 1
+    slave.always = None
+    found = [bench.poll() for _ in range(2)]
+    assert found[1] == names(*range(10), 20)
+    assert bench.learnt == []
 
 
 @pytest.mark.parametrize("silent", [{0}, {4}, {18}])

@@ -24,7 +24,7 @@ def read(data: bytes, left_out: Counter[str] | None = None) -> Quantities:
     [
         (entry(CODE, "6502659be4"), Measurement("energy_import", 4021347.6, "Wh")),
         (entry(CODE, "52fe", unit="621b", scaler="5201"), Measurement("energy_import", -20, "W")),
-        (entry(CODE, "4201", unit="01", scaler="01"), Measurement("energy_import", True)),
+        (entry("0000600310ff", "4201", unit="01", scaler="01"), Measurement("0-0:96.3.16", True)),
         (entry("0100600100fe", "0449534b", unit="01", scaler="01"),
          Measurement("1-0:96.1.0.254", "ISK")),
         (entry("010060320101", "0400ff01", unit="01", scaler="01"),
@@ -62,6 +62,10 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
         ("77" + "030100" + "0101621e52ff620401", "sml"),
         (entry(CODE, "6204", scaler="527f"), "value"),
         (entry(CODE, "7101"), "sml"),
+        (entry(CODE, "6a" + "00" * 9), "sml"),
+        (entry(CODE, "12" + "00"), "sml"),
+        (entry(CODE, "4201"), "type"),
+        (entry(CODE, "03ff00"), "type"),
         ("76" + "01" * 6, "sml"),
     ],
 )
@@ -90,6 +94,9 @@ def status_entry(status: str) -> str:
 @pytest.mark.parametrize(
     ("status", "power", "expected"),
     [
+        ("0301a2", POWER, {"power_direction": "export", "power": -2.0}),
+        ("62a2", POWER, {"power_direction": "export", "power": -2.0}),
+        ("6900000000000001a2", POWER, {"power_direction": "export", "power": -2.0}),
         ("6500000182", POWER, {"power_direction": "import", "power": 2.0}),
         ("6301a2", POWER, {"power_direction": "export", "power": -2.0}),
         ("650283bc30", POWER, {}),

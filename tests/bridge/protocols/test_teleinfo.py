@@ -54,6 +54,9 @@ def energies(frames: list[Frame]) -> list[object]:
         (historic("BASE", "012345678"), Measurement("energy_import", 12345678, "Wh")),
         (historic("PTEC", "TH.."), Measurement("tariff", "TH..")),
         (historic("PAPP", "00750"), Measurement("apparent_power", 750, "VA")),
+        (historic("BBRHPJB", "001234567"), Measurement("energy_import_blue_peak", 1234567, "Wh")),
+        (historic("ADIR2", "046"), Measurement("current_excess_l2", 46, "A")),
+        (historic("PPOT", "00"), Measurement("phase_potentials", "00")),
         (historic("IINST", "003"), Measurement("current", 3, "A")),
     ],
 )  # fmt: skip
@@ -101,6 +104,16 @@ def test_a_value_that_cannot_be_read_costs_itself(group: bytes, reason: str) -> 
     (frame,) = decoder.feed(frame_of(group, standard("SINSTS", "00766")))
     assert list(frame.quantities) == ["apparent_power"]
     assert (decoder.tally.damaged, decoder.tally.left_out) == ({}, {reason: 1})
+
+
+def test_two_frames_that_lost_what_was_between_them_are_never_one() -> None:
+    decoder = make()
+    first, second = (
+        (standard("EAST", energy), standard("DATE", time, ""))
+        for energy, time in (("015377101", "H260124170225"), ("015377102", "H260124170226"))
+    )
+    assert energies(decoder.feed(frame_of(*first, *second) + OTHER)) == [15377102]
+    assert decoder.tally.damaged == {"truncated": 1}
 
 
 def test_a_frame_cut_by_opening_the_port_or_too_long_is_not_read() -> None:
