@@ -43,7 +43,7 @@ class Unread(FromSensors):
     place: str | None = None
     """Table and register of a Modbus device."""
     reason: str = "unknown"
-    """no_value, not_measured, value, or the exception with which the device refuses it."""
+    """no_value, not_measured, value, no_answer, or the exception with which the device refuses."""
 
 
 class Failed(FromSensors):

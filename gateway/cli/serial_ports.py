@@ -57,7 +57,7 @@ def watched_of(
             raise CommandFailed("name the port: PORT, or --port NAME", exit_code=EXIT_USAGE)
         settings = settings_of(port, line or LINE_DEFAULT)
         if framing == OVERHEARD:
-            return Watched(settings, overhears=True)
+            return _checked(Watched(settings, overhears=True))
         return Watched(settings, None if framing is None else decoder_settings_of(framing))
     if framing is not None:
         raise CommandFailed(
@@ -69,7 +69,18 @@ def watched_of(
         found = replace(found, path=given.path, usb=given.usb, address=given.address)
     if line is not None:
         found = replace(found, line=settings_of("x", line).line)
-    return Watched(found, found.protocol, listen and found.framing == OVERHEARD)
+    return _checked(Watched(found, found.protocol, listen and found.framing == OVERHEARD))
+
+
+def _checked(watched: Watched) -> Watched:
+    """Refuse to overhear a connection that carries our own requests alone. Raises CommandFailed."""
+    if watched.overhears and watched.port.polled_line is None:
+        raise CommandFailed(
+            f"{watched.port.address}: a connection of Modbus TCP carries no requests of others; "
+            "leave out --listen to ask the devices of the file, or listen on a serial line",
+            exit_code=EXIT_USAGE,
+        )
+    return watched
 
 
 def _port_of_file(name: str, config: Path | None) -> "PortSettings":

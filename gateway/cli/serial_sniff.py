@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from firmware_bridge.protocols.frame import Frame, Outcome
 from firmware_bridge.protocols.interface import PollerSettings, Request
@@ -33,14 +33,14 @@ class Sniffing:
 
     async def run(self, link: Link) -> None:
         """Look at the port. Raises `PortLost`."""
-        protocol = self._watched.protocol
+        protocol, units = self._watched.protocol, self._watched.port.units
         if self._watched.overhears:
             named = protocol if isinstance(protocol, Modbus) else None
-            await self._listen(link, Overhearing(named))
+            await self._listen(link, Overhearing(named, units))
         elif isinstance(protocol, PollerSettings):
             await self._ask(link, protocol)
         else:
-            await self._listen(link, None if protocol is None else Reading(protocol))
+            await self._listen(link, None if protocol is None else Reading(protocol, units))
 
     async def _listen(self, link: Link, reading: Reading | Overhearing | None) -> None:
         read = (lambda _: []) if reading is None else reading.read
@@ -61,7 +61,7 @@ class Sniffing:
                     self.summary += "; is --line what the devices have, and does another ask them?"
 
     async def _ask(self, link: Link, protocol: PollerSettings) -> None:
-        shown = AskedRows(self._print)
+        shown = AskedRows(self._print, self._watched.port.units)
         polling = Polling(protocol, self._watched.port.polled_line, shown)
         try:
             async with asyncio.timeout(self._seconds_max):
@@ -75,8 +75,9 @@ class Sniffing:
 class AskedRows:
     """Prints each request, and its answer beside what it means."""
 
-    def __init__(self, print_row: Print) -> None:
+    def __init__(self, print_row: Print, units: Mapping[str, str]) -> None:
         self._print = print_row
+        self._units = units
         self._begun = time.monotonic()
         self._answer: bytes | None = None
         self.frames = 0
@@ -97,7 +98,7 @@ class AskedRows:
         """Print the answer."""
         if isinstance(outcome, Frame):
             self.frames += 1
-            text = text_of(outcome)
+            text = text_of(outcome, self._units)
         else:
             text = f"!! {outcome.reason}"
         self._show(self._answer or b"", f"< {text}")

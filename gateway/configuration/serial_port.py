@@ -136,6 +136,7 @@ class Serial(Section):
     def _check_scheme(self) -> None:
         """Refuse an address that the protocol does not have, and keys that it cannot set."""
         if self.address is None:
+            self.protocol.check_scheme(None)
             return
         scheme = self.address.partition("://")[0]
         schemes = self.protocol.address_schemes
@@ -151,6 +152,7 @@ class Serial(Section):
                 f"no line, baud_rate or flow_control with {scheme}://, which cannot set them: set "
                 "them at the server, or use rfc2217://"
             )
+        self.protocol.check_scheme(scheme)
 
     def _check_control_lines(self) -> None:
         if self.address is not None and not {"dtr", "rts"}.isdisjoint(self.given):

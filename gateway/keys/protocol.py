@@ -42,6 +42,9 @@ class ProtocolSettings(Section):
         """The devices that these settings name; none: the port has one, with a name of its own."""
         return ()
 
+    def check_scheme(self, scheme: str | None) -> None:
+        """Refuse keys that the scheme of the port's address excludes; None: a serial line."""
+
     def value_names(self, device: str) -> frozenset[str] | None:
         """Return the values that the settings name of a device; None: what it sends shows them."""
         return None

@@ -30,6 +30,7 @@ def test_the_ports_of_this_machine_are_listed(capsys: pytest.CaptureFixture[str]
         (["sniff", "x", "--line", "9600"], "--line: use a rate"),
         (["sniff", "x", "--framing", "morse"], "use one of board, nmea"),
         (["sniff", "x", "--framing", "csv"], "use --config FILE --port NAME"),
+        (["sniff", "modbus+tcp://127.0.0.1:1", "--framing", "modbus"], "no requests of others"),
         (["sniff"], "name the port: PORT, or --port NAME"),
         (["sniff", "--port", "a", "--framing", "csv"], "either --port or --framing"),
         (["sniff", "--port", "a"], "--port a: the file has none"),

@@ -38,6 +38,7 @@ name = "gone"
 address = 30
 registers = [{{ name = "level", at = 7 }}]
 """
+UNITS = 'units = { speed = "rpm" }\n'
 PUMP = {5: [1480, 65536 - 55, 1, 1]}
 
 
@@ -109,6 +110,30 @@ def test_devices_of_the_file_are_asked_and_requests_and_answers_shown_beside_the
     assert bytes.fromhex(answer) == closed(5, 3, 4, 0x05, 0xC8, 0xFF, 0xC9)
     frames = sum(each.startswith("< pump") for each in found)
     assert rows[-1] == f"{frames} frames, {found.count('< !! no_answer')} damaged"
+
+
+def test_units_of_the_port_are_shown_in_place_of_those_of_its_protocol(
+    file: Path, terminal: Terminal, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = file.read_text().replace("[[serial.devices]]", UNITS + "[[serial.devices]]", 1)
+    file.write_text(written)
+    with Devices(terminal, tmp_path):
+        rows = sniffed(capsys, "--config", str(file), "--port", "rs485", "--seconds", "1")
+    assert "< pump  speed=1480 rpm  temperature=-5.5 Cel" in texts(rows)
+
+
+def test_a_connection_of_modbus_tcp_cannot_be_overheard(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "gateway.toml"
+    written = FILE.format(link="x").replace('path = "x"', 'address = "modbus+tcp://192.0.2.7:502"')
+    file.write_text(written.replace('line = "19200 8E1"\n', ""))
+    arguments = ["serial", "sniff", "--config", str(file), "--port", "rs485", "--listen"]
+    assert run(arguments) == 2
+    assert capsys.readouterr().err.startswith(
+        "modbus+tcp://192.0.2.7:502: a connection of Modbus TCP carries no requests "
+        "of others; leave out --listen"
+    )
 
 
 def test_an_answer_that_is_damaged_is_marked_beside_its_bytes(

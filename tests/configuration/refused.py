@@ -215,8 +215,13 @@ REFUSED = [
     ),
     (
         f"{PORT}'modbus'\ndevices=[{{name='a', address=0, registers=[{{name='a', at=0}}]}}]",
-        "(1st) devices.0.address = 0 ",
-        "from 1 to 255",
+        "(1st): use an address from 1 to 255 for device a",
+        "a unit only with modbus+tcp://",
+    ),
+    (
+        f"{PORT}'modbus'\ndevices=[{{name='a', address=256, registers=[{{name='a', at=0}}]}}]",
+        "(1st) devices.0.address = 256 ",
+        "from 0 to 255",
     ),
     (
         MODBUS.replace("address=1", "address=1, no_value='none'") + "path = 'x'",

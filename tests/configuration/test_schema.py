@@ -34,6 +34,8 @@ LEFT_TO_THE_LOADER = {
     "[[serial]]\nname = 'a'\naddress = 'tcp://a:65536'",
     "[[serial]]\nname = 'a'\naddress = 'modbus+tcp://a:502'\nframing = 'json'",
     f"{MODBUS}address = 'tcp://a:502'",
+    "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'modbus'\n\
+devices=[{name='a', address=0, registers=[{name='a', at=0}]}]",
     f"{MODBUS}address = 'modbus+tcp://a:502'\nline = '9600 8N1'",
     f"{MODBUS}address = 'rtu+tcp://a:502'\nbaud_rate = 9600",
     "[mqtt]\nmax_inflight = 1.0",

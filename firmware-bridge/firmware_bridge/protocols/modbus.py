@@ -101,6 +101,15 @@ class Modbus(PollerSettings):
                     )
                 taken.add((device.name, register.name))
 
+    def check_scheme(self, scheme: str | None) -> None:
+        """Refuse address 0 but for Modbus TCP."""
+        for device in self.devices:
+            if device.address == 0 and scheme != "modbus+tcp":
+                raise refusal(
+                    f"an address from 1 to 255 for device {device.name}: 0 is the broadcast "
+                    "address of a line, and a unit only with modbus+tcp://"
+                )
+
     def poller(self, line: Line | None) -> "ModbusPoller":
         """Create a poller for the devices on `line`; None: for those of Modbus TCP."""
         return ModbusPoller(self, line)

@@ -10,8 +10,8 @@ from gateway.keys.names import Name
 from gateway.keys.quantities import Duration, Items, Whole, refusal
 from gateway.keys.section import Section
 
-# The standard has 1 to 247 and reserves the rest; some sensors and gateways use 248 to 255. 0 is
-# the broadcast address, which no device answers.
+# The standard has 1 to 247 and reserves the rest; some sensors and gateways use 248 to 255. On a
+# line 0 is the broadcast address, which no device answers; with Modbus TCP it is a unit.
 ADDRESS_MAX = 255
 # What an answer of at most 256 bytes can hold.
 REGISTERS_PER_REQUEST_MAX = 125
@@ -33,7 +33,7 @@ class Device(Section):
     }
 
     name: Name
-    address: Annotated[int, Whole(1, ADDRESS_MAX)]
+    address: Annotated[int, Whole(0, ADDRESS_MAX)]
     registers: Annotated[tuple[Register, ...], Items(1)]
     poll_interval: Annotated[float | None, Duration(0.01, 86400)] = None
     registers_per_request: Annotated[int | None, Whole(1, REGISTERS_PER_REQUEST_MAX)] = None

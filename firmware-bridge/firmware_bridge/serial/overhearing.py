@@ -3,6 +3,7 @@
 Registers that the configuration names are shown as its readings, all others as they are.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from firmware_bridge.protocols.frame import Damage, Frame
@@ -31,8 +32,12 @@ _ON: Final = b"\xff\x00"
 class Overhearing:
     """What each message of a line is; `frames` counts the messages, `damaged` the damage."""
 
-    def __init__(self, modbus: Modbus | None) -> None:
-        """Name what `modbus` has of devices and registers; None: nothing is named."""
+    def __init__(self, modbus: Modbus | None, units: Mapping[str, str] | None = None) -> None:
+        """Name what `modbus` has of devices and registers; None: nothing is named.
+
+        `units` are the port's own, by quantity.
+        """
+        self._units = units or {}
         self._traffic = ModbusTraffic()
         self._devices: dict[int, list[Device]] = {}
         for device in () if modbus is None else modbus.resolved_devices:
@@ -87,7 +92,7 @@ class Overhearing:
         if not registers or len(answer.values) != expected_bytes:
             return ""
         values, left_out = quantities_of(answer.values, registers, request.first)
-        return values_text(Frame(values, left_out=left_out))
+        return values_text(Frame(values, left_out=left_out), self._units)
 
 
 def _values_text(message: Message, kind: str) -> str:

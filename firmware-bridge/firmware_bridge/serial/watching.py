@@ -39,7 +39,9 @@ async def _next_data(link: Link, silence_seconds: float | None) -> bytes:
 class Reading:
     """What a decoder makes of chunks: a line of text for each frame and each damage."""
 
-    def __init__(self, settings: DecoderSettings) -> None:
+    def __init__(self, settings: DecoderSettings, units: Mapping[str, str] | None = None) -> None:
+        """Begin on a line; `units` are the port's own, by quantity."""
+        self._units = units or {}
         self._decoder = settings.decoder()
         self._decoder.begin(mid_line=True)
         self.frames = 0
@@ -63,7 +65,7 @@ class Reading:
         frames = decode()
         self.frames += len(frames)
         return [
-            *(text_of(frame) for frame in frames),
+            *(text_of(frame, self._units) for frame in frames),
             *_texts_of("!!", tally.damaged - damaged_before),
             *_texts_of("left out:", tally.left_out - left_out_before),
         ]
@@ -76,21 +78,25 @@ def _texts_of(mark: str, counts: Mapping[str, int]) -> list[str]:
     ]
 
 
-def text_of(frame: Frame) -> str:
-    """Return a frame's measurements in a line: `temperature=21.5 Cel`."""
+def text_of(frame: Frame, units: Mapping[str, str]) -> str:
+    """Return a frame's measurements in a line: `temperature=21.5 Cel`.
+
+    `units` are the port's own, which replace those of the protocol.
+    """
     head = []
     if frame.identity is not None:
         head.append(f"{frame.identity.device_name} #{frame.identity.sequence}")
     elif frame.device is not None:
         head.append(frame.device)
-    return "  ".join(each for each in (*head, values_text(frame)) if each) or "(no reading)"
+    return "  ".join(each for each in (*head, values_text(frame, units)) if each) or "(no reading)"
 
 
-def values_text(frame: Frame) -> str:
+def values_text(frame: Frame, units: Mapping[str, str]) -> str:
     """Return the measurements alone."""
     found = [
-        f"{each.name}={each.value!r}{f' {each.unit}' if each.unit else ''}"
+        f"{each.name}={each.value!r}{f' {unit}' if unit else ''}"
         for measurements in frame.quantities.values()
         for each in measurements
+        for unit in (units.get(each.name, each.unit),)
     ]
     return "  ".join([*found, *(f"{name}=? {why}" for name, why in frame.left_out.items())])

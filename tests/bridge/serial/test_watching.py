@@ -20,6 +20,11 @@ def test_frames_are_a_line_each_and_damage_is_marked_with_its_reason() -> None:
     assert (reading.frames, reading.damaged) == (1, 2)
 
 
+def test_units_of_the_port_are_shown() -> None:
+    reading = Reading(JsonLines(), {"a": "Cel"})
+    assert reading.read(b'{"a":1,"b":2}\n') == ["a=1 Cel  b=2"]
+
+
 def test_a_frame_of_a_board_shows_board_and_number() -> None:
     frames = Reading(Board()).read(board_frame(7))
     assert [frame.split("  ")[0] for frame in frames] == ["board-0000002a #7"]
