@@ -17,6 +17,11 @@ SILENT_SECONDS: Final = 1.0
 """After this time a connection that has sent no CONNECT gives way to a new one where there are too
 many: a client on a slow line has sent its CONNECT by then, or connects again."""
 
+SILENT_MAX: Final = 128
+"""With more silent connections the oldest gives way at any age: a flood would keep out all others
+for `SILENT_SECONDS` again and again. One turn of the loop accepts 100; their CONNECT is read first.
+"""
+
 LOOKED_AT: Final = 64
 """Silent connections examined to find one of the same listener, at each connection beyond the
 listener's own limit."""
@@ -54,8 +59,9 @@ class Silent:
             and newcomer.share is not None
             and self.statistics.connections_open <= self.limits.max_connections
         )
+        any_age = to_connect or len(self._connections) > SILENT_MAX
         for connection, _ in zip(self._connections, range(LOOKED_AT), strict=False):
-            if not to_connect and connection.last_packet > now - SILENT_SECONDS:
+            if not any_age and connection.last_packet > now - SILENT_SECONDS:
                 return False
             if connection is newcomer:
                 continue

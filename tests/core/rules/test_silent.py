@@ -1,6 +1,6 @@
 """Connections without a CONNECT give way where places are short."""
 
-from gateway.core.rules.silent import SILENT_SECONDS
+from gateway.core.rules.silent import SILENT_MAX, SILENT_SECONDS
 from gateway.core.sessions.share import Share
 from gateway.wire.packets import Connack, Connect
 from tests.core.harness import Client, Harness
@@ -38,6 +38,15 @@ def test_a_connection_that_was_just_made_gives_way_to_a_connect_only(harness: Ha
     harness.advance(SILENT_SECONDS)
     assert harness.broker.silent.give_way(None, harness.now)
     assert young.closed
+    assert not harness.broker.silent.give_way(None, harness.now)
+
+
+def test_of_a_flood_of_silent_connections_the_oldest_gives_way_immediately(
+    harness: Harness,
+) -> None:
+    flood = [harness.open_connection() for _ in range(SILENT_MAX + 1)]
+    assert harness.broker.silent.give_way(None, harness.now)
+    assert [each.closed for each in flood] == [True] + [False] * SILENT_MAX
     assert not harness.broker.silent.give_way(None, harness.now)
 
 
