@@ -14,6 +14,7 @@ from typing import Any, Final
 from api import limits
 from gateway.control.client import ControlClient
 from gateway.control.messages import Refused, Request, UnusableAnswer
+from gateway.files.disk_errors import line_of
 
 _LOOK_AT_THE_LOG: Final = (
     "Start it with `oncegate broker` (or `oncegate up` for the whole gateway). On a device systemd "
@@ -121,6 +122,6 @@ def problem_of(
             )
         case _:
             return BrokerProblem(
-                f"The broker's status socket {path} cannot be used: {error}.",
+                f"The broker's status socket {path} cannot be used: {line_of(error)}.",
                 "Choose another `[gateway] control_dir` (a socket's path has at most 107 bytes).",
             )

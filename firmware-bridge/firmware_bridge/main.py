@@ -104,7 +104,12 @@ async def _serve(settings: BridgeSettings, outbox: Outbox, supervision: Supervis
         reading = [tasks.create_task(port.run()) for port in ports]
         reading += [tasks.create_task(each.run()) for each in _commanders(settings, commands)]
         reading.append(tasks.create_task(announcer.run()))
-        logger.info("bridge started: %d serial ports, outbox %s", len(ports), settings.data_dir)
+        logger.info(
+            "bridge started: %d serial port%s, outbox %s",
+            len(ports),
+            "s" * (len(ports) != 1),
+            settings.data_dir,
+        )
         supervision.ready()
         await supervision.watch(outbox.commits)
         await end_all(reading)

@@ -15,6 +15,7 @@ import sys
 import time
 
 from gateway.core.records.kinds import ClockQuality
+from gateway.files.disk_errors import without_errno
 from gateway.server.host import clock
 
 try:
@@ -34,7 +35,7 @@ class Printable(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         text = "".join(
             character if character.isprintable() else character.encode("unicode_escape").decode()
-            for character in record.getMessage()
+            for character in without_errno(record.getMessage())
         )
         if record.exc_info:
             text += "\n" + self.formatException(record.exc_info)

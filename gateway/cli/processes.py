@@ -50,7 +50,12 @@ def serve_until_stopped(
     """
     foreseen: tuple[type[Exception], ...] = (OSError, *refusals)
     logs.start(process, verbose=verbose, quiet=quiet)
-    descriptors.raise_limit()
+    if (most := descriptors.raise_limit()) < descriptors.NEEDED:
+        raise CommandFailed(
+            f"oncegate {process}: this process may open {most} files, and needs at least "
+            f"{descriptors.NEEDED}: raise the limit (ulimit -n, LimitNOFILE of the service, "
+            "--ulimit nofile of a container)"
+        )
     # systemd's watchdog ends a process with SIGABRT: the journal then shows where it stood.
     faulthandler.enable()
     _die_with_supervisor()

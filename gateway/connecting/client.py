@@ -14,6 +14,7 @@ from gmqtt.mqtt.constants import MQTTCommands  # type: ignore[import-untyped]
 from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 
 from gateway.connecting.tls import TlsFiles, context_of
+from gateway.files.disk_errors import line_of
 
 # TCP, TLS, CONNECT and CONNACK together; a broker that is loading a large store answers late.
 CONNECT_SECONDS_MAX = 15.0
@@ -104,4 +105,4 @@ def sentence_of(error: Exception, *, mend: str) -> str:
         return f"no answer within {CONNECT_SECONDS_MAX:g} s"
     if isinstance(error, MQTTConnectError):
         return f"{error}; check {mend}"
-    return str(error) or type(error).__name__
+    return line_of(error) or type(error).__name__

@@ -13,6 +13,9 @@ RESERVED: Final = 512
 """Descriptors that connections of clients leave to everything else: journal, tables and listeners
 (50), control sockets (192), connections that are refused or being closed (128)."""
 
+NEEDED: Final = 64
+"""Descriptors without which no process starts: the broker opens 30 of them for itself."""
+
 USED_MAX: Final = 1_048_576
 """Descriptors a process uses, at most: some systems allow a billion, and the kernel's own limit for
 a process (`fs.nr_open`) is this."""

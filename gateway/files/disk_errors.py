@@ -43,4 +43,9 @@ def line_of(error: object) -> str:
             text = f"{error.filename}: {text}"
     else:
         text = str(error)
-    return " ".join(_ERRNO.sub("", text).split())
+    return " ".join(without_errno(text).split())
+
+
+def without_errno(text: str) -> str:
+    """Return a message without the numbers that Python puts before the system's own words."""
+    return _ERRNO.sub("", text)

@@ -8,7 +8,7 @@ import sqlite3
 import time
 
 from gateway.files import descriptors
-from gateway.files.disk_errors import is_full
+from gateway.files.disk_errors import is_full, line_of
 
 logger = logging.getLogger(__name__)
 
@@ -53,14 +53,14 @@ class Fault:
 def sentence_of(problem: Exception) -> str:
     """Return what a person needs to know about a failure, with the mend."""
     if descriptors.ran_out(problem):
-        return f"{problem}: raise the limit of open files (LimitNOFILE of the service)"
+        return f"{line_of(problem)}: raise the limit of open files (LimitNOFILE of the service)"
     if is_full(problem):
-        return f"{problem}: free space or make the partition larger"
+        return f"{line_of(problem)}: free space or make the partition larger"
     if isinstance(problem, OSError) and problem.errno == errno.EROFS:
-        return f"{problem}: remount the partition writable, or replace the card"
+        return f"{line_of(problem)}: remount the partition writable, or replace the card"
     if isinstance(problem, sqlite3.Error):
         return f"the journal cannot be read: {problem}"
-    return str(problem) or type(problem).__name__
+    return line_of(problem) or type(problem).__name__
 
 
 def kind_of(problem: Exception) -> str:

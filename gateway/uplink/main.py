@@ -66,7 +66,12 @@ async def _serve(settings: UplinkSettings, committer: Committer, supervision: Su
         reporting = tasks.create_task(
             report(settings.control_socket, status, settings.report_seconds)
         )
-        logger.info("uplink started: %d topics, queue %s", len(settings.routes), settings.data_dir)
+        logger.info(
+            "uplink started: %d topic%s, queue %s",
+            len(settings.routes),
+            "s" * (len(settings.routes) != 1),
+            settings.data_dir,
+        )
         supervision.ready()
         await supervision.watch(committer.commits)
         await end_all([*linking, reporting])

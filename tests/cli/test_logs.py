@@ -46,6 +46,13 @@ def test_text_from_outside_neither_breaks_a_line_nor_colours_it() -> None:
     assert line == "<4>client a\\nb\\x1b[31m\\u202ec"
 
 
+def test_a_number_of_the_system_is_left_out_before_its_own_words() -> None:
+    formatter = Lines("bridge", for_journal=True)
+    assert formatter.format(record(f"no connection: {OSError(24, 'Too many open files')}")) == (
+        "<4>no connection: Too many open files"
+    )
+
+
 def test_the_journal_is_given_fields_to_search_for() -> None:
     sent: list[dict[str, object]] = []
 

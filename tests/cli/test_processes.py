@@ -107,3 +107,18 @@ def test_a_pipe_that_is_gone_does_not_keep_it_from_working(
     monkeypatch.setenv(READY_VARIABLE, descriptor)
     say_ready()
     assert READY_VARIABLE not in os.environ
+
+
+def test_a_process_that_may_open_too_few_files_says_so_and_does_not_start(tmp_path: Path) -> None:
+    process = subprocess.run(
+        ["prlimit", "--nofile=40:40", sys.executable, "-c", PROGRAM, "until_stopped"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+    )
+    assert process.returncode == 1
+    assert process.stdout == (
+        "oncegate room: this process may open 40 files, and needs at least 64: raise the limit "
+        "(ulimit -n, LimitNOFILE of the service, --ulimit nofile of a container)\n"
+    )

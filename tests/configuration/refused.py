@@ -145,8 +145,8 @@ REFUSED = [
     ("[session_log]\npayload_topics = ['a#']", "payload_topics", "a topic filter of MQTT"),
     ("[session_log]\npayload_topics = ['#/a']", "payload_topics", "a topic filter of MQTT"),
     ("[session_log]\npayload_topics = ['']", "payload_topics", "a topic filter of MQTT"),
-    ("[upload]\ntarget = 'ftp://x/y'", "[upload] target is set", "a URL such as"),
-    ("[upload]\ntarget = 'file://x/y'", "[upload] target is set", "three slashes"),
+    ("[upload]\ntarget = 'ftp://x/y'", "the value of [upload] target is not", "a URL such as"),
+    ("[upload]\ntarget = 'file://x/y'", "the value of [upload] target is not", "three slashes"),
     ("[bridge]\nbroker = 'localhost'", '[bridge] broker = "localhost" ', "HOST:PORT"),
     ("[bridge]\nbroker = 'h:0'", '[bridge] broker = "h:0" ', "from 1 to 65535"),
     (

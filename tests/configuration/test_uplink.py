@@ -103,8 +103,8 @@ def test_a_name_and_a_password_are_not_shown(file: Path) -> None:
     file.write_text(f"{ADDRESS}username = 5\nlocal_password_file = 7\n{TOPIC}")
     with pytest.raises(ConfigurationError) as refused:
         load(file, {}, {}, None)
-    assert "username is set" in str(refused.value)
-    assert "local_password_file is set" in str(refused.value)
+    assert "value of [uplink] username is not" in str(refused.value)
+    assert "value of [uplink] local_password_file is not" in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ Nothing that was not on disk has been acknowledged by then, and each sentence fo
 contains that.
 """
 
+from gateway.files.disk_errors import line_of
+
 
 class StoreFailed(OSError):
     """What was to be committed is not on disk; the process has to end."""
@@ -12,7 +14,7 @@ class StoreFailed(OSError):
 def fault_of_writing(what: str, error: BaseException) -> StoreFailed:
     """Return the fault of a file, named `what`, that could not be written."""
     return StoreFailed(
-        f"cannot write {what}: {error}; nothing that was not on disk has "
+        f"cannot write {what}: {line_of(error)}; nothing that was not on disk has "
         "been acknowledged. Look at the disk (full? read-only? failing?), then start again"
     )
 

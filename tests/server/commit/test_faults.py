@@ -18,5 +18,5 @@ def test_a_fault_is_one_line_that_states_that_nothing_was_acknowledged(fault: St
 
 
 def test_a_fault_names_what_was_wrong() -> None:
-    assert str(FAULTS[0]).startswith("cannot write the journal: [Errno 5] Input/output error;")
+    assert str(FAULTS[0]).startswith("cannot write the journal: Input/output error;")
     assert "AssertionError: a slice without a walk" in str(FAULTS[1])
