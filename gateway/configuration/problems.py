@@ -161,9 +161,10 @@ def _line_of(details: "ErrorDetails", written: Written) -> str:
         return f"{source}: use {allowed}"
     if kind == "not_allowed" and isinstance(value, dict):
         return f"{source}: {place_of(location)}: use {allowed}"
+    given = f"{place_of(location)} = {shown(value)}"
     if location[-1] in _SECRET_KEYS:
-        return f"{source}: the value of {place_of(location)} is not allowed: use {allowed}"
-    return f"{source}: {place_of(location)} = {shown(value)} is not allowed: use {allowed}"
+        given = f"the value of {place_of(location)}"
+    return f"{source}: {given} is not allowed: use {allowed}"
 
 
 def _table_at(location: Location, written: Written) -> type[Section]:
