@@ -104,12 +104,8 @@ async def _serve(settings: BridgeSettings, outbox: Outbox, supervision: Supervis
         reading = [tasks.create_task(port.run()) for port in ports]
         reading += [tasks.create_task(each.run()) for each in _commanders(settings, commands)]
         reading.append(tasks.create_task(announcer.run()))
-        logger.info(
-            "bridge started: %d serial port%s, outbox %s",
-            len(ports),
-            "s" * (len(ports) != 1),
-            settings.data_dir,
-        )
+        names = ", ".join(port.name for port in ports) or "none"
+        logger.info("bridge started, outbox %s, serial ports: %s", settings.data_dir, names)
         supervision.ready()
         await supervision.watch(outbox.commits)
         await end_all(reading)

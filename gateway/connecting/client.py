@@ -7,6 +7,7 @@ broker's pings and hands over what comes; what is sent, and when, its caller dec
 import asyncio
 import contextlib
 import logging
+import re
 from typing import Any
 
 from gmqtt import Client  # type: ignore[import-untyped]
@@ -14,7 +15,6 @@ from gmqtt.mqtt.constants import MQTTCommands  # type: ignore[import-untyped]
 from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 
 from gateway.connecting.tls import TlsFiles, context_of
-from gateway.files.disk_errors import line_of
 
 # TCP, TLS, CONNECT and CONNACK together; a broker that is loading a large store answers late.
 CONNECT_SECONDS_MAX = 15.0
@@ -23,6 +23,7 @@ KEEP_ALIVE_SECONDS = 20
 # A broker that does not read any more is not worth waiting for.
 CLOSE_SECONDS_MAX = 2.0
 _PACKET_KIND = 0xF0
+_ERRNO = re.compile(r"\[Errno -?\d+\] ")
 
 # It logs each packet's fault with a traceback; its users log each change of state in one line.
 logging.getLogger("gmqtt").setLevel(logging.CRITICAL)
@@ -105,4 +106,4 @@ def sentence_of(error: Exception, *, mend: str) -> str:
         return f"no answer within {CONNECT_SECONDS_MAX:g} s"
     if isinstance(error, MQTTConnectError):
         return f"{error}; check {mend}"
-    return line_of(error) or type(error).__name__
+    return _ERRNO.sub("", str(error)) or type(error).__name__

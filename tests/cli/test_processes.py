@@ -109,7 +109,7 @@ def test_a_pipe_that_is_gone_does_not_keep_it_from_working(
     assert READY_VARIABLE not in os.environ
 
 
-def test_a_process_that_may_open_too_few_files_says_so_and_does_not_start(tmp_path: Path) -> None:
+def test_a_process_that_may_open_too_few_files_refuses_to_start(tmp_path: Path) -> None:
     process = subprocess.run(
         ["prlimit", "--nofile=40:40", sys.executable, "-c", PROGRAM, "until_stopped"],
         check=False,

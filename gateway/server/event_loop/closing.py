@@ -4,6 +4,8 @@ A peer that does not read, or does not close its side, keeps a closed connection
 for a while. Their number is bounded.
 """
 
+import asyncio
+import contextlib
 from collections.abc import Sized
 from typing import Final
 
@@ -13,6 +15,10 @@ from gateway.server.event_loop.channel import Channel
 CLOSING_MAX: Final = 128
 """Connections that are being closed; beyond it the oldest one is cut. Only peers that do not read,
 or that do not close their side, keep one here for longer than a round trip."""
+
+STOP_SECONDS: Final = 1.0
+"""Time for all clients to read why the broker stops, and to close: a round trip over a bad radio
+link. A client that hangs must not delay a restart for longer."""
 
 FILES: Final = 64
 """Descriptors that connections leave to journal, tables, listeners and control sockets, at least:
@@ -27,6 +33,7 @@ class Closing:
         """`channels`: all that are not gone, these included."""
         self._all = channels
         self._channels: dict[Channel, None] = {}
+        self._none_left = asyncio.Event()
         most = descriptors.limit()
         self._all_max = most - min(FILES, most // 4)
 
@@ -39,6 +46,19 @@ class Closing:
     def forget(self, channel: Channel) -> None:
         """Forget a channel whose connection is gone."""
         self._channels.pop(channel, None)
+
+    def note_gone(self) -> None:
+        """Note that a channel is gone."""
+        if not self._all:
+            self._none_left.set()
+
+    async def all_gone(self) -> None:
+        """Wait until no channel is left, for at most `STOP_SECONDS`."""
+        self._none_left.clear()
+        if self._all:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(STOP_SECONDS):
+                    await self._none_left.wait()
 
     def is_room_short(self) -> bool:
         """Return whether one more connection would take a descriptor that files need."""

@@ -172,6 +172,7 @@ class EventLoop:
             return
         connection = channel.connection
         self.channels.pop(connection, None)
+        self.closing.note_gone()
         self.reading.forget(channel)
         self.authentications.forget(connection)
         self.authentications.proofs.forget(connection)
@@ -289,6 +290,7 @@ class EventLoop:
         await committer.drain()
         if committer.failure is None:
             self._tick()
+            await self.closing.all_gone()
         for channel in list(self.channels.values()):
             channel.abort()
         is_clean = committer.failure is None and not committer.writer.is_unwritten
