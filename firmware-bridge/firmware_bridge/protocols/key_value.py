@@ -24,6 +24,14 @@ _SEPARATORS = re.compile(r"(?:[\s;]|(?<![0-9]),|,(?![0-9]+(?:[\s;,]|$)))+")
 # Blanks before a value belong to the sign, unless what follows is the next pair.
 _BLANKS_AROUND_SIGN = re.compile(r"[ \t]*=[ \t]+(?=\S)(?![^\s=;,]+[ \t]*=)|[ \t]+=")
 
+_UNITS = frozenset({
+    "%", "%RH", "C", "*C", "\N{DEGREE SIGN}C", "F", "*F", "\N{DEGREE SIGN}F", "K", "V", "mV", "A",
+    "mA", "W", "kW", "kWh", "Wh", "VA", "var", "Hz", "kHz", "Pa", "hPa", "kPa", "mbar", "bar",
+    "ppm", "ppb", "dB", "dBm", "lx", "lux", "mm", "cm", "m", "km", "m/s", "km/h", "s", "ms", "min",
+    "h", "g", "kg", "l", "m3", "ug/m3", "Ohm",
+})  # fmt: skip
+"""Words after a value that are its unit, as sketches print them."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class KeyValueLines(TextLineSettings):
@@ -41,7 +49,8 @@ class PairReader:
     """Reads lines. A pair that cannot be read is left out, and costs no other.
 
     A line with as many words that are no pairs as there are pairs is prose: the text of a starting
-    board. So is one in which a declared quantity is not of its type.
+    board. Units are no such words: `T=21.5 C H=40 %`. A line in which a declared quantity is not of
+    its type is prose as well.
     """
 
     def __init__(self, kinds: Kinds, *, declared: frozenset[str] = frozenset()) -> None:
@@ -55,7 +64,7 @@ class PairReader:
             Damaged: "syntax" for prose, "type" for a declared quantity of another type.
         """
         values = LineValues(self._kinds, left_out)
-        words = 0
+        words = units = 0
         joined = _BLANKS_AROUND_SIGN.sub("=", line)
         parts = [part for part in _SEPARATORS.split(joined) if part]
         for part in parts:
@@ -63,6 +72,7 @@ class PairReader:
             name = name_for(name)
             if not sign:
                 words += 1
+                units += part in _UNITS
                 continue
             try:
                 values.add(name, text)
@@ -70,7 +80,7 @@ class PairReader:
                 if damage.reason == TYPE and name in self._declared:
                     raise
                 values.leave_out(damage.reason)
-        if words * 2 >= len(parts):
+        if (words - units) * 2 >= len(parts) - units:
             raise Damaged("syntax")
         values.leave_out("syntax", words)
         return values.finish()

@@ -140,7 +140,7 @@ class NmeaDecoder(Decoder):
         return self._resume_after(segment)
 
     def _frame_with(self, start: bytes, body: bytes) -> Frame:
-        frame = self._frame_of(start, body)
+        frame = self._frame_of(start, body, self.tally.left_out)
         if left_out := self._kinds.keep(frame.quantities):
             self.tally.left_out[TYPE] += left_out
         return frame

@@ -8,6 +8,7 @@ import datetime
 import logging
 import math
 import re
+from collections import Counter
 
 from pynmeagps import NMEAReader  # type: ignore[import-untyped]
 from pynmeagps.exceptions import (  # type: ignore[import-untyped]
@@ -18,6 +19,7 @@ from pynmeagps.exceptions import (  # type: ignore[import-untyped]
 )
 
 from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.protocols.text_values import NOT_MEASURED
 from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Value
 from firmware_bridge.readings.names import is_name
 
@@ -35,6 +37,8 @@ _UNITS_OF_SATELLITES = {"elv": "deg", "az": "deg"}
 # Repeats of a group are taken from a field in these; a forged count would loop for hours.
 _COUNTED = re.compile(r"PUBX|PASHR|PQTM|..ALC")
 _COUNT_MAX = 9999
+# In place of a number. The library would know no field of such a sentence.
+_NOTHING = re.compile(r"(?<=,)(?:[+-]?(?:nan|inf|ovf)|-[-.]*-)(?=,|$)", re.ASCII | re.IGNORECASE)
 # pynmeagps raises its own errors for most bad fields and Python's for the rest.
 _FIELD_ERRORS = (
     NMEAMessageError,
@@ -52,8 +56,11 @@ _FIELD_ERRORS = (
 logging.getLogger("pynmeagps").setLevel(logging.CRITICAL)
 
 
-def frame_of(start: bytes, body: bytes) -> Frame:
-    """Make the frame of a sentence; `body` is between `start` ('$' or '!') and '*'."""
+def frame_of(start: bytes, body: bytes, left_out: Counter[str] | None = None) -> Frame:
+    """Make the frame of a sentence; `body` is between `start` ('$' or '!') and '*'.
+
+    `left_out` counts fields with `nan`, `--.-` and the like in place of a number.
+    """
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
@@ -61,7 +68,10 @@ def frame_of(start: bytes, body: bytes) -> Frame:
     quantity = _quantity_of(text)
     measurements = [Measurement(f"{quantity}/sentence", text)]
     if start == b"$":
-        fields = _fields_of(text)
+        measured, nothing = _NOTHING.subn("", text)
+        if nothing and left_out is not None:
+            left_out[NOT_MEASURED] += nothing
+        fields = _fields_of(measured)
         for name, value in fields.items():
             unit = _unit_of(name, value)
             if unit == "m" and fields.get(f"{name}Unit", "M") != "M":

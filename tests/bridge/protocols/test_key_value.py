@@ -63,6 +63,7 @@ def test_a_line_against_the_form_is_damage_with_its_reason(line: str, reason: st
         ("a=1 a=2", {"a": 1}, "name"),
         ("a=1 #=2 b=3", {"a": 1, "b": 3}, "name"),
         ("temperature=21.5 C humidity=40", {"temperature": 21.5, "humidity": 40}, "syntax"),
+        ("rssi=-60 dBm", {"rssi": -60}, "syntax"),
         ("a=1 b=1e999", {"a": 1}, "value"),
         ("a=1 b=\udcff", {"a": 1}, "text"),
     ],
@@ -73,6 +74,13 @@ def test_a_pair_that_cannot_be_read_costs_itself(
     left_out: Counter[str] = Counter()
     assert values(line, left_out=left_out) == expected
     assert left_out == {reason: 1}
+
+
+def test_units_after_values_are_no_prose() -> None:
+    left_out: Counter[str] = Counter()
+    line = "T = 21.5 \N{DEGREE SIGN}C, H=40 %, P=1013.2 hPa"
+    assert values(line, left_out=left_out) == {"T": 21.5, "H": 40, "P": 1013.2}
+    assert left_out == {"syntax": 3}
 
 
 def test_a_quantity_keeps_the_type_of_its_first_value() -> None:

@@ -1,5 +1,7 @@
 """One sentence of NMEA 0183, with the fields that the library knows."""
 
+from collections import Counter
+
 import pytest
 from firmware_bridge.protocols.nmea_sentence import frame_of
 
@@ -43,6 +45,18 @@ def test_a_field_has_its_registered_unit_and_others_have_none(
     by_name = {each.name.partition("/")[2]: each.unit for each in found}
     assert {name: by_name[name] for name in units} == units
     assert {unit for unit in by_name.values() if unit is not None} <= UNITS
+
+
+@pytest.mark.parametrize("nothing", ["--.-", "---", "nan", "-NaN"])
+def test_a_field_in_which_a_receiver_has_no_number_costs_itself(nothing: str) -> None:
+    left_out: Counter[str] = Counter()
+    body = f"SDDBT,{nothing},f,2.4,M,{nothing},F"
+    (found,) = frame_of(b"$", body.encode(), left_out).quantities.values()
+    values = {each.name: each.value for each in found}
+    assert values["dbt/sentence"] == body
+    assert values["dbt/depthm"] == 2.4
+    assert "dbt/depthf" not in values
+    assert left_out == {"not_measured": 2}
 
 
 @pytest.mark.parametrize(
