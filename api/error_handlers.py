@@ -14,6 +14,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
+from api import limits
 from api.admission import PROGRAMS, NotAllowed, NotLoggedIn, ReadOnly, login_url_for
 from api.control_socket import BrokerProblem
 from api.forms import FormRefused
@@ -93,8 +94,22 @@ def install_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http_error(request: Request, error: HTTPException) -> Response:
-        detail = str(error.detail)
-        return _response(request, error.status_code, detail, mend=_SEE_DOCS, headers=error.headers)
+        status = error.status_code
+        return _response(
+            request, status, _detail_of(request, error), mend=_SEE_DOCS, headers=error.headers
+        )
+
+
+def _detail_of(request: Request, error: HTTPException) -> str:
+    """Return why a request was refused; Starlette only repeats the phrase of the status."""
+    path = request.url.path[: limits.SHOWN_CHARACTERS_MAX]
+    if error.detail != HTTPStatus(error.status_code).phrase:
+        return str(error.detail)
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return f"This gateway has no page {path!a}."
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        return f"{path!a} cannot be asked with {request.method[:16]!a}."
+    return str(error.detail)
 
 
 def _install_those_of_admission(app: FastAPI) -> None:

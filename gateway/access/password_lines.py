@@ -80,9 +80,7 @@ def parse(line: bytes, place: str) -> tuple[str, Entry] | None:
         parameters = argon2.extract_parameters(password_hash)
     except InvalidHashError:
         mend = "write it again with: oncegate passwd"
-        raise PasswordFileError(
-            f"{place}: no hash that is known stands after {user!r}; {mend}"
-        ) from None
+        raise PasswordFileError(f"{place}: {user!r} has no hash that is known; {mend}") from None
     if parameters.memory_cost > MEMORY_COST_KIB_MAX or parameters.time_cost > TIME_COST_MAX:
         limits = f"at most m={MEMORY_COST_KIB_MAX}, t={TIME_COST_MAX}"
         raise PasswordFileError(f"{place}: the hash of {user!r} costs too much to check: {limits}")

@@ -203,6 +203,8 @@ def _allowed_of(details: "ErrorDetails") -> str:
         return str(context["allowed"])
     if kind == "literal_error":
         return str(context["expected"]).replace("'", '"')
+    if kind == "tuple_type" and len(details["loc"]) == 1 and details["loc"][0] in LISTS:
+        return f"[[{details['loc'][0]}]], with two brackets, for each of its tables"
     return _ALLOWED.get(kind, details["msg"])
 
 

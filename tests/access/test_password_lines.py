@@ -39,9 +39,9 @@ def test_comments_and_empty_lines_are_no_users(line: bytes) -> None:
     ("line", "message"),
     [
         ("anna", "is not USER:HASH"),
-        ("anna:plain", "no hash that is known stands after 'anna'"),
+        ("anna:plain", "'anna' has no hash that is known"),
         ("anna:$6$x", "the entry of 'anna': is neither"),
-        ("anna:$5$x$y", "no hash that is known"),
+        ("anna:$5$x$y", "has no hash that is known"),
         (f"anna:{ARGON.replace('m=8', 'm=999999')}", "costs too much"),
         (f"\u2168:{SCRAM}", "use that name"),
     ],

@@ -92,8 +92,8 @@ def test_no_password_is_in_the_file(path: Path) -> None:
     ("content", "message"),
     [
         (b"a:" + CHEAP_HASH.encode() + b"\nplain\n", "line 2: is not USER:HASH"),
-        (b"a:secret\n", "line 1: no hash that is known stands after 'a'"),
-        (b"\n\na:\n", "line 3: no hash that is known"),
+        (b"a:secret\n", "line 1: 'a' has no hash that is known"),
+        (b"\n\na:\n", "line 3: 'a' has no hash that is known"),
         (b":x\n", "line 1: is not USER:HASH"),
         (b"\xff:x\n", "line 1: is not UTF-8"),
         (f"a:{CHEAP_HASH}\na:{CHEAP_HASH}\n".encode(), "line 2: 'a' stands here twice"),

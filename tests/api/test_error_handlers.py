@@ -12,7 +12,8 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 @pytest.mark.parametrize(
     ("path", "host", "status", "words"),
     [
-        ("/nowhere", None, 404, "Not Found"),
+        ("/nowhere", None, 404, "no page &#39;/nowhere&#39;."),
+        ("/logout", None, 405, "cannot be asked with &#39;GET&#39;."),
         ("/", "gw.lan:8080", 421, "[api] hosts"),
         ("/actions/kick?client_id=a", None, 403, "[api] operators"),
         ("/session", None, 422, "client_id"),

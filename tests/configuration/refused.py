@@ -15,6 +15,8 @@ REFUSED = [
         'use [console] uart = "sensors" for the serial port gps',
         "/dev/ttyAMA0 is the header's UART",
     ),
+    ("[listeners.tls]\nkey = 'x'", "[[listeners]] = ", "[[listeners]], with two brackets"),
+    ("[serial]\nname = 'x'", "[[serial]] = ", "[[serial]], with two brackets"),
     ("[console]\nuart = 'off'", '[console] uart = "off" ', '"console" or "sensors"'),
     (
         f"{PORT}'nmea'\n[[serial.readings.quantities]]\nname = 'gga'\nscale = 2",
