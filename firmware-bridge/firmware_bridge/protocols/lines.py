@@ -13,6 +13,8 @@ from firmware_bridge.readings.measurement import Measurement
 LINE_BYTES_MAX = 4096
 
 _LINE_END = re.compile(rb"[\r\n]")
+# ESP-IDF and ESPHome print their logs in colours.
+_COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 
 Parse = Callable[[str, "Counter[str]"], dict[str, Measurement]]
 """Reads a line. It counts what it leaves out, by reason, and raises `Damaged`."""
@@ -46,7 +48,7 @@ class LineDecoder(DelimitedDecoder):
     def read_frame(self, data: bytes) -> Frame | None:
         """Read the measurements of one line; None: a line without any."""
         try:
-            text = data.decode("utf-8", self._errors).strip()
+            text = _COLOUR.sub(b"", data).decode("utf-8", self._errors).strip()
         except UnicodeDecodeError as error:
             raise Damaged("utf8") from error
         return self.frame_of(text) if text else None

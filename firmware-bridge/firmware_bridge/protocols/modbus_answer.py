@@ -153,8 +153,6 @@ def exception_of(code: int) -> str:
 
 def refusal_text(reason: str) -> str:
     """Return a refusal for people: `exception 2, illegal data address`."""
-    if not reason.startswith("exception"):
-        return reason.replace("_", " ")
     code = reason.removeprefix("exception").removeprefix("_")
     return f"exception {code}, {EXCEPTION_TEXTS[int(code)]}" if code else "an unknown exception"
 

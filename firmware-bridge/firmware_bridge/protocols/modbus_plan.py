@@ -78,8 +78,7 @@ class Plan:
         again = [each for each, rest in self._resting.items() if rest.at_seconds <= now_seconds]
         self._first %= max(1, len(self._blocks))
         blocks = self._blocks[self._first :] + self._blocks[: self._first]
-        self._queue.extend(self._probe_of(each, now_seconds) for each in blocks)
-        self._queue.extend(again)
+        self._queue.extend([*(self._probe_of(each, now_seconds) for each in blocks), *again])
         self._busy_count = 0
         self._polls += 1
 
@@ -252,10 +251,13 @@ class Plan:
         for block, reason in refused.items():
             self._resting[block] = Rest(reason, now_seconds + wait, wait)
         places = ", ".join(each.place for each in refused)
-        reason = refusal_text(next(iter(refused.values())))
+        reason = next(iter(refused.values()))
+        what = f"does not answer for {places}"
+        if reason != "no_answer":
+            what = f"refuses {places}: {refusal_text(reason)}"
         return (
-            f"{self._device.name} refuses {places}: {reason}; asked for again in {wait:g} s, the "
-            "other registers are read; check at, kind and type"
+            f"{self._device.name} {what}; asked for again in {wait:g} s, the other registers are "
+            "read; check at, kind and type"
         )
 
     def _learn_limit(self, search: Search, now_seconds: float) -> str:

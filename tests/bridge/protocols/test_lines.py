@@ -51,6 +51,10 @@ def test_a_damaged_line_is_counted_by_reason_and_the_next_good_one_is_read(
     assert reader.tally.left_out == {"seen": 1}, "a damaged line has no values to leave out"
 
 
+def test_colours_of_a_log_are_no_part_of_its_values() -> None:
+    assert lines(decoder(), b"\x1b[0;32mtemp=21.5 hum=40\x1b[0m\r\n") == ["temp=21.5 hum=40"]
+
+
 def test_empty_lines_and_lines_without_measurements_are_neither_frames_nor_damage() -> None:
     reader = decoder()
     assert lines(reader, b"\n\r\n  \nheading\ngood\n") == ["good"]

@@ -228,6 +228,7 @@ def test_a_device_that_never_answers_for_a_table_is_asked_for_it_rarely() -> Non
         assert silent <= SEARCH_SILENT_MAX + SILENT_REQUESTS_MAX
         waited += silent
     assert waited < 80
+    assert bench.learnt[0].startswith("d does not answer for holding 1")
     assert bench.poll() == names(*range(10))
 
 
