@@ -25,6 +25,7 @@ BLOCK_BYTES_MAX: Final = 2048
 
 _CHECKSUM = b"Checksum\t"
 _FIRST_FIELD = b"\r\nPID\t"
+_LABEL = re.compile(rb"\r\n([^\t\r\n]+)\t")
 _HEX_MESSAGE = re.compile(rb":[^\n:]{0,256}\n")
 
 
@@ -125,8 +126,10 @@ class VeDirectDecoder(Decoder):
 
     def _read(self, data: bytes, frames: list[Frame]) -> int:
         """Read a block, and return how many bytes it has."""
-        block = _block_of(data)
+        block, has_another_before = _block_of(data)
         size = len(data)
+        if block is not None and has_another_before:
+            self._count(self._damage and "truncated")
         if block is None:
             self._count(self._damage)
             # Where the checksum itself was lost, this is where the next block begins.
@@ -159,18 +162,20 @@ class VeDirectDecoder(Decoder):
         return quantities
 
 
-def _block_of(data: bytes) -> bytes | None:
+def _block_of(data: bytes) -> tuple[bytes | None, bool]:
     """Return a block without messages of the HEX protocol; None: its sum is not 0.
 
-    Where the checksum of the block before was lost, the block begins within `data`.
+    Where the checksum of the block before was lost, the block begins within `data`; the second
+    value is then true. A label that occurs twice is a sign of two blocks whose sum is 0 by chance.
     """
     body, end = data[: -len(_CHECKSUM) - 1], data[-len(_CHECKSUM) - 1 :]
     block = _HEX_MESSAGE.sub(b"", body) + end
-    if sum(block) % 256 == 0:
-        return block
+    labels = _LABEL.findall(block)
+    if sum(block) % 256 == 0 and len(labels) == len(set(labels)):
+        return block, False
     again = block.rfind(_FIRST_FIELD)
     inner = block[again:]
-    return inner if again > 0 and sum(inner) % 256 == 0 else None
+    return (inner, True) if again > 0 and sum(inner) % 256 == 0 else (None, False)
 
 
 def _measurement_of(label: str, text: str) -> Measurement:

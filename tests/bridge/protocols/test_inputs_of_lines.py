@@ -56,3 +56,32 @@ def test_a_node_s_nan_is_left_out_and_a_colour_stays_a_text() -> None:
         ("12", {"text_4": "a;b"}),
     ]
     assert (damaged, left_out) == ({}, {"not_measured": 1})
+
+
+def test_json_that_a_sketch_prints_value_by_value_is_read() -> None:
+    frames, damaged, left_out = read("json-sketch.json")
+    assert [values(frame) for frame in frames] == [
+        {"h": 40.5, "ok": True},
+        {"t": 21.5, "h": 40, "p": 1013},
+        {"t": 22.0},
+        {"t": 22.5},
+    ]
+    assert (damaged, left_out) == ({"syntax": 1}, {"not_measured": 3, "value": 1})
+
+
+def test_units_between_pairs_cost_no_line_and_a_long_number_is_an_identifier() -> None:
+    frames, damaged, left_out = read("arduino-units.kv")
+    assert [values(frame) for frame in frames] == [
+        {"T": 21.5, "H": 40},
+        {"T": 21.6, "H": 41, "P": 1013},
+        {"iccid": "89430103524031234567", "rssi": -97},
+    ]
+    assert (damaged, left_out) == ({"syntax": 1}, {"syntax": 6})
+
+
+def test_a_field_without_a_number_costs_no_other_of_its_sentence() -> None:
+    (depth, position, _), damaged, left_out = read("nmea-no-value.txt")
+    assert values(depth)["dbt/depthm"] == 2.4
+    assert values(position)["gga/lat"] == 47.2852331667
+    assert "gga/HDOP" not in values(position)
+    assert (damaged, left_out) == ({}, {"not_measured": 3})

@@ -203,3 +203,60 @@ def test_groups_of_a_french_meter_are_read_with_the_meter_s_time() -> None:
     }
     assert frame.quantities["energy_import"][0].time_seconds == 1769270545.0
     assert (damaged, left_out) == ({}, {})
+
+
+def test_a_value_against_the_form_of_sml_costs_its_entry() -> None:
+    (frame,), damaged, left_out = read("sml-odd-entries.bin")
+    assert values(frame) == {
+        "manufacturer": "ISK",
+        "energy_import": (2**64 - 1) / 10,
+        "energy_export_t1": 1234500,
+        "power": -1234.5,
+        "voltage_l1": 230.1,
+        "public_key": "1b" * 8,
+        "meter_status": 0x1C0104,
+    }
+    assert (damaged, left_out) == ({}, {"sml": 1, "type": 1, "value": 1})
+
+
+def test_what_a_battery_monitor_does_not_know_is_not_measured_and_a_cut_block_is_damage() -> None:
+    frames, damaged, left_out = read("vedirect-bmv.bin")
+    for frame in frames:
+        assert values(frame) == {
+            "product_id": "0x203",
+            "battery_voltage": 12.8,
+            "battery_current": -0.15,
+            "power": -2,
+            "alarm": False,
+            "relay": True,
+            "alarm_reason": 0,
+            "model": "700",
+            "firmware": "0307",
+        }
+    assert (len(frames), damaged, left_out) == (2, {"truncated": 1}, {"not_measured": 8})
+
+
+def test_tariffs_and_phases_of_the_historic_mode_have_names() -> None:
+    (frame,), damaged, left_out = read("linky-historic.bin")
+    assert values(frame) == {
+        "meter_id": "012345678901",
+        "tariff_name": "BBR(",
+        "current_limit": 45,
+        "energy_import_blue_off_peak": 1234567,
+        "energy_import_red_peak": 12,
+        "tariff": "HPJB",
+        "tomorrow": "----",
+        "current_l1": 1,
+        "current_l2": 2,
+        "current_l3": 3,
+        "apparent_power": 750,
+        "off_peak_group": "A",
+        "meter_status": "000000",
+        "phase_potentials": "0E",
+    }
+    assert (damaged, left_out) == ({}, {})
+
+
+def test_two_frames_that_lost_what_was_between_them_are_never_one() -> None:
+    frames, damaged, _ = read("linky-two-frames-in-one.bin")
+    assert (frames, damaged) == ([], {"truncated": 1})

@@ -74,7 +74,7 @@ def test_a_field_that_cannot_be_read_costs_itself(field: tuple[str, str], reason
     ("damage", "damaged"),
     [
         (FIRST.replace(b"12800", b"92800"), {"checksum": 1}),
-        (FIRST.replace(b"Checksum", b"Checksun"), {}),
+        (FIRST.replace(b"Checksum", b"Checksun"), {"truncated": 1}),
         (FIRST[:-1], {"checksum": 1}),
         (b"x" * (BLOCK_BYTES_MAX + 1), {"overlong": 1}),
         (HEX, {}),
@@ -87,6 +87,15 @@ def test_damage_is_counted_and_the_next_block_is_read(
     assert voltages(decoder.feed(damage + OTHER + OTHER))[-1:] == [12.81]
     assert decoder.tally.damaged == damaged
     check_any_pieces(make, damage + OTHER + OTHER)
+
+
+def test_two_blocks_whose_sum_is_0_by_chance_are_never_one() -> None:
+    cut = FIRST[: FIRST.index(b"\r\nChecksum")]
+    number = next(each for each in range(256) if not (sum(cut) + each + sum(OTHER)) % 256)
+    decoder = make()
+    stream = cut + bytes((number,)) + OTHER
+    assert voltages(decoder.feed(stream)) == [12.81]
+    assert decoder.tally.damaged == {"truncated": 1}
 
 
 def test_messages_of_the_hex_protocol_are_skipped_wherever_they_are() -> None:
