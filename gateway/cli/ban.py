@@ -8,9 +8,12 @@ import typer
 from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
 from gateway.cli.options import GatewayOptions, with_sets
 from gateway.cli.output import show
+from gateway.cli.uplink import LOCAL_CLIENT_ID
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from gateway.configuration import Configuration
 
 application = typer.Typer(
     help="Ban clients, users and addresses: add, list, lift.",
@@ -25,6 +28,9 @@ AddressOption = Annotated[
     str | None,
     typer.Option("--address", metavar="ADDRESS", help="An address, or a network: 10.0.0.0/8."),
 ]
+VALUE_COLUMNS = 18
+"""Of a ban's value in a line of the list: the address of a network of IPv4."""
+
 NOT_KEPT = "It could not be written down, and holds until the broker ends: see its log."
 
 
@@ -54,7 +60,8 @@ def add(
     if duration is not None:
         request["seconds"] = _seconds_of(duration)
     answer = _ask(gateway, "ban", request)
-    show(answer, _banned_lines, as_json=gateway.as_json)
+    consequences = _consequences(gateway.configuration(), str(request["kind"]), request["value"])
+    show(answer, lambda found: _banned_lines(found, consequences), as_json=gateway.as_json)
 
 
 @application.command("list")
@@ -128,9 +135,32 @@ def _ask(gateway: GatewayOptions, command: str, request: dict[str, Any]) -> dict
     return ask(gateway.configuration().gateway.control_socket, command, **request)
 
 
-def _banned_lines(answer: dict[str, Any]) -> str:
+def _banned_lines(answer: dict[str, Any], consequences: list[str]) -> str:
     line = _with_kept("banned", answer)
-    return f"{line}\nconnections ended: {answer.get('ended')}"
+    return "\n".join([line, f"connections ended: {answer.get('ended')}", *consequences])
+
+
+def _consequences(configuration: "Configuration", kind: str, value: object) -> list[str]:
+    """Return a sentence for each of the gateway's own clients that a ban stops."""
+    bridge, uplink = configuration.bridge, configuration.uplink
+    stopped = []
+    if _is_about(kind, str(value), bridge.client_id, bridge.username):
+        stopped.append(
+            "This is the gateway's own bridge: no reading of a serial sensor reaches the broker, "
+            "they wait in the outbox until it is full."
+        )
+    if _is_about(kind, str(value), LOCAL_CLIENT_ID, uplink.local_username):
+        stopped.append(
+            "This is the gateway's own uplink: no message goes to the upstream broker, and none "
+            "comes from there."
+        )
+    return stopped
+
+
+def _is_about(kind: str, value: str, client_id: str, username: str | None) -> bool:
+    if kind == "client":  # a session is called this, a dash and 8 digits
+        return value == client_id or value.startswith(f"{client_id}-")
+    return kind == "user" and value == username
 
 
 def _with_kept(verb: str, answer: dict[str, Any]) -> str:
@@ -145,7 +175,11 @@ def _table(answer: dict[str, Any]) -> "Table | str":
 
     if not answer["bans"]:
         return "no bans"
-    table = Table("kind", "value", "reason", "by", "since", "until", box=None)
+    table = Table("kind", box=None)
+    # Whole, in as many lines as it takes: a ban is lifted by its value.
+    table.add_column("value", overflow="fold", min_width=VALUE_COLUMNS)
+    for name in ("reason", "by", "since", "until"):
+        table.add_column(name)
     for ban in answer["bans"]:
         cells = [str(ban.get(key, "")) for key in ("kind", "value", "reason", "source")]
         cells += [_time(ban.get("since_ms")), _time(ban.get("until_ms"))]

@@ -40,6 +40,34 @@ def test_a_ban_names_what_it_is_about_and_for_how_long(
     assert "could not be written" not in shown
 
 
+@pytest.mark.parametrize(
+    ("arguments", "stopped"),
+    [
+        (["--client", "oncegate-bridge-0123abcd"], "own bridge: no reading"),
+        (["--client", "oncegate-uplink-0123abcd"], "own uplink: no message"),
+        (["--client", "oncegate-bridges"], ""),
+        (["--user", "oncegate-bridge"], ""),
+    ],
+)
+def test_a_ban_of_the_gateway_s_own_client_shows_what_it_stops(
+    peer: Peer, capsys: pytest.CaptureFixture[str], arguments: list[str], stopped: str
+) -> None:
+    peer.answer = lambda question: result({"banned": BAN, "ended": 1, "kept": True})
+    assert run(["ctl", "ban", "add", *arguments]) == 0
+    shown = capsys.readouterr().out
+    assert stopped in shown
+    assert bool(stopped) is ("own" in shown)
+
+
+def test_the_list_shows_a_long_client_id_as_a_whole(
+    peer: Peer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ban = BAN | {"value": "oncegate-bridge-0123456789-of-hall-3"}
+    peer.answer = lambda question: result({"bans": [ban], "next": None})
+    assert run(["ctl", "ban", "list"]) == 0
+    assert "…" not in capsys.readouterr().out
+
+
 def test_a_ban_that_is_not_on_disk_is_said_to_be_so(
     peer: Peer, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 AVAILABILITY_SECONDS = 1.0
 
 
-MEND = "[bridge] username and password_file, and whether it is banned: oncegate ctl bans"
+MEND = "[bridge] username and password_file, and whether it is banned: oncegate ctl ban list"
 """A broker gives one code of MQTT 3.1.1 for a user that it does not know and for one it banned."""
 
 
