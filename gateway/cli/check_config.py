@@ -11,7 +11,7 @@ import typer
 from gateway.cli.configuration_file import file_of
 from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
 from gateway.cli.options import ConfigOption, JsonOption, configuration_of
-from gateway.cli.output import show
+from gateway.cli.output import counted, show
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -217,7 +217,7 @@ def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
             "no rules file: users have users/NAME/# and read sensors/#, which the bridge alone "
             "writes (oncegate acl show)"
         )
-    return f"{rules.file.name}: {len(rules.file.rules)} access rules"
+    return f"{rules.file.name}: {counted(len(rules.file.rules), 'access rule')}"
 
 
 def _page_of(configuration: "Configuration") -> str:
@@ -232,8 +232,8 @@ def _page_of(configuration: "Configuration") -> str:
     if page.has_users:
         unsafe = page.is_reached_from_network and page.tls is None
         warning = "; passwords are not encrypted on the network: [api] tls" if unsafe else ""
-        groups = f" and {len(page.group_roles)} group(s)" if page.group_roles else ""
-        return f"{place}, for {len(page.roles)} user(s){groups} who log in{warning}"
+        groups = f" and {counted(len(page.group_roles), 'group')}" if page.group_roles else ""
+        return f"{place}, for {counted(len(page.roles), 'user')}{groups} who log in{warning}"
     if page.is_reached_from_network:
         return f"{place}, for everyone on the network"
     return f"{place}, for everyone on this machine"

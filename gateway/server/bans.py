@@ -67,7 +67,7 @@ class Bans:
         self._bans = {(ban.kind, ban.value): ban for ban in bans}
         self._apply()
         if bans:
-            logger.info("%d bans hold: oncegate ctl ban list", len(bans))
+            logger.info("bans in force: %d (oncegate ctl ban list)", len(bans))
 
     def set_flapping(self, settings: Flapping) -> None:
         """Look for clients that flap as the configuration has it now."""
@@ -163,7 +163,7 @@ class Bans:
             if connection.is_open and _is_about(ban, networks, connection):
                 self._event_loop.violate(channel, violation)
                 ended += 1
-        logger.warning("%s %r %s: %d connections ended", ban.kind, ban.value, detail, ended)
+        logger.warning("%s %r %s; connections ended: %d", ban.kind, ban.value, detail, ended)
         return ended
 
     def _apply(self) -> None:

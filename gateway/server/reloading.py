@@ -209,7 +209,7 @@ class Reloading:
         if not (contents or revoked):
             return [], 0
         ended = broker.enforce(revoked, asyncio.get_running_loop().time())
-        logger.info("access has changed: %d connections ended", ended)
+        logger.info("access has changed; connections ended: %d", ended)
         return contents, ended
 
     def _apply_sources(self, before: Configuration, prepared: Prepared) -> frozenset[str]:
@@ -262,7 +262,7 @@ def _answer_of(changes: Changes, contents: list[str], ended: int) -> dict[str, A
 
 def _log(answer: dict[str, Any]) -> None:
     logger.info(
-        "configuration read again; in force: %s; %d connections ended",
+        "configuration read again; in force: %s; connections ended: %d",
         ", ".join(answer["changed"]) or "nothing else than before",
         answer["connections_ended"],
     )

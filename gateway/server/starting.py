@@ -203,7 +203,7 @@ def _log_recovery(opened: Opened) -> None:
             recovered.facts_applied,
         )
     logger.info(
-        "%d sessions, %d retained messages, session log at %d",
+        "sessions: %d, retained messages: %d, session log at %d",
         len(recovered.state.sessions),
         len(recovered.state.retained),
         recovered.next_sequence,

@@ -56,7 +56,7 @@ def test_check_config_looks_into_the_rules_file_and_states_what_holds(tmp_path: 
         ["r", "line 2"],
     ]
     (tmp_path / "r").write_text("allow user a publish t\n")
-    assert checked(ONCEGATE_ACCESS_RULES_FILE="r")[1].splitlines()[1] == "r: 1 access rules"
+    assert checked(ONCEGATE_ACCESS_RULES_FILE="r")[1].splitlines()[1] == "r: 1 access rule"
     (tmp_path / "p").write_text("")
     (tmp_path / "p").chmod(0o600)
     network = {
@@ -87,11 +87,11 @@ def test_check_config_states_where_the_page_is_and_for_whom(
     set_password(tmp_path / "p", "anna", b"secret", scram_iterations=4_096)
     users = {"ACCESS_PASSWORD_FILE": "p", "API_VIEWERS": '["anna"]'}
     said = checked(**network, **users)[1]
-    assert "0.0.0.0 port 8080, for 1 user(s) who log in; passwords are not encrypted" in said
-    assert "for 1 user(s) who log in\n" in checked(**users)[1]
+    assert "0.0.0.0 port 8080, for 1 user who log in; passwords are not encrypted" in said
+    assert "for 1 user who log in\n" in checked(**users)[1]
     mysql = '{socket="s", user="u", database="d", query="SELECT user_groups WHERE ${username}"}'
     said = checked(**users, ACCESS_MYSQL=mysql, API_VIEWER_GROUPS='["a"]')[1]
-    assert "for 1 user(s) and 1 group(s) who log in" in said
+    assert "for 1 user and 1 group who log in" in said
     code, said = checked(**users | {"API_VIEWERS": '["anna", "ben"]'}, API_TOKENS_FILE="t")
     assert code == 2
     assert "[api]: 'ben' is no user of p: oncegate passwd p ben" in said
