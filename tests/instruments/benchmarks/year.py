@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.readings.publications import Publication
 
@@ -41,6 +42,9 @@ LOOKS_SECONDS = 130
 """Two looks of the broker into its folders, and as many segments as are sealed meanwhile."""
 SEGMENT_BYTES = 2_000
 SECONDS_MAX = 3_600.0
+VERBS = ("broker", "upload", "api")
+PAGES = 20
+"""Pages asked for, one after another: the page reuses an answer of the broker for a second."""
 MINUTES_OF_A_YEAR, READINGS_PER_COMMIT = 525_600, 60
 
 
@@ -105,20 +109,28 @@ def measured(oncegate: str, name: str, folders: dict[str, range], *, flat: bool)
         config = data_dir / "gateway.toml"
         config.write_text(
             f'[gateway]\ndata_dir = "{data_dir}"\n[[listeners]]\nport = {port}\n'
-            '[session_log]\nseal_after = "1s"\n[api]\nport = 0\n'
+            f'[session_log]\nseal_after = "1s"\n[api]\nport = {(page_port := free_port())}\n'
         )
-        verbs = {verb: [oncegate, verb, "--config", str(config)] for verb in ("broker", "upload")}
-        with process(verbs["broker"]) as broker, process(verbs["upload"]) as uploader:
+        verbs = {verb: [oncegate, verb, "--config", str(config)] for verb in VERBS}
+        with (
+            process(verbs["broker"]) as broker,
+            process(verbs["upload"]) as uploader,
+            process(verbs["api"]) as page,
+        ):
             until((data_dir / "log" / "chain.json").exists)
             settled(uploader)
-            started = {pid: figures_of(pid)[1] for pid in (broker, uploader)}
+            until(lambda: is_shown(page_port))
+            started = {pid: figures_of(pid)[1] for pid in (broker, uploader, page)}
             first = newest_in(data_dir)
             # Each second has a segment of its own.
             load = [oncegate, "bench", "--config", str(config), "--qos", "2", "--persistent"]
             load += ["--rate", "2", "--duration", str(LOOKS_SECONDS), "--warm-up", "0"]
             subprocess.run(load, capture_output=True, check=True)
             count = newest_in(data_dir) - first
-            figures = {pid: figures_of(pid) for pid in (broker, uploader)}
+            figures = {pid: figures_of(pid) for pid in (broker, uploader, page)}
+            before = figures_of(page)[1]
+            shown = sum(is_shown(page_port) for _ in range(PAGES))
+            page_seconds = figures_of(page)[1] - before
         each = 1000 / max(1, count)
         return {
             "name": name,
@@ -129,6 +141,8 @@ def measured(oncegate: str, name: str, folders: dict[str, range], *, flat: bool)
             "broker_start_seconds": started[broker],
             "broker_mib": figures[broker][0],
             "broker_ms": (figures[broker][1] - started[broker]) * each,
+            "page_mib": figures[page][0],
+            "page_ms": 1000 * page_seconds / shown,
             "new": count,
         }
     finally:
@@ -139,6 +153,14 @@ def free_port() -> int:
     """Return a free port of the loopback interface."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
+
+
+def is_shown(port: int) -> bool:
+    """Ask for the page; return whether it came."""
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/", timeout=60).status_code == 200
+    except httpx.TransportError:
+        return False  # it is starting
 
 
 def newest_in(data_dir: Path) -> int:
@@ -208,8 +230,9 @@ Written by `make year` on {processor}, {cores} cores, {file_system}, Python {pyt
 second: its processor time holds what each process does in that second otherwise. *Start* is
 processor time until the process is at rest.
 
-| on the device | segments | uploader, MiB | ms each | start, s | broker, MiB | ms each | start, s |
-|---|---|---|---|---|---|---|---|
+| on the device | segments | uploader, MiB | ms each | start, s | broker, MiB | ms each | start, s \
+| page, MiB | ms a page |
+|---|---|---|---|---|---|---|---|---|---|
 """
 AUDIT = """
 `oncegate audit --segments`, one event a segment:
@@ -235,7 +258,8 @@ def page_of(
     lines = [
         f"| {row['name']} | {row['segments']:,} | {row['uploader_mib']:.0f} "
         f"| {row['uploader_ms']:.0f} | {row['uploader_start_seconds']:.1f} "
-        f"| {row['broker_mib']:.0f} | {row['broker_ms']:.0f} | {row['broker_start_seconds']:.1f} |"
+        f"| {row['broker_mib']:.0f} | {row['broker_ms']:.0f} | {row['broker_start_seconds']:.1f} "
+        f"| {row['page_mib']:.0f} | {row['page_ms']:.0f} |"
         for row in rows
     ]
     of_audit = [
