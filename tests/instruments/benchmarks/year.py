@@ -1,7 +1,8 @@
 """`make year`: what a year of a quiet gateway costs each process.
 
 Segments are small files with the names of real ones, as hard links of few (a year of inodes would
-only measure the file system); those that `oncegate audit` reads are real. Memory is what the
+only measure the file system); those that `oncegate audit` reads are real. The tables of a year are
+in `year_of_tables`. Memory is what the
 process has resident, processor time what the kernel counted for it and its threads. `--oncegate`
 names the command of another checkout, `--flat` puts all files into one folder, as it had them.
 """
@@ -24,15 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from firmware_bridge.outbox.store import OutboxStore
-from firmware_bridge.readings.publications import Publication
 
-from gateway.connecting.exchanges import Exchange
 from gateway.files.segment_folders import make_subfolder
 from tests.contract.segments import SEED, LogWriter, closed, opened
 from tests.files.many_segments import name_of
 from tests.instruments.benchmarks.machine import machine_of
 from tests.instruments.benchmarks.scale.watched import ROOT
+from tests.instruments.benchmarks.year_of_tables import broker_year, outbox_year
 
 PAGE = ROOT / "docs" / "benchmarks-year.md"
 YEAR, QUARTER = 500_000, 130_000
@@ -45,7 +44,6 @@ SECONDS_MAX = 3_600.0
 VERBS = ("broker", "upload", "api")
 PAGES = 20
 """Pages asked for, one after another: the page reuses an answer of the broker for a second."""
-MINUTES_OF_A_YEAR, READINGS_PER_COMMIT = 525_600, 60
 
 
 def fill(folder: Path, numbers: range, *, flat: bool) -> None:
@@ -194,35 +192,6 @@ def audited(oncegate: str, count: int, *, flat: bool) -> dict[str, Any]:
         shutil.rmtree(folder)
 
 
-def outbox_year() -> dict[str, Any]:
-    """Take a reading a minute into the bridge's outbox and out again; return what is left."""
-    folder = Path(tempfile.mkdtemp(prefix="oncegate-year-"))
-    try:
-        store, number, largest = OutboxStore(folder / "outbox.db"), 0, 0
-        while number < MINUTES_OF_A_YEAR:
-            readings = [
-                Publication("sensors/board-0000002a/temperature", b'[{"n":"t","v":21.5}]')
-                for _ in range(READINGS_PER_COMMIT)
-            ]
-            exchanges = [
-                Exchange(number + index, index, reading)
-                for index, reading in enumerate(readings, 1)
-            ]
-            store.begin()
-            store.insert(readings)
-            store.start(exchanges)
-            store.commit()
-            store.begin()
-            store.remove(exchanges)
-            store.commit()
-            number += len(readings)
-            largest = max(largest, sum(path.stat().st_size for path in folder.iterdir()))
-        store.close()
-        return {"readings": number, "rows": store.count, "bytes_max": largest}
-    finally:
-        shutil.rmtree(folder)
-
-
 INTRODUCTION = """\
 # A year of segments
 
@@ -248,10 +217,18 @@ most.
 """
 
 
+BROKER = """
+`broker.db` with its WAL after {readings:,} readings, for a dashboard, an archive that is away a day
+a week and a phone each hour: {tables_bytes_max:,} bytes at most, `journal/` {journal_bytes_max:,}.
+{sessions} sessions are left, and the archive has {archived:,} readings.
+"""
+
+
 def page_of(
     rows: list[dict[str, Any]],
     audits: list[dict[str, Any]],
     outbox: dict[str, Any],
+    broker: dict[str, Any],
     machine: dict[str, Any],
 ) -> str:
     """Write docs/benchmarks-year.md."""
@@ -274,6 +251,7 @@ def page_of(
         + "\n".join(of_audit)
         + "\n"
         + OUTBOX.format(**outbox)
+        + BROKER.format(**broker)
     )
 
 
@@ -301,10 +279,12 @@ def main() -> None:
         rows.append(measured(given.oncegate, name, STAGES[name], flat=given.flat))
         print(json.dumps(rows[-1]), flush=True)
     audits = [audited(given.oncegate, given.audit, flat=given.flat)] if given.audit else []
-    outbox = outbox_year()
-    print(json.dumps([*audits, outbox]), flush=True)
+    outbox, broker = outbox_year(), broker_year()
+    print(json.dumps([*audits, outbox, broker]), flush=True)
     if not given.flat and given.stages == list(STAGES):
-        PAGE.write_text(page_of(rows, audits, outbox, machine_of(Path(tempfile.gettempdir()))))
+        PAGE.write_text(
+            page_of(rows, audits, outbox, broker, machine_of(Path(tempfile.gettempdir())))
+        )
 
 
 if __name__ == "__main__":
