@@ -27,16 +27,18 @@ from typing import Any
 import httpx
 
 from gateway.files.segment_folders import make_subfolder
-from tests.contract.segments import SEED, LogWriter, closed, opened
+from tests.contract.segments import SEED, LogWriter, closed, opened, sealed
 from tests.files.many_segments import name_of
 from tests.instruments.benchmarks.machine import machine_of
 from tests.instruments.benchmarks.scale.watched import ROOT
 from tests.instruments.benchmarks.year_of_tables import broker_year, outbox_year
 
 PAGE = ROOT / "docs" / "benchmarks-year.md"
-YEAR, QUARTER = 500_000, 130_000
+YEAR, QUARTER, SENT_KEPT = 500_000, 130_000, 10_000
 LINKS_MAX = 60_000
 """Names of one file: ext4 allows 65,000."""
+REAL = 3
+"""Real segments, the oldest: more are not read while the target is away."""
 LOOKS_SECONDS = 130
 """Two looks of the broker into its folders, and as many segments as are sealed meanwhile."""
 SEGMENT_BYTES = 2_000
@@ -57,6 +59,10 @@ def fill(folder: Path, numbers: range, *, flat: bool) -> None:
         place = folder if flat else make_subfolder(folder, number)
         os.link(source, place / name_of(number))
     source.unlink()
+    for number in numbers[:REAL]:
+        place = folder if flat else make_subfolder(folder, number)
+        (place / name_of(number)).unlink()
+        sealed([closed()], first_sequence=10 * number - 9, segment=number).write_to(place)
 
 
 def figures_of(pid: int) -> tuple[float, float]:
@@ -107,7 +113,8 @@ def measured(oncegate: str, name: str, folders: dict[str, range], *, flat: bool)
         config = data_dir / "gateway.toml"
         config.write_text(
             f'[gateway]\ndata_dir = "{data_dir}"\n[[listeners]]\nport = {port}\n'
-            f'[session_log]\nseal_after = "1s"\n[api]\nport = {(page_port := free_port())}\n'
+            + ('[upload]\ntarget = "http://127.0.0.1:9/"\n' if "log/sealed" in folders else "")
+            + f'[session_log]\nseal_after = "1s"\n[api]\nport = {(page_port := free_port())}\n'
         )
         verbs = {verb: [oncegate, verb, "--config", str(config)] for verb in VERBS}
         with (
@@ -257,11 +264,12 @@ def page_of(
 
 STAGES: dict[str, dict[str, range]] = {
     "nothing": {},
-    "three months, sent": {"log/sent": range(1, QUARTER + 1)},
+    "a week, sent: the bound": {"log/sent": range(1, SENT_KEPT + 1)},
+    "three months, sent: all but a week removed meanwhile": {"log/sent": range(1, QUARTER + 1)},
     "a year, the target away": {"log/sealed": range(1, YEAR + 1)},
     "a year, no target named": {
         "uploaded": range(1, YEAR + 1),
-        "log/sent": range(YEAR - 9_999, YEAR + 1),
+        "log/sent": range(YEAR - SENT_KEPT + 1, YEAR + 1),
     },
 }
 
