@@ -67,6 +67,9 @@ EXPORT_RETRY_SECONDS = (1.0, 30.0)
 UPLOAD_RETRY_SECONDS = (1.0, 300.0)
 """First and longest wait after the target failed: a link that comes back is used within 5 min."""
 
+PRUNED_SHARE = 100
+"""log/sent is looked at, and emptied, a hundredth of its limits at a time: to look lists files."""
+
 UPLOAD_RESCAN_SECONDS = 60.0
 """log/sealed is listed this often even when the exporter reports nothing new."""
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from gateway.files.disk_errors import is_unreadable, line_of
 from gateway.files.durable import make_folder, move_durably
 from gateway.files.segment_folders import (
+    SUBFOLDER_SEGMENTS,
     SegmentFolder,
     oldest_in,
     put_in_place,
@@ -43,6 +44,7 @@ from gateway.session_log.settings import (
     DAMAGED_RETRY_SECONDS,
     DAMAGED_TRIED_MAX,
     FAREWELL_SECONDS_MAX,
+    PRUNED_SHARE,
     UPLOAD_RESCAN_SECONDS,
     UPLOAD_RETRY_SECONDS,
     SessionLogSettings,
@@ -70,6 +72,8 @@ class Uploader:
         self._sealed = SegmentFolder(self._sealed_dir)
         self._damaged = SegmentFolder(settings.log_dir / "damaged")
         self._sealed_changed = self._is_counted = False
+        self._unpruned_files = self._unpruned_bytes = 0
+        """Moved to log/sent since it was looked at."""
         self.last_upload_ms: int | None = None
         self.fault = Fault("uploading the session log")
         self.unreadable = Fault("reading sealed segments")
@@ -132,14 +136,10 @@ class Uploader:
             logger.warning("log/sent could not be emptied: %s", line_of(problem))
 
     async def _prune_to_limits(self) -> None:
-        settings = self._settings
+        self._unpruned_files = self._unpruned_bytes = 0
+        bytes_keep, files_keep = self._settings.sent_bytes_keep, self._settings.sent_files_keep
         # Beside the loop: limits that were lowered may remove many thousands of files.
-        await asyncio.to_thread(
-            _prune,
-            self._sent,
-            bytes_keep=settings.sent_bytes_keep,
-            files_keep=settings.sent_files_keep,
-        )
+        await asyncio.to_thread(_prune, self._sent, bytes_keep=bytes_keep, files_keep=files_keep)
 
     async def _upload_all(self, stop: asyncio.Event) -> bool:
         """Make one pass over log/sealed; return False when it ended with a failure."""
@@ -195,7 +195,13 @@ class Uploader:
             # The broker has removed it for want of room (gateway/space): the target has it.
             return
         self.last_upload_ms = time.time_ns() // 1_000_000
-        await self._prune_to_limits()
+        self._unpruned_files += 1
+        self._unpruned_bytes += len(data)
+        if (
+            self._unpruned_files * PRUNED_SHARE > self._settings.sent_files_keep
+            or self._unpruned_bytes * PRUNED_SHARE > self._settings.sent_bytes_keep
+        ):
+            await self._prune_to_limits()
 
     def _move_to_sent(self, path: Path, name: SegmentName) -> None:
         move_durably(path, make_path(self._sent_dir, name))
@@ -274,9 +280,12 @@ def _prune(sent: SegmentFolder, *, bytes_keep: int, files_keep: int) -> None:
     """Remove sent segments, oldest first, until the rest fits. Raises `OSError`."""
     # Looked at each time: the broker removes files there too, where the disk runs short.
     subfolders = sent.look()
-    excess_files, excess_bytes = sent.count - files_keep, sent.size_bytes - bytes_keep
-    if excess_files <= 0 and excess_bytes <= 0:
+    if sent.count <= files_keep and sent.size_bytes <= bytes_keep:
         return
+    if sent.count > SUBFOLDER_SEGMENTS:  # to find the oldest one takes long: not each time
+        files_keep -= files_keep // PRUNED_SHARE
+        bytes_keep -= bytes_keep // PRUNED_SHARE
+    excess_files, excess_bytes = sent.count - files_keep, sent.size_bytes - bytes_keep
     for subfolder in subfolders:
         for file in oldest_in(subfolder.path, subfolder.count):
             if excess_files <= 0 and excess_bytes <= 0:

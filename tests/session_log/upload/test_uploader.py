@@ -156,12 +156,31 @@ async def test_with_months_of_sent_segments_a_new_one_costs_a_few_listings(
     assert len(kept(stage)) == 300
 
 
+async def test_of_thousands_of_sent_segments_a_hundredth_is_removed_at_a_time(stage: Stage) -> None:
+    fill(stage.log_dir / "sent", range(1_001, 3_001))
+    age(stage.log_dir / "sent")
+    broker = Broker(after=30_000)
+    stage.with_settings(sent_files_keep=2_000, seal_after_seconds=0.01)
+    async with stage.running():
+        stage.journal.blobs.append(broker.exchanges(1))
+        await until(lambda: len(kept(stage)) == 1_980)
+        assert kept(stage)[0] == 1_022, "the oldest are removed"
+        age(stage.log_dir / "sent")
+        stage.journal.blobs.append(broker.exchanges(1))
+        await until(lambda: len(kept(stage)) == 1_981)
+        await until(lambda: sealed_now(stage) == 0)
+        with listings() as listed:
+            stage.journal.blobs.append(broker.exchanges(1))
+            await until(partial(is_sent, stage, 3_003))
+    assert stage.log_dir / "sent" / "00001___" not in listed
+
+
 def sealed_now(stage: Stage) -> int:
     return sum(1 for _ in (stage.log_dir / "sealed").rglob("*.zst"))
 
 
 def is_sent(stage: Stage, number: int) -> bool:
-    folder = stage.log_dir / "sent" / "00030___"
+    folder = stage.log_dir / "sent" / f"{number // 1_000:05d}___"
     return any(folder.glob(f"*.{number:08d}.*"))
 
 
