@@ -219,12 +219,10 @@ AUDIT = """
 |---|---|---|---|
 """
 
-
 OUTBOX = """
 `outbox.db` with its WAL after {readings:,} readings, {rows} of them waiting: {bytes_max:,} bytes at
 most.
 """
-
 
 BROKER = """
 `broker.db` with its WAL after {readings:,} readings, for a dashboard, an archive that is away a day
