@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from gateway.audit.final_state import Database, compare
 from gateway.audit.findings import Findings, LawException
+from gateway.audit.rivals import rejected_rivals
 from gateway.audit.segments import in_order, segments_below, stretch_of
 from gateway.audit.vouching import Vouching
 from gateway.audit.walk import Stretch, Walk
@@ -90,6 +91,7 @@ class Audit:
 
     def _segments(self, directories: list[Path]) -> None:
         found, strange = segments_below(directories)
+        rejected = rejected_rivals(found)
         for name, path in in_order(found):
             if path.name in self._judged:
                 continue
@@ -97,7 +99,8 @@ class Audit:
             walk = self._walk_of(name.gateway)
             try:
                 stretch = stretch_of(name, path)
-                objection = self._vouching.objection_to(name, stretch.public_key)
+                objection = rejected.get(path.name)
+                objection = objection or self._vouching.objection_to(name, stretch.public_key)
                 if objection is None:
                     walk.take(stretch)
                 else:

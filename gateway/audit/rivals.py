@@ -1,0 +1,79 @@
+"""Segments with one number: before a gateway's first signature the chain tells the real one.
+
+A gateway seals each number once. Each segment names the sha256 of the one before it, so the first
+signed segment vouches for all unsigned ones before it.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+from pathlib import Path
+
+from gateway.audit.segments import in_order, stretch_of
+from gateway.audit.walk import Stretch
+from gateway.session_log.segments.names import SegmentName
+from gateway.session_log.segments.verify import DamagedSegment
+
+Found = tuple[SegmentName, Path]
+
+
+def rejected_rivals(found: dict[str, str]) -> dict[str, str]:
+    """Return, by file name, why a segment is not used: another one with its number is in the chain.
+
+    Args:
+        found: the folder of each segment by its file name.
+    """
+    rejected: dict[str, str] = {}
+    for gateway in _contested_gateways(found):
+        own = {text: folder for text, folder in found.items() if text.startswith(f"{gateway}.")}
+        by_number = {
+            number: list(members)
+            for number, members in groupby(in_order(own), lambda each: each[0].segment)
+        }
+        rejected.update(_outside_the_chain(by_number))
+    return rejected
+
+
+def _contested_gateways(found: dict[str, str]) -> Iterator[str]:
+    """Yield gateways of which two segments have the same number."""
+    contested = (
+        one.gateway
+        for (one, _), (other, _) in pairwise(in_order(found))
+        if (one.gateway, one.segment) == (other.gateway, other.segment)
+    )
+    for gateway, _ in groupby(contested):
+        yield gateway
+
+
+def _outside_the_chain(by_number: dict[int, list[Found]]) -> Iterator[tuple[str, str]]:
+    """Walk the chain back from the first signed segment, and yield what it does not name."""
+    numbers = sorted(by_number)
+    signed = next((n for n in numbers if _first_signed(by_number[n]) is not None), None)
+    stretch = None if signed is None else _first_signed(by_number[signed])
+    while stretch is not None and stretch.previous_sha256 is not None:
+        assert stretch.segment is not None
+        rivals = by_number.get(stretch.segment - 1, [])
+        real = next((each for each in rivals if each[0].sha256 == stretch.previous_sha256), None)
+        if real is None:
+            return
+        for _, path in rivals:
+            if path != real[1]:
+                named = f"segment {stretch.segment} names as the one before it"
+                yield path.name, f"another segment {real[0].segment} is the one that {named}"
+        stretch = _read(*real)
+
+
+def _first_signed(members: list[Found]) -> Stretch | None:
+    """Return the only signed segment among those with one number."""
+    signed = [
+        stretch
+        for stretch in (_read(*each) for each in members)
+        if stretch is not None and stretch.public_key is not None
+    ]
+    return signed[0] if len(signed) == 1 else None
+
+
+def _read(name: SegmentName, path: Path) -> Stretch | None:
+    try:
+        return stretch_of(name, path)
+    except DamagedSegment:
+        return None
