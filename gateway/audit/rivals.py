@@ -1,7 +1,7 @@
-"""Segments with one number: before a gateway's first signature the chain tells the real one.
+"""Segments with one number: before a gateway's first signature the chain shows the real one.
 
 A gateway seals each number once. Each segment names the sha256 of the one before it, so the first
-signed segment vouches for all unsigned ones before it.
+signed segment vouches for all unsigned ones before it; where none is signed, the newest one does.
 """
 
 from collections.abc import Iterator
@@ -45,10 +45,8 @@ def _contested_gateways(found: dict[str, str]) -> Iterator[str]:
 
 
 def _outside_the_chain(by_number: dict[int, list[Found]]) -> Iterator[tuple[str, str]]:
-    """Walk the chain back from the first signed segment, and yield what it does not name."""
-    numbers = sorted(by_number)
-    signed = next((n for n in numbers if _first_signed(by_number[n]) is not None), None)
-    stretch = None if signed is None else _first_signed(by_number[signed])
+    """Walk the chain back from where it is known, and yield what it does not name."""
+    stretch = _known_end(by_number)
     while stretch is not None and stretch.previous_sha256 is not None:
         assert stretch.segment is not None
         rivals = by_number.get(stretch.segment - 1, [])
@@ -62,7 +60,17 @@ def _outside_the_chain(by_number: dict[int, list[Found]]) -> Iterator[tuple[str,
         stretch = _read(*real)
 
 
-def _first_signed(members: list[Found]) -> Stretch | None:
+def _known_end(by_number: dict[int, list[Found]]) -> Stretch | None:
+    """Return the first signed segment; where none is signed, the newest one."""
+    for number in sorted(by_number):
+        stretch = _signed_of(by_number[number])
+        if stretch is not None:
+            return stretch
+    newest = by_number[max(by_number)]
+    return _read(*newest[0]) if len(newest) == 1 else None
+
+
+def _signed_of(members: list[Found]) -> Stretch | None:
     """Return the only signed segment among those with one number."""
     signed = [
         stretch

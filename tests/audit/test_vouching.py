@@ -133,31 +133,6 @@ def test_a_forged_segment_is_not_used_and_is_named(
     assert found.law == "log"
 
 
-@pytest.mark.parametrize("forged_is_first", [False, True])
-def test_before_the_first_signature_the_chain_tells_the_real_segment(
-    tmp_path: Path, *, forged_is_first: bool
-) -> None:
-    log = LogWriter(seed=None)
-    log.seal(begin(*life(1, 0)))
-    log.seal(life(2, 1))
-    log.seal(life(3, 2))
-    log.seed = SEED
-    log.seal(life(4, 3))
-    real = log.segments[1]
-    forged = next(
-        made
-        for digit in "0f"
-        if ((made := in_place_of(real, log, boot=16 * digit)).name < real.name) is forged_is_first
-    )
-    for segment in (*log.segments, forged):
-        segment.write_to(tmp_path)
-    findings = audited(tmp_path)
-    assert findings.verdict == "inconclusive"
-    (found,) = findings.exceptions
-    assert found.segment == forged.name
-    assert "another segment 2 is the one that segment 3 names" in found.detail
-
-
 def test_the_signature_of_another_gateway_s_segment_does_not_hold(tmp_path: Path) -> None:
     other = LogWriter(gateway="gw-2", seed=SEED)
     other.seal(begin(*life(1, 0)))

@@ -1,0 +1,48 @@
+"""Two segments with one number, before the first signature of a gateway."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.audit.test_vouching import audited, in_place_of
+from tests.contract.segments import SEED, LogWriter
+from tests.laws.events import begin, life
+
+
+@pytest.mark.parametrize("forged_is_first", [False, True])
+def test_before_the_first_signature_the_chain_shows_the_real_segment(
+    tmp_path: Path, *, forged_is_first: bool
+) -> None:
+    log = LogWriter(seed=None)
+    log.seal(begin(*life(1, 0)))
+    log.seal(life(2, 1))
+    log.seal(life(3, 2))
+    log.seed = SEED
+    log.seal(life(4, 3))
+    real = log.segments[1]
+    forged = next(
+        made
+        for digit in "0f"
+        if ((made := in_place_of(real, log, boot=16 * digit)).name < real.name) is forged_is_first
+    )
+    for segment in (*log.segments, forged):
+        segment.write_to(tmp_path)
+    findings = audited(tmp_path)
+    assert findings.verdict == "inconclusive"
+    (found,) = findings.exceptions
+    assert found.segment == forged.name
+    assert "another segment 2 is the one that segment 3 names" in found.detail
+
+
+def test_without_any_signature_the_newest_segment_shows_the_real_one(tmp_path: Path) -> None:
+    log = LogWriter(seed=None)
+    log.seal(begin(*life(1, 0)))
+    log.seal(life(2, 1))
+    log.seal(life(3, 2))
+    forged = in_place_of(log.segments[1], log, boot=16 * "f")
+    for segment in (*log.segments, forged):
+        segment.write_to(tmp_path)
+    findings = audited(tmp_path)
+    assert findings.verdict == "inconclusive"
+    (found,) = findings.exceptions
+    assert found.segment == forged.name
