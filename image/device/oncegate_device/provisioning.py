@@ -102,9 +102,10 @@ def _done(wanted: Wanted, *, secrets_taken: bool) -> Iterator[str]:
     yield "Wi-Fi: a network is set" if wanted.wifi else "Wi-Fi: not used"
     yield from wanted.notes
     keys = len(wanted.device.ssh_keys)
-    yield f"SSH: {keys} key(s) may log in as root" if keys else "SSH: closed, no key was given"
+    may = f"{_counted(keys, 'key')} may log in as root"
+    yield f"SSH: {may}" if keys else "SSH: closed, no key was given"
     users = len(wanted.users)
-    yield f"MQTT: open to {users} user(s)" if users else "MQTT: open to this machine only"
+    yield f"MQTT: open to {_counted(users, 'user') if users else 'this machine only'}"
     ports = [str(port["name"]) for port in wanted.gateway.get("serial", ())]
     yield f"Sensors: {', '.join(ports) or 'none named'}"
     if wanted.gateway["console"]["uart"] == console.SENSORS:
@@ -124,9 +125,16 @@ def _page_of(api: dict[str, Any], hostname: str) -> str:
         return "Page: this machine only ([api] viewers names the users who may see it)"
     scheme, usual_port = ("https", 443) if api.get("tls") else ("http", 80)
     port = "" if api["port"] == usual_port else f":{api['port']}"
-    named = [f"{people} user(s)"] * bool(people) + [f"{groups} group(s)"] * bool(groups)
+    named = [
+        _counted(number, noun) for number, noun in ((people, "user"), (groups, "group")) if number
+    ]
     who = " and ".join(named) or "everyone"
     return f"Page: {scheme}://{hostname}.local{port}/ for {who} on the network"
+
+
+def _counted(number: int, noun: str) -> str:
+    """Return a number with its noun, which agrees with it."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _report(lines: list[str], places: Places, *, is_taken: bool) -> None:

@@ -30,7 +30,7 @@ def test_what_is_reported_of_it_names_no_network_and_no_user(card: Card) -> None
         '[[users]]\nname = "cellar"\npassword = "battery staple"\n'
     )
     output = "\n".join(card.provision()) + card.report
-    assert "MQTT: open to 1 user(s)" in output
+    assert "MQTT: open to 1 user" in output
     assert not [word for word in ("back room", "cellar", "battery") if word in output]
 
 

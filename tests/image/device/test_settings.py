@@ -31,7 +31,7 @@ def test_everything_in_a_full_file_is_stored_where_the_card_s_programs_look(card
         'AWS_SECRET_ACCESS_KEY="quote \\" and \\\\ slash"\n'
     )
     assert card.owners["passwords"] == "root:oncegate-broker"
-    assert "Page: http://cabinet-7.local/ for 1 user(s) on the network" in lines
+    assert "Page: http://cabinet-7.local/ for 1 user on the network" in lines
 
 
 def test_a_wireless_password_is_stored_as_the_key_of_that_network_alone(card: Card) -> None:
@@ -91,6 +91,6 @@ def test_groups_open_the_page_to_the_network_as_users_do(card: Card) -> None:
     )
     lines = card.provision()
     (line,) = [each for each in lines if each.startswith("Page: ")]
-    assert line.endswith("for 2 group(s) on the network")
+    assert line.endswith("for 2 groups on the network")
     configuration = load(card.places.configuration / "gateway.toml", {}, {}, PROTOCOLS)
     assert configuration.api.listens_at == NETWORK
