@@ -46,12 +46,12 @@ def key_of(root: Path = ROOT) -> str:
 
 
 def folder_of(key: str, root: Path = ROOT) -> Path:
-    """Return the folder of the build of these sources. It may not exist yet."""
+    """Return the folder for the build with this key. It may not exist yet."""
     return root / "build" / "core" / key
 
 
 def use(package_path: list[str], root: Path = ROOT) -> None:
-    """Import `gateway.wire` and `gateway.core` from the build of these sources, if it exists."""
+    """Import `gateway.wire` and `gateway.core` from the current build, if it exists."""
     if not is_wanted(root):
         return
     built = folder_of(key_of(root), root)

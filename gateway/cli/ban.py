@@ -29,7 +29,7 @@ AddressOption = Annotated[
     typer.Option("--address", metavar="ADDRESS", help="An address, or a network: 10.0.0.0/8."),
 ]
 VALUE_COLUMNS = 18
-"""Of a ban's value in a line of the list: the address of a network of IPv4."""
+"""Width of the value in the list of bans, at least: that of an IPv4 network."""
 
 NOT_KEPT = "It could not be written down, and holds until the broker ends: see its log."
 

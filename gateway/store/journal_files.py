@@ -188,7 +188,7 @@ def store_of(file: JournalFile) -> str | None:
 
 
 def may_be_of(file: JournalFile, stores: Collection[str]) -> bool:
-    """Return true if the first batch of a file names one of these stores. Nothing is verified."""
+    """Return true if the first batch of a file names one of `stores`. Nothing is verified."""
     at = HEADER_BYTES + FRAME.size
     descriptor = os.open(file.path, os.O_RDONLY)
     try:

@@ -4,19 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.audit.test_vouching import audited, in_place_of
-from tests.contract.segments import SEED, LogWriter
-from tests.laws.events import begin, life
+from tests.audit.test_vouching import a_log, audited, in_place_of
+from tests.contract.segments import SEED
+from tests.laws.events import life
 
 
 @pytest.mark.parametrize("forged_is_first", [False, True])
 def test_before_the_first_signature_the_chain_shows_the_real_segment(
     tmp_path: Path, *, forged_is_first: bool
 ) -> None:
-    log = LogWriter(seed=None)
-    log.seal(begin(*life(1, 0)))
-    log.seal(life(2, 1))
-    log.seal(life(3, 2))
+    log = a_log(seed=None)
     log.seed = SEED
     log.seal(life(4, 3))
     real = log.segments[1]
@@ -35,10 +32,7 @@ def test_before_the_first_signature_the_chain_shows_the_real_segment(
 
 
 def test_without_any_signature_the_newest_segment_shows_the_real_one(tmp_path: Path) -> None:
-    log = LogWriter(seed=None)
-    log.seal(begin(*life(1, 0)))
-    log.seal(life(2, 1))
-    log.seal(life(3, 2))
+    log = a_log(seed=None)
     forged = in_place_of(log.segments[1], log, boot=16 * "f")
     for segment in (*log.segments, forged):
         segment.write_to(tmp_path)

@@ -71,7 +71,7 @@ def no_values_for(numbers: NoValues, form: str) -> NoValues:
 
 
 def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
-    """Return true if a number (big-endian bytes) equals one of these values or bit patterns."""
+    """Return true if a number (big-endian bytes) equals a value or bit pattern in `no_values`."""
     if not no_values:
         return False
     bits = int.from_bytes(raw)
