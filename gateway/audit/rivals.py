@@ -9,6 +9,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from gateway.audit.segments import in_order, stretch_of
+from gateway.audit.vouching import Vouching
 from gateway.audit.walk import Stretch
 from gateway.session_log.segments.names import SegmentName
 from gateway.session_log.segments.verify import DamagedSegment
@@ -16,11 +17,12 @@ from gateway.session_log.segments.verify import DamagedSegment
 Found = tuple[SegmentName, Path]
 
 
-def rejected_rivals(found: dict[str, str]) -> dict[str, str]:
+def rejected_rivals(found: dict[str, str], vouching: Vouching) -> dict[str, str]:
     """Return, by file name, why a segment is not used: another one with its number is in the chain.
 
     Args:
         found: the folder of each segment by its file name.
+        vouching: which keys are known; a segment signed with another one vouches for none.
     """
     rejected: dict[str, str] = {}
     for gateway in _contested_gateways(found):
@@ -29,7 +31,7 @@ def rejected_rivals(found: dict[str, str]) -> dict[str, str]:
             number: list(members)
             for number, members in groupby(in_order(own), lambda each: each[0].segment)
         }
-        rejected.update(_outside_the_chain(by_number))
+        rejected.update(_outside_the_chain(by_number, vouching))
     return rejected
 
 
@@ -44,9 +46,11 @@ def _contested_gateways(found: dict[str, str]) -> Iterator[str]:
         yield gateway
 
 
-def _outside_the_chain(by_number: dict[int, list[Found]]) -> Iterator[tuple[str, str]]:
+def _outside_the_chain(
+    by_number: dict[int, list[Found]], vouching: Vouching
+) -> Iterator[tuple[str, str]]:
     """Walk the chain back from where it is known, and yield what it does not name."""
-    stretch = _known_end(by_number)
+    stretch = _known_end(by_number, vouching)
     while stretch is not None and stretch.previous_sha256 is not None:
         assert stretch.segment is not None
         rivals = by_number.get(stretch.segment - 1, [])
@@ -60,22 +64,24 @@ def _outside_the_chain(by_number: dict[int, list[Found]]) -> Iterator[tuple[str,
         stretch = _read(*real)
 
 
-def _known_end(by_number: dict[int, list[Found]]) -> Stretch | None:
+def _known_end(by_number: dict[int, list[Found]], vouching: Vouching) -> Stretch | None:
     """Return the first signed segment; where none is signed, the newest one."""
     for number in sorted(by_number):
-        stretch = _signed_of(by_number[number])
+        stretch = _signed_of(by_number[number], vouching)
         if stretch is not None:
             return stretch
     newest = by_number[max(by_number)]
     return _read(*newest[0]) if len(newest) == 1 else None
 
 
-def _signed_of(members: list[Found]) -> Stretch | None:
+def _signed_of(members: list[Found], vouching: Vouching) -> Stretch | None:
     """Return the only signed segment among those with one number."""
     signed = [
         stretch
         for stretch in (_read(*each) for each in members)
-        if stretch is not None and stretch.public_key is not None
+        if stretch is not None
+        and stretch.public_key is not None
+        and vouching.may_vouch(stretch.gateway, stretch.public_key)
     ]
     return signed[0] if len(signed) == 1 else None
 

@@ -91,7 +91,7 @@ class Audit:
 
     def _segments(self, directories: list[Path]) -> None:
         found, strange = segments_below(directories)
-        rejected = rejected_rivals(found)
+        rejected = rejected_rivals(found, self._vouching)
         for name, path in in_order(found):
             if path.name in self._judged:
                 continue

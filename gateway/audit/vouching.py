@@ -26,6 +26,11 @@ class Vouching:
         if gateway not in self._pinned:
             self._keys.setdefault(gateway, set()).update(keys)
 
+    def may_vouch(self, gateway: str, public_key: str) -> bool:
+        """Return true if a key is a known one of a gateway, or may become its first."""
+        known = self._keys.get(gateway)
+        return not known or public_key in known
+
     def objection_to(self, name: SegmentName, public_key: str | None) -> str | None:
         """Count a segment, and return why it is not to be used, None where it is."""
         gateway = name.gateway

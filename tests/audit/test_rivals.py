@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.audit.test_vouching import a_log, audited, in_place_of
-from tests.contract.segments import SEED
+from tests.contract.segments import OTHER_SEED, SEED, public_key_of, sealed
 from tests.laws.events import life
 
 
@@ -40,3 +40,23 @@ def test_without_any_signature_the_newest_segment_shows_the_real_one(tmp_path: P
     assert findings.verdict == "inconclusive"
     (found,) = findings.exceptions
     assert found.segment == forged.name
+
+
+def test_a_segment_signed_with_an_unknown_key_vouches_for_none(tmp_path: Path) -> None:
+    log = a_log(seed=None)
+    log.seed = SEED
+    log.seal(life(4, 3))
+    forged = in_place_of(log.segments[1], log, boot=16 * "f")
+    names_forged = sealed(
+        [{"sequence": 1, "time": log.time_ms, **life(9, 0)[0]}],
+        first_sequence=1,
+        segment=3,
+        boot=16 * "f",
+        previous_sha256=forged.sha256,
+        seed=OTHER_SEED,
+    )
+    for segment in (*log.segments, forged, names_forged):
+        segment.write_to(tmp_path)
+    key = {"gw-1": [public_key_of(SEED)]}
+    named = {each.segment: each.detail for each in audited(tmp_path, key).exceptions}
+    assert "another segment 2 is the one that segment 3 names" in named[forged.name]
