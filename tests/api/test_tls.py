@@ -107,13 +107,15 @@ async def test_what_is_no_handshake_ends_and_the_next_visitor_is_served(
     monkeypatch: pytest.MonkeyPatch,
     sent: bytes,
 ) -> None:
-    monkeypatch.setattr(limits, "HEAD_SECONDS_MAX", 0.2)
     async with secured(site, broker, status_socket) as browser:
+        monkeypatch.setattr(limits, "HEAD_SECONDS_MAX", 0.2)
         reader, writer = await asyncio.open_connection(browser.base_url.host, browser.base_url.port)
         writer.write(sent)
         rest = await asyncio.wait_for(reader.read(), DEADLINE_SECONDS)
         assert len(rest) < 100, "an alert at the most"
         writer.close()
+        # The next visitor has the time that visitors have: this machine may be busy.
+        monkeypatch.undo()
         assert (await browser.get("/healthz")).status_code == 200
 
 
