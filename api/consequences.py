@@ -12,13 +12,8 @@ from api.control_socket import BrokerProblem
 from api.models.sessions import SessionDetail
 from api.observer import Observer, Overview
 from gateway.control.messages import Refused
+from gateway.control.own_clients import STOPPED_BY_BAN
 
-_OF_BAN: Final[Mapping[str, str]] = {
-    "bridge": "This is the gateway's own bridge. While it is banned, no reading of a serial sensor "
-    "reaches the broker: readings wait in the outbox until it is full.",
-    "uplink": "This is the gateway's own uplink. While it is banned, no message goes to the "
-    "upstream broker, and none comes from there.",
-}
 _OF_KICK: Final[Mapping[str, str]] = {
     "bridge": "This is the gateway's own bridge. It connects again by itself; readings wait in its "
     "outbox until then.",
@@ -36,7 +31,7 @@ async def consequences_of(
         command: `ban` or `kick`; other commands meet none.
         fields: those of the form: `client_id`, or `kind` and `value`.
     """
-    sentences = {"ban": _OF_BAN, "kick": _OF_KICK}.get(command)
+    sentences = {"ban": STOPPED_BY_BAN, "kick": _OF_KICK}.get(command)
     if sentences is None:
         return ()
     try:

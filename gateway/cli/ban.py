@@ -1,5 +1,6 @@
 """`oncegate ctl ban`: whom the running broker refuses."""
 
+import ipaddress
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,7 +61,9 @@ def add(
     if duration is not None:
         request["seconds"] = _seconds_of(duration)
     answer = _ask(gateway, "ban", request)
-    consequences = _consequences(gateway.configuration(), str(request["kind"]), request["value"])
+    consequences = _consequences(
+        gateway.configuration(), str(request["kind"]), str(request["value"])
+    )
     show(answer, lambda found: _banned_lines(found, consequences), as_json=gateway.as_json)
 
 
@@ -140,27 +143,43 @@ def _banned_lines(answer: dict[str, Any], consequences: list[str]) -> str:
     return "\n".join([line, f"connections ended: {answer.get('ended')}", *consequences])
 
 
-def _consequences(configuration: "Configuration", kind: str, value: object) -> list[str]:
+def _consequences(configuration: "Configuration", kind: str, value: str) -> list[str]:
     """Return a sentence for each of the gateway's own clients that a ban stops."""
+    from gateway.control.own_clients import STOPPED_BY_BAN
+
     bridge, uplink = configuration.bridge, configuration.uplink
-    stopped = []
-    if _is_about(kind, str(value), bridge.client_id, bridge.username):
-        stopped.append(
-            "This is the gateway's own bridge: no reading of a serial sensor reaches the broker, "
-            "they wait in the outbox until it is full."
-        )
-    if _is_about(kind, str(value), LOCAL_CLIENT_ID, uplink.local_username):
-        stopped.append(
-            "This is the gateway's own uplink: no message goes to the upstream broker, and none "
-            "comes from there."
-        )
-    return stopped
+    own = {}
+    if configuration.reaches_broker:
+        host, _ = configuration.broker_address
+        own["bridge"] = _is_about(kind, value, bridge.client_id, bridge.username, host)
+    if uplink.address is not None:
+        host, _ = configuration.uplink_local_address
+        own["uplink"] = _is_about(kind, value, LOCAL_CLIENT_ID, uplink.local_username, host)
+    return [STOPPED_BY_BAN[name] for name, is_stopped in own.items() if is_stopped]
 
 
-def _is_about(kind: str, value: str, client_id: str, username: str | None) -> bool:
-    if kind == "client":  # a session is called this, a dash and 8 digits
+def _is_about(kind: str, value: str, client_id: str, username: str | None, host: str) -> bool:
+    """Return whether a ban stops one of the gateway's own clients.
+
+    Args:
+        kind: of what is banned: `client`, `user` or `address`.
+        value: what is banned.
+        client_id: of the client, before a dash and 8 digits.
+        username: its user at the broker.
+        host: where it reaches the broker; it connects from the same address of this machine.
+    """
+    if kind == "client":
         return value == client_id or value.startswith(f"{client_id}-")
-    return kind == "user" and value == username
+    if kind == "user":
+        return value == username
+    return _is_in("127.0.0.1" if host == "localhost" else host, value)
+
+
+def _is_in(host: str, network: str) -> bool:
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False  # the broker's name, or a value that the broker has refused
 
 
 def _with_kept(verb: str, answer: dict[str, Any]) -> str:

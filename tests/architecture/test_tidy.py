@@ -57,6 +57,7 @@ WITHOUT_TESTS = {
     "cloud_jobs/settings.py",
     "gateway/access/errors.py",
     "gateway/cli/bench_options.py",
+    "gateway/control/own_clients.py",
     "gateway/core/core.py",
     "gateway/core/records/record.py",
     "gateway/core/sessions/when_full.py",

@@ -1,6 +1,7 @@
 """`oncegate ctl ban` against a peer that speaks the control protocol with recorded answers."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,17 +44,30 @@ def test_a_ban_names_what_it_is_about_and_for_how_long(
 @pytest.mark.parametrize(
     ("arguments", "stopped"),
     [
-        (["--client", "oncegate-bridge-0123abcd"], "own bridge: no reading"),
-        (["--client", "oncegate-uplink-0123abcd"], "own uplink: no message"),
+        (["--client", "oncegate-bridge-0123abcd"], "own bridge."),
+        (["--client", "oncegate-uplink-0123abcd"], "own uplink."),
         (["--client", "oncegate-bridges"], ""),
         (["--user", "oncegate-bridge"], ""),
+        (["--address", "127.0.0.1"], "own bridge."),
+        (["--address", "127.0.0.0/8"], "own bridge."),
+        (["--address", "192.0.2.7"], ""),
+        (["--address", "::1"], ""),
     ],
 )
 def test_a_ban_of_the_gateway_s_own_client_shows_what_it_stops(
-    peer: Peer, capsys: pytest.CaptureFixture[str], arguments: list[str], stopped: str
+    peer: Peer,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    arguments: list[str],
+    stopped: str,
 ) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text(
+        '[uplink]\naddress = "upstream.example:8883"\ntls = {}\n'
+        '[[uplink.topics]]\nfilter = "sensors/#"\ndirection = "out"\n'
+    )
     peer.answer = lambda question: result({"banned": BAN, "ended": 1, "kept": True})
-    assert run(["ctl", "ban", "add", *arguments]) == 0
+    assert run(["ctl", "ban", "add", *arguments, "--config", str(file)]) == 0
     shown = capsys.readouterr().out
     assert stopped in shown
     assert bool(stopped) is ("own" in shown)
