@@ -113,7 +113,8 @@ def test_every_load_can_be_run(tmp_path: Path) -> None:
         for name, broker in BROKERS.items():
             with broker(tmp_path, contest.queue_messages, tls if contest.tls else None) as running:
                 result = meter.measure(running, tuple(options), 0.3)
-            assert rate_of(result) > 0
+            # On a busy machine none may arrive within the time that a rate is of.
+            assert max(rate_of(result), result["total"]["received"]) > 0
             # At QoS 0 one comes only where the run lasts until the sessions' facts are written.
             assert contest.tls or ("commits" in result) == (name == "Oncegate")
 
@@ -131,7 +132,8 @@ def test_the_load_of_a_user_among_a_thousand_is_let_in(tmp_path: Path) -> None:
     access = access_in(tmp_path)
     with oncegate(tmp_path, settings=access.settings) as running:
         options = (*RULED[1].options, *access.options, "--warm-up", "0")
-        assert rate_of(Meter(pinned=False).measure(running, options, 0.3)) > 0
+        result = Meter(pinned=False).measure(running, options, 0.3)
+    assert result["total"]["received"] > 0
 
 
 def test_a_load_that_cannot_be_run_states_what_the_load_generator_said(tmp_path: Path) -> None:
