@@ -7,6 +7,7 @@ RESERVED = {
     "ONCEGATE_READY_FD": "`oncegate up` sets it for its processes",
     "ONCEGATE_SUPERVISOR_PID": "`oncegate up` sets it for its processes",
     "ONCEGATE_COMPILE": "whether `make wheel` and `oncegate up` compile the core",
+    "ONCEGATE_COMPILE_LEVEL": "of `make wheel`",
     "ONCEGATE_MIRROR": "of `make image`",
     "ONCEGATE_IMAGE": "of `make image-test`",
     "ONCEGATE_IMAGE_CACHE": "of `make image`",
