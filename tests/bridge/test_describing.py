@@ -122,6 +122,35 @@ async def test_a_device_is_described_once_it_sends_and_again_when_home_assistant
     home.close()
 
 
+async def test_a_number_stays_a_number_over_a_restart(
+    mosquitto: Mosquitto, terminal: Terminal, tmp_path: Path
+) -> None:
+    settings = settings_of(
+        tmp_path / "data",
+        mosquitto.port,
+        port_on(terminal, "csv", columns=("temperature", "door")),
+        gateway_id="cellar",
+        home_assistant_prefix=PREFIX,
+    )
+    home = HomeAssistant(mosquitto.port)
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(b"21.5,true\n")
+        await home.wait_until(lambda: home.count == 1)
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        # The first line after the start would decide otherwise.
+        await terminal.write(b"sensor error,7\n")
+        await terminal.write(b"22.5,false\n")
+        await room.wait_until(lambda room: room.port("sensor")["frames"] == 1)
+        assert room.port("sensor")["damaged"] == {"type": 1}
+        (device,) = room.port("sensor")["devices"]
+        assert {each["name"]: each["value"] for each in device["quantities"]} == {
+            "temperature": 22.5, "door": False,
+        }  # fmt: skip
+    home.close()
+
+
 async def test_a_device_whose_port_or_prefix_is_gone_is_removed(
     mosquitto: Mosquitto, terminal: Terminal, tmp_path: Path
 ) -> None:

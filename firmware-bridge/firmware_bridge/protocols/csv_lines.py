@@ -61,8 +61,8 @@ class CsvLines(TextLineSettings):
 
     def decoder(self) -> LineDecoder:
         """Create a decoder for one line."""
-        reader = CellReader(self.columns, Kinds(self.types))
-        return LineDecoder(reader.read, can_mistake_part_of_line=True)
+        reader = CellReader(self.columns, kinds := Kinds(self.types))
+        return LineDecoder(reader.read, can_mistake_part_of_line=True, kinds=kinds)
 
 
 class CellReader:

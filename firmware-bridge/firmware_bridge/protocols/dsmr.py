@@ -17,7 +17,7 @@ from firmware_bridge.protocols.checksums import crc16_arc
 from firmware_bridge.protocols.dsmr_telegram import is_mixture, read_telegram
 from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.interface import DecoderSettings
-from firmware_bridge.protocols.kinds import TYPE, Kinds
+from firmware_bridge.protocols.kinds import TYPE
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from gateway.keys.quantities import Whole
 
@@ -59,7 +59,6 @@ class DsmrDecoder(ScanningDecoder):
     def __init__(self, settings: Dsmr) -> None:
         super().__init__(_START)
         self._settings = settings
-        self._kinds = Kinds()
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
         """Find the end of the line with '!'; None: it has not come."""
@@ -89,6 +88,6 @@ class DsmrDecoder(ScanningDecoder):
         quantities = read_telegram(head, self._settings.utc_offset, self.tally.left_out)
         if not crc and is_mixture(quantities):
             raise Damaged("truncated")
-        if changed := self._kinds.keep(quantities):
+        if changed := self.kinds.keep(quantities):
             self.tally.left_out[TYPE] += changed
         return Frame(quantities) if quantities else None

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Tally, Unread
+from firmware_bridge.protocols.kinds import Kinds
 from gateway.keys.protocol import ProtocolSettings
 from gateway.keys.serial_line import Line
 
@@ -17,11 +18,13 @@ from gateway.keys.serial_line import Line
 class Decoder(ABC):
     """Takes bytes in any pieces and gives the frames that they complete.
 
-    `tally` counts what is no frame. Each decoder has a bound on the bytes that it keeps.
+    `tally` counts what is no frame. `kinds` are those of the quantities so far. Each decoder has a
+    bound on the bytes that it keeps.
     """
 
     def __init__(self) -> None:
         self.tally = Tally()
+        self.kinds = Kinds()
 
     @abstractmethod
     def begin(self, *, mid_line: bool) -> None:

@@ -38,8 +38,10 @@ class JsonLines(TextLineSettings):
 
     def decoder(self) -> LineDecoder:
         """Create a decoder for one line."""
-        reader = MemberReader(Kinds(self.types))
-        return LineDecoder(reader.read, can_mistake_part_of_line=False, keeps_other_bytes=True)
+        reader = MemberReader(kinds := Kinds(self.types))
+        return LineDecoder(
+            reader.read, can_mistake_part_of_line=False, keeps_other_bytes=True, kinds=kinds
+        )
 
 
 class _Members(list[tuple[str, object]]):

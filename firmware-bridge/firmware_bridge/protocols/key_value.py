@@ -41,8 +41,10 @@ class KeyValueLines(TextLineSettings):
 
     def decoder(self) -> LineDecoder:
         """Create a decoder for one line."""
-        reader = PairReader(Kinds(self.types), declared=frozenset(self.types))
-        return LineDecoder(reader.read, can_mistake_part_of_line=True, keeps_other_bytes=True)
+        reader = PairReader(kinds := Kinds(self.types), declared=frozenset(self.types))
+        return LineDecoder(
+            reader.read, can_mistake_part_of_line=True, keeps_other_bytes=True, kinds=kinds
+        )
 
 
 class PairReader:

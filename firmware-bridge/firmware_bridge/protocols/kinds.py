@@ -1,7 +1,8 @@
 """The kind of each quantity: number, text or boolean, declared or as it was first seen.
 
 A quantity never changes its kind, because Home Assistant and other programs that store readings
-keep the kind of the first value. The memory lasts until the bridge restarts.
+keep the kind of the first value. Over a restart of the bridge the memory
+is kept for devices that are described to Home Assistant (`firmware_bridge.readings.seen`).
 """
 
 from collections.abc import Mapping
@@ -33,6 +34,16 @@ class Kinds:
         """Remember the kind of a value that is published, where the quantity has none yet."""
         if name not in self._kinds and len(self._kinds) < KINDS_KEPT_MAX:
             self._kinds[name] = kind_of(value)
+
+    def remember(self, known: Mapping[str, Kind]) -> None:
+        """Add kinds from before; a declared kind, or one that was seen since, is kept."""
+        for name, kind in known.items():
+            if len(self._kinds) < KINDS_KEPT_MAX:
+                self._kinds.setdefault(name, kind)
+
+    def known(self) -> Mapping[str, Kind]:
+        """Return the kinds by quantity."""
+        return dict(self._kinds)
 
     def keep(self, quantities: Quantities) -> int:
         """Remove the values whose kind has changed; return how many."""

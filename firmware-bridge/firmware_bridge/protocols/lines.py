@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from firmware_bridge.protocols.delimited import DelimitedDecoder
 from firmware_bridge.protocols.frame import Damaged, Frame
+from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 
 # A sensor's line is tens of bytes; 4 KiB leaves room for JSON with many quantities. This is the
@@ -24,13 +25,19 @@ class LineDecoder(DelimitedDecoder):
     """Cuts a stream into lines and gives each to `parse`.
 
     `keeps_other_bytes`: bytes that are no UTF-8 become half surrogate pairs, for a form in which
-    they cost one value and not the line.
+    they cost one value and not the line. `kinds` are those that `parse` notes.
     """
 
     def __init__(
-        self, parse: Parse, *, can_mistake_part_of_line: bool, keeps_other_bytes: bool = False
+        self,
+        parse: Parse,
+        *,
+        can_mistake_part_of_line: bool,
+        keeps_other_bytes: bool = False,
+        kinds: Kinds | None = None,
     ) -> None:
         super().__init__(_LINE_END, LINE_BYTES_MAX)
+        self.kinds = kinds or self.kinds
         self._parse = parse
         self._can_mistake_part_of_line = can_mistake_part_of_line
         self._errors = "surrogateescape" if keeps_other_bytes else "strict"

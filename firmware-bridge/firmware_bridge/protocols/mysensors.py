@@ -63,12 +63,11 @@ class MySensorsDecoder(LineDecoder):
 
     def __init__(self) -> None:
         super().__init__(lambda line, left_out: {}, can_mistake_part_of_line=True)
-        self._kinds = Kinds()
 
     def frame_of(self, text: str) -> Frame | None:
         """Read one message."""
         left_out: Counter[str] = Counter()
-        frame = read_message(text, self._kinds, left_out)
+        frame = read_message(text, self.kinds, left_out)
         self.tally.left_out.update(left_out)
         return frame
 

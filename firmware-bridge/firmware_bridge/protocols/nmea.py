@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import Decoder, DecoderSettings
-from firmware_bridge.protocols.kinds import TYPE, Kinds
+from firmware_bridge.protocols.kinds import TYPE
 
 # The standard allows 82; proprietary sentences of real receivers reach several hundred.
 SENTENCE_BYTES_MAX = 1024
@@ -71,7 +71,6 @@ class NmeaDecoder(Decoder):
 
         super().__init__()
         self._frame_of = frame_of
-        self._kinds = Kinds()
         self._checksum_required = checksum_required
         self._checked_addresses: set[bytes] = set()
         self._buffer = b""
@@ -141,7 +140,7 @@ class NmeaDecoder(Decoder):
 
     def _frame_with(self, start: bytes, body: bytes) -> Frame:
         frame = self._frame_of(start, body, self.tally.left_out)
-        if left_out := self._kinds.keep(frame.quantities):
+        if left_out := self.kinds.keep(frame.quantities):
             self.tally.left_out[TYPE] += left_out
         return frame
 

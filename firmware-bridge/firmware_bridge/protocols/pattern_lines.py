@@ -66,8 +66,8 @@ class PatternLines(TextLineSettings):
 
     def decoder(self) -> LineDecoder:
         """Create a decoder for one line."""
-        reader = MatchReader(re.compile(self.pattern), Kinds(self.types))
-        return LineDecoder(reader.read, can_mistake_part_of_line=True)
+        reader = MatchReader(re.compile(self.pattern), kinds := Kinds(self.types))
+        return LineDecoder(reader.read, can_mistake_part_of_line=True, kinds=kinds)
 
 
 class MatchReader:

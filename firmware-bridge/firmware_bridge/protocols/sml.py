@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from firmware_bridge.protocols.checksums import crc16_kermit, crc16_x25
 from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.interface import DecoderSettings
-from firmware_bridge.protocols.kinds import TYPE, Kinds
+from firmware_bridge.protocols.kinds import TYPE
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from firmware_bridge.protocols.sml_messages import read_messages
 
@@ -40,7 +40,6 @@ class SmlDecoder(ScanningDecoder):
 
     def __init__(self) -> None:
         super().__init__(_START)
-        self._kinds = Kinds()
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
         """Find the end behind the messages; None: it has not come."""
@@ -76,7 +75,7 @@ class SmlDecoder(ScanningDecoder):
             raise Damaged("fill")
         messages = data[len(_START) : len(data) - _END_BYTES - fill]
         quantities = read_messages(_unescaped(messages), self.tally.left_out)
-        if changed := self._kinds.keep(quantities):
+        if changed := self.kinds.keep(quantities):
             self.tally.left_out[TYPE] += changed
         return Frame(quantities) if quantities else None
 

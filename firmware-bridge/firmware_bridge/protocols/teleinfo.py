@@ -123,7 +123,6 @@ class TeleinfoDecoder(DelimitedDecoder):
     def __init__(self, utc_offset_hours: int) -> None:
         super().__init__(_DELIMITER, FRAME_BYTES_MAX)
         self._utc_offset_hours = utc_offset_hours
-        self._kinds = Kinds()
 
     def begin(self, *, mid_line: bool) -> None:
         """Forget the part of a frame that came before."""
@@ -149,12 +148,12 @@ class TeleinfoDecoder(DelimitedDecoder):
         quantities: Quantities = {}
         for group in groups:
             try:
-                found = _measurement_of(group, now, self._utc_offset_hours, self._kinds)
+                found = _measurement_of(group, now, self._utc_offset_hours, self.kinds)
             except Damaged as damage:
                 self.tally.left_out[damage.reason] += 1
             else:
                 quantities.setdefault(found.name, [found])
-        if changed := self._kinds.keep(quantities):
+        if changed := self.kinds.keep(quantities):
             self.tally.left_out[TYPE] += changed
         return Frame(quantities) if quantities else None
 

@@ -89,7 +89,6 @@ class VeDirectDecoder(Decoder):
     def __init__(self) -> None:
         super().__init__()
         self._buffer = b""
-        self._kinds = Kinds()
         self._damage: str | None = "checksum"
 
     def begin(self, *, mid_line: bool) -> None:
@@ -157,7 +156,7 @@ class VeDirectDecoder(Decoder):
                 self.tally.left_out[damage.reason] += 1
             else:
                 quantities[found.name] = [found]
-        if changed := self._kinds.keep(quantities):
+        if changed := self.kinds.keep(quantities):
             self.tally.left_out[TYPE] += changed
         return quantities
 

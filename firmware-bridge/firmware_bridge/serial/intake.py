@@ -9,7 +9,7 @@ the port, or the port drops the newest. What is dropped is counted, and its numb
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -18,6 +18,7 @@ from firmware_bridge.outbox.gathering import Gathering
 from firmware_bridge.outbox.giving_way import FULL_BY_AGE, FULL_BY_BYTES
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.protocols.kinds import Kind
 from firmware_bridge.readings.device_clock import checked_times
 from firmware_bridge.readings.measurement import Quantities
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
@@ -63,6 +64,10 @@ class Intake:
         self._policy = settings.policy
         if self._policy == "drop_oldest":
             outbox.give_way(settings.name, self.losses.begin_dropping, self.losses.end_dropping)
+
+    def known_kinds(self) -> Mapping[str, Kind]:
+        """Return the kinds of the port's quantities that are remembered from before this start."""
+        return {} if self._seen is None else self._seen.kinds_on(self._settings.name)
 
     async def wait_until_taken(self) -> None:
         """Wait until more may be read: the disk has caught up, and for a port that is not read

@@ -20,6 +20,7 @@ class Listening:
         self._settings = settings
         self._intake = intake
         self._decoder = settings.decoder()
+        self._decoder.kinds.remember(intake.known_kinds())
         self._damaged_before = 0
 
     @property
@@ -32,10 +33,11 @@ class Listening:
         return ()
 
     def begin_again(self) -> None:
-        """Take another decoder, after an error in this one; the counters go on."""
-        tally = self._decoder.tally
+        """Take another decoder, after an error in this one, with its counters and kinds."""
+        before = self._decoder
         self._decoder = self._settings.decoder()
-        self._decoder.tally = tally
+        self._decoder.tally = before.tally
+        self._decoder.kinds.remember(before.kinds.known())
 
     async def run(self, link: Link) -> None:
         """Read until the port is lost.

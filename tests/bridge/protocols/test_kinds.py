@@ -21,6 +21,12 @@ def test_the_first_value_decides_and_others_are_removed() -> None:
     assert quantities == {"a": [Measurement("a/y", "shut")]}
 
 
+def test_what_is_remembered_changes_no_declared_kind() -> None:
+    kinds = Kinds({"declared": "text"})
+    kinds.remember({"declared": "number", "seen": "number"})
+    assert kinds.known() == {"declared": "text", "seen": "number"}
+
+
 def test_no_more_names_are_remembered_than_the_bound() -> None:
     kinds = Kinds()
     for number in range(KINDS_KEPT_MAX + 1):
