@@ -24,6 +24,26 @@ _CODE = re.compile(r"<Code>\s*([^<]{1,100}?)\s*</Code>|\"code\"\s*:\s*\"?([\w.-]
 _MESSAGE = re.compile(r"<Message>\s*([^<]+?)\s*</Message>|\"message\"\s*:\s*\"([^\"]+)\"")
 _MARKUP = re.compile(r"<[^<>]*>?")
 
+_REGION_FIX = ". Set AWS_REGION and AWS_ENDPOINT_URL to those of the bucket"
+_WITHOUT_STATUS = (
+    (
+        "redirect without LOCATION",
+        "the store refused {} with a redirect to another region",
+        _REGION_FIX,
+    ),
+    (
+        "invalid utf-8 sequence",
+        "the store refused {} with an answer that is no UTF-8 text, so that its reason is unknown",
+        ". Check that the URL is that of an object store",
+    ),
+    (
+        "ETag Header missing",
+        "the store answered without the header ETag",
+        ". Check that the URL is that of an object store, not of a web page or a proxy",
+    ),
+)
+"""Parts of obstore's own texts for answers of which it keeps nothing else; a sentence; the fix."""
+
 _CLOCK_CODES = frozenset({"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"})
 _CLOCK_MESSAGE = re.compile(r"(?i)date header (?:is )?too old|request time|clock skew")
 _CHECKSUM_MESSAGE = re.compile(r"(?i)checksum|x-amz-sdk|header you provided implies functionality")
@@ -38,17 +58,22 @@ def sentence_and_kind_of(problem: BaseException) -> tuple[str, str]:
     """Return what went wrong in a sentence without secrets, and the name of the cause."""
     text, name = str(problem).partition("\n\nDebug source:")[0], type(problem).__name__
     status = _STATUS.search(text)
+    method = _METHOD.search(text)
+    what = method[1] if method else "a request"
     if status is None:
+        for part, sentence, fix in _WITHOUT_STATUS:
+            if part in text:
+                return sentence.format(what) + fix, f"{name} {part}"
         return shown_error(_PERFORMING.sub(r"\1: ", text) or problem), name
     answer = text[status.end() : status.end() + ANSWER_CHARACTERS_MAX]
     code, message = _first(_CODE, answer), _first(_MESSAGE, answer)
     if not code and not message:
         message = " ".join(_MARKUP.sub(" ", answer).split())
-    method = _METHOD.search(text)
     reason = ": ".join(part for part in (code, message.rstrip(".")) if part) or "it gives no reason"
-    what = method[1] if method else "a request"
     sentence = shown_error(f"the store refused {what} with {status[1].strip()}: {reason}")
-    return sentence + _fix_of(code, message), " ".join((name, status[1].strip(), code)).strip()
+    return sentence + _fix_of(status[1], code, message), " ".join(
+        (name, status[1].strip(), code)
+    ).strip()
 
 
 def _first(pattern: re.Pattern[str], answer: str) -> str:
@@ -56,7 +81,9 @@ def _first(pattern: re.Pattern[str], answer: str) -> str:
     return unescape(next(filter(None, match.groups()), "")) if match else ""
 
 
-def _fix_of(code: str, message: str) -> str:
+def _fix_of(status: str, code: str, message: str) -> str:
+    if status.startswith(("301", "307", "308")):
+        return _REGION_FIX
     if code in _CLOCK_CODES or _CLOCK_MESSAGE.search(message):
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
         return (

@@ -47,6 +47,42 @@ def test_the_reason_is_what_the_store_gives(answer: str, sentence: str, kind: st
     assert sentence_and_kind_of(problem) == (sentence, kind)
 
 
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (
+            (
+                f"Generic S3 error: Error performing PUT {URL} in 1ms - Received redirect without "
+                "LOCATION, this normally indicates an incorrectly configured region"
+            ),
+            "PUT with a redirect to another region. Set AWS_REGION",
+        ),
+        (
+            ANSWER.format("301 Moved Permanently: "),
+            "301 Moved Permanently: it gives no reason. Set",
+        ),
+        (
+            (
+                f"Generic S3 error: Error performing PUT {URL} in 1ms - HTTP error: invalid utf-8 "
+                "sequence of 1 bytes from index 0"
+            ),
+            "an answer that is no UTF-8 text",
+        ),
+        (
+            (
+                "Generic S3 error: Unable to extract metadata from headers: ETag Header missing from "
+                "response"
+            ),
+            "without the header ETag. Check that the URL",
+        ),
+    ],
+)
+def test_texts_of_the_library_become_a_sentence_with_the_fix(text: str, part: str) -> None:
+    sentence, _ = sentence_and_kind_of(OSError(text))
+    assert part in sentence
+    assert "Generic" not in sentence
+
+
 def test_what_is_no_answer_is_shown_without_the_long_url() -> None:
     problem = OSError(f"Generic S3 error: Error performing HEAD {URL} in 2s - HTTP error: refused")
     assert not is_answer(problem)
