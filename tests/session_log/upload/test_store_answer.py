@@ -70,8 +70,8 @@ def test_the_reason_is_what_the_store_gives(answer: str, sentence: str, kind: st
         ),
         (
             (
-                "Generic S3 error: Unable to extract metadata from headers: ETag Header missing from "
-                "response"
+                "Generic S3 error: Unable to extract metadata from headers: "
+                "ETag Header missing from response"
             ),
             "without the header ETag. Check that the URL",
         ),
