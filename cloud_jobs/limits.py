@@ -206,6 +206,9 @@ OFFLINE_DAYS_MAX: Final = 366
 """Days between two starts of a gateway that count as offline: a longer time is a clock that was
 set, and would make a row for each day since 1970."""
 
+DROPS_PER_DAY_MAX: Final = 100
+"""Rows of `drops` for a gateway and day, at most: topics can be made up without end."""
+
 PERCENTILE_ACCURACY: Final = 1_000
 """Of approximate percentiles: their rank is wrong by at most a thousandth of the values."""
 

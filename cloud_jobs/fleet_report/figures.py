@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from cloud_jobs.fleet_report.limits import GAPS_MAX, GATEWAYS_MAX, REASONS_MAX, SILENT_SECONDS
-from cloud_jobs.places import local_directory
-
-Row = dict[str, Any]
+from cloud_jobs.fleet_report.limits import (
+    DROPS_MAX,
+    GAPS_MAX,
+    GATEWAYS_MAX,
+    REASONS_MAX,
+    SILENT_SECONDS,
+)
+from cloud_jobs.tables.query_engine import QueryEngine, Row
 
 _TABLES: Final = ("gateway_health", "qos2_daily", "audit_daily", "gaps", "boots", "sessions",
-                  "quarantine", "gold_runs")  # fmt: skip
+                  "quarantine", "gold_runs", "drops", "qos2_deliveries")  # fmt: skip
 _SUMS: Final = (
     "events", "starts", "unclean_starts", "sessions_opened", "sessions_resumed", "sessions_lost",
     "offline_seconds", "messages", "released", "abandoned", "duplicates", "deliveries",
     "completed", "dropped", "resent", "missing", "readings_missing",
-    "violations", "inconclusive",
+    "messages_dropped", "messages_expired", "violations", "inconclusive",
 )  # fmt: skip
 _CELLS: Final = """
 WITH missing AS (
@@ -43,6 +46,20 @@ WITH missing AS (
   WHERE h.day BETWEEN DATE '{first}' AND DATE '{last}'
 )
 """
+_NOT_DELIVERED: Final = """
+SELECT gateway, client_id, topic, reason, sum(messages) AS messages, max(day) AS day
+FROM drops WHERE day BETWEEN DATE '{first}' AND DATE '{last}'
+GROUP BY gateway, client_id, topic, reason
+UNION ALL
+SELECT gateway, client_id, CAST(NULL AS VARCHAR) AS topic,
+       'session ' || discard_reason AS reason, count(*) AS messages, max(day) AS day
+FROM qos2_deliveries
+WHERE state = 'discarded' AND discard_reason IN ('dropped', 'expired')
+  AND day BETWEEN DATE '{first}' AND DATE '{last}'
+GROUP BY gateway, client_id, discard_reason
+"""
+"""Messages that a session was promised and did not get. What a client gave up itself, by a clean
+session or a clean start, is not among them."""
 _TOTALS: Final = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in _SUMS)
 _VERSION: Final = (
     "first_value(version ORDER BY CASE WHEN version IS NULL THEN 1 ELSE 0 END, "
@@ -82,13 +99,15 @@ class Figures:
     sessions: list[Row]
     gaps: list[Row]
     gaps_count: int
+    not_delivered: list[Row]
+    discarded_count: int
     quarantine: list[Row]
 
 
 def read_figures(root: str, days: int, now: datetime.datetime) -> Figures:
     """Read what the last ``days`` days up to ``now`` (UTC) hold. Raises ReportError."""
     try:
-        return _read(_Tables(root), days, now)
+        return _read(QueryEngine(root, _TABLES), days, now)
     except TableNotFoundError as error:
         raise ReportError(
             f"{root} has no gold tables ({_first_line(error)}): run `oncegate gold` first"
@@ -105,45 +124,21 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
-def address_of(root: str, name: str) -> str:
-    """Return a table's address as `deltalake` reads it: Hadoop's scheme s3a is s3 there."""
-    directory = local_directory(root)
-    if directory is not None:
-        return str((directory / name).absolute())
-    return f"{root.rstrip('/')}/{name}".replace("s3a://", "s3://", 1)
-
-
-class _Tables:
-    def __init__(self, root: str) -> None:
-        self.root = root
-        self._engine = QueryBuilder()
-        for name in _TABLES:
-            self._engine.register(name, DeltaTable(address_of(root, name)))
-
-    def rows(self, sql: str) -> list[Row]:
-        table = self._engine.execute(sql).read_all()
-        columns = [column.to_pylist() for column in table.columns]
-        return [
-            dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)
-        ]
-
-
-def _read(tables: _Tables, days: int, now: datetime.datetime) -> Figures:
-    # Days that a broken clock wrote are not the newest ones.
-    tomorrow = now.date() + datetime.timedelta(days=1)
-    newest = tables.rows(f"SELECT max(day) AS day FROM gateway_health WHERE day <= '{tomorrow}'")
-    last: datetime.date = newest[0]["day"] or now.date()
-    shown = [last - datetime.timedelta(days=n) for n in reversed(range(days))]
-    cells = _CELLS.format(first=shown[0], last=last)
+def _read(tables: QueryEngine, days: int, now: datetime.datetime) -> Figures:
+    shown = _days_shown(tables, days, now)
+    first, last = shown[0], shown[-1]
+    cells = _CELLS.format(first=first, last=last)
     ranked = f"{cells}, {_WORST.format(totals=_TOTALS, limit=GATEWAYS_MAX)}"
     gateways = tables.rows(f"{ranked} SELECT * FROM ranked")
     known = {row["gateway"]: row for row in _known(tables, ranked)}
     fleet = _fleet(tables, cells)
-    runs = tables.rows("SELECT max(through_batch) AS batch FROM gold_runs WHERE is_done")
+    lost = _NOT_DELIVERED.format(first=first, last=last)
     return Figures(
         tables_root=tables.root,
         made_at=now,
-        through_batch=runs[0]["batch"] or 0,
+        through_batch=_count(
+            tables, "SELECT coalesce(max(through_batch), 0) AS n FROM gold_runs WHERE is_done"
+        ),
         days=shown,
         gateways_count=_count(tables, "SELECT count(DISTINCT gateway) AS n FROM boots"),
         silent_count=_silent(tables, now - datetime.timedelta(seconds=SILENT_SECONDS)),
@@ -158,6 +153,10 @@ def _read(tables: _Tables, days: int, now: datetime.datetime) -> Figures:
             f"SELECT * FROM gaps ORDER BY coalesce(missing, 0) DESC, gateway LIMIT {GAPS_MAX}"
         ),
         gaps_count=_count(tables, "SELECT count(*) AS n FROM gaps"),
+        not_delivered=tables.rows(
+            f"SELECT * FROM ({lost}) l ORDER BY messages DESC, gateway, client_id LIMIT {DROPS_MAX}"
+        ),
+        discarded_count=_discarded(tables, lost),
         quarantine=tables.rows(
             "SELECT kind, reason, sum(coalesce(refused, 1)) AS refusals, "
             "count(DISTINCT gateway) AS gateways FROM quarantine GROUP BY kind, reason "
@@ -166,7 +165,16 @@ def _read(tables: _Tables, days: int, now: datetime.datetime) -> Figures:
     )  # fmt: skip
 
 
-def _fleet(tables: _Tables, cells: str) -> list[Row]:
+def _days_shown(tables: QueryEngine, days: int, now: datetime.datetime) -> list[datetime.date]:
+    """Return so many days up to the newest one with events."""
+    # Days that a broken clock wrote are not the newest ones.
+    tomorrow = now.date() + datetime.timedelta(days=1)
+    newest = tables.rows(f"SELECT max(day) AS day FROM gateway_health WHERE day <= '{tomorrow}'")
+    last: datetime.date = newest[0]["day"] or now.date()
+    return [last - datetime.timedelta(days=n) for n in reversed(range(days))]
+
+
+def _fleet(tables: QueryEngine, cells: str) -> list[Row]:
     """Return sums, and the median and the worst gateway, of each day."""
     return tables.rows(
         f"{cells} SELECT day, count(*) AS gateways, {_TOTALS}, "
@@ -182,7 +190,7 @@ def _fleet(tables: _Tables, cells: str) -> list[Row]:
     )  # fmt: skip
 
 
-def _versions(tables: _Tables) -> list[Row]:
+def _versions(tables: QueryEngine) -> list[Row]:
     """Return how many gateways run each version."""
     return tables.rows(
         f"SELECT version, count(*) AS gateways FROM (SELECT gateway, {_VERSION} "
@@ -190,11 +198,17 @@ def _versions(tables: _Tables) -> list[Row]:
     )
 
 
-def _count(tables: _Tables, sql: str) -> int:
+def _count(tables: QueryEngine, sql: str) -> int:
     return int(tables.rows(sql)[0]["n"])
 
 
-def _silent(tables: _Tables, since: datetime.datetime) -> int:
+def _discarded(tables: QueryEngine, lost: str) -> int:
+    """Return how many deliveries ended with their session, shown or not."""
+    sums = f"SELECT sum(messages) AS messages FROM ({lost}) l WHERE reason LIKE 'session %'"
+    return _count(tables, f"SELECT coalesce(messages, 0) AS n FROM ({sums}) s")
+
+
+def _silent(tables: QueryEngine, since: datetime.datetime) -> int:
     """Return how many gateways, shown or not, have no event since then."""
     return _count(
         tables,
@@ -204,7 +218,7 @@ def _silent(tables: _Tables, since: datetime.datetime) -> int:
     )
 
 
-def _known(tables: _Tables, ranked: str) -> list[Row]:
+def _known(tables: QueryEngine, ranked: str) -> list[Row]:
     """Return version and last event of the gateways shown."""
     return tables.rows(
         f"{ranked} SELECT b.gateway AS gateway, max(b.last_time) AS last_seen, "

@@ -15,6 +15,9 @@ SILENT_SECONDS: Final = 86_400
 """Since the last event of a gateway: from then on it is counted as silent. It writes some each
 hour while it runs, and uploads them within another."""
 
+DROPS_MAX: Final = 200
+"""Rows of the table of messages that were not delivered, at most; the largest are shown."""
+
 GAPS_MAX: Final = 200
 """Gaps by name, the largest first; all are counted."""
 

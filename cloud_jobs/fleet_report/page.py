@@ -17,6 +17,7 @@ from cloud_jobs.fleet_report.page_tables import (
     counted,
     gaps_table,
     gateways_table,
+    not_delivered_table,
     quarantine_table,
     text,
     when,
@@ -44,6 +45,7 @@ def page_of(figures: Figures) -> str:
         + "</section>"
         + f"<section><h2>Last seen and version</h2>{_fleet_map(figures)}</section>"
         + f"<section><h2>Gateways</h2>{gateways_table(figures)}</section>"
+        + not_delivered_table(figures)
         + gaps_table(figures)
         + quarantine_table(figures)
     )
@@ -73,7 +75,9 @@ def _headline(figures: Figures) -> str:
         if violations
         else ("doubt", f"no violation; {counted(doubts, 'finding')} inconclusive")
         if doubts
-        else ("good", "every message accounted for")
+        else ("doubt", _not_delivered(figures))
+        if _lost(figures)
+        else ("good", f"every message accounted for{_expired(figures)}")
         if _total(figures, "ok")
         else ("doubt", "not audited yet")
     )
@@ -83,8 +87,8 @@ def _headline(figures: Figures) -> str:
         ("gateways", number(figures.gateways_count), f"{silent:,} silent for a day", silent),
         ("messages at QoS 2", number(_total(figures, "messages")),
          f"{number(_total(figures, 'duplicates'))} repeats suppressed", 0),
-        ("deliveries", number(_total(figures, "completed")),
-         f"{number(_total(figures, 'dropped'))} dropped", 0),
+        ("deliveries at QoS 2", number(_total(figures, "completed")),
+         f"{counted(_lost(figures), 'message')} not delivered", _lost(figures)),
         ("sessions", number(sum(away.values())),
          f"{number(away.get('connected', 0))} connected", 0),
         ("offline", duration(offline), "of all gateways together", 0),
@@ -102,6 +106,22 @@ def _headline(figures: Figures) -> str:
         f"{escape(figures.tables_root)}</p>"
         f'<p class="verdict {verdict[0]}">{verdict[1]}</p><ul class="tiles">{drawn}</ul></header>'
     )
+
+
+def _lost(figures: Figures) -> float:
+    """Return how many messages sessions did not get, those aside that expired."""
+    return _total(figures, "messages_dropped") + figures.discarded_count
+
+
+def _not_delivered(figures: Figures) -> str:
+    gateways = len({row["gateway"] for row in figures.not_delivered if row["reason"] != "expired"})
+    where = "" if gateways == 0 else f" at {counted(gateways, 'gateway')}"
+    return f"{counted(_lost(figures), 'message')} not delivered{where}: see below"
+
+
+def _expired(figures: Figures) -> str:
+    expired = _total(figures, "messages_expired")
+    return f"; {number(expired)} expired before delivery" if expired else ""
 
 
 def _charts(figures: Figures) -> str:

@@ -105,6 +105,39 @@ def gateways_table(figures: Figures) -> str:
     return search + _table(head, rows, "gateways")
 
 
+REASONS = {
+    "queue_full": "its queue was full: raise max_mqueue_len, or let it read more often",
+    "queue_bytes": "its queue was full: raise max_mqueue_bytes, or let it read more often",
+    "displaced": "its queue was full, and newer messages took the place of older ones",
+    "too_large": "larger than the packets that the client takes",
+    "expired": "expired before delivery, as its publisher asked",
+    "refused": "access rules forbid the client this topic",
+    "contents_lost": "its contents were lost when the gateway's disk was damaged",
+    "session dropped": "an operator deleted the session",
+    "session expired": "the session expired before the client came back",
+}
+"""Reasons for a message that was not delivered, in words for an operator."""
+
+
+def not_delivered_table(figures: Figures) -> str:
+    if not figures.not_delivered:
+        return ""
+    rows = [
+        (
+            (text(row["gateway"]), None),
+            (text(row["client_id"]), None),
+            (text(row["topic"]), None),
+            (number(row["messages"]), row["messages"]),
+            (text(row["day"]), None),
+            (escape(REASONS.get(row["reason"], row["reason"] or "")), None),
+        )
+        for row in figures.not_delivered
+    ]
+    head = ("Gateway", "Client", "Topic", "Messages", "Last day", "Why")
+    table = _table(head, rows, "not-delivered")
+    return f"<section><h2>Messages not delivered</h2>{table}</section>"
+
+
 def gaps_table(figures: Figures) -> str:
     if not figures.gaps:
         return ""

@@ -13,6 +13,8 @@ from cloud_jobs.tables.gold_schemas import GATEWAY_HEALTH, QOS2_DAILY
 
 _LOST: Final = ("network", "keep_alive", "protocol_error", "slow")
 """Reasons of `session_closed` for which neither the client nor an operator asked."""
+EXPIRED: Final = "expired"
+"""Reason of `message_dropped` that the message's publisher has chosen."""
 
 
 def _milliseconds(since: str | Column, until: str) -> Column:
@@ -31,8 +33,14 @@ def _percentiles(name: str, column: Column) -> list[Column]:
     ]
 
 
-def qos2_daily(messages: DataFrame, deliveries: DataFrame) -> DataFrame:
-    """Return rows of `qos2_daily` of the messages and deliveries that began on whole days."""
+def qos2_daily(messages: DataFrame, deliveries: DataFrame, held: DataFrame) -> DataFrame:
+    """Return rows of `qos2_daily`.
+
+    Args:
+        messages: rows of `qos2_messages` that began on whole days.
+        deliveries: rows of `qos2_deliveries`, likewise.
+        held: all messages that were received at QoS 2: `gateway`, `store`, `message`.
+    """
 
     def is_in(*states: str) -> Column:
         return F.count_if(F.col("state").isin(*states))
@@ -46,9 +54,11 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame) -> DataFrame:
         F.max("batch").alias("message_batch"),
     )  # fmt: skip
     whole = _milliseconds(F.least("queued", "started"), "completed")
-    sent = deliveries.where("qos = 2").groupBy("gateway", "day").agg(
+    # Dropped before it entered a queue, a message has no granted QoS.
+    unqueued = deliveries.where("qos IS NULL").join(held, held.columns, "left_semi")
+    sent = deliveries.where("qos = 2").unionByName(unqueued).groupBy("gateway", "day").agg(
         F.count("*").alias("deliveries"),
-        *(is_in(state).alias(state) for state in ("completed", "dropped")),
+        *(is_in(state).alias(state) for state in ("completed", "dropped", "discarded")),
         is_in("waiting", "in_flight").alias("unfinished"),
         F.sum("resent").alias("resent"),
         *_percentiles("delivery", whole),
@@ -57,7 +67,7 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame) -> DataFrame:
     both = received.join(sent, ["gateway", "day"], "full")
     rows = both.withColumn("batch", F.greatest("message_batch", "delivery_batch"))
     counts = ("messages", "released", "abandoned", "held", "duplicates", "deliveries",
-              "completed", "dropped", "unfinished", "resent")  # fmt: skip
+              "completed", "dropped", "discarded", "unfinished", "resent")  # fmt: skip
     return rows.fillna(0, list(counts)).select(*QOS2_DAILY.fieldNames())
 
 
@@ -70,6 +80,7 @@ def gateway_health(events: DataFrame, segments: DataFrame) -> DataFrame:
     def is_closed_for(*reasons: str) -> Column:
         return (F.col("event") == "session_closed") & F.col("reason").isin(*reasons)
 
+    is_dropped = F.col("event") == "message_dropped"
     found = events.groupBy("gateway", "day").agg(
         F.count("*").alias("events"),
         number("broker_started").alias("starts"),
@@ -87,6 +98,8 @@ def gateway_health(events: DataFrame, segments: DataFrame) -> DataFrame:
         number("store_damaged").alias("damages"),
         number("log_truncated").alias("truncations"),
         number("serial_port_lost").alias("ports_lost"),
+        F.count_if(is_dropped & (F.col("reason") != EXPIRED)).alias("messages_dropped"),
+        F.count_if(is_dropped & (F.col("reason") == EXPIRED)).alias("messages_expired"),
         F.min("time").alias("first_time"),
         F.max("time").alias("last_time"),
         F.max("batch").alias("batch"),

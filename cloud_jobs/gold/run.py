@@ -20,10 +20,11 @@ from cloud_jobs.audit.gaps import GAP_COLUMNS, gaps_of
 from cloud_jobs.audit.run import audit_of
 from cloud_jobs.errors import IngestError
 from cloud_jobs.gold.days import gateway_health, qos2_daily
+from cloud_jobs.gold.drops import discard, drops_of, put_drops
 from cloud_jobs.gold.offline import ON, merge_offline
 from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
 from cloud_jobs.gold.times import BOOT, merge_corrections, timed
-from cloud_jobs.gold.totals import ROWS, merge_totals, remake
+from cloud_jobs.gold.totals import KEYS, ROWS, merge_totals, remake
 from cloud_jobs.gold.verdicts import daily_verdicts, merge_verdicts
 from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables import making
@@ -32,7 +33,7 @@ from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
 from cloud_jobs.tables.merge import Merge
 from cloud_jobs.tables.versions import newest_of
 
-STEPS: Final = {0: making.remake}
+STEPS: Final = {0: making.remake, 1: making.remake}
 """From each version of these tables to the next. All is made of the ingested tables, and so made
 again where rows would have to have what an earlier version did not write."""
 APPLICATION: Final = f"oncegate-gold/{newest_of(STEPS)}"
@@ -169,6 +170,8 @@ def _take(silver: Tables, made: Tables, run: Run, progress: Progress, after_step
         if has_moved:
             remake(made, name, every, moved, run.through)
         after_step(name)
+    discard(silver, made, run.first, run.through)
+    after_step("discarded")
     progress("days")
     _make_daily(made, run)
     after_step("qos2_daily")
@@ -202,6 +205,7 @@ def _make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
     whole = _of_days(timed(_of_days(of.written, partitions), of.corrections), days)
     rows = days.join(gateway_health(whole, segments), ["gateway", "day"], "left")
     _put_days(made, "gateway_health", rows)
+    put_drops(made, days, drops_of(whole, of.written))
     merge_offline(made, days.select("gateway").distinct())
 
 
@@ -218,7 +222,8 @@ def _make_daily(made: Tables, run: Run) -> None:
         for day in ("day", "day_before")
     ]
     days = as_values(reduce(DataFrame.unionByName, touched).where("day IS NOT NULL").distinct())
-    rows = qos2_daily(_of_days(messages, days), _of_days(deliveries, days))
+    held = messages.where("held IS NOT NULL").select(*KEYS["qos2_messages"])
+    rows = qos2_daily(_of_days(messages, days), _of_days(deliveries, days), held)
     _put_days(made, "qos2_daily", days.join(rows, ["gateway", "day"], "left"))
 
 

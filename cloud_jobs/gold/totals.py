@@ -28,8 +28,11 @@ _LEAST: Final = frozenset({"day", "first_sequence", "first_time", "queued", "sta
 _KEPT: Final = {
     "day_before": "CASE WHEN old.batch = new.batch THEN old.day_before ELSE old.day END",
     "verdict": "old.verdict",
+    "discarded": "old.discarded",
+    "discard_reason": "old.discard_reason",
 }
-"""What a batch's own rows do not have: the row's day before the run, and the last verdict."""
+"""Columns that a batch's own rows do not have: the row's day before the run, the last verdict, and
+the end of the session."""
 _WORST_QUALITY: Final = (
     f"CASE WHEN '{UNKNOWN}' IN (old.time_quality, new.time_quality) THEN '{UNKNOWN}' "
     f"WHEN '{CORRECTED}' IN (old.time_quality, new.time_quality) THEN '{CORRECTED}' "
@@ -46,6 +49,7 @@ _MESSAGE_STATE: Final = (
 )
 _DELIVERY_STATE: Final = (
     "CASE WHEN {completed} IS NOT NULL THEN 'completed' WHEN {dropped} IS NOT NULL THEN 'dropped' "
+    "WHEN {discarded} IS NOT NULL THEN 'discarded' "
     "WHEN {started} IS NOT NULL OR {received} IS NOT NULL THEN 'in_flight' ELSE 'waiting' END"
 )
 _STATES: Final = {"qos2_messages": _MESSAGE_STATE, "qos2_deliveries": _DELIVERY_STATE}
@@ -125,6 +129,7 @@ def deliveries_of(events: DataFrame) -> DataFrame:
             F.max("sequence").alias("last_sequence"),
             worst_quality("time_quality").alias("time_quality"),
         )
+        .withColumn("discarded", F.lit(None).cast("timestamp"))
     )
     return _with_state(rows, "qos2_deliveries").select(*_columns(QOS2_DELIVERIES))
 
@@ -183,6 +188,8 @@ def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, thr
         for field in tables.schemas[name].fieldNames()
         if field not in keys
     }
+    if name in _STATES:
+        values["state"] = _STATES[name].format_map(values)
     on = " AND ".join(f"old.{key} <=> new.{key}" for key in keys)
     rows = made.select(*tables.schemas[name].fieldNames())
     Merge(tables.path(name), rows, on).whenMatchedUpdate(set=values).execute()

@@ -55,11 +55,14 @@ QOS2_DELIVERIES: Final = schema_of(
     integer first_sequence last_sequence
     date    day_before
     string  verdict time_quality
+    time    discarded
+    string  discard_reason
     """
 )
-"""One row a message on its way to a session. `qos` is the granted one, 1 or 2, null while the
-start of the delivery has not landed; `state` is `waiting`, `in_flight`, `completed`, `dropped`.
-`day_before` and `verdict` as in QOS2_MESSAGES."""
+"""One row a message on its way to a session. `qos` is the granted one, 1 or 2; null where the
+message was dropped before it entered the queue, or while its first event has not landed. `state` is
+`waiting`, `in_flight`, `completed`, `dropped`, or `discarded`: its session ended first, for
+`discard_reason`. `day_before` and `verdict` as in QOS2_MESSAGES."""
 
 QOS2_DAILY: Final = schema_of(
     """
@@ -69,10 +72,11 @@ QOS2_DAILY: Final = schema_of(
     integer hold_p50_ms hold_p99_ms hold_max_ms
     integer deliveries completed dropped unfinished resent
     integer delivery_p50_ms delivery_p99_ms delivery_max_ms
-    integer batch
+    integer batch discarded
     """
 )
-"""One row a gateway and day on which a message or a delivery at QoS 2 began."""
+"""One row a gateway and day on which a message or a delivery at QoS 2 began. A message that was
+received at QoS 2 and dropped before it entered a queue is a delivery as well."""
 
 GATEWAY_HEALTH: Final = schema_of(
     """
@@ -85,9 +89,24 @@ GATEWAY_HEALTH: Final = schema_of(
     time    first_time last_time
     integer batch
     string  time_quality
+    integer messages_dropped messages_expired
     """
 )
-"""One row a gateway and day. `day` is that of its segments (as in `events`, corrected)."""
+"""One row a gateway and day. `day` is that of its segments (as in `events`, corrected). Messages
+that were dropped are counted for each session; those that expired are not among them."""
+
+DROPS: Final = schema_of(
+    """
+    string  gateway
+    date    day
+    string  client_id topic reason
+    integer messages
+    time    last_time
+    integer batch
+    """
+)
+"""One row a gateway, day, client, topic and reason of `message_dropped`, for the DROPS_PER_DAY_MAX
+most frequent of a gateway and day. `topic` is null where the publication has not landed."""
 
 GAPS: Final = schema_of(
     """
@@ -145,6 +164,7 @@ GOLD_TABLES: Final[dict[str, StructType]] = {
     "qos2_deliveries": QOS2_DELIVERIES,
     "qos2_daily": QOS2_DAILY,
     "gateway_health": GATEWAY_HEALTH,
+    "drops": DROPS,
     "gaps": GAPS,
     "audit_daily": AUDIT_DAILY,
     "gold_runs": GOLD_RUNS,

@@ -20,6 +20,7 @@ from gateway.cli import (
     identity,
     ingest,
     passwd,
+    query,
     report,
     serial,
     simulate_board,
@@ -67,6 +68,7 @@ application.command("gaps")(cloud_tables.gaps)
 application.command("requeue")(cloud_tables.requeue)
 application.command("compact")(cloud_tables.compact)
 application.command("vacuum")(cloud_tables.vacuum)
+application.command("query")(query.query)
 application.command("report")(report.report)
 application.add_typer(ctl.application, name="ctl")
 application.add_typer(serial.application, name="serial")

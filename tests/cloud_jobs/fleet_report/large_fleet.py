@@ -59,6 +59,7 @@ def _health(source: random.Random, name: str, day: datetime.date) -> Row:
         "offline_seconds": float(_some(source, 0.05, lambda: source.randrange(60, 40_000))),
         "lag_p50_seconds": source.random() * 60,
         "lag_max_seconds": 60 + _some(source, 0.1, lambda: source.randrange(90_000)),
+        "messages_dropped": 0, "messages_expired": 0,
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from cloud_jobs.fleet_report.figures import ReportError, address_of, read_figures
+from cloud_jobs.fleet_report.figures import ReportError, read_figures
 from cloud_jobs.fleet_report.page import page_of
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
 from cloud_jobs.tables.schemas import QUARANTINE, SESSIONS
@@ -55,8 +55,3 @@ def test_a_gateway_that_was_silent_all_the_time_is_counted_and_in_map_and_table(
 def test_tables_that_are_not_there_are_one_line_with_the_mend(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match=r"run `oncegate gold` first$"):
         read_figures(str(tmp_path), 7, NOW)
-
-
-def test_an_address_is_the_one_that_the_library_reads() -> None:
-    assert address_of("s3a://bucket/tables/", "gaps") == "s3://bucket/tables/gaps"
-    assert address_of("file:///srv/t", "gaps") == "/srv/t/gaps"

@@ -9,7 +9,17 @@ from cloud_jobs.fleet_report.page import page_of
 
 DAY = datetime.date(2026, 1, 2)
 NOW = datetime.datetime(2026, 1, 2, 12, tzinfo=datetime.UTC)
-EMPTY = Figures("/t", NOW, 0, [DAY], 0, 0, [], [], {}, [], [], [], 0, [])
+_COLUMNS = (
+    "messages", "released", "abandoned", "duplicates", "deliveries", "completed", "dropped",
+    "resent", "missing", "readings_missing", "messages_dropped", "messages_expired", "violations",
+    "inconclusive", "offline_seconds", "sessions_opened", "sessions_resumed", "sessions_lost",
+    "ok", "doubtful", "violating",
+    *(f"{name}{suffix}"
+      for name in ("hold_p50_ms", "hold_p99_ms", "delivery_p50_ms", "delivery_p99_ms",
+                   "lag_p50_seconds", "lag_max_seconds")
+      for suffix in ("", "_worst")),
+)  # fmt: skip
+EMPTY = Figures("/t", NOW, 0, [DAY], 0, 0, [], [], {}, [], [], [], 0, [], 0, [])
 
 
 def test_a_fleet_without_a_gateway_has_a_page() -> None:
@@ -25,3 +35,27 @@ def test_a_gap_of_a_hostile_gateway_is_text_and_nothing_is_loaded() -> None:
     assert "default-src 'none'" in page
     assert "http://" not in page
     assert "https://" not in page
+
+
+def test_messages_that_were_not_delivered_are_amber_and_expired_ones_are_named() -> None:
+    day: dict[str, Any] = dict.fromkeys(_COLUMNS, 0) | {"ok": 1, "messages_expired": 3}
+    page = page_of(dataclasses.replace(EMPTY, fleet={DAY: day}))
+    assert '<p class="verdict good">every message accounted for; 3 expired before delivery' in page
+    lost: dict[str, Any] = {"gateway": "hall", "client_id": "<archive>", "topic": "a/b",
+                            "reason": "queue_full", "messages": 70, "day": DAY}  # fmt: skip
+    day |= {"messages_dropped": 70}
+    page = page_of(dataclasses.replace(EMPTY, fleet={DAY: day}, not_delivered=[lost]))
+    assert '<p class="verdict doubt">70 messages not delivered at 1 gateway: see below' in page
+    assert "&lt;archive&gt;" in page
+    assert "raise max_mqueue_len" in page
+
+
+def test_a_session_that_an_operator_deleted_is_amber() -> None:
+    day: dict[str, Any] = dict.fromkeys(_COLUMNS, 0) | {"ok": 1}
+    lost: dict[str, Any] = {"gateway": "hall", "client_id": "archive", "topic": None,
+                            "reason": "session dropped", "messages": 1, "day": DAY}  # fmt: skip
+    page = page_of(
+        dataclasses.replace(EMPTY, fleet={DAY: day}, not_delivered=[lost], discarded_count=1)
+    )
+    assert "1 message not delivered at 1 gateway" in page
+    assert "an operator deleted the session" in page

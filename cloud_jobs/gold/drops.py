@@ -1,0 +1,101 @@
+"""Messages that did not reach a session: dropped one by one, or discarded with their session."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from cloud_jobs.gold.totals import KEYS
+from cloud_jobs.limits import DROPS_PER_DAY_MAX
+from cloud_jobs.spark.few_rows import as_values
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.gold_schemas import DROPS
+from cloud_jobs.tables.merge import Merge
+
+_MESSAGE: Final = ("gateway", "store", "message")
+_SESSION: Final = ("gateway", "store", "session")
+_DELIVERY: Final = KEYS["qos2_deliveries"]
+
+
+def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
+    """Return rows of `drops`.
+
+    Args:
+        events: events of whole days, at their corrected times.
+        written: all events, among which the topics are looked up.
+    """
+    dropped = as_values(
+        events.where("event = 'message_dropped'").select(
+            *_MESSAGE, "day", "client_id", "reason", "time", "batch"
+        )
+    )
+    if dropped.isEmpty():
+        return dropped.sparkSession.createDataFrame([], DROPS)
+    published = written.where("event IN ('message_held', 'message_published')")
+    keys = F.broadcast(dropped.select(*_MESSAGE).distinct())
+    topics = published.join(keys, [*_MESSAGE], "left_semi").groupBy(*_MESSAGE)
+    known = topics.agg(F.min("topic").alias("topic"))
+    counted = (
+        dropped.join(known, [*_MESSAGE], "left")
+        .groupBy("gateway", "day", "client_id", "topic", "reason")
+        .agg(
+            F.count("*").alias("messages"),
+            F.max("time").alias("last_time"),
+            F.max("batch").alias("batch"),
+        )
+    )
+    most = Window.partitionBy("gateway", "day").orderBy(
+        F.col("messages").desc(), "client_id", "topic", "reason"
+    )
+    ranked = counted.withColumn("rank", F.row_number().over(most))
+    return ranked.where(F.col("rank") <= DROPS_PER_DAY_MAX).select(*DROPS.fieldNames())
+
+
+def put_drops(made: Tables, days: DataFrame, rows: DataFrame) -> None:
+    """Replace the rows of these gateways and days in `drops`. Idempotent.
+
+    Nothing is written where there were none and are none.
+    """
+    new = as_values(rows)
+    before, day = made.read("drops"), ["gateway", "day"]
+    if new.isEmpty() and before.join(F.broadcast(days), day, "left_semi").isEmpty():
+        return
+    kept = before.join(F.broadcast(days), day, "left_anti")
+    kept.unionByName(new).write.format("delta").mode("overwrite").save(made.path("drops"))
+
+
+def discard(silver: Tables, made: Tables, first: int, through: int) -> None:
+    """Mark unfinished deliveries of sessions that have ended. Idempotent.
+
+    Args:
+        silver: the ingested tables; `sessions` knows the ends.
+        made: the gold tables.
+        first: first batch of the run: older deliveries of older ends are marked already.
+        through: last batch of the run, which changes the rows.
+    """
+    new = F.col("batch").between(first, through)
+    ended = silver.read("sessions").where(F.col("end_sequence").isNotNull()).select(
+        *_SESSION, "ended", "end_reason", "end_sequence", new.alias("is_end_new")
+    )  # fmt: skip
+    unfinished = made.read("qos2_deliveries").where("state IN ('waiting', 'in_flight')")
+    is_before = F.col("first_sequence") < F.col("end_sequence")
+    rows = (
+        unfinished.withColumn("is_new", new)
+        .join(ended, [*_SESSION])
+        .where(is_before & (F.col("is_new") | F.col("is_end_new")))
+        .select(*_DELIVERY, "ended", "end_reason", F.lit(through).cast("long").alias("batch"))
+    )
+    found = as_values(rows)
+    if found.isEmpty():
+        return
+    values = {
+        "state": "'discarded'",
+        "discarded": "new.ended",
+        "discard_reason": "new.end_reason",
+        "day_before": "CASE WHEN old.batch = new.batch THEN old.day_before ELSE old.day END",
+        "batch": "new.batch",
+    }
+    on = " AND ".join(f"old.{key} = new.{key}" for key in _DELIVERY)
+    Merge(made.path("qos2_deliveries"), found, on).whenMatchedUpdate(set=values).execute()

@@ -1,0 +1,1 @@
+"""`oncegate query`: readings from the ingested tables, without Spark or Java."""

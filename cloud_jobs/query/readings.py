@@ -1,0 +1,127 @@
+"""Readings in the table `sensor_readings`: the last one of each quantity, and those of one day."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from cloud_jobs.tables.local_sql import quoted_text
+from cloud_jobs.tables.query_engine import QueryEngine, Row
+
+_TABLE: Final = "sensor_readings"
+_COLUMNS: Final = (
+    "time, gateway, device, name, value, string_value, boolean_value, data_value, sum, unit, "
+    "topic, clock"
+)
+_VALUES: Final = ("value", "string_value", "boolean_value", "data_value", "sum")
+"""The columns of a reading's value; exactly one has it."""
+_ORDER: Final = "time DESC, delivered_at DESC, sequence DESC, position DESC"
+
+
+class QueryError(RuntimeError):
+    """The tables cannot be read. The text is for a person and ends with the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which readings are asked for; None: all."""
+
+    gateway: str | None = None
+    device: str | None = None
+    name: str | None = None
+    """SenML name, or quantity: `kettle/temperature` or `temperature`."""
+
+
+def last_readings(root: str, chosen: Chosen, *, days: int, limit: int) -> list[Row]:
+    """Return the last reading of each quantity within the newest days that have readings.
+
+    Args:
+        root: directory or URL of the tables.
+        chosen: which readings.
+        days: so many days before the newest reading are read: older files are not opened.
+        limit: largest number of rows, ordered by gateway, device and name.
+
+    Raises QueryError.
+    """
+
+    def read(engine: QueryEngine) -> list[Row]:
+        newest = engine.rows(f"SELECT max(day) AS day FROM {_TABLE}")[0]["day"]
+        if newest is None:
+            return []
+        first = newest - datetime.timedelta(days=days - 1)
+        conditions = [f"day >= DATE '{first}'", *_conditions(chosen)]
+        return engine.rows(
+            f"SELECT {_COLUMNS} FROM (SELECT *, row_number() OVER (PARTITION BY gateway, device, "
+            f"name ORDER BY {_ORDER}) AS newness FROM {_TABLE} WHERE {' AND '.join(conditions)}) r "
+            f"WHERE newness = 1 ORDER BY gateway, device, name LIMIT {limit}"
+        )
+
+    return _read(root, read)
+
+
+def readings_of_day(root: str, chosen: Chosen, *, day: datetime.date, limit: int) -> list[Row]:
+    """Return the readings of a UTC day in the order of their times.
+
+    Args:
+        root: directory or URL of the tables.
+        chosen: which readings.
+        day: the day of their times; a gateway that was away may have delivered them later.
+        limit: largest number of rows.
+
+    Raises QueryError.
+    """
+    after = day + datetime.timedelta(days=1)
+    # A partition is the day on which a segment began: the day before at the earliest.
+    conditions = [
+        f"day >= DATE '{day - datetime.timedelta(days=1)}'",
+        f"time >= {_timestamp(day)}",
+        f"time < {_timestamp(after)}",
+        *_conditions(chosen),
+    ]
+    return _read(
+        root,
+        lambda engine: engine.rows(
+            f"SELECT {_COLUMNS} FROM {_TABLE} WHERE {' AND '.join(conditions)} "
+            f"ORDER BY time, gateway, device, name LIMIT {limit}"
+        ),
+    )
+
+
+def _read(root: str, read: Callable[[QueryEngine], list[Row]]) -> list[Row]:
+    try:
+        return [_with_one_value(row) for row in read(QueryEngine(root, [_TABLE]))]
+    except TableNotFoundError as error:
+        raise QueryError(f"no readings in {root}: run `oncegate ingest` first") from error
+    except (DeltaError, OSError, ValueError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+        raise QueryError(
+            f"the tables in {root} cannot be read ({reason}): check --tables, and that this "
+            "process may read them"
+        ) from error
+
+
+def _conditions(chosen: Chosen) -> list[str]:
+    conditions = []
+    if chosen.gateway is not None:
+        conditions.append(f"gateway = {quoted_text(chosen.gateway)}")
+    if chosen.device is not None:
+        conditions.append(f"device = {quoted_text(chosen.device)}")
+    if chosen.name is not None:
+        name = quoted_text(chosen.name)
+        conditions.append(f"(name = {name} OR quantity = {name} OR name = device || '/' || {name})")
+    return conditions
+
+
+def _timestamp(day: datetime.date) -> str:
+    return f"arrow_cast('{day}T00:00:00Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"
+
+
+def _with_one_value(row: Row) -> Row:
+    """Return a row with its value in the column `value`, whichever column has it."""
+    value = next((row[name] for name in _VALUES if row[name] is not None), None)
+    others = {name: each for name, each in row.items() if name not in _VALUES}
+    return {**others, "value": value}
