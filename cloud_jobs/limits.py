@@ -61,6 +61,10 @@ SMALL_BATCH_BYTES_MAX: Final = 500_000
 """Bytes of files (compressed) of a batch for which Spark prepares as little as it can: some ten
 thousands of events, through which slower plans are before code for faster ones is generated."""
 
+EVENTS_SMALL_MAX: Final = 200_000
+"""Events in the tables up to which Spark prepares as little as it can for `gold`, which reads them
+several times: some seconds each time."""
+
 PYTHON_BATCH_BYTES_MAX: Final = 4_000_000
 """Bytes of rows handed to a Python worker together, the one that exceeds them included: its memory
 is that of few segments, and a batch of many small ones costs one exchange."""

@@ -33,7 +33,7 @@ from cloud_jobs.places import local_directory
 from cloud_jobs.report import IngestReport
 from cloud_jobs.reporting import report_of
 from cloud_jobs.settings import IngestSettings
-from cloud_jobs.short_run import jvm_settings
+from cloud_jobs.short_run import is_short, jvm_settings
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
@@ -47,7 +47,7 @@ def run(settings: IngestSettings, progress: Callable[[str], None]) -> IngestRepo
     if settings.keys is not None:
         # A mistake in it is found before Spark starts.
         load_keys(settings.keys)
-    with _session_of(settings, progress, jvm_settings(settings)) as session:
+    with _session_of(settings, progress, jvm_settings(is_short=is_short(settings))) as session:
         return ingest(session, settings, progress, lambda _: None)
 
 

@@ -5,7 +5,7 @@ Each that writes holds the lock of the tables, as an ingestion does: one writer 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,6 +27,7 @@ from cloud_jobs.limits import GAPS_LISTED_MAX
 from cloud_jobs.maintenance.compact import compact as compact_of
 from cloud_jobs.maintenance.requeue import requeue as requeue_of
 from cloud_jobs.maintenance.vacuum import vacuum as vacuum_of
+from cloud_jobs.short_run import has_few_events, jvm_settings
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.tables.delta_tables import Tables
 
@@ -36,7 +37,7 @@ __all__ = ["IngestError", "compact", "gaps", "gold", "requeue", "vacuum"]
 
 def gold(root: str, progress: Progress, *, is_audited: bool) -> dict[str, Any]:
     """Bring the gold tables up to date. Raises IngestError, as all here do."""
-    with _writing(root, progress) as spark:
+    with _writing(root, progress, jvm_settings(is_short=has_few_events(root))) as spark:
         return gold_of(spark, root, progress, is_audited=is_audited)
 
 
@@ -92,8 +93,11 @@ def _there(spark: SparkSession, root: str) -> Tables:
 
 
 @contextmanager
-def _writing(root: str, progress: Progress) -> Iterator[SparkSession]:
-    with only_run(root), spark_session(None, progress, places=(root,)) as spark, _failures(root):
+def _writing(
+    root: str, progress: Progress, jvm: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    session = spark_session(None, progress, jvm, places=(root,))
+    with only_run(root), session as spark, _failures(root):
         yield spark
 
 

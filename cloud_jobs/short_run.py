@@ -10,23 +10,41 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from cloud_jobs.limits import SMALL_BATCH_BYTES_MAX
+from deltalake.exceptions import DeltaError
+
+from cloud_jobs.limits import EVENTS_SMALL_MAX, SMALL_BATCH_BYTES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.java import JVM_VARIABLES, SHORT_RUN
 from cloud_jobs.spark.outside import set_outside
+from cloud_jobs.tables.query_engine import QueryEngine
 from cloud_jobs.unchanged import FILE
 
 OPTION: Final = "spark.driver.defaultJavaOptions"
+_EVENTS: Final = "SELECT coalesce(sum(events_new), 0) AS events FROM batches"
 OPTIONS: Final = (OPTION, "spark.driver.extraJavaOptions")
 
 
-def jvm_settings(settings: IngestSettings) -> Mapping[str, str]:
-    """Return what a JVM is started with for a run; nothing where options were set outside: with two
-    garbage collectors it does not start."""
+def jvm_settings(*, is_short: bool) -> Mapping[str, str]:
+    """Return the settings with which a JVM is started; none where options were set outside: with
+    two garbage collectors it does not start."""
     if {*OPTIONS} & {*set_outside()} or any(name in os.environ for name in JVM_VARIABLES):
         return {}
-    return {OPTION: SHORT_RUN} if is_short(settings) else {}
+    return {OPTION: SHORT_RUN} if is_short else {}
+
+
+def has_few_events(root: str) -> bool:
+    """Return whether the tables in a directory have at most EVENTS_SMALL_MAX events.
+
+    False elsewhere, and where it cannot be found out: then a run takes longer and nothing else.
+    """
+    if local_directory(root) is None:
+        return False
+    try:
+        found = QueryEngine(root, ["batches"]).rows(_EVENTS)
+    except (DeltaError, OSError, ValueError):
+        return False
+    return int(found[0]["events"]) <= EVENTS_SMALL_MAX
 
 
 def is_short(settings: IngestSettings) -> bool:

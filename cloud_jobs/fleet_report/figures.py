@@ -72,7 +72,8 @@ known AS (SELECT DISTINCT gateway FROM boots), ranked AS (
          max(lag_max_seconds) AS lag_seconds
   FROM known LEFT JOIN cells ON cells.gateway = known.gateway GROUP BY known.gateway
   ORDER BY violations DESC, missing DESC, CASE WHEN events = 0 THEN 0 ELSE 1 END,
-           inconclusive DESC, unclean_starts DESC, offline_seconds DESC, gateway LIMIT {limit}
+           messages_dropped DESC, inconclusive DESC, unclean_starts DESC, offline_seconds DESC,
+           gateway LIMIT {limit}
 )
 """
 """A gateway without an event in the window has no cell: it is silent, and so in trouble."""
@@ -166,12 +167,19 @@ def _read(tables: QueryEngine, days: int, now: datetime.datetime) -> Figures:
 
 
 def _days_shown(tables: QueryEngine, days: int, now: datetime.datetime) -> list[datetime.date]:
-    """Return so many days up to the newest one with events."""
+    """Return the newest days with events, at most `days`: from the first to the last of them."""
     # Days that a broken clock wrote are not the newest ones.
     tomorrow = now.date() + datetime.timedelta(days=1)
-    newest = tables.rows(f"SELECT max(day) AS day FROM gateway_health WHERE day <= '{tomorrow}'")
-    last: datetime.date = newest[0]["day"] or now.date()
-    return [last - datetime.timedelta(days=n) for n in reversed(range(days))]
+    last: datetime.date = _edge(tables, "max", f"day <= '{tomorrow}'") or now.date()
+    first = last - datetime.timedelta(days=days - 1)
+    first = _edge(tables, "min", f"day BETWEEN '{first}' AND '{last}' AND events > 0") or last
+    return [first + datetime.timedelta(days=n) for n in range((last - first).days + 1)]
+
+
+def _edge(tables: QueryEngine, which: str, condition: str) -> datetime.date | None:
+    found = tables.rows(f"SELECT {which}(day) AS day FROM gateway_health WHERE {condition}")
+    day: datetime.date | None = found[0]["day"]
+    return day
 
 
 def _fleet(tables: QueryEngine, cells: str) -> list[Row]:

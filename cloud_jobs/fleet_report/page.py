@@ -132,15 +132,21 @@ def _charts(figures: Figures) -> str:
         return Series(name, style, [None if row is None or row[column] is None
                                     else row[column] * factor for row in rows])  # fmt: skip
 
+    def drawn(title: str, parts: tuple[Series, ...], *, unit: str = "", bars: bool = False) -> str:
+        # A chart of nothing would only hide the others.
+        if not any(value for part in parts for value in part.values):
+            return ""
+        return chart(title, parts, labels, unit=unit, is_stacked=bars)
+
     def bars(title: str, *parts: Series, unit: str = "") -> str:
-        return chart(title, parts, labels, unit=unit, is_stacked=True)
+        return drawn(title, parts, unit=unit, bars=True)
 
     def lines(title: str, column: str, factor: float = 1e-3) -> str:
         median, tail = f"{column}_p50_ms", f"{column}_p99_ms"
         parts = (series("worst gateway, p99", "c3", f"{tail}_worst", factor),
                  series("median gateway, p99", "c2", tail, factor),
                  series("median gateway, p50", "c1", median, factor))  # fmt: skip
-        return chart(title, parts, labels, unit="s")
+        return drawn(title, parts, unit="s")
 
     return (
         bars("Messages received at QoS 2", series("released once", "c1", "released"),
@@ -152,8 +158,8 @@ def _charts(figures: Figures) -> str:
         + bars("Sessions", series("opened", "c1", "sessions_opened"),
                series("resumed", "c2", "sessions_resumed"), series("lost", "c3", "sessions_lost"))
         + bars("Offline, all gateways", series("offline", "c3", "offline_seconds"), unit="s")
-        + chart("Upload lag", (series("worst gateway", "c3", "lag_max_seconds_worst"),
-                               series("median gateway", "c1", "lag_p50_seconds")), labels, unit="s")
+        + drawn("Upload lag", (series("worst gateway", "c3", "lag_max_seconds_worst"),
+                               series("median gateway", "c1", "lag_p50_seconds")), unit="s")
         + bars("Missing", series("events of gateways", "c3", "missing"),
                series("readings of sensors", "c2", "readings_missing"))
         + bars("Audit, gateways", series("ok", "c1", "ok"),

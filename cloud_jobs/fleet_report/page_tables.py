@@ -75,7 +75,7 @@ def _verdict(row: Row) -> tuple[str, object]:
 
 def gateways_table(figures: Figures) -> str:
     head = ("Gateway", "Last seen", "Version", "Messages", "Delivered", "p99", "Sessions lost",
-            "Unclean starts", "Offline", "Lag", "Missing", "Audit")  # fmt: skip
+            "Unclean starts", "Offline", "Lag", "Missing", "Dropped", "Audit")  # fmt: skip
 
     def count(row: Row, name: str) -> tuple[str, object]:
         value = row[name] or 0
@@ -97,6 +97,7 @@ def gateways_table(figures: Figures) -> str:
             time(row["offline_seconds"]),
             time(row["lag_seconds"]),
             count(row, "missing"),
+            count(row, "messages_dropped"),
             _verdict(row),
         )
         for row in figures.gateways

@@ -33,13 +33,14 @@ def _percentiles(name: str, column: Column) -> list[Column]:
     ]
 
 
-def qos2_daily(messages: DataFrame, deliveries: DataFrame, held: DataFrame) -> DataFrame:
+def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame) -> DataFrame:
     """Return rows of `qos2_daily`.
 
     Args:
         messages: rows of `qos2_messages` that began on whole days.
         deliveries: rows of `qos2_deliveries`, likewise.
-        held: all messages that were received at QoS 2: `gateway`, `store`, `message`.
+        published: `gateway`, `store`, `message` of those without a granted QoS that were published
+            at QoS 2: they were dropped before they entered a queue.
     """
 
     def is_in(*states: str) -> Column:
@@ -54,8 +55,7 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, held: DataFrame) -> D
         F.max("batch").alias("message_batch"),
     )  # fmt: skip
     whole = _milliseconds(F.least("queued", "started"), "completed")
-    # Dropped before it entered a queue, a message has no granted QoS.
-    unqueued = deliveries.where("qos IS NULL").join(held, held.columns, "left_semi")
+    unqueued = deliveries.where("qos IS NULL").join(published, published.columns, "left_semi")
     sent = deliveries.where("qos = 2").unionByName(unqueued).groupBy("gateway", "day").agg(
         F.count("*").alias("deliveries"),
         *(is_in(state).alias(state) for state in ("completed", "dropped", "discarded")),

@@ -33,10 +33,8 @@ def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
     )
     if dropped.isEmpty():
         return dropped.sparkSession.createDataFrame([], DROPS)
-    published = written.where("event IN ('message_held', 'message_published')")
-    keys = F.broadcast(dropped.select(*_MESSAGE).distinct())
-    topics = published.join(keys, [*_MESSAGE], "left_semi").groupBy(*_MESSAGE)
-    known = topics.agg(F.min("topic").alias("topic"))
+    published = _publications(written, dropped)
+    known = published.groupBy(*_MESSAGE).agg(F.min("topic").alias("topic"))
     counted = (
         dropped.join(known, [*_MESSAGE], "left")
         .groupBy("gateway", "day", "client_id", "topic", "reason")
@@ -51,6 +49,21 @@ def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
     )
     ranked = counted.withColumn("rank", F.row_number().over(most))
     return ranked.where(F.col("rank") <= DROPS_PER_DAY_MAX).select(*DROPS.fieldNames())
+
+
+def published_at_qos2(deliveries: DataFrame, written: DataFrame) -> DataFrame:
+    """Return `gateway`, `store`, `message` of those deliveries that were published at QoS 2."""
+    keys = as_values(deliveries.select(*_MESSAGE).distinct())
+    if keys.isEmpty():
+        return keys
+    return _publications(written, keys).where("qos = 2").select(*_MESSAGE).distinct()
+
+
+def _publications(written: DataFrame, messages: DataFrame) -> DataFrame:
+    """Return the events with which these messages were published."""
+    published = written.where("event IN ('message_held', 'message_published')")
+    keys = F.broadcast(messages.select(*_MESSAGE).distinct())
+    return published.join(keys, [*_MESSAGE], "left_semi")
 
 
 def put_drops(made: Tables, days: DataFrame, rows: DataFrame) -> None:

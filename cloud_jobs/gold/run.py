@@ -20,12 +20,14 @@ from cloud_jobs.audit.gaps import GAP_COLUMNS, gaps_of
 from cloud_jobs.audit.run import audit_of
 from cloud_jobs.errors import IngestError
 from cloud_jobs.gold.days import gateway_health, qos2_daily
-from cloud_jobs.gold.drops import discard, drops_of, put_drops
+from cloud_jobs.gold.drops import discard, drops_of, published_at_qos2, put_drops
 from cloud_jobs.gold.offline import ON, merge_offline
 from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
 from cloud_jobs.gold.times import BOOT, merge_corrections, timed
-from cloud_jobs.gold.totals import KEYS, ROWS, merge_totals, remake
+from cloud_jobs.gold.totals import ROWS, merge_totals, remake
 from cloud_jobs.gold.verdicts import daily_verdicts, merge_verdicts
+from cloud_jobs.limits import EVENTS_SMALL_MAX
+from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
@@ -39,6 +41,16 @@ again where rows would have to have what an earlier version did not write."""
 APPLICATION: Final = f"oncegate-gold/{newest_of(STEPS)}"
 """Of the writes' transactions: tables that are made again begin with batch 1."""
 Progress = Callable[[str], None]
+_PHASES: Final = {
+    "clock_corrections": "clock corrections",
+    "boots": "starts of gateways",
+    "qos2_messages": "messages at QoS 2",
+    "qos2_deliveries": "deliveries",
+    "days": "days",
+    "gaps": "gaps",
+    "audit": "audit",
+}
+"""Phases of a run in their order, as they are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,14 @@ def gold(
     if not silver.has("batches"):
         raise IngestError(f"there are no tables in {root}: run `oncegate ingest` first")
     made.create()
+    events = silver.query("SELECT coalesce(sum(events_new), 0) AS events FROM {batches}")
+    with small_effort(spark, is_small=events[0]["events"] <= EVENTS_SMALL_MAX):
+        return _bring_up_to_date(silver, made, progress, after_step, is_audited=is_audited)
+
+
+def _bring_up_to_date(
+    silver: Tables, made: Tables, progress: Progress, after_step: Progress, *, is_audited: bool
+) -> dict[str, Any]:
     run = _begun(silver, made)
     batches = run.batches
     if run.is_resumed:
@@ -85,7 +105,7 @@ def gold(
     audits = is_audited and run.audited_through < run.through
     audited_through = _make(silver, made, run, progress, after_step, audits=audits)
     rows = {name: made.read(name).count() for name in GOLD_TABLES if name != "gold_runs"}
-    return {"tables_root": root, "batches": batches,
+    return {"tables_root": silver.root, "batches": batches,
             "through_batch": run.through, "is_audited": audited_through >= run.through,
             "audited_through": audited_through, "tables": rows}  # fmt: skip
 
@@ -103,17 +123,21 @@ def _make(
     after_step("begin")
     if run.batches:
         _take(silver, made, run, progress, after_step)
-        progress("gaps")
+        progress(_phase("gaps"))
         replace(made, "gaps", gaps_by_day(silver, made.read("clock_corrections")))
         after_step("gaps")
     if audits:
-        progress("audit")
+        progress(_phase("audit"))
         _judge(silver, made, run)
         after_step("audit")
     audited_through = run.through if audits else run.audited_through
     if run.batches or audits:
         _note(made, run, is_done=True, audited_through=audited_through)
     return audited_through
+
+
+def _phase(name: str) -> str:
+    return f"step {[*_PHASES].index(name) + 1} of {len(_PHASES)}: {_PHASES[name]}"
 
 
 def gold_tables(spark: SparkSession, root: str) -> Tables:
@@ -154,7 +178,7 @@ def _note(made: Tables, run: Run, *, is_done: bool, audited_through: int | None)
 def _take(silver: Tables, made: Tables, run: Run, progress: Progress, after_step: Progress) -> None:
     new = F.col("batch").between(run.first, run.through)
     written = silver.read("events").where(F.col("batch") <= run.through)
-    progress("clocks")
+    progress(_phase("clock_corrections"))
     merge_corrections(silver, made, written.where(new), run.through)
     after_step("clock_corrections")
     corrections = as_values(made.read("clock_corrections"))
@@ -165,15 +189,15 @@ def _take(silver: Tables, made: Tables, run: Run, progress: Progress, after_step
     moved = written.where(earlier).join(F.broadcast(changed), [*BOOT, "segment_name"], "left_semi")
     has_moved = not changed.isEmpty() and not moved.isEmpty()
     for name, rows_of in ROWS.items():
-        progress(name.replace("_", " "))
+        progress(_phase(name))
         merge_totals(made, name, rows_of(fresh), run.through)
         if has_moved:
             remake(made, name, every, moved, run.through)
         after_step(name)
     discard(silver, made, run.first, run.through)
     after_step("discarded")
-    progress("days")
-    _make_daily(made, run)
+    progress(_phase("days"))
+    _make_daily(made, run, written)
     after_step("qos2_daily")
     _make_health(made, silver.read("segments"), Changes(fresh, changed, written, corrections))
     after_step("gateway_health")
@@ -209,7 +233,7 @@ def _make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
     merge_offline(made, days.select("gateway").distinct())
 
 
-def _make_daily(made: Tables, run: Run) -> None:
+def _make_daily(made: Tables, run: Run, written: DataFrame) -> None:
     """Make the days again on which what has changed begins now, and those on which it did before.
 
     A day of which nothing is left loses its row.
@@ -222,8 +246,9 @@ def _make_daily(made: Tables, run: Run) -> None:
         for day in ("day", "day_before")
     ]
     days = as_values(reduce(DataFrame.unionByName, touched).where("day IS NOT NULL").distinct())
-    held = messages.where("held IS NOT NULL").select(*KEYS["qos2_messages"])
-    rows = qos2_daily(_of_days(messages, days), _of_days(deliveries, days), held)
+    sent = _of_days(deliveries, days)
+    published = published_at_qos2(sent.where("qos IS NULL"), written)
+    rows = qos2_daily(_of_days(messages, days), sent, published)
     _put_days(made, "qos2_daily", days.join(rows, ["gateway", "day"], "left"))
 
 

@@ -76,7 +76,7 @@ QOS2_DAILY: Final = schema_of(
     """
 )
 """One row a gateway and day on which a message or a delivery at QoS 2 began. A message that was
-received at QoS 2 and dropped before it entered a queue is a delivery as well."""
+published at QoS 2 and dropped before it entered a queue is a delivery as well."""
 
 GATEWAY_HEALTH: Final = schema_of(
     """

@@ -1,6 +1,7 @@
 """The verbs on the tables of `oncegate ingest`: gold, gaps, requeue, compact, vacuum."""
 
 import sys
+import time
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -152,6 +153,11 @@ def vacuum(
     return EXIT_OK
 
 
+def _progress(began: float) -> Callable[[str], None]:
+    """Return a function that prints a line of progress, with the seconds since `began`."""
+    return lambda line: print(f"[{time.monotonic() - began:4.0f} s] {line}", file=sys.stderr)
+
+
 def _done(
     verb: str, work: Callable[[Any, Callable[[str], None]], dict[str, Any]]
 ) -> dict[str, Any]:
@@ -162,7 +168,7 @@ def _done(
     from cloud_jobs.errors import IngestError, TablesBusyError
 
     try:
-        return work(operations, lambda line: print(line, file=sys.stderr))
+        return work(operations, _progress(time.monotonic()))
     except IngestError as error:
         code = EXIT_BUSY if isinstance(error, TablesBusyError) else EXIT_FAILED
         raise CommandFailed(f"oncegate {verb}: {line_of(error)}", exit_code=code) from error

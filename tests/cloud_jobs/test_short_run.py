@@ -3,11 +3,13 @@
 import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
-from cloud_jobs.limits import SMALL_BATCH_BYTES_MAX
+from cloud_jobs.limits import EVENTS_SMALL_MAX, SMALL_BATCH_BYTES_MAX
 from cloud_jobs.settings import IngestSettings
-from cloud_jobs.short_run import OPTION, is_short, jvm_settings
+from cloud_jobs.short_run import OPTION, has_few_events, is_short, jvm_settings
 from cloud_jobs.unchanged import FILE
 
 LAST_RUN = 1_790_000_000
@@ -37,10 +39,10 @@ def test_a_run_is_short_where_little_has_landed_since_the_last_one(
     assert is_short(settings)
     land(settings, "new.zst", SMALL_BATCH_BYTES_MAX)
     assert is_short(settings)
-    assert "TieredStopAtLevel=1" in jvm_settings(settings)[OPTION]
+    assert "TieredStopAtLevel=1" in jvm_settings(is_short=is_short(settings))[OPTION]
     land(settings, "one more.zst", 1)
     assert not is_short(settings)
-    assert not jvm_settings(settings)
+    assert not jvm_settings(is_short=is_short(settings))
 
 
 def test_where_no_run_has_ended_everything_is_to_be_read(settings: IngestSettings) -> None:
@@ -63,6 +65,16 @@ def test_what_lies_elsewhere_is_not_known_to_be_little() -> None:
 def test_options_that_were_set_outside_stay_alone(
     settings: IngestSettings, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
 ) -> None:
-    assert jvm_settings(settings)
+    assert jvm_settings(is_short=is_short(settings))
     monkeypatch.setenv(variable, value)
-    assert not jvm_settings(settings)
+    assert not jvm_settings(is_short=is_short(settings))
+
+
+def test_tables_have_few_events_or_many_or_are_not_known(tmp_path: Path) -> None:
+    assert not has_few_events(str(tmp_path)), "there are no tables"
+    assert not has_few_events("s3a://bucket/tables")
+    batches = str(tmp_path / "batches")
+    write_deltalake(batches, pa.table({"events_new": [EVENTS_SMALL_MAX]}))
+    assert has_few_events(str(tmp_path))
+    write_deltalake(batches, pa.table({"events_new": [1]}), mode="append")
+    assert not has_few_events(str(tmp_path))

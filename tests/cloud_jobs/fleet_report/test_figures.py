@@ -19,7 +19,8 @@ NOW = datetime.datetime(2025, 11, 22, tzinfo=datetime.UTC)
 
 def test_sums_are_those_of_the_tables(golden: Place) -> None:
     figures = read_figures(golden.settings.tables, 7, NOW)
-    assert len(figures.days) == 7
+    assert 1 <= len(figures.days) <= 7
+    assert figures.days[0] in {row["day"] for row in golden.rows("gateway_health", "events > 0")}
     days = f"day BETWEEN DATE '{figures.days[0]}' AND DATE '{figures.days[-1]}'"
     daily = golden.rows("qos2_daily", days)
     shown = sum(row["messages"] for row in figures.fleet.values())
