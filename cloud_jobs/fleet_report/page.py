@@ -133,10 +133,8 @@ def _charts(figures: Figures) -> str:
                                     else row[column] * factor for row in rows])  # fmt: skip
 
     def drawn(title: str, parts: tuple[Series, ...], *, unit: str = "", bars: bool = False) -> str:
-        # A chart of nothing would only hide the others.
-        if not any(value for part in parts for value in part.values):
-            return ""
-        return chart(title, parts, labels, unit=unit, is_stacked=bars)
+        has_any = any(value for part in parts for value in part.values)
+        return chart(title, parts, labels, unit=unit, is_stacked=bars) if has_any else ""
 
     def bars(title: str, *parts: Series, unit: str = "") -> str:
         return drawn(title, parts, unit=unit, bars=True)

@@ -42,14 +42,10 @@ APPLICATION: Final = f"oncegate-gold/{newest_of(STEPS)}"
 """Of the writes' transactions: tables that are made again begin with batch 1."""
 Progress = Callable[[str], None]
 _PHASES: Final = {
-    "clock_corrections": "clock corrections",
-    "boots": "starts of gateways",
-    "qos2_messages": "messages at QoS 2",
-    "qos2_deliveries": "deliveries",
-    "days": "days",
-    "gaps": "gaps",
-    "audit": "audit",
-}
+    "clock_corrections": "clock corrections", "boots": "starts of gateways",
+    "qos2_messages": "messages at QoS 2", "qos2_deliveries": "deliveries", "days": "days",
+    "gaps": "gaps", "audit": "audit",
+}  # fmt: skip
 """Phases of a run in their order, as they are shown."""
 
 
