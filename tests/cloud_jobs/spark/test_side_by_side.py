@@ -7,7 +7,7 @@ import pytest
 from cloud_jobs.limits import QUERIES_AT_A_TIME_MAX
 from cloud_jobs.spark.side_by_side import side_by_side
 
-SECONDS_MAX = 10
+SECONDS_MAX = 30
 
 
 def test_as_much_as_is_allowed_is_done_at_a_time_and_returns_what_it_found() -> None:
