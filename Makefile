@@ -341,6 +341,7 @@ image-test: packages-all-image-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 		exec $(BIN)/python -m pytest tests/image/boot $(ARGUMENTS)
 
 image-chain: packages-all-image-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
+	@ls dist/oncegate-*-arm64.img.xz >/dev/null 2>&1 || { echo "no compressed image in dist: run make image first"; exit 1; }
 	@ONCEGATE_IMAGE="$$PWD/$$(ls dist/oncegate-*-arm64.img)" ONCEGATE_CHAIN_LOG=docs/whole-chain.md \
 		exec $(BIN)/python -m pytest -s tests/image/boot/test_whole_chain.py $(ARGUMENTS)
 

@@ -34,8 +34,8 @@ ORDER: Final[dict[str, tuple[str, ...]]] = {
     "gateway_health": ("gateway", "day"),
     "gold_runs": (),
 }
-"""Tables that grow, and the columns by which their rows are clustered. `gaps` and `audit_daily`
-are written as a whole by each run, and need none."""
+"""Tables that grow, and the columns by which their rows are clustered. `gaps`, `drops` and
+`audit_daily` are written as a whole by each run, and need none."""
 
 _DAY: Final = re.compile(r"/day=([0-9]{4}-[0-9]{2}-[0-9]{2})/[^/]+$")
 """A partition, in the path of one of its files."""

@@ -61,14 +61,14 @@ async def test_mosquitto_pub_is_allowed_and_denied_as_its_version_states(
 @pytest.mark.parametrize("version", ["mqttv311", "mqttv5"])
 async def test_mosquitto_sub_is_allowed_and_denied(broker: RuledBroker, version: str) -> None:
     _, output = await broker.mosquitto(
-        "mosquitto_sub", "ben", version, "-t", "users/anna/#", "-C", "1", "-W", "2"
+        "mosquitto_sub", "ben", version, "-t", "users/anna/#", "-C", "1", "-W", "20"
     )
     assert "denied" in output.lower(), output
     assert broker.errors == {"subscribe_not_authorized": 1}
     publisher = await broker.log_in("ben", "publisher")
     publisher.send(publish("users/ben/x", b"kept", retain=True))
     code, output = await broker.mosquitto(
-        "mosquitto_sub", "ben", version, "-t", "users/ben/#", "-C", "1", "-W", "5"
+        "mosquitto_sub", "ben", version, "-t", "users/ben/#", "-C", "1", "-W", "20"
     )
     assert (code, output.strip()) == (0, "kept")
 

@@ -44,4 +44,4 @@ def test_a_day_of_many_small_files_is_written_once_and_then_left_alone(
 
 def test_every_table_is_vacuumed_and_those_that_grow_are_compacted() -> None:
     assert {*NAMES} == {*TABLES, *GOLD_TABLES}
-    assert {*NAMES} - {*ORDER} == {"gaps", "audit_daily"}
+    assert {*NAMES} - {*ORDER} == {"gaps", "audit_daily", "drops"}
