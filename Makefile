@@ -121,11 +121,12 @@ run: $(VENV)/.ready-run
 # Five streams side by side: the tests on plain Python, WORKERS files at a time, for most of them wait
 # for disks, sockets and other processes (of the rooms that are compiled a sample); those of the rooms
 # that are compiled; those of Spark; those that another Python may fail; and a boot of the card.
+# Nothing in the compiled rooms waits for a clock: they give way to the tests that do.
 # Each process of the tests has its own ports (tests/system/broker_process.py), folders and mounts.
 # While one core compiles for the second stream, the other checks the types, and reads the tests once
 # for all; Spark's stream, the longest, begins beside them. What promises a time has the machine for itself in the end.
 test: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
-	@outcome=0; mkdir -p build; $(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
+	@outcome=0; mkdir -p build; nice $(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
 	$(MAKE) test-spark ARGUMENTS='-m "not long" $(ARGUMENTS)' >build/test-spark.log 2>&1 & spark=$$!; \
 	trap "kill $$compiled $$spark" INT TERM; \
 	$(MAKE) static collected || { kill $$compiled $$spark; exit 1; }; \
