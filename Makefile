@@ -126,7 +126,7 @@ run: $(VENV)/.ready-run
 # While one core compiles for the second stream, the other checks the types, and reads the tests once
 # for all; Spark's stream, the longest, begins beside them. What promises a time has the machine for itself in the end.
 test: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
-	@outcome=0; mkdir -p build; nice $(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
+	@outcome=0; mkdir -p build; nice -n 3 $(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
 	$(MAKE) test-spark ARGUMENTS='-m "not long" $(ARGUMENTS)' >build/test-spark.log 2>&1 & spark=$$!; \
 	trap "kill $$compiled $$spark" INT TERM; \
 	$(MAKE) static collected || { kill $$compiled $$spark; exit 1; }; \
