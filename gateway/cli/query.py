@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ROWS_DEFAULT = 1_000
-ROWS_MAX = 10_000_000
+ROWS_MAX = 500_000
+"""Rows, at most, at about 1 kB of memory each. A sensor that sends once a second has 86,400 a
+day."""
 DAYS_DEFAULT = 31
 DAYS_MAX = 3_650
 COLUMNS = ("time", "gateway", "device", "name", "value", "unit", "topic", "clock")
-"""Columns of CSV; those of a table on the terminal are the first six."""
+"""Columns of CSV."""
 
 GatewayOption = Annotated[
     str | None, typer.Option("--gateway", metavar="ID", help="Of this gateway only.")
@@ -157,17 +159,25 @@ def _drawn(rows: list[dict[str, Any]], day: datetime.date | None) -> "Table | st
     if not rows:
         return "no readings" if day is None else f"no readings on {day}"
     table = Table(box=None)
-    for column in ("time (UTC)", "gateway", "device", "name"):
-        table.add_column(column)
-    table.add_column("value", justify="right")
-    table.add_column("unit")
+    table.add_column("time (UTC)", no_wrap=True)
+    # Whole, in as many lines as it takes: readings are chosen by them.
+    table.add_column("gateway", overflow="fold")
+    table.add_column("name", overflow="fold")
+    table.add_column("value", justify="right", overflow="fold")
+    table.add_column("unit", no_wrap=True)
     for row in rows:
         time = row["time"]
         shown = "unknown" if time is None else f"{time:%Y-%m-%d %H:%M:%S}"
         # Names and texts come from sensors: text, never markup.
-        cells = [shown, *(_shown(row[name]) for name in COLUMNS[1:6])]
+        cells = [shown, row["gateway"], _name_of(row), _shown(row["value"]), row["unit"] or ""]
         table.add_row(*[Text(ascii(each)[1:-1]) for each in cells])
     return table
+
+
+def _name_of(row: dict[str, Any]) -> str:
+    """Return the name of a quantity with its device, which most names begin with."""
+    name, device = row["name"] or "", row["device"]
+    return name if device is None or name.startswith(device) else f"{device}: {name}"
 
 
 def _shown(value: object) -> str:
