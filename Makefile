@@ -121,7 +121,7 @@ run: $(VENV)/.ready-run
 # Five streams side by side: the tests on plain Python, WORKERS files at a time, for most of them wait
 # for disks, sockets and other processes (of the rooms that are compiled a sample); those of the rooms
 # that are compiled; those of Spark; those that another Python may fail; and a boot of the card.
-# Nothing in the compiled rooms waits for a clock: they give way to the tests that do.
+# The tests of the compiled rooms, most of them pure, give way to those with sockets and deadlines.
 # Each process of the tests has its own ports (tests/system/broker_process.py), folders and mounts.
 # While one core compiles for the second stream, the other checks the types, and reads the tests once
 # for all; Spark's stream, the longest, begins beside them. What promises a time has the machine for itself in the end.
@@ -182,7 +182,7 @@ test-image:
 
 # The rooms that are compiled, and what drives them: the same tests, the other build. Mutants are
 # left out: nothing can take the place of a compiled function. Optimised less than what is measured and
-# installed: that compiles in a third of the time.
+# installed: that compiles sooner.
 test-compiled: $(VENV)/.ready-test build/tested/.ready
 	@$(call run-in,tests/wire tests/core tests/store tests/instruments/simulation, \
 		PYTHONPATH="$(CURDIR)/build/tested:$(CURDIR)" $(BIN)/python -P -m pytest --compiled -q \

@@ -27,7 +27,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PACKAGES = ("gateway/wire", "gateway/core")
 COMPILE = "ONCEGATE_COMPILE"
 LEVEL = "ONCEGATE_COMPILE_LEVEL"
-"""Of optimisation, 0 to 3. Tests take 1, which compiles in a third of the time."""
+"""Variable with the level of optimisation, 0 to 3. Tests take 1, which compiles sooner."""
 COMPILER_FLAGS = ["-fvisibility=hidden", "-fno-plt"]
 """Nobody else calls our functions, so the compiler may inline them into each other; and they call
 CPython's all the time, so no stub stands between."""

@@ -4,7 +4,6 @@ A ban that meets one of them stops readings, or messages to the upstream broker.
 of that before it acts.
 """
 
-import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -12,7 +11,7 @@ from api.control_socket import BrokerProblem
 from api.models.sessions import SessionDetail
 from api.observer import Observer, Overview
 from gateway.control.messages import Refused
-from gateway.control.own_clients import STOPPED_BY_BAN
+from gateway.control.own_clients import STOPPED_BY_BAN, is_in_network
 
 _OF_KICK: Final[Mapping[str, str]] = {
     "bridge": "This is the gateway's own bridge. It connects again by itself; readings wait in its "
@@ -74,10 +73,7 @@ async def _meets(
     return kind == "address" and _is_in(value, session)
 
 
-def _is_in(value: str, session: SessionDetail) -> bool:
+def _is_in(network: str, session: SessionDetail) -> bool:
     """Return whether a session's client connected from an address, or a network of them."""
     host = (session.address or "").rpartition(":")[0].strip("[]")
-    try:
-        return ipaddress.ip_address(host) in ipaddress.ip_network(value, strict=False)
-    except ValueError:
-        return False  # a Unix socket, or no address: the broker refuses such a ban
+    return is_in_network(host, network)

@@ -10,14 +10,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from deltalake.exceptions import DeltaError
-
 from cloud_jobs.limits import EVENTS_SMALL_MAX, SMALL_BATCH_BYTES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.java import JVM_VARIABLES, SHORT_RUN
 from cloud_jobs.spark.outside import set_outside
-from cloud_jobs.tables.query_engine import QueryEngine
+from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine
 from cloud_jobs.unchanged import FILE
 
 OPTION: Final = "spark.driver.defaultJavaOptions"
@@ -42,7 +40,7 @@ def has_few_events(root: str) -> bool:
         return False
     try:
         found = QueryEngine(root, ["batches"]).rows(_EVENTS)
-    except (DeltaError, OSError, ValueError):
+    except READ_FAILURES:
         return False
     return int(found[0]["events"]) <= EVENTS_SMALL_MAX
 

@@ -10,7 +10,7 @@ import datetime
 from dataclasses import dataclass
 from typing import Final
 
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import TableNotFoundError
 
 from cloud_jobs.fleet_report.limits import (
     DROPS_MAX,
@@ -19,7 +19,7 @@ from cloud_jobs.fleet_report.limits import (
     REASONS_MAX,
     SILENT_SECONDS,
 )
-from cloud_jobs.tables.query_engine import QueryEngine, Row
+from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine, Row, first_line_of
 
 _TABLES: Final = ("gateway_health", "qos2_daily", "audit_daily", "gaps", "boots", "sessions",
                   "quarantine", "gold_runs", "drops", "qos2_deliveries")  # fmt: skip
@@ -111,18 +111,13 @@ def read_figures(root: str, days: int, now: datetime.datetime) -> Figures:
         return _read(QueryEngine(root, _TABLES), days, now)
     except TableNotFoundError as error:
         raise ReportError(
-            f"{root} has no gold tables ({_first_line(error)}): run `oncegate gold` first"
+            f"{root} has no gold tables ({first_line_of(error)}): run `oncegate gold` first"
         ) from error
-    except (DeltaError, OSError, ValueError) as error:
-        # The engine's own failures are ValueErrors; those of object stores are OSErrors.
+    except READ_FAILURES as error:
         raise ReportError(
-            f"the tables in {root} cannot be read ({_first_line(error)}): are they those of "
+            f"the tables in {root} cannot be read ({first_line_of(error)}): are they those of "
             "`oncegate gold`, and may this process read them?"
         ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
 def _read(tables: QueryEngine, days: int, now: datetime.datetime) -> Figures:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import TableNotFoundError
 
 from cloud_jobs.tables.local_sql import quoted_text
-from cloud_jobs.tables.query_engine import QueryEngine, Row
+from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine, Row, first_line_of
 
 _TABLE: Final = "sensor_readings"
 _COLUMNS: Final = (
@@ -28,7 +28,7 @@ class QueryError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which readings are asked for; None: all."""
+    """Filters of readings; None matches all."""
 
     gateway: str | None = None
     device: str | None = None
@@ -96,11 +96,10 @@ def _read(root: str, read: Callable[[QueryEngine], list[Row]]) -> list[Row]:
         return [_with_one_value(row) for row in read(QueryEngine(root, [_TABLE]))]
     except TableNotFoundError as error:
         raise QueryError(f"no readings in {root}: run `oncegate ingest` first") from error
-    except (DeltaError, OSError, ValueError) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+    except READ_FAILURES as error:
         raise QueryError(
-            f"the tables in {root} cannot be read ({reason}): check --tables, and that this "
-            "process may read them"
+            f"the tables in {root} cannot be read ({first_line_of(error)}): check --tables, and "
+            "that this process may read them"
         ) from error
 
 

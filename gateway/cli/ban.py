@@ -1,6 +1,5 @@
 """`oncegate ctl ban`: whom the running broker refuses."""
 
-import ipaddress
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -168,18 +167,13 @@ def _is_about(kind: str, value: str, client_id: str, username: str | None, host:
         username: its user at the broker.
         host: where it reaches the broker; it connects from the same address of this machine.
     """
+    from gateway.control.own_clients import is_in_network
+
     if kind == "client":
         return value == client_id or value.startswith(f"{client_id}-")
     if kind == "user":
         return value == username
-    return _is_in("127.0.0.1" if host == "localhost" else host, value)
-
-
-def _is_in(host: str, network: str) -> bool:
-    try:
-        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
-    except ValueError:
-        return False  # the broker's name, or a value that the broker has refused
+    return is_in_network("127.0.0.1" if host == "localhost" else host, value)
 
 
 def _with_kept(verb: str, answer: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ The keys of each object are documented in docs/commands.md.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, which gets an s but for 1: `1 gateway`, `1,200 events`."""
     return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def write_file(path: Path, text: str) -> None:
+    """Replace a file by a result, as a whole or not at all. Raises OSError."""
+    from gateway.files.durable import replace_durably
+
+    replace_durably(path, text.encode(), partial=path.with_name(f"{path.name}.part"), mode=0o666)
 
 
 def show(

@@ -9,7 +9,7 @@ import typer
 
 from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_OK, CommandFailed
 from gateway.cli.options import TablesOptions, with_sets
-from gateway.cli.output import counted, show
+from gateway.cli.output import counted, show, write_file
 from gateway.files.disk_errors import line_of
 
 if TYPE_CHECKING:
@@ -123,8 +123,6 @@ def _write_csv(rows: list[dict[str, Any]], output: Path | None) -> None:
     import csv
     import io
 
-    from gateway.files.durable import replace_durably
-
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -134,12 +132,7 @@ def _write_csv(rows: list[dict[str, Any]], output: Path | None) -> None:
     if output is None:
         sys.stdout.write(text.getvalue())
         return
-    replace_durably(
-        output,
-        text.getvalue().encode(),
-        partial=output.with_name(f"{output.name}.part"),
-        mode=0o666,
-    )
+    write_file(output, text.getvalue())
     print(f"{output}: {counted(len(rows), 'reading')}")
 
 
@@ -177,7 +170,7 @@ def _drawn(rows: list[dict[str, Any]], day: datetime.date | None) -> "Table | st
 def _name_of(row: dict[str, Any]) -> str:
     """Return the name of a quantity with its device, which most names begin with."""
     name, device = row["name"] or "", row["device"]
-    return name if device is None or name.startswith(device) else f"{device}: {name}"
+    return name if device is None or name.startswith(f"{device}/") else f"{device}: {name}"
 
 
 def _shown(value: object) -> str:

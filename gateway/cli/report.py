@@ -8,7 +8,7 @@ import typer
 
 from gateway.cli.failures import EXIT_OK, CommandFailed
 from gateway.cli.options import TablesOptions, with_sets
-from gateway.cli.output import counted, show
+from gateway.cli.output import counted, show, write_file
 from gateway.files.disk_errors import line_of
 
 DAYS_MAX = 92
@@ -41,16 +41,13 @@ def report(
     """
     from cloud_jobs.fleet_report.figures import ReportError, read_figures
     from cloud_jobs.fleet_report.page import page_of
-    from gateway.files.durable import replace_durably
 
     try:
         figures = read_figures(tables.root, days, datetime.datetime.now(datetime.UTC))
     except ReportError as error:
         raise CommandFailed(f"oncegate report: {line_of(error)}") from error
     text = page_of(figures)
-    replace_durably(
-        output, text.encode(), partial=output.with_name(f"{output.name}.part"), mode=0o666
-    )
+    write_file(output, text)
     result = {
         "page": str(output),
         "bytes": len(text.encode()),

@@ -1,8 +1,6 @@
-"""The gateway's own clients of its broker, bridge and uplink: what stops while one is banned.
+"""Bans of the gateway's own clients, bridge and uplink: what stops, for `ctl ban` and the page."""
 
-For `ctl ban` and the page, which warn of it.
-"""
-
+import ipaddress
 from collections.abc import Mapping
 from typing import Final
 
@@ -13,3 +11,14 @@ STOPPED_BY_BAN: Final[Mapping[str, str]] = {
     "the upstream broker.",
 }
 """A sentence for each client, by its name."""
+
+
+def is_in_network(host: str, network: str) -> bool:
+    """Return whether an address belongs to a banned address or network.
+
+    False where `host` is no address (a name, a Unix socket), or `network` is none.
+    """
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False

@@ -57,7 +57,6 @@ WITHOUT_TESTS = {
     "cloud_jobs/settings.py",
     "gateway/access/errors.py",
     "gateway/cli/bench_options.py",
-    "gateway/control/own_clients.py",
     "gateway/core/core.py",
     "gateway/core/records/record.py",
     "gateway/core/sessions/when_full.py",
