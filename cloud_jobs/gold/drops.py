@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from cloud_jobs.gold.totals import KEYS
+from cloud_jobs.gold.totals import DAY_BEFORE, KEYS
 from cloud_jobs.limits import DROPS_PER_DAY_MAX
 from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.delta_tables import Tables
@@ -52,8 +52,9 @@ def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
 
 
 def published_at_qos2(deliveries: DataFrame, written: DataFrame) -> DataFrame:
-    """Return `gateway`, `store`, `message` of those deliveries that were published at QoS 2."""
-    keys = as_values(deliveries.select(*_MESSAGE).distinct())
+    """Return which messages without a granted QoS were published at QoS 2: `gateway`, `store`,
+    `message`."""
+    keys = as_values(deliveries.where("qos IS NULL").select(*_MESSAGE).distinct())
     if keys.isEmpty():
         return keys
     return _publications(written, keys).where("qos = 2").select(*_MESSAGE).distinct()
@@ -66,17 +67,12 @@ def _publications(written: DataFrame, messages: DataFrame) -> DataFrame:
     return published.join(keys, [*_MESSAGE], "left_semi")
 
 
-def put_drops(made: Tables, days: DataFrame, rows: DataFrame) -> None:
-    """Replace the rows of these gateways and days in `drops`. Idempotent.
-
-    Nothing is written where there were none and are none.
-    """
-    new = as_values(rows)
-    before, day = made.read("drops"), ["gateway", "day"]
+def days_replaced(before: DataFrame, days: DataFrame, rows: DataFrame) -> DataFrame | None:
+    """Return `drops` with new rows for these gateways and days; None where nothing changes."""
+    new, day = as_values(rows), ["gateway", "day"]
     if new.isEmpty() and before.join(F.broadcast(days), day, "left_semi").isEmpty():
-        return
-    kept = before.join(F.broadcast(days), day, "left_anti")
-    kept.unionByName(new).write.format("delta").mode("overwrite").save(made.path("drops"))
+        return None
+    return before.join(F.broadcast(days), day, "left_anti").unionByName(new)
 
 
 def discard(silver: Tables, made: Tables, first: int, through: int) -> None:
@@ -107,7 +103,7 @@ def discard(silver: Tables, made: Tables, first: int, through: int) -> None:
         "state": "'discarded'",
         "discarded": "new.ended",
         "discard_reason": "new.end_reason",
-        "day_before": "CASE WHEN old.batch = new.batch THEN old.day_before ELSE old.day END",
+        "day_before": DAY_BEFORE,
         "batch": "new.batch",
     }
     on = " AND ".join(f"old.{key} = new.{key}" for key in _DELIVERY)

@@ -20,7 +20,7 @@ from cloud_jobs.audit.gaps import GAP_COLUMNS, gaps_of
 from cloud_jobs.audit.run import audit_of
 from cloud_jobs.errors import IngestError
 from cloud_jobs.gold.days import gateway_health, qos2_daily
-from cloud_jobs.gold.drops import discard, drops_of, published_at_qos2, put_drops
+from cloud_jobs.gold.drops import days_replaced, discard, drops_of, published_at_qos2
 from cloud_jobs.gold.offline import ON, merge_offline
 from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
 from cloud_jobs.gold.times import BOOT, merge_corrections, timed
@@ -44,9 +44,8 @@ Progress = Callable[[str], None]
 _PHASES: Final = {
     "clock_corrections": "clock corrections", "boots": "starts of gateways",
     "qos2_messages": "messages at QoS 2", "qos2_deliveries": "deliveries", "days": "days",
-    "gaps": "gaps", "audit": "audit",
-}  # fmt: skip
-"""Phases of a run in their order, as they are shown."""
+    "gaps": "gaps", "audit": "audit"}  # fmt: skip
+"""Phases of a run in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +82,8 @@ def gold(
     if not silver.has("batches"):
         raise IngestError(f"there are no tables in {root}: run `oncegate ingest` first")
     made.create()
-    events = silver.query("SELECT coalesce(sum(events_new), 0) AS events FROM {batches}")
-    with small_effort(spark, is_small=events[0]["events"] <= EVENTS_SMALL_MAX):
+    found = silver.query("SELECT coalesce(sum(events_new), 0) AS events FROM {batches}")
+    with small_effort(spark, is_small=found[0]["events"] <= EVENTS_SMALL_MAX):
         return _bring_up_to_date(silver, made, progress, after_step, is_audited=is_audited)
 
 
@@ -223,9 +222,11 @@ def _make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
     elsewhere = _of_days(of.corrections, days).select("gateway", F.col("written_day").alias("day"))
     partitions = as_values(days.unionByName(elsewhere).distinct())
     whole = _of_days(timed(_of_days(of.written, partitions), of.corrections), days)
-    rows = days.join(gateway_health(whole, segments), ["gateway", "day"], "left")
-    _put_days(made, "gateway_health", rows)
-    put_drops(made, days, drops_of(whole, of.written))
+    health = days.join(gateway_health(whole, segments), ["gateway", "day"], "left")
+    _put_days(made, "gateway_health", health)
+    drops = days_replaced(made.read("drops"), days, drops_of(whole, of.written))
+    if drops is not None:
+        replace(made, "drops", drops)
     merge_offline(made, days.select("gateway").distinct())
 
 
@@ -243,8 +244,7 @@ def _make_daily(made: Tables, run: Run, written: DataFrame) -> None:
     ]
     days = as_values(reduce(DataFrame.unionByName, touched).where("day IS NOT NULL").distinct())
     sent = _of_days(deliveries, days)
-    published = published_at_qos2(sent.where("qos IS NULL"), written)
-    rows = qos2_daily(_of_days(messages, days), sent, published)
+    rows = qos2_daily(_of_days(messages, days), sent, published_at_qos2(sent, written))
     _put_days(made, "qos2_daily", days.join(rows, ["gateway", "day"], "left"))
 
 

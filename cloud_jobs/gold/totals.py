@@ -25,8 +25,10 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "qos2_deliveries": ("gateway", "store", "session", "message"),
 }
 _LEAST: Final = frozenset({"day", "first_sequence", "first_time", "queued", "started", "held"})
+DAY_BEFORE: Final = "CASE WHEN old.batch = new.batch THEN old.day_before ELSE old.day END"
+"""The row's day before the run, in a MERGE."""
 _KEPT: Final = {
-    "day_before": "CASE WHEN old.batch = new.batch THEN old.day_before ELSE old.day END",
+    "day_before": DAY_BEFORE,
     "verdict": "old.verdict",
     "discarded": "old.discarded",
     "discard_reason": "old.discard_reason",
