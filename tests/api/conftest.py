@@ -13,7 +13,7 @@ from api.main import serve
 from api.settings import ApiSettings
 from tests.api.contract_broker import ContractBroker
 
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 60.0
 
 
 @asynccontextmanager

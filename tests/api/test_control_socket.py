@@ -94,7 +94,7 @@ async def test_after_a_failure_the_broker_is_left_alone_for_a_moment(
     broker.silent = True
     # Longer than a busy machine keeps the broker, which runs in this loop, from reading it.
     asker = ControlSocket(status_socket, answer_seconds_max=1.0)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         problems = await asyncio.gather(*(problem_of(asker) for _ in range(100)))
     asker.close()
     assert len({problem.reason for problem in problems}) == 1

@@ -16,7 +16,7 @@ from tests.peers.paho_thread import disconnect
 from tests.system.broker_process import free_port
 
 MOSQUITTO = "/usr/sbin/mosquitto"
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 60.0
 
 
 class Mosquitto:

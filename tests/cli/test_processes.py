@@ -11,7 +11,7 @@ import pytest
 
 from gateway.cli.processes import READY_VARIABLE, SUPERVISOR_VARIABLE, say_ready
 
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 60.0
 PROGRAM = """
 import asyncio, sys
 from pathlib import Path

@@ -13,7 +13,7 @@ import pytest
 from gateway.cli.main import run
 from tests.cli.command import oncegate
 
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 60.0
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ say_ready()
 while True:
     signal.pause()
 """
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 60.0
 
 
 class Births:

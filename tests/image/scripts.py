@@ -10,4 +10,4 @@ def check_script(script: Path) -> None:
     text = script.read_text()
     assert text.startswith("#!/bin/sh\n")
     assert "\nset -eu\n" in text
-    subprocess.run(["sh", "-n", script], check=True, timeout=10)
+    subprocess.run(["sh", "-n", script], check=True, timeout=60)

@@ -92,7 +92,7 @@ def test_an_architecture_that_is_not_known_is_refused_in_one_line() -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=10,
+        timeout=60,
     )
     assert (outcome.returncode, outcome.stderr) == (2, "riscv64: expected arm64 or amd64\n")
 

@@ -42,7 +42,7 @@ def unit(name: str) -> UnitFile:
 
 def systemd_version() -> int:
     said = subprocess.run(
-        ["systemd-analyze", "--version"], check=True, capture_output=True, text=True, timeout=10
+        ["systemd-analyze", "--version"], check=True, capture_output=True, text=True, timeout=60
     ).stdout
     return int(said.split()[1].partition(".")[0])
 

@@ -6,7 +6,7 @@ import struct
 from typing import Self
 
 # Long enough for a loaded two-core machine whose disk takes a second for an fsync.
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 60.0
 
 
 class Connection:

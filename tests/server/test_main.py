@@ -13,7 +13,7 @@ from gateway.configuration.sections import Gateway
 from gateway.server.commit.faults import StoreFailed
 from gateway.server.main import serve
 
-DEADLINE_SECONDS = 20
+DEADLINE_SECONDS = 60
 
 
 async def _serve_with_a_mistake(configuration: Configuration) -> None:

@@ -15,7 +15,7 @@ from gateway.session_log.settings import SessionLogSettings
 from tests.session_log.chains import check_chain
 from tests.session_log.journals import MemoryJournal
 
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 60.0
 
 
 async def until(condition: Callable[[], bool]) -> None:

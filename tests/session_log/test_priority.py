@@ -18,7 +18,7 @@ from gateway.session_log.priority import (
 from tests.system.broker_process import oncegate_command
 
 UNIT = Path(__file__).parents[2] / "image" / "systemd" / "oncegate-upload.service"
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 60.0
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def io_priorities_of_threads(process_id: int) -> set[str]:
     threads = [path.name for path in Path(f"/proc/{process_id}/task").iterdir()]
     return set(
         subprocess.run(
-            ["ionice", "-p", *threads], check=True, capture_output=True, text=True, timeout=10
+            ["ionice", "-p", *threads], check=True, capture_output=True, text=True, timeout=60
         ).stdout.splitlines()
     )
 

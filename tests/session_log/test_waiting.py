@@ -18,7 +18,7 @@ async def test_a_wait_for_two_ends_with_either_and_leaves_no_task() -> None:
     await either_within(one, other, 0.001)
     for event in (one, other):
         asyncio.get_running_loop().call_soon(event.set)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await either_within(one, other, 60)
         event.clear()
     await asyncio.sleep(0)

@@ -24,7 +24,7 @@ from typing import Any
 from tests.system.warm_command import WarmProcess
 
 START_DEADLINE_SECONDS = 60.0
-STOP_DEADLINE_SECONDS = 15.0
+STOP_DEADLINE_SECONDS = 60.0
 PORTS_OF_A_PROCESS = 100
 
 

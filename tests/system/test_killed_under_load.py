@@ -28,7 +28,7 @@ when_full = "refuse"
 """Publishers are faster than their subscribers, and queues small."""
 # Longer than the broker needs for a start, so that some kills come before it is ready.
 SECONDS_BEFORE_EARLY_KILL = 0.6
-DRAIN_DEADLINE_SECONDS = 40.0
+DRAIN_DEADLINE_SECONDS = 90.0
 
 
 def _subscribers_of(stage: Stage, source: random.Random, progress: Progress) -> list[Subscriber]:

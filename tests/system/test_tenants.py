@@ -94,7 +94,7 @@ def _page_of_beta(tenants: TwoTenants) -> str:
         time.sleep(0.2)
         try:
             for path in ("/", "/api/v1/status", "/api/v1/sessions"):
-                with urllib.request.urlopen(f"{url}{path}", timeout=9) as answer:  # noqa: S310
+                with urllib.request.urlopen(f"{url}{path}", timeout=60) as answer:  # noqa: S310
                     found += answer.read().decode()
         except urllib.error.URLError:
             continue

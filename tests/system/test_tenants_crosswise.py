@@ -29,7 +29,7 @@ def _status_of_page(tenants: TwoTenants, page: str, token: str) -> int:
     deadline = time.monotonic() + DEADLINE_SECONDS
     while True:
         try:
-            with urllib.request.urlopen(request, timeout=9) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
                 return int(answer.status)
         except urllib.error.HTTPError as error:
             error.close()

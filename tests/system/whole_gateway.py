@@ -18,7 +18,7 @@ from gateway.compiled_core import SWITCH
 from tests.system.broker_process import free_port, oncegate_command
 
 START_DEADLINE_SECONDS = 60.0
-STOP_DEADLINE_SECONDS = 30.0
+STOP_DEADLINE_SECONDS = 60.0
 # Spark fetches its Delta connector the first time.
 INGEST_DEADLINE_SECONDS = 240.0
 

@@ -23,7 +23,7 @@ from gateway.wire.packets import Acknowledgement, Packet, Publish
 
 PACKET_BYTES_MAX = 1 << 20
 WINDOW = 10
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 60.0
 
 
 def message(payload: str = "x", qos: int = 2, topic: str = "t") -> Message:

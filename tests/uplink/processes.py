@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.system.broker_process import BrokerProcess
 from tests.system.verb_process import VerbProcess
 
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 60.0
 
 
 class UplinkProcess(VerbProcess):

@@ -68,7 +68,7 @@ async def test_qos_1_is_stored_before_puback_and_gone_after_it(
         assert await bench.sent(LOCAL) == ["puback 3"]
         assert await bench.sent(REMOTE) == ["publish 1 a"]
         bench.answer(REMOTE, Puback(1))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while bench.store.totals(REMOTE) != (0, 0):  # noqa: ASYNC110 - it has no event
                 await asyncio.sleep(0.01)
 
@@ -124,7 +124,7 @@ async def test_what_is_refused_for_the_moment_is_sent_again_and_the_rest_dropped
         bench.answer(REMOTE, Pubrec(1, 0x97))
         bench.answer(REMOTE, Pubrec(2, 0x87))
         await bench.sent(LOCAL)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             sent: list[str] = []
             while not sent:
                 sent += await bench.sent(REMOTE)
@@ -149,7 +149,7 @@ async def test_on_a_full_disk_nothing_is_answered_and_what_is_stored_leaves(
             bench.answer(REMOTE, Pubrec(1))
             assert await bench.sent(REMOTE) == ["pubrel 1"]
             disk.empty()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 sent: list[str] = []
                 while not sent:
                     sent += await bench.sent(LOCAL)

@@ -49,6 +49,6 @@ class BoardProgram:
     def __exit__(
         self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
     ) -> None:
-        self._process.communicate(timeout=20)
+        self._process.communicate(timeout=60)
         if kind is None:
             assert self._process.returncode == 0

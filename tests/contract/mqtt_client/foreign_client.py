@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import Protocol
 
 # Long enough for a loaded two-core machine whose disk takes a second for an fsync.
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 60.0
 # How long a session of MQTT 5.0 is kept that shall outlive its connection.
 KEPT_SECONDS = 600
 

@@ -15,7 +15,7 @@ from tests.instruments.benchmarks.secured import Certificates
 from tests.system.broker_process import BrokerProcess, free_port
 
 MOSQUITTO: Final = "/usr/sbin/mosquitto"
-DEADLINE_SECONDS: Final = 20.0
+DEADLINE_SECONDS: Final = 60.0
 
 WINDOW: Final = 100
 """What the scenarios call window 100 has to be allowed by the broker, in both directions."""

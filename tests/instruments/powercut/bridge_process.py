@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.system.warm_command import WarmProcess
 
 START_DEADLINE_SECONDS = 60.0
-STOP_DEADLINE_SECONDS = 15.0
+STOP_DEADLINE_SECONDS = 60.0
 
 COMPLAINTS = ("the outbox was damaged", "has lost our session", "Traceback")
 """What an honest disk never makes it say."""

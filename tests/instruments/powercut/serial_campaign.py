@@ -34,7 +34,7 @@ TOGETHER_AND_ALONE = (("broker", "bridge"), ("bridge", "broker"), ("broker",), (
 CONNECTED_CUTS = 0.7
 """The share of cuts that meet exchanges under way; the others may meet a bridge that is alone."""
 
-DRAIN_DEADLINE_SECONDS = 30.0
+DRAIN_DEADLINE_SECONDS = 60.0
 
 BROKER_SETTINGS = '[mqtt]\nmax_mqueue_len = 1_000_000\nmax_mqueue_bytes = "1GiB"'
 """An outbox in which much has piled up comes faster than a subscriber of the tests can take it: no

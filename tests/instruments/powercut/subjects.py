@@ -20,7 +20,7 @@ SMALL_RESERVE = '[disk]\nreserve = "64KiB"\n'
 """The power is cut at the n-th change of the disk: most of them are to be the broker's work."""
 
 START_DEADLINE_SECONDS = 60.0
-STOP_DEADLINE_SECONDS = 15.0
+STOP_DEADLINE_SECONDS = 60.0
 
 
 class Subject(Powered, Protocol):

@@ -28,7 +28,7 @@ LARGE_BYTES = 900_000
 LARGE_COUNT = 12
 """Their blobs call for a checkpoint, and fill more than two files of the journal."""
 
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 60.0
 
 TRUSTING = """
 import gateway.store.database as database

@@ -86,7 +86,7 @@ async def test_a_commit_that_fails_ends_the_process_wherever_it_ran(
         batch = commits.on_disk.recorder.batch_number
         commits.on_disk.recorder.observed(None, Observation.LIMIT_HIT, "max_retained", "")
         commits.on_disk.committer.tick()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not commits.on_disk.failures:  # noqa: ASYNC110 - the committer calls, it has no event
                 await asyncio.sleep(0)
         assert (commits.store.waited_on == threading.current_thread().name) is (before > 0)

@@ -39,7 +39,7 @@ async def test_a_crowd_that_publishes_together_does_not_pile_up_before_a_slow_re
     transport = protocols_of(broker)["slow"].transport
     session = broker.running.event_loop.broker.state.sessions["slow"]
     waiting_bytes = 0
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while session.dropped_messages + session.delivered_messages < 400:
         assert time.monotonic() < deadline
         waiting_bytes = max(waiting_bytes, transport.get_write_buffer_size())

@@ -11,7 +11,7 @@ from gateway.server.listeners.bound import Bound, bind
 
 
 def reached(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=10)
+    return socket.create_connection(("127.0.0.1", port), timeout=60)
 
 
 def port_of(bound: Bound) -> int:
