@@ -213,6 +213,13 @@ set, and would make a row for each day since 1970."""
 DROPS_PER_DAY_MAX: Final = 100
 """Rows of `drops` for a gateway and day, at most: topics can be made up without end."""
 
+SENSOR_CLOCK_DAYS_MAX: Final = 366
+"""Days between a reading's own time and its delivery: a gateway keeps what it cannot deliver for
+months, and a sensor's clock that is off by more was never set."""
+
+TEXT_CHARACTERS_MAX: Final = 200
+"""Characters of a text reading in `sensor_quarters` and `sensor_days`, which show the last one."""
+
 PERCENTILE_ACCURACY: Final = 1_000
 """Of approximate percentiles: their rank is wrong by at most a thousandth of the values."""
 

@@ -12,11 +12,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from cloud_jobs.limits import OFFLINE_DAYS_MAX
-from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.gold_schemas import GATEWAY_HEALTH
-from cloud_jobs.tables.merge import Merge
 
-ON: Final = "old.gateway = new.gateway AND old.day = new.day"
 _SECONDS: Final = "offline_seconds"
 
 
@@ -41,33 +37,3 @@ def offline_days(boots: DataFrame) -> DataFrame:
         .groupBy("gateway", "day")
         .agg(F.sum("seconds").alias(_SECONDS))
     )
-
-
-def merge_offline(made: Tables, gateways: DataFrame) -> None:
-    """Write the seconds of these gateways into `gateway_health`: done twice it changes nothing."""
-    boots = made.read("boots").join(F.broadcast(gateways), "gateway", "left_semi")
-    health = made.read("gateway_health").join(F.broadcast(gateways), "gateway", "left_semi")
-    counted = health.where(f"{_SECONDS} > 0").select("gateway", "day", F.lit(0.0).alias(_SECONDS))
-    rows = (
-        offline_days(boots)
-        .unionByName(counted)
-        .groupBy("gateway", "day")
-        .agg(F.sum(_SECONDS).alias(_SECONDS))
-    )
-    differs = f"old.{_SECONDS} <> new.{_SECONDS}"
-    (
-        Merge(made.path("gateway_health"), rows, ON)
-        .whenMatchedDelete(f"old.events = 0 AND new.{_SECONDS} = 0")
-        .whenMatchedUpdate({_SECONDS: f"new.{_SECONDS}"}, differs)
-        .whenNotMatchedInsert(_day_without_events(), f"new.{_SECONDS} > 0")
-        .execute()
-    )
-
-
-def _day_without_events() -> dict[str, str]:
-    kept = {"gateway", "day", _SECONDS}
-    return {
-        field.name: f"new.{field.name}" if field.name in kept else "0"
-        for field in GATEWAY_HEALTH
-        if field.name in kept or field.dataType.typeName() == "long"
-    }

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -19,9 +18,8 @@ from pyspark.sql import functions as F
 from cloud_jobs.audit.gaps import GAP_COLUMNS, gaps_of
 from cloud_jobs.audit.run import audit_of
 from cloud_jobs.errors import IngestError
-from cloud_jobs.gold.days import gateway_health, qos2_daily
-from cloud_jobs.gold.drops import days_replaced, discard, drops_of, published_at_qos2
-from cloud_jobs.gold.offline import ON, merge_offline
+from cloud_jobs.gold.daily import Changes, make_daily, make_health, make_sensors, replace
+from cloud_jobs.gold.drops import discard
 from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
 from cloud_jobs.gold.times import BOOT, merge_corrections, timed
 from cloud_jobs.gold.totals import ROWS, merge_totals, remake
@@ -32,10 +30,9 @@ from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
-from cloud_jobs.tables.merge import Merge
 from cloud_jobs.tables.versions import newest_of
 
-STEPS: Final = {0: making.remake, 1: making.remake}
+STEPS: Final = dict.fromkeys(range(3), making.remake)
 """From each version of these tables to the next. All is made of the ingested tables, and so made
 again where rows would have to have what an earlier version did not write."""
 APPLICATION: Final = f"oncegate-gold/{newest_of(STEPS)}"
@@ -44,7 +41,7 @@ Progress = Callable[[str], None]
 _PHASES: Final = {
     "clock_corrections": "clock corrections", "boots": "starts of gateways",
     "qos2_messages": "messages at QoS 2", "qos2_deliveries": "deliveries", "days": "days",
-    "gaps": "gaps", "audit": "audit"}  # fmt: skip
+    "sensors": "readings by quarter hour and day", "gaps": "gaps", "audit": "audit"}  # fmt: skip
 """Phases of a run in their order."""
 
 
@@ -99,7 +96,11 @@ def _bring_up_to_date(
         batches += run.batches
     audits = is_audited and run.audited_through < run.through
     audited_through = _make(silver, made, run, progress, after_step, audits=audits)
-    rows = {name: made.read(name).count() for name in GOLD_TABLES if name != "gold_runs"}
+    counts = made.query(" UNION ALL ".join(
+        f"SELECT '{name}' AS name, count(*) AS number FROM {{{name}}}"
+        for name in GOLD_TABLES if name != "gold_runs"
+    ))  # fmt: skip
+    rows = {row["name"]: row["number"] for row in counts}
     return {"tables_root": silver.root, "batches": batches,
             "through_batch": run.through, "is_audited": audited_through >= run.through,
             "audited_through": audited_through, "tables": rows}  # fmt: skip
@@ -142,16 +143,14 @@ def gold_tables(spark: SparkSession, root: str) -> Tables:
 
 def _begun(silver: Tables, made: Tables) -> Run:
     """Return the run that died, or else the next one, whose batches are committed."""
-    runs = made.read("gold_runs")
-    audited = runs.where("is_done").agg(F.max("audited_through")).first()
-    audited_through = (audited[0] if audited is not None else None) or 0
-    newest = runs.orderBy(F.col("run").desc(), F.col("is_done").desc()).limit(1).collect()
-    last = newest[0] if newest else None
+    runs = made.query("SELECT * FROM {gold_runs} ORDER BY run DESC, is_done DESC LIMIT 1")
+    ends = made.query("SELECT max(audited_through) AS audited FROM {gold_runs} WHERE is_done")
+    audited_through = ends[0]["audited"] or 0
+    last = runs[0] if runs else None
     if last is not None and not last["is_done"]:
         first, through = last["from_batch"], last["through_batch"]
         return Run(last["run"], first, through, audited_through, is_resumed=True)
-    row = silver.read("batches").agg(F.max("batch")).first()
-    through = (row[0] if row is not None else None) or 0
+    through = silver.query("SELECT max(batch) AS batch FROM {batches}")[0]["batch"] or 0
     number, first = (last["run"] + 1, last["through_batch"] + 1) if last is not None else (1, 1)
     run = Run(number, first, through, audited_through)
     if run.batches:
@@ -174,92 +173,40 @@ def _take(silver: Tables, made: Tables, run: Run, progress: Progress, after_step
     new = F.col("batch").between(run.first, run.through)
     written = silver.read("events").where(F.col("batch") <= run.through)
     progress(_phase("clock_corrections"))
-    merge_corrections(silver, made, written.where(new), run.through)
+    merge_corrections(silver, made, run.first, run.through)
     after_step("clock_corrections")
     corrections = as_values(made.read("clock_corrections"))
-    fresh, every = timed(written.where(new), corrections), timed(written, corrections)
-    changed = corrections.where(new)
+    # Each table is made of them.
+    fresh = timed(written.where(new), corrections).persist()
+    try:
+        changed = as_values(corrections.where(new))
+        of = Changes(run.first, run.through, fresh, changed, written, corrections)
+        _make_totals(made, of, progress, after_step)
+        discard(silver, made, run.first, run.through)
+        after_step("discarded")
+        progress(_phase("days"))
+        make_daily(made, of)
+        after_step("qos2_daily")
+        make_health(made, silver.read("segments"), of)
+        after_step("gateway_health")
+        progress(_phase("sensors"))
+        make_sensors(silver, made, of)
+        after_step("sensors")
+    finally:
+        fresh.unpersist()
+
+
+def _make_totals(made: Tables, of: Changes, progress: Progress, after_step: Progress) -> None:
     # What an earlier run made of these events has other times now.
-    earlier = F.col("batch") < run.first
-    moved = written.where(earlier).join(F.broadcast(changed), [*BOOT, "segment_name"], "left_semi")
-    has_moved = not changed.isEmpty() and not moved.isEmpty()
+    earlier = of.written.where(F.col("batch") < of.first)
+    moved = earlier.join(F.broadcast(of.changed), [*BOOT, "segment_name"], "left_semi")
+    has_moved = not of.changed.isEmpty() and not moved.isEmpty()
     for name, rows_of in ROWS.items():
         progress(_phase(name))
-        merge_totals(made, name, rows_of(fresh), run.through)
+        merge_totals(made, name, rows_of(of.fresh), of.through)
         if has_moved:
-            remake(made, name, every, moved, run.through)
+            remake(made, name, timed(of.written, of.corrections), moved, of.through)
         after_step(name)
-    discard(silver, made, run.first, run.through)
-    after_step("discarded")
-    progress(_phase("days"))
-    _make_daily(made, run, written)
-    after_step("qos2_daily")
-    _make_health(made, silver.read("segments"), Changes(fresh, changed, written, corrections))
-    after_step("gateway_health")
-
-
-class Changes(NamedTuple):
-    """What a run takes, and where times of earlier events are others now."""
-
-    fresh: DataFrame
-    """Its own events, at their corrected times."""
-    changed: DataFrame
-    """Corrections that are other ones than before."""
-    written: DataFrame
-    """Its events and those before it, as the gateways wrote them."""
-    corrections: DataFrame
-    """All of them."""
-
-
-def _make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
-    """Make the days of fresh events again, and of changed times those of now and of before."""
-    days = as_values(
-        of.fresh.select("gateway", "day")
-        .unionByName(of.changed.select("gateway", "day"))
-        .unionByName(of.changed.select("gateway", F.col("day_before").alias("day")))
-        .distinct()
-    )
-    elsewhere = _of_days(of.corrections, days).select("gateway", F.col("written_day").alias("day"))
-    partitions = as_values(days.unionByName(elsewhere).distinct())
-    whole = _of_days(timed(_of_days(of.written, partitions), of.corrections), days)
-    health = days.join(gateway_health(whole, segments), ["gateway", "day"], "left")
-    _put_days(made, "gateway_health", health)
-    drops = days_replaced(made.read("drops"), days, drops_of(whole, of.written))
-    if drops is not None:
-        replace(made, "drops", drops)
-    merge_offline(made, days.select("gateway").distinct())
-
-
-def _make_daily(made: Tables, run: Run, written: DataFrame) -> None:
-    """Make the days again on which what has changed begins now, and those on which it did before.
-
-    A day of which nothing is left loses its row.
-    """
-    new = F.col("batch").between(run.first, run.through)
-    messages, deliveries = made.read("qos2_messages"), made.read("qos2_deliveries")
-    touched = [
-        rows.where(new).select("gateway", F.col(day).alias("day"))
-        for rows in (messages, deliveries)
-        for day in ("day", "day_before")
-    ]
-    days = as_values(reduce(DataFrame.unionByName, touched).where("day IS NOT NULL").distinct())
-    sent = _of_days(deliveries, days)
-    rows = qos2_daily(_of_days(messages, days), sent, published_at_qos2(sent, written))
-    _put_days(made, "qos2_daily", days.join(rows, ["gateway", "day"], "left"))
-
-
-def _put_days(made: Tables, name: str, rows: DataFrame) -> None:
-    """Put whole rows in place of those of their gateway and day: done twice it changes nothing.
-
-    A row without a batch stands for a day of which nothing is left.
-    """
-    (
-        Merge(made.path(name), rows.select(*made.schemas[name].fieldNames()), ON)
-        .whenMatchedDelete("new.batch IS NULL")
-        .whenMatchedUpdateAll()
-        .whenNotMatchedInsertAll("new.batch IS NOT NULL")
-        .execute()
-    )
 
 
 def _judge(silver: Tables, made: Tables, run: Run) -> None:
@@ -267,19 +214,6 @@ def _judge(silver: Tables, made: Tables, run: Run) -> None:
         events = timed(silver.read("events"), made.read("clock_corrections"))
         replace(made, "audit_daily", daily_verdicts(silver, events, audit.found, run.through))
         merge_verdicts(made, audit)
-
-
-def _of_days(rows: DataFrame, days: DataFrame) -> DataFrame:
-    """Select the rows of these gateways and days."""
-    return rows.join(F.broadcast(days), ["gateway", "day"], "left_semi")
-
-
-def replace(made: Tables, name: str, rows: DataFrame) -> None:
-    """Replace a small table as a whole, in one commit."""
-    contract = rows.select(
-        *(F.col(f.name).cast(f.dataType).alias(f.name) for f in made.schemas[name])
-    )
-    contract.write.format("delta").mode("overwrite").save(made.path(name))
 
 
 def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:

@@ -82,21 +82,23 @@ def worst_quality(quality: Column | str) -> Column:
     )
 
 
-def merge_corrections(silver: Tables, made: Tables, fresh: DataFrame, through: int) -> None:
-    """Bring `clock_corrections` up to date for the starts of which `fresh` events were not
+def merge_corrections(silver: Tables, made: Tables, first: int, through: int) -> None:
+    """Bring `clock_corrections` up to date for the starts of which the run's segments were not
     synchronised, or which had no known time yet.
 
     Done twice it changes nothing: rows that change bear the batch `through`.
     """
+    # A run that is finished after its death leaves what was ingested since to the next one.
+    ingested = silver.read("segments").where(
+        (F.col("state") == "ingested") & (F.col("batch") <= through)
+    )
+    new = ingested.where(F.col("batch") >= first)
     unknown = made.read("clock_corrections").where(F.col("time_quality") == UNKNOWN)
-    waiting = fresh.join(F.broadcast(unknown.select(*BOOT).distinct()), list(BOOT), "left_semi")
-    new = fresh.where(F.col("clock") != SYNCHRONISED)
-    wrong = as_values(new.select(*BOOT).unionByName(waiting.select(*BOOT)).distinct())
+    waiting = new.join(F.broadcast(unknown.select(*BOOT).distinct()), list(BOOT), "left_semi")
+    odd = new.where(F.col("clock") != SYNCHRONISED).select(*BOOT)
+    wrong = as_values(odd.unionByName(waiting.select(*BOOT)).distinct())
     if wrong.isEmpty():
         return
-    ingested = silver.read("segments").where("state = 'ingested'")
-    # A run that is finished after its death leaves what was ingested since to the next one.
-    ingested = ingested.where(F.col("batch") <= through)
     segments = ingested.join(F.broadcast(wrong), list(BOOT), "left_semi").withColumnRenamed(
         "name", "segment_name"
     )

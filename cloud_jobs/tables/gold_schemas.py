@@ -108,6 +108,43 @@ DROPS: Final = schema_of(
 """One row a gateway, day, client, topic and reason of `message_dropped`, for the DROPS_PER_DAY_MAX
 most frequent of a gateway and day. `topic` is null where the publication has not landed."""
 
+_SERIES: Final = """
+    string  unit
+    integer readings
+    double  first last minimum mean maximum
+    string  last_text
+    time    first_time last_time
+    integer missing repeats
+    double  increase
+    integer resets
+    string  time_quality
+    date    day
+    integer batch
+"""
+SENSOR_QUARTERS: Final = schema_of(
+    f"""
+    string  gateway device name
+    time    begin
+    {_SERIES.strip()}
+    """
+)
+"""One row a quantity of a sensor and quarter of an hour with readings, at the corrected times of
+READINGS. A boolean counts as 0 or 1; a text has `last_text` alone. `increase` and `resets` are of
+counters: how far one rose since the reading before, and how often it began again. `missing` numbers
+of the sensor come before these readings; `repeats` are readings under numbers that its board had
+given before."""
+
+SENSOR_DAYS: Final = schema_of(
+    f"""
+    string  gateway device name
+    {_SERIES.strip()}
+    integer device_boot device_sequence
+    """
+)
+"""One row a quantity of a sensor and UTC day, as in SENSOR_QUARTERS. `device_boot` and
+`device_sequence` are the numbers of its last reading, by which the next day finds what is missing
+between them."""
+
 GAPS: Final = schema_of(
     """
     string  gateway kind
@@ -165,6 +202,8 @@ GOLD_TABLES: Final[dict[str, StructType]] = {
     "qos2_daily": QOS2_DAILY,
     "gateway_health": GATEWAY_HEALTH,
     "drops": DROPS,
+    "sensor_quarters": SENSOR_QUARTERS,
+    "sensor_days": SENSOR_DAYS,
     "gaps": GAPS,
     "audit_daily": AUDIT_DAILY,
     "gold_runs": GOLD_RUNS,

@@ -92,7 +92,8 @@ def remake(tables: Tables) -> None:
     """
     for name, schema in tables.schemas.items():
         writer = tables.spark.createDataFrame([], schema).write.format("delta")
-        writer.mode("overwrite").option("overwriteSchema", "true").save(tables.path(name))
+        writer = writer.mode("overwrite").option("overwriteSchema", "true")
+        writer.partitionBy(*PARTITIONS.get(name, ())).save(tables.path(name))
 
 
 def _missing_columns(tables: Tables, name: str) -> list[tuple[str, DataType]]:

@@ -257,7 +257,10 @@ GATEWAY_KEYS: Final = schema_of(
 `is_withdrawn`: it is not in that file any more, and its segments are refused. `prefix` is the
 folder below the source in which the gateway's segments have to lie, null: any."""
 
-PARTITIONS: Final[dict[str, tuple[str, ...]]] = {"events": ("day",), "sensor_readings": ("day",)}
+PARTITIONS: Final[dict[str, tuple[str, ...]]] = dict.fromkeys(
+    ("events", "sensor_readings", "qos2_daily", "gateway_health", "sensor_quarters", "sensor_days"),
+    ("day",),
+)
 
 TABLES: Final[dict[str, StructType]] = {
     "segments": SEGMENTS,

@@ -1,0 +1,158 @@
+"""Tables of days, made again as a whole for each gateway and day that a run touches."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Final, NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cloud_jobs.gold.days import gateway_health, qos2_daily
+from cloud_jobs.gold.drops import days_replaced, drops_of, published_at_qos2
+from cloud_jobs.gold.offline import offline_days
+from cloud_jobs.gold.readings import SERIES, placed
+from cloud_jobs.gold.sensors import anchors, days_of, days_touched, quarters_of
+from cloud_jobs.gold.times import timed
+from cloud_jobs.spark.few_rows import as_values
+from cloud_jobs.tables.delta_tables import Tables
+
+_DAY: Final = ("gateway", "day")
+_OFFLINE: Final = "offline_seconds"
+
+
+class Changes(NamedTuple):
+    """What a run takes, and where times of earlier events are others now."""
+
+    first: int
+    through: int
+    """The run's batches."""
+    fresh: DataFrame
+    """Its own events, at their corrected times."""
+    changed: DataFrame
+    """Corrections that are other ones than before."""
+    written: DataFrame
+    """Its events and those before it, as the gateways wrote them."""
+    corrections: DataFrame
+    """All of them."""
+
+
+def make_daily(made: Tables, of: Changes) -> None:
+    """Make `qos2_daily` of the days on which what has changed begins now, or began before.
+
+    A day of which nothing is left loses its row.
+    """
+    new = F.col("batch").between(of.first, of.through)
+    messages, deliveries = made.read("qos2_messages"), made.read("qos2_deliveries")
+    touched = [
+        rows.where(new).select("gateway", F.col(day).alias("day"))
+        for rows in (messages, deliveries)
+        for day in ("day", "day_before")
+    ]
+    days = as_values(reduce(DataFrame.unionByName, touched).where("day IS NOT NULL").distinct())
+    sent = _of_days(deliveries, days)
+    published = published_at_qos2(sent, of.written)
+    put_days(made, "qos2_daily", days, qos2_daily(_of_days(messages, days), sent, published))
+
+
+def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
+    """Make `gateway_health` and `drops` of the days of fresh events and of times that changed."""
+    days = as_values(of.fresh.select(*_DAY).unionByName(_days_moved(of.changed)).distinct())
+    elsewhere = _of_days(of.corrections, days).select("gateway", F.col("written_day").alias("day"))
+    partitions = as_values(days.unionByName(elsewhere).distinct())
+    whole = _of_days(timed(_of_days(of.written, partitions), of.corrections), days).persist()
+    try:
+        _put_health(made, days, gateway_health(whole, segments))
+        drops = days_replaced(made.read("drops"), days, drops_of(whole, of.written))
+        if drops is not None:
+            replace(made, "drops", drops)
+    finally:
+        whole.unpersist()
+
+
+def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
+    """Write rows of `gateway_health`, and all days of their gateways whose time offline differs."""
+    gateways = F.broadcast(days.select("gateway").distinct())
+    boots = made.read("boots").join(gateways, "gateway", "left_semi")
+    offline = as_values(offline_days(boots).withColumnRenamed(_OFFLINE, "seconds"))
+    old = made.read("gateway_health").join(gateways, "gateway", "left_semi")
+    compared = old.select(*_DAY, F.col(_OFFLINE).alias("was")).join(offline, [*_DAY], "full")
+    differs = compared.where("coalesce(was, 0) <> coalesce(seconds, 0)").select(*_DAY)
+    others = as_values(differs.join(F.broadcast(days), [*_DAY], "left_anti"))
+    every = days.unionByName(others)
+    known = rows.unionByName(_of_days(old, others)).join(_of_days(offline, every), [*_DAY], "full")
+    counts = [f.name for f in made.schemas["gateway_health"] if f.dataType.typeName() == "long"]
+    whole = known.withColumn(_OFFLINE, F.coalesce("seconds", F.lit(0.0))).fillna(0, counts)
+    put_days(made, "gateway_health", every, whole.where(f"events > 0 OR {_OFFLINE} > 0"))
+
+
+def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
+    """Make `sensor_quarters` and `sensor_days` of the days of new readings and of moved ones."""
+    readings = silver.read("sensor_readings").where(F.col("batch") <= of.through)
+    new = placed(readings.where(F.col("batch") >= of.first), of.corrections)
+    series_days = made.read("sensor_days")
+    moved = _days_moved(of.changed)
+    # A segment that begins before midnight ends on the next day.
+    moved = moved.unionByName(moved.select("gateway", F.date_add("day", 1).alias("day")))
+    later = as_values(_of_days(series_days, moved).select(*SERIES, "day"))
+    own = new.select(*SERIES, "day").unionByName(later).distinct()
+    days = as_values(days_touched(own, series_days).unionByName(moved).distinct())
+    ends = days.agg(F.min("day"), F.max("day")).first()
+    if ends is None or ends[0] is None:
+        return
+    near = _near(readings, *(f"TIMESTAMP '{day} 00:00:00'" for day in ends))
+    gateways = F.broadcast(days.select("gateway").distinct())
+    whole = _of_days(placed(near.join(gateways, "gateway", "left_semi"), of.corrections), days)
+    others = series_days.join(gateways, "gateway", "left_semi").join(
+        F.broadcast(days), [*_DAY], "left_anti"
+    )
+    quarters = quarters_of(whole, anchors(others)).persist()
+    try:
+        put_days(made, "sensor_quarters", days, quarters)
+        put_days(made, "sensor_days", days, days_of(quarters))
+    finally:
+        quarters.unpersist()
+
+
+def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
+    """Select what can be of these days, in a way by which Delta skips files."""
+    after = f"{last} + INTERVAL 1 DAY"
+    return readings.where(
+        f"(time >= {first} AND time < {after}) OR (delivered_at >= {first} "
+        f"AND delivered_at < {after}) OR clock <> 'synchronised'"
+    )
+
+
+def _days_moved(changed: DataFrame) -> DataFrame:
+    """Return the days of changed corrections, now and before."""
+    now, before = changed.select(*_DAY), changed.select("gateway", F.col("day_before").alias("day"))
+    return now.unionByName(before)
+
+
+def _of_days(rows: DataFrame, days: DataFrame) -> DataFrame:
+    """Select the rows of these gateways and days."""
+    return rows.join(F.broadcast(days), [*_DAY], "left_semi")
+
+
+def put_days(made: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
+    """Put rows in place of all those of these gateways and days, in one commit. Idempotent."""
+    listed = sorted(row[0] for row in days.select("day").distinct().collect())
+    if not listed:
+        return
+    dates = ", ".join(f"DATE '{day}'" for day in listed)
+    condition = f"day IN ({dates})"
+    others = made.read(name).where(condition).join(F.broadcast(days), [*_DAY], "left_anti")
+    new = _contract(made, name, rows).unionByName(others)
+    new.write.format("delta").mode("overwrite").option("replaceWhere", condition).save(
+        made.path(name)
+    )
+
+
+def replace(made: Tables, name: str, rows: DataFrame) -> None:
+    """Replace a small table as a whole, in one commit."""
+    _contract(made, name, rows).write.format("delta").mode("overwrite").save(made.path(name))
+
+
+def _contract(made: Tables, name: str, rows: DataFrame) -> DataFrame:
+    """Select a table's columns, in its types."""
+    return rows.select(*(F.col(f.name).cast(f.dataType).alias(f.name) for f in made.schemas[name]))

@@ -1,0 +1,66 @@
+"""Readings at their corrected times.
+
+A gateway that starts without a time stamps readings with a wrong one, which `clock_corrections`
+mends like those of events. A sensor's own clock can be wrong as well.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cloud_jobs.gold.clock_steps import CORRECTED, SYNCHRONISED, UNKNOWN
+from cloud_jobs.limits import DAY_MIN, SENSOR_CLOCK_DAYS_MAX, TEXT_CHARACTERS_MAX
+
+SERIES: Final = ("gateway", "device", "name")
+"""A quantity of a sensor: all its readings are one curve."""
+QUARTER_SECONDS: Final = 900
+
+
+def placed(readings: DataFrame, corrections: DataFrame) -> DataFrame:
+    """Return readings with corrected `time`, `day`, `begin` of their quarter, and `time_quality`.
+
+    `number` is the value of a number, sum or boolean, `text` that of a text. A time that is
+    SENSOR_CLOCK_DAYS_MAX away from the delivery is no time of a reading: that of the delivery takes
+    its place.
+    """
+    known = F.broadcast(corrections).select(
+        F.col("gateway").alias("of_gateway"), F.col("boot").alias("of_boot"),
+        "from_sequence", "to_sequence", "offset_ms",
+    )  # fmt: skip
+    here = (
+        (F.col("gateway") == F.col("of_gateway"))
+        & (F.col("boot") == F.col("of_boot"))
+        & F.col("sequence").between(F.col("from_sequence"), F.col("to_sequence"))
+    )
+    time = _true_time(F.coalesce("offset_ms", F.lit(0)))
+    quality = (
+        F.when(F.col("clock") == SYNCHRONISED, SYNCHRONISED)
+        .when(F.col("offset_ms").isNotNull(), CORRECTED)
+        .otherwise(UNKNOWN)
+    )
+    begin = F.unix_seconds(time) - F.pmod(F.unix_seconds(time), F.lit(QUARTER_SECONDS))
+    return readings.join(known, here, "left").select(
+        *SERIES, "unit", "batch", "sequence", "position", "device_boot", "device_sequence",
+        F.coalesce("value", "sum", F.col("boolean_value").cast("double")).alias("number"),
+        F.substring("string_value", 1, TEXT_CHARACTERS_MAX).alias("text"),
+        F.col("sum").isNotNull().alias("is_sum"),
+        F.col("board_start").isNotNull().alias("is_repeat"),
+        time.alias("time"),
+        F.timestamp_seconds(begin).alias("begin"),
+        F.greatest(F.to_date(time), F.lit(DAY_MIN)).alias("day"),
+        quality.alias("time_quality"),
+    )  # fmt: skip
+
+
+def _true_time(offset: Column) -> Column:
+    """Return when a reading was taken; `offset` in milliseconds mends the gateway's clock."""
+    delivered = F.unix_millis("delivered_at")
+    own = F.coalesce(F.unix_millis("time"), delivered)
+    # A time that is nearer to the gateway's clock than to the true time is by that clock.
+    by_gateway = F.abs(own - delivered) <= F.abs(own - delivered - offset)
+    true = F.when(by_gateway, own + offset).otherwise(own)
+    is_near = F.abs(true - delivered - offset) <= SENSOR_CLOCK_DAYS_MAX * 86_400_000
+    return F.timestamp_millis(F.when(is_near, true).otherwise(delivered + offset))

@@ -1,0 +1,156 @@
+"""Readings by quarter of an hour and by day: one row a quantity of a sensor.
+
+Days that new readings touched are made again as a whole. What a reading adds to a counter depends
+on the reading before it, which may be of an earlier day: the last one of each other day is looked
+at as well (`anchors`).
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from cloud_jobs.gold.readings import SERIES
+from cloud_jobs.gold.times import worst_quality
+from cloud_jobs.tables.gold_schemas import SENSOR_DAYS, SENSOR_QUARTERS
+
+COUNTER_UNITS: Final = ("Wh", "kWh", "MWh", "J", "kJ", "MJ", "GJ", "varh", "kvarh", "VAh", "kVAh",
+                        "m3", "l", "L", "count")  # fmt: skip
+"""Units of amounts that add up: energy, volume and counts (RFC 8428, 12.1, and those of meters)."""
+RESET_SHARE: Final = 0.9
+"""A counter that falls below this share of its value has begun again; one that falls by less was
+rounded. Home Assistant draws the line at the same place for `total_increasing`."""
+_DEVICE: Final = ("gateway", "device", "device_boot")
+
+
+def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
+    """Return each `gateway` and `day` that has to be made again.
+
+    Args:
+        new: new or moved readings: SERIES and `day`.
+        series_days: rows of `sensor_days`. The day that follows a new reading in its series begins
+            where that one ended, and so is made again too.
+    """
+    days = new.select(*SERIES, F.col("day").alias("new_day")).distinct().alias("n")
+    later = series_days.select(*SERIES, "day").alias("d")
+    same = reduce(Column.__and__, (F.col(f"n.{n}").eqNullSafe(F.col(f"d.{n}")) for n in SERIES))
+    following = (
+        days.join(later, same & (F.col("d.day") > F.col("new_day")))
+        .groupBy(*(F.col(f"n.{name}") for name in SERIES), "new_day")
+        .agg(F.min("d.day").alias("day"))
+    )
+    own = days.select("gateway", F.col("new_day").alias("day"))
+    return own.unionByName(following.select("gateway", "day")).distinct()
+
+
+def anchors(series_days: DataFrame) -> DataFrame:
+    """Return the last reading of days that are not made again, as rows of `placed`."""
+    nothing = F.lit(None)
+    return series_days.select(
+        *SERIES, "unit", "batch", nothing.cast("long").alias("sequence"),
+        nothing.cast("long").alias("position"), "device_boot", "device_sequence",
+        F.col("last").alias("number"), nothing.cast("string").alias("text"),
+        F.col("increase").isNotNull().alias("is_sum"), F.lit(False).alias("is_repeat"),
+        F.col("last_time").alias("time"), nothing.cast("timestamp").alias("begin"), "day",
+        "time_quality",
+    )  # fmt: skip
+
+
+def quarters_of(readings: DataFrame, before: DataFrame) -> DataFrame:
+    """Return rows of `sensor_quarters`, and the numbers of the last reading of each.
+
+    Args:
+        readings: rows of `placed` of whole days.
+        before: rows of `anchors`, which are looked at and not counted.
+    """
+    every = readings.withColumn("is_counted", F.lit(True)).unionByName(
+        before.withColumn("is_counted", F.lit(False))
+    )
+    in_turn = Window.partitionBy(*SERIES).orderBy("time", "sequence", "position")
+    numbered = Window.partitionBy(*_DEVICE).orderBy("device_sequence")
+    frame_before = F.max("device_sequence").over(
+        numbered.rangeBetween(Window.unboundedPreceding, -1)
+    )
+    has_numbers = F.col("device").isNotNull() & F.col("device_sequence").isNotNull()
+    is_counter = F.col("unit").isin(*COUNTER_UNITS) | F.col("is_sum")
+    previous = F.last("number", ignorenulls=True).over(
+        in_turn.rowsBetween(Window.unboundedPreceding, -1)
+    )
+    rows = (
+        every.withColumn("frame_before", F.when(has_numbers, frame_before))
+        .withColumn("previous", F.when(is_counter, previous))
+        .withColumn("is_reset", F.col("number") < F.col("previous") * RESET_SHARE)
+        .where("is_counted")
+    )
+    step = F.when(F.col("is_reset"), F.col("number")).otherwise(
+        F.greatest(F.col("number") - F.col("previous"), F.lit(0.0))
+    )
+    return _quarters(rows.withColumn("step", F.when(is_counter, F.coalesce(step, F.lit(0.0)))))
+
+
+def _quarters(rows: DataFrame) -> DataFrame:
+    in_turn = F.struct("time", "sequence", "position")
+    of_numbers = F.when(F.col("number").isNotNull(), in_turn)
+    last = F.max_by(F.struct("device_boot", "device_sequence"), in_turn)
+    # A frame with several records of one name counts once.
+    holes = F.map_from_entries(
+        F.collect_set(F.when(
+            F.col("device_sequence") > F.col("frame_before") + 1,
+            F.struct(
+                F.struct("device_boot", "device_sequence").alias("key"),
+                (F.col("device_sequence") - F.col("frame_before") - 1).alias("value"),
+            ),
+        ))
+    )  # fmt: skip
+    missing = F.aggregate(F.map_values(holes), F.lit(0).cast("long"), lambda sum, one: sum + one)
+    found = rows.groupBy(*SERIES, "day", "begin").agg(
+        F.max_by("unit", in_turn).alias("unit"),
+        F.count("*").alias("readings"),
+        F.count("number").alias("numbers"),
+        F.min_by("number", of_numbers).alias("first"),
+        F.max_by("number", of_numbers).alias("last"),
+        F.min("number").alias("minimum"),
+        F.avg("number").alias("mean"),
+        F.max("number").alias("maximum"),
+        F.max_by("text", F.when(F.col("text").isNotNull(), in_turn)).alias("last_text"),
+        F.min("time").alias("first_time"),
+        F.max("time").alias("last_time"),
+        missing.alias("missing"),
+        F.count_if("is_repeat").alias("repeats"),
+        F.sum("step").alias("increase"),
+        F.when(F.count("step") > 0, F.count_if("is_reset")).alias("resets"),
+        worst_quality("time_quality").alias("time_quality"),
+        F.max("batch").alias("batch"),
+        last.alias("numbered"),
+    )
+    numbered = ("numbers", "numbered.device_boot", "numbered.device_sequence")
+    return found.select(*SENSOR_QUARTERS.fieldNames(), *numbered)
+
+
+def days_of(quarters: DataFrame) -> DataFrame:
+    """Return rows of `sensor_days` of those of `quarters_of`."""
+
+    def at_end(name: str) -> Column:
+        return F.max_by(name, F.when(F.col(name).isNotNull(), F.col("begin"))).alias(name)
+
+    sums = ("readings", "missing", "repeats", "increase", "resets")
+    mean = F.sum(F.col("mean") * F.col("numbers")) / F.sum("numbers")
+    found = quarters.groupBy(*SERIES, "day").agg(
+        at_end("unit"),
+        F.min_by("first", F.when(F.col("first").isNotNull(), F.col("begin"))).alias("first"),
+        at_end("last"),
+        F.min("minimum").alias("minimum"),
+        F.when(F.sum("numbers") > 0, mean).alias("mean"),
+        F.max("maximum").alias("maximum"),
+        at_end("last_text"),
+        F.min("first_time").alias("first_time"),
+        F.max("last_time").alias("last_time"),
+        *(F.sum(name).alias(name) for name in sums),
+        worst_quality("time_quality").alias("time_quality"),
+        F.max("batch").alias("batch"),
+        *(F.max_by(n, "begin").alias(n) for n in ("device_boot", "device_sequence")),
+    )
+    return found.select(*SENSOR_DAYS.fieldNames())
