@@ -1,4 +1,4 @@
-"""What the page shows, read from the gold tables with the `deltalake` library.
+"""Figures of the fleet's page, read from the gold tables with the `deltalake` library.
 
 Every query aggregates in the engine; what comes back is bounded by the days and gateways shown,
 not by the tables.
@@ -10,24 +10,29 @@ import datetime
 from dataclasses import dataclass
 from typing import Final
 
-from deltalake.exceptions import TableNotFoundError
-
 from cloud_jobs.fleet_report.limits import (
     DROPS_MAX,
     GAPS_MAX,
     GATEWAYS_MAX,
+    LINES_MAX,
     REASONS_MAX,
     SILENT_SECONDS,
 )
-from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine, Row, first_line_of
+from cloud_jobs.fleet_report.open_tables import OpenTables, explained, open_tables
+from cloud_jobs.fleet_report.sensors import (
+    NO_FAULTS,
+    SensorFaults,
+    SensorReader,
+    among,
+    timestamp,
+)
+from cloud_jobs.tables.query_engine import QueryEngine, Row
 
-_TABLES: Final = ("gateway_health", "qos2_daily", "audit_daily", "gaps", "boots", "sessions",
-                  "quarantine", "gold_runs", "drops", "qos2_deliveries")  # fmt: skip
 _SUMS: Final = (
     "events", "starts", "unclean_starts", "sessions_opened", "sessions_resumed", "sessions_lost",
     "offline_seconds", "messages", "released", "abandoned", "duplicates", "deliveries",
     "completed", "dropped", "resent", "missing", "readings_missing",
-    "messages_dropped", "messages_expired", "violations", "inconclusive",
+    "messages_dropped", "messages_expired", "violations", "inconclusive", "damages", "truncations",
 )  # fmt: skip
 _CELLS: Final = """
 WITH missing AS (
@@ -69,23 +74,20 @@ _VERSION: Final = (
 _WORST: Final = """
 known AS (SELECT DISTINCT gateway FROM boots), ranked AS (
   SELECT known.gateway AS gateway, {totals}, max(delivery_p99_ms) AS delivery_p99_ms,
-         max(lag_max_seconds) AS lag_seconds
+         max(lag_max_seconds) AS lag_seconds,
+         count(CASE WHEN time_quality = 'unknown' THEN 1 END) AS untimed_days
   FROM known LEFT JOIN cells ON cells.gateway = known.gateway GROUP BY known.gateway
   ORDER BY violations DESC, missing DESC, CASE WHEN events = 0 THEN 0 ELSE 1 END,
-           messages_dropped DESC, inconclusive DESC, unclean_starts DESC, offline_seconds DESC,
-           gateway LIMIT {limit}
+           messages_dropped DESC, {sensors}damages + truncations DESC,
+           inconclusive DESC, unclean_starts DESC, offline_seconds DESC, gateway LIMIT {limit}
 )
 """
 """A gateway without an event in the window has no cell: it is silent, and so in trouble."""
 
 
-class ReportError(RuntimeError):
-    """The page cannot be made. The text is for a person and ends with the mend."""
-
-
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """All that the page shows. `days` are its columns; `cells` one a gateway shown and day."""
+    """Contents of the fleet's page. `days` are its columns; `cells` one a gateway shown and day."""
 
     tables_root: str
     made_at: datetime.datetime
@@ -103,30 +105,41 @@ class Figures:
     not_delivered: list[Row]
     discarded_count: int
     quarantine: list[Row]
+    sensors: SensorFaults = NO_FAULTS
+    has_sensors: bool = True
+    """False: the tables are of a version that had no sensors in them."""
 
 
 def read_figures(root: str, days: int, now: datetime.datetime) -> Figures:
-    """Read what the last ``days`` days up to ``now`` (UTC) hold. Raises ReportError."""
-    try:
-        return _read(QueryEngine(root, _TABLES), days, now)
-    except TableNotFoundError as error:
-        raise ReportError(
-            f"{root} has no gold tables ({first_line_of(error)}): run `oncegate gold` first"
-        ) from error
-    except READ_FAILURES as error:
-        raise ReportError(
-            f"the tables in {root} cannot be read ({first_line_of(error)}): are they those of "
-            "`oncegate gold`, and may this process read them?"
-        ) from error
+    """Read the last ``days`` days up to ``now`` (UTC). Raises ReportError."""
+    with explained(root):
+        return figures_of(open_tables(root), days, now)
 
 
-def _read(tables: QueryEngine, days: int, now: datetime.datetime) -> Figures:
+def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures:
+    """Return the fleet's figures of the last ``days`` days up to ``now`` (UTC).
+
+    Raises READ_FAILURES of cloud_jobs.tables.query_engine.
+    """
+    tables = opened.engine
     shown = _days_shown(tables, days, now)
+    reader = SensorReader(tables, first=shown[0], last=shown[-1], now=now)
+    faults = reader.faults() if opened.has_sensors else NO_FAULTS
     first, last = shown[0], shown[-1]
     cells = _CELLS.format(first=first, last=last)
-    ranked = f"{cells}, {_WORST.format(totals=_TOTALS, limit=GATEWAYS_MAX)}"
-    gateways = tables.rows(f"{ranked} SELECT * FROM ranked")
-    known = {row["gateway"]: row for row in _known(tables, ranked)}
+    silent = _silent(tables, now)
+    troubled = sorted(
+        {
+            row["gateway"]
+            for row in (*silent[:LINES_MAX], *faults.silent, *faults.missing, *faults.resets)
+        }
+    )
+    sensors = f"CASE WHEN known.{among(troubled)} THEN 0 ELSE 1 END, " if troubled else ""
+    worst = _WORST.format(totals=_TOTALS, limit=GATEWAYS_MAX, sensors=sensors)
+    gateways = tables.rows(f"{cells}, {worst} SELECT * FROM ranked")
+    names = [row["gateway"] for row in gateways]
+    known = {row["gateway"]: row for row in _known(tables, names, now)}
+    counts = reader.counts_of(names) if opened.has_sensors else {}
     fleet = _fleet(tables, cells)
     lost = _NOT_DELIVERED.format(first=first, last=last)
     return Figures(
@@ -137,10 +150,11 @@ def _read(tables: QueryEngine, days: int, now: datetime.datetime) -> Figures:
         ),
         days=shown,
         gateways_count=_count(tables, "SELECT count(DISTINCT gateway) AS n FROM boots"),
-        silent_count=_silent(tables, now - datetime.timedelta(seconds=SILENT_SECONDS)),
-        gateways=[row | known.get(row["gateway"], {}) for row in gateways],
-        cells=tables.rows(f"{ranked} SELECT c.* FROM cells c JOIN ranked r "
-                          "ON r.gateway = c.gateway"),
+        silent_count=len(silent),
+        gateways=[row | known.get(name, {}) | counts.get(name, {})
+                  for name, row in zip(names, gateways, strict=True)],
+        cells=tables.rows(f"{cells} SELECT * FROM cells WHERE {among(names)} "
+                          "ORDER BY gateway, day") if names else [],
         fleet={row["day"]: row for row in fleet},
         versions=_versions(tables),
         sessions=tables.rows("SELECT state, count(*) AS sessions FROM sessions GROUP BY state "
@@ -158,6 +172,8 @@ def _read(tables: QueryEngine, days: int, now: datetime.datetime) -> Figures:
             "count(DISTINCT gateway) AS gateways FROM quarantine GROUP BY kind, reason "
             f"ORDER BY refusals DESC LIMIT {REASONS_MAX}"
         ),
+        sensors=faults,
+        has_sensors=opened.has_sensors,
     )  # fmt: skip
 
 
@@ -211,19 +227,27 @@ def _discarded(tables: QueryEngine, lost: str) -> int:
     return _count(tables, f"SELECT coalesce(messages, 0) AS n FROM ({sums}) s")
 
 
-def _silent(tables: QueryEngine, since: datetime.datetime) -> int:
-    """Return how many gateways, shown or not, have no event since then."""
-    return _count(
-        tables,
-        "SELECT count(*) AS n FROM (SELECT max(last_time) AS seen FROM boots GROUP BY gateway) g "
-        f"WHERE seen < arrow_cast('{since:%Y-%m-%dT%H:%M:%S}Z', "
-        "'Timestamp(Microsecond, Some(\"UTC\"))')",
+def _silent(tables: QueryEngine, now: datetime.datetime) -> list[Row]:
+    """Return the gateways, shown or not, without an event for SILENT_SECONDS; the newest first."""
+    since = timestamp(now - datetime.timedelta(seconds=SILENT_SECONDS))
+    return tables.rows(
+        f"SELECT * FROM (SELECT gateway, {_last_seen(now)} AS seen FROM boots GROUP BY gateway) g "
+        f"WHERE seen < {since} OR seen IS NULL ORDER BY seen DESC"
     )
 
 
-def _known(tables: QueryEngine, ranked: str) -> list[Row]:
-    """Return version and last event of the gateways shown."""
+def _last_seen(now: datetime.datetime) -> str:
+    """Return the SQL of a gateway's last event; a clock that is ahead does not count."""
+    ahead = timestamp(now + datetime.timedelta(days=1))
+    return f"max(CASE WHEN last_time <= {ahead} THEN last_time END)"
+
+
+def _known(tables: QueryEngine, gateways: list[str], now: datetime.datetime) -> list[Row]:
+    """Return version, last event and time quality of the newest start of the gateways."""
+    if not gateways:
+        return []
     return tables.rows(
-        f"{ranked} SELECT b.gateway AS gateway, max(b.last_time) AS last_seen, "
-        f"{_VERSION} FROM boots b JOIN ranked r ON r.gateway = b.gateway GROUP BY b.gateway"
+        f"SELECT gateway, {_last_seen(now)} AS last_seen, {_VERSION}, "
+        "first_value(time_quality ORDER BY coalesce(batch, 0) DESC) AS newest_quality "
+        f"FROM boots WHERE {among(gateways)} GROUP BY gateway"
     )

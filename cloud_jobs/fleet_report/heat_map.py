@@ -63,8 +63,20 @@ MEASURES = (
 )  # fmt: skip
 
 
-def heat_maps(gateways: Sequence[str], days: Sequence[datetime.date], cells: Sequence[Row]) -> str:
-    """Draw all measures, one to be looked at at a time, and the data that the pointer shows."""
+def heat_maps(
+    gateways: Sequence[str],
+    days: Sequence[datetime.date],
+    cells: Sequence[Row],
+    names: Sequence[str],
+) -> str:
+    """Draw all measures, one shown at a time, and the data that the pointer shows.
+
+    Args:
+        gateways: ids, a row each.
+        days: the columns.
+        cells: rows of `gateway_health` with what belongs to them.
+        names: of the gateways, as an operator calls them.
+    """
     place = {name: index for index, name in enumerate(gateways)}
     column = {day: index for index, day in enumerate(days)}
     switches = "".join(
@@ -72,7 +84,7 @@ def heat_maps(gateways: Sequence[str], days: Sequence[datetime.date], cells: Seq
         f"{' checked' if m is MEASURES[0] else ''}><span>{m.name}</span></label>"
         for m in MEASURES
     )
-    grid = _Grid(gateways, days)
+    grid = _Grid(names, days)
     maps, data = "", {}
     for measure in MEASURES:
         values: dict[int, float] = {}
@@ -87,7 +99,7 @@ def heat_maps(gateways: Sequence[str], days: Sequence[datetime.date], cells: Seq
         data[measure.key] = {
             str(at): float(f"{value:.4g}") for at, value in values.items() if value
         }
-    texts = {"gateways": [name[:NAME_CHARACTERS_MAX] for name in gateways],
+    texts = {"gateways": [name[:NAME_CHARACTERS_MAX] for name in names],
              "days": [day.isoformat() for day in days], "values": data,
              "block": grid.block, "width": grid.width, "cell": [grid.cell, grid.row],
              "left": grid.left, "top": grid.top,

@@ -27,6 +27,46 @@ REASONS_MAX: Final = 40
 NAME_CHARACTERS_MAX: Final = 80
 """Of a text that a gateway chose, as it is shown."""
 
+LINE_CHARACTERS_MAX: Final = 300
+"""Of a sentence that names a gateway's texts: a client's name, a topic, and what happened."""
+
 NAME_CHARACTERS_WIDE: Final = 24
 """Of a name in the first column of a table: a longer one is cut off there and whole when pointed
 at, so that it does not push the other columns out of sight."""
+
+QUARTER_DAYS_MAX: Final = 7
+"""Days that a gateway's page shows by quarter of an hour: 672 points a curve."""
+
+QUARTER_POINTS_MAX: Final = 4_000_000
+"""Quarters of an hour in all pages together. A larger fleet shows fewer days by quarter of an hour,
+at least one: 1,000 gateways with 20 quantities get 2 days, and pages of about 100 kB."""
+
+SERIES_PER_GATEWAY_MAX: Final = 300
+"""Quantities on the page of a gateway, those in trouble first; all are counted. A client that
+invents names would fill the page."""
+
+SERIES_PER_READ_MAX: Final = 2_000
+"""Quantities whose curves are read in one query: 1.4 million rows of 60 bytes for 7 days."""
+
+ROWS_PER_GATEWAY_MAX: Final = 50
+"""Gaps on the page of a gateway, the largest first, and kinds of drops."""
+
+LINES_SHOWN_MAX: Final = 8
+"""Lines of one kind that are open in the list of what needs attention; the others are folded."""
+
+LINES_MAX: Final = 200
+"""Lines of one kind in the list of what needs attention; all are counted."""
+
+SILENT_INTERVALS: Final = 3
+"""Usual intervals without a reading from which on a sensor is silent: one lost reading and a late
+one are no alarm."""
+
+SILENT_SENSOR_SECONDS_MIN: Final = 3_600
+"""Seconds without a reading before a sensor is silent, however often it sends: a restart of its
+gateway or an update is shorter."""
+
+NAMES_BYTES_MAX: Final = 16_777_216
+"""Bytes of the file of names: 200,000 lines of 80."""
+
+NAMES_LINES_MAX: Final = 200_000
+"""Lines of the file of names: 1,000 gateways with 200 sensors each."""

@@ -1,111 +1,123 @@
-"""The page: one HTML document that loads nothing, with the plots first and the tables below."""
+"""The fleet's page: what needs attention first, then numbers, gateways, plots and faults."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
-from cloud_jobs.fleet_report.charts import Series, chart, duration, number
-from cloud_jobs.fleet_report.figures import Figures
-from cloud_jobs.fleet_report.heat_map import heat_maps
-from cloud_jobs.fleet_report.page_tables import (
-    age,
-    counted,
+from cloud_jobs.fleet_report.attention import Group, Line, attention_of
+from cloud_jobs.fleet_report.charts import duration, number
+from cloud_jobs.fleet_report.document import FLEET_PAGE, document, text
+from cloud_jobs.fleet_report.fault_tables import (
     gaps_table,
-    gateways_table,
     not_delivered_table,
     quarantine_table,
-    text,
-    when,
 )
+from cloud_jobs.fleet_report.figures import Figures
+from cloud_jobs.fleet_report.fleet_charts import fleet_charts
+from cloud_jobs.fleet_report.gateway_page import sentence, tile
+from cloud_jobs.fleet_report.gateways_table import Links, gateways_section, sites_section
+from cloud_jobs.fleet_report.heat_map import heat_maps
+from cloud_jobs.fleet_report.limits import LINES_SHOWN_MAX
+from cloud_jobs.fleet_report.names import NO_NAMES, Names
+from cloud_jobs.fleet_report.page_tables import age, counted, section, when
+from cloud_jobs.fleet_report.sensors import SILENCE_RULE
 
 Row = Mapping[str, Any]
 _AGES = ((3_600, "within an hour"), (86_400, "within a day"), (604_800, "within a week"),
          (2_592_000, "within 30 days"), (float("inf"), "longer ago"))  # fmt: skip
+_RULES: Final = {"silent-sensors": f'<p class="aside rule">{SILENCE_RULE}</p>'}
+_OLD_TABLES: Final = (
+    '<p class="empty">These tables have no sensors: they are of an earlier version. Run '
+    "<code>oncegate gold</code>, then this report again.</p>"
+)
 
 
-def page_of(figures: Figures) -> str:
+def page_of(figures: Figures, names: Names = NO_NAMES) -> str:
     """Return the document's text."""
-    assets = files("cloud_jobs.fleet_report") / "assets"
-    style = (assets / "report.css").read_text()
-    script = (assets / "report.js").read_text()
-    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}"
-    names = [row["gateway"] for row in figures.gateways]
+    shown = [row["gateway"] for row in figures.gateways]
+    links = Links(names, frozenset(shown))
+    groups = attention_of(figures)
     body = (
-        _headline(figures)
-        + "<section><h2>The fleet by day</h2>"
-        + f"<div class='charts'>{_charts(figures)}</div></section>"
-        + "<section><h2>Each gateway by day</h2>"
-        + _note(figures)
-        + (heat_maps(names, figures.days, figures.cells) if names else "<p>No gateway.</p>")
-        + "</section>"
-        + f"<section><h2>Last seen and version</h2>{_fleet_map(figures)}</section>"
-        + f"<section><h2>Gateways</h2>{gateways_table(figures)}</section>"
-        + not_delivered_table(figures)
-        + gaps_table(figures)
-        + quarantine_table(figures)
+        _headline(figures, groups)
+        + _tiles(figures)
+        + ("" if figures.has_sensors else _OLD_TABLES)
+        + _attention(groups, links)
+        + sites_section(figures, groups, names)
+        + gateways_section(figures, groups, links)
+        + _plots(figures)
+        + _map_section(figures, names)
+        + section("Last seen and version", _fleet_map(figures, names))
+        + not_delivered_table(figures.not_delivered, links.named)
+        + gaps_table(figures.gaps, figures.gaps_count, links.named)
+        + quarantine_table(figures.quarantine)
     )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>Oncegate fleet, {figures.days[-1]}</title><style>{style}</style></head>"
-        f"<body>{body}<script>{script}</script></body></html>\n"
-    )
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+    note = f"{figures.made_at:%Y-%m-%d %H:%M} UTC"
+    return document(f"Oncegate fleet, {figures.days[-1]}", body, home=FLEET_PAGE,
+                    crumb="Fleet report", note=note)  # fmt: skip
 
 
 def _total(figures: Figures, name: str) -> float:
     return sum(row[name] or 0 for row in figures.fleet.values())
 
 
-def _headline(figures: Figures) -> str:
+def _headline(figures: Figures, groups: Sequence[Group]) -> str:
     violations, doubts = _total(figures, "violations"), _total(figures, "inconclusive")
-    missing, offline = _total(figures, "missing"), _total(figures, "offline_seconds")
-    verdict = (
+    level, delivery = (
         ("bad", f"{counted(violations, 'violation')}: a promise was broken")
         if violations
-        else ("doubt", f"no violation; {counted(doubts, 'finding')} inconclusive")
+        else ("doubt", f"No violation; {counted(doubts, 'finding')} inconclusive")
         if doubts
         else ("doubt", _not_delivered(figures))
         if _lost(figures)
-        else ("good", f"every message accounted for{_expired(figures)}")
+        else ("good", f"Every message accounted for{_expired(figures)}")
         if _total(figures, "ok")
-        else ("doubt", "not audited yet")
+        else ("doubt", "Not audited yet")
     )
-    silent = figures.silent_count
-    away = {row["state"]: row["sessions"] for row in figures.sessions}
-    tiles = (
-        ("gateways", number(figures.gateways_count), f"{silent:,} silent for a day", silent),
-        ("messages at QoS 2", number(_total(figures, "messages")),
-         f"{number(_total(figures, 'duplicates'))} repeats suppressed", 0),
-        ("deliveries at QoS 2", number(_total(figures, "completed")),
-         f"{counted(_lost(figures), 'message')} not delivered", _lost(figures)),
-        ("sessions", number(sum(away.values())),
-         f"{number(away.get('connected', 0))} connected", 0),
-        ("offline", duration(offline), "of all gateways together", 0),
-        ("gaps", number(figures.gaps_count), f"{number(missing)} events missing on these days",
-         figures.gaps_count),
-    )  # fmt: skip
-    drawn = "".join(
-        f"<li{' class=warn' if is_warning else ''}><span>{name}</span><b>{value}</b>"
-        f"<small>{note}</small></li>"
-        for name, value, note, is_warning in tiles
-    )
+    colour = "bad" if any(group.level == "bad" for group in groups) else "attention"
+    first, last = figures.days[0], figures.days[-1]
+    days = f"{first} to {last}" if first != last else f"{last}"
     return (
-        f"<header><h1>Oncegate fleet</h1><p>{figures.days[0]} to {figures.days[-1]}, "
-        f"made {figures.made_at:%Y-%m-%d %H:%M} UTC from batch {figures.through_batch:,} of "
-        f"{escape(figures.tables_root)}</p>"
-        f'<p class="verdict {verdict[0]}">{verdict[1]}</p><ul class="tiles">{drawn}</ul></header>'
+        f'<section class="verdict {colour if groups else ""}"><h1>{_summary(groups)}</h1>'
+        f'<p class="delivery {level}">{delivery}</p><p>{days}, batch {figures.through_batch:,} of '
+        f'<span class="mono">{escape(figures.tables_root)}</span></p></section>'
     )
+
+
+def _summary(groups: Sequence[Group]) -> str:
+    """Return how many gateways and sensors the list names."""
+    lines = [line for group in groups for line in group.lines]
+    sensors = {(line.gateway, line.sensor) for line in lines if line.sensor is not None}
+    gateways = {line.gateway for line in lines if line.sensor is None}
+    named = [counted(len(found), noun)
+             for found, noun in ((gateways, "gateway"), (sensors, "sensor")) if found]  # fmt: skip
+    if not named:
+        return "All is well"
+    verb = "needs" if len(gateways) + len(sensors) == 1 else "need"
+    return f"{' and '.join(named)} {verb} attention"
+
+
+def _tiles(figures: Figures) -> str:
+    rows = figures.gateways
+    silent = figures.sensors.silent_count
+    missing = sum(row.get("own_missing") or 0 for row in rows)
+    sensors = (
+        ("Sensors", number(sum(row.get("sensors") or 0 for row in rows)), 0),
+        ("Silent sensors", number(silent), silent),
+        ("Readings missing", number(missing), missing),
+    ) if figures.has_sensors else ()  # fmt: skip
+    tiles = (
+        ("Gateways", number(figures.gateways_count), 0),
+        ("Silent for a day", number(figures.silent_count), figures.silent_count),
+        *sensors,
+        ("Messages at QoS 2", number(_total(figures, "messages")), 0),
+        ("Repeats suppressed", number(_total(figures, "duplicates")), 0),
+        ("Not delivered", number(_lost(figures)), _lost(figures)),
+        ("Events missing", number(_total(figures, "missing")), _total(figures, "missing")),
+        ("Offline, all gateways", duration(_total(figures, "offline_seconds")), 0),
+    )
+    return f'<dl class="tiles">{"".join(tile(*each) for each in tiles)}</dl>'
 
 
 def _lost(figures: Figures) -> float:
@@ -124,55 +136,56 @@ def _expired(figures: Figures) -> str:
     return f"; {number(expired)} expired before delivery" if expired else ""
 
 
-def _charts(figures: Figures) -> str:
-    labels = [f"{day:%d %b}" for day in figures.days]
-
-    def series(name: str, style: str, column: str, factor: float = 1.0) -> Series:
-        rows = (figures.fleet.get(day) for day in figures.days)
-        return Series(name, style, [None if row is None or row[column] is None
-                                    else row[column] * factor for row in rows])  # fmt: skip
-
-    def drawn(title: str, parts: tuple[Series, ...], *, unit: str = "", bars: bool = False) -> str:
-        has_any = any(value for part in parts for value in part.values)
-        return chart(title, parts, labels, unit=unit, is_stacked=bars) if has_any else ""
-
-    def bars(title: str, *parts: Series, unit: str = "") -> str:
-        return drawn(title, parts, unit=unit, bars=True)
-
-    def lines(title: str, column: str, factor: float = 1e-3) -> str:
-        median, tail = f"{column}_p50_ms", f"{column}_p99_ms"
-        parts = (series("worst gateway, p99", "c3", f"{tail}_worst", factor),
-                 series("median gateway, p99", "c2", tail, factor),
-                 series("median gateway, p50", "c1", median, factor))  # fmt: skip
-        return drawn(title, parts, unit="s")
-
-    return (
-        bars("Messages received at QoS 2", series("released once", "c1", "released"),
-             series("abandoned", "c3", "abandoned"))
-        + bars("Deliveries", series("completed", "c1", "completed"),
-               series("resent", "c2", "resent"), series("dropped", "c3", "dropped"))
-        + lines("From PUBLISH to PUBREL", "hold")
-        + lines("From queue to PUBCOMP", "delivery")
-        + bars("Sessions", series("opened", "c1", "sessions_opened"),
-               series("resumed", "c2", "sessions_resumed"), series("lost", "c3", "sessions_lost"))
-        + bars("Offline, all gateways", series("offline", "c3", "offline_seconds"), unit="s")
-        + drawn("Upload lag", (series("worst gateway", "c3", "lag_max_seconds_worst"),
-                               series("median gateway", "c1", "lag_p50_seconds")), unit="s")
-        + bars("Missing", series("events of gateways", "c3", "missing"),
-               series("readings of sensors", "c2", "readings_missing"))
-        + bars("Audit, gateways", series("ok", "c1", "ok"),
-               series("inconclusive", "c2", "doubtful"), series("violation", "c3", "violating"))
-    )  # fmt: skip
+def _attention(groups: Sequence[Group], links: Links) -> str:
+    if not groups:
+        return ""
+    drawn = "".join(
+        f'<div class="card kind {group.level}" id="{group.kind}"><h3>{group.title} '
+        f'<span class="badge {group.level}">{number(group.count)}</span></h3>'
+        f"{_lines(group, links)}{_RULES.get(group.kind, '')}</div>"
+        for group in groups
+    )
+    return section("Needs attention", f'<div class="kinds">{drawn}</div>', name="attention")
 
 
-def _note(figures: Figures) -> str:
-    hidden = figures.gateways_count - len(figures.gateways)
-    more = f"; {hidden:,} calmer ones are not shown" if hidden > 0 else ""
-    return f"<p>{counted(len(figures.gateways), 'gateway')}, those in trouble first{more}.</p>"
+def _lines(group: Group, links: Links) -> str:
+    items = [f"<li>{_line(line, links)}</li>" for line in group.lines]
+    shown, folded = items[:LINES_SHOWN_MAX], items[LINES_SHOWN_MAX:]
+    beyond = group.count - len(items)
+    last = f"<li>{beyond:,} more, not listed</li>" if beyond > 0 else ""
+    rest = f"<ul>{''.join(folded)}{last}</ul>"
+    more = (f"<details><summary>{group.count - len(shown):,} more</summary>{rest}</details>"
+            if folded or last else "")  # fmt: skip
+    return f"<ul>{''.join(shown)}</ul>{more}"
 
 
-def _fleet_map(figures: Figures) -> str:
-    """One square a gateway, in groups by version, coloured by how long it has been silent."""
+def _line(line: Line, links: Links) -> str:
+    gateway = text(links.names.of_gateway(line.gateway))
+    site = links.names.site_of(line.gateway)
+    where = f' <span class="aside">{text(site)}</span>' if site else ""
+    name = f"<bdi>{gateway}</bdi>"
+    if line.sensor is not None:
+        sensor = text(links.names.of_sensor(line.gateway, line.sensor))
+        name = f"<bdi>{sensor}</bdi> at {name}"
+    return f"{links.to(line.gateway, line.sensor, name)}{where}<br>{sentence(line.text)}"
+
+
+def _plots(figures: Figures) -> str:
+    plots = fleet_charts(figures)
+    return section("The fleet by day", f'<div class="charts">{plots}</div>') if plots else ""
+
+
+def _map_section(figures: Figures, names: Names) -> str:
+    gateways = [row["gateway"] for row in figures.gateways]
+    if not gateways:
+        return '<p class="empty">No gateway.</p>'
+    shown = [names.of_gateway(gateway) for gateway in gateways]
+    drawn = heat_maps(gateways, figures.days, figures.cells, shown)
+    return section("Each gateway by day", drawn, note="Those in trouble first.")
+
+
+def _fleet_map(figures: Figures, names: Names) -> str:
+    """Draw one square a gateway, by version, coloured by how long the gateway has been silent."""
     legend = "".join(f'<li class="age{n}">{text}</li>' for n, (_, text) in enumerate(_AGES))
     groups: dict[str, list[Row]] = {}
     for row in figures.gateways:
@@ -181,17 +194,25 @@ def _fleet_map(figures: Figures) -> str:
     drawn = ""
     for version, rows in sorted(groups.items(), key=lambda item: -len(item[1])):
         squares = "".join(
-            f'<i class="age{_age_level(figures, row)}" title="{text(row["gateway"])}, '
+            f'<i class="age{_age_level(figures, row)}" title="{_name(names, row)}, '
             f'last seen {when(row.get("last_seen"))}"></i>'
-            for row in sorted(rows, key=lambda row: (age(figures, row), row["gateway"]))
+            for row in sorted(rows, key=lambda row: (_age(figures, row), row["gateway"]))
         )
         name = text(version) if version else "version not known"
         count = max(totals.get(version, 0), len(rows))
         drawn += f"<h3>{name} <small>{counted(count, 'gateway')}</small></h3>"
         drawn += f"<div class=fleet>{squares}</div>"
-    return f'<ul class="levels">{legend}</ul>{drawn}'
+    return f'<div class="card"><ul class="levels">{legend}</ul>{drawn}</div>'
 
 
 def _age_level(figures: Figures, row: Row) -> int:
-    silent = age(figures, row)
+    silent = _age(figures, row)
     return next((n for n, (seconds, _) in enumerate(_AGES) if silent < seconds), len(_AGES) - 1)
+
+
+def _age(figures: Figures, row: Row) -> float:
+    return age(figures.made_at, row.get("last_seen"))
+
+
+def _name(names: Names, row: Row) -> str:
+    return text(names.of_gateway(row["gateway"]))

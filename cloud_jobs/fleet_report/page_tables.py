@@ -1,109 +1,110 @@
-"""The page's tables, which can be sorted, and the words that they share with its plots."""
+"""Tables of the pages, which can be sorted and saved as CSV, and the words that they share."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from cloud_jobs.fleet_report.charts import duration, number
-from cloud_jobs.fleet_report.figures import Figures
-from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_MAX, NAME_CHARACTERS_WIDE
+from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_WIDE
 
 Row = Mapping[str, Any]
-
-
-def text(value: object) -> str:
-    return escape(str(value)[:NAME_CHARACTERS_MAX]) if value is not None else "-"
+Cell = tuple[str, object]
+"""A cell's HTML, and the number that it sorts by and that CSV has; other values: its text."""
 
 
 def counted(count: float, noun: str) -> str:
     return f"{number(count)} {noun}" + ("" if count == 1 else "s")
 
 
-def age(figures: Figures, row: Row) -> float:
-    """Return seconds since the gateway's last event; a clock ahead of ours makes none."""
-    seen: datetime.datetime | None = row.get("last_seen")
-    return max((figures.made_at - seen).total_seconds(), 0) if seen else float("inf")
+def age(made_at: datetime.datetime, seen: datetime.datetime | None) -> float:
+    """Return seconds since a time; none where its clock is ahead of ours."""
+    return max((made_at - seen).total_seconds(), 0) if seen else float("inf")
 
 
 def when(seen: datetime.datetime | None) -> str:
     return f"{seen:%Y-%m-%d %H:%M}" if seen else "never"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[tuple[str, object]]], name: str) -> str:
-    """Return a table that can be sorted: each cell is its text and the value it sorts by."""
-    heads = "".join(f'<th scope="col"><button>{text}</button></th>' for text in head)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{_sort(value)}>{text}</td>"
-            if index
-            else f'<th scope="row"{_whole(text)}>{text}</th>'
-            for index, (text, value) in enumerate(row)
-        )
-        + "</tr>"
-        for row in rows
+def count_cell(value: float | None) -> Cell:
+    """Return the cell of a number, pale where it is 0."""
+    return (number(value) if value else "<span class=zero>0</span>", value or 0)
+
+
+def time_cell(seconds: float | None) -> Cell:
+    """Return the cell of a duration, pale where there is none."""
+    return (duration(seconds) if seconds else "<span class=zero>-</span>", seconds or 0)
+
+
+def sortable(
+    head: Sequence[str],
+    bodies: Sequence[tuple[str, Sequence[Sequence[Cell]]]],
+    name: str,
+    title: str = "",
+) -> str:
+    """Return a table that can be sorted and saved.
+
+    Args:
+        head: the columns. A text after `|` is added to the column's name in CSV: its unit.
+        bodies: groups of rows, each with the HTML of its heading, empty for none.
+        name: the table's identifier, and its CSV file's name.
+        title: what it is, for readers of the screen.
+    """
+    heads = "".join(
+        f'<th scope="col"{_unit_of(column)}><button>{column.partition("|")[0]}</button></th>'
+        for column in head
     )
+    drawn = "".join(
+        f"<tbody>{_group_row(heading, len(head))}{''.join(map(_row, rows))}</tbody>"
+        for heading, rows in bodies
+    )
+    label = f' aria-label="{title}"' if title else ""
     return (
-        f'<div class="wide"><table id="{name}"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        f'<div class="card sheet"><table id="{name}"{label}><thead><tr>{heads}</tr></thead>'
+        f"{drawn}</table></div>"
     )
+
+
+def csv_button(name: str) -> str:
+    """Return the button that saves a table."""
+    return f'<button class="csv" data-table="{name}">Download CSV</button>'
+
+
+def section(title: str, body: str, *, name: str = "", note: str = "", csv: str = "") -> str:
+    """Return a part of a page with its heading; `csv` is the table that can be saved."""
+    button = csv_button(csv) if csv else ""
+    identifier = f' id="{name}"' if name else ""
+    said = f"<p>{note}</p>" if note else ""
+    return (
+        f'<section class="rest"{identifier}><div class="heading"><h2>{title}</h2>{said}{button}'
+        f"</div>{body}</section>"
+    )
+
+
+def _unit_of(column: str) -> str:
+    name, _, unit = column.partition("|")
+    return f' data-csv="{name} ({unit})"' if unit else ""
+
+
+def _group_row(heading: str, columns: int) -> str:
+    return f'<tr class="group"><th scope="rowgroup" colspan="{columns}">{heading}</th></tr>' if (
+        heading) else ""  # fmt: skip
+
+
+def _row(cells: Sequence[Cell]) -> str:
+    (first, _), *others = cells
+    drawn = "".join(f"<td{_sort(value)}>{html}</td>" for html, value in others)
+    return f'<tr><th scope="row"{_whole(first)}>{first}</th>{drawn}</tr>'
 
 
 def _whole(name: str) -> str:
     """Return what shows the whole of a name that its column cuts off."""
-    return f' title="{name}"' if len(name) > NAME_CHARACTERS_WIDE else ""
+    return f' title="{name}"' if "<" not in name and len(name) > NAME_CHARACTERS_WIDE else ""
 
 
 def _sort(value: object) -> str:
     return f' data-v="{value}"' if isinstance(value, int | float) else ""
-
-
-def _verdict(row: Row) -> tuple[str, object]:
-    if row["violations"]:
-        return (f"<b class=bad>{counted(row['violations'], 'violation')}</b>",
-                row["violations"] * 1e9)  # fmt: skip
-    if row["inconclusive"]:
-        return (f'<b class=doubt>{number(row["inconclusive"])} inconclusive</b>',
-                row["inconclusive"])  # fmt: skip
-    if not row["events"]:
-        return ("<b class=doubt>silent</b>", 0.5)
-    return ("<span class=good>ok</span>", 0)
-
-
-def gateways_table(figures: Figures) -> str:
-    head = ("Gateway", "Last seen", "Version", "Messages", "Delivered", "p99", "Sessions lost",
-            "Unclean starts", "Offline", "Lag", "Missing", "Dropped", "Audit")  # fmt: skip
-
-    def count(row: Row, name: str) -> tuple[str, object]:
-        value = row[name] or 0
-        return (number(value) if value else "<span class=zero>0</span>", value)
-
-    def time(value: float | None) -> tuple[str, object]:
-        return (duration(value) if value else "<span class=zero>-</span>", value or 0)
-
-    rows = [
-        (
-            (text(row["gateway"]), None),
-            (when(row.get("last_seen")), -age(figures, row)),
-            (text(row.get("version")), None),
-            count(row, "messages"),
-            count(row, "completed"),
-            time((row["delivery_p99_ms"] or 0) / 1000),
-            count(row, "sessions_lost"),
-            count(row, "unclean_starts"),
-            time(row["offline_seconds"]),
-            time(row["lag_seconds"]),
-            count(row, "missing"),
-            count(row, "messages_dropped"),
-            _verdict(row),
-        )
-        for row in figures.gateways
-    ]
-    search = '<p><label>Find <input type="search" id="find" autocomplete="off"></label></p>'
-    return search + _table(head, rows, "gateways")
 
 
 REASONS = {
@@ -118,63 +119,3 @@ REASONS = {
     "session expired": "the session expired before the client came back",
 }
 """Reasons for a message that was not delivered, in words for an operator."""
-
-
-def not_delivered_table(figures: Figures) -> str:
-    if not figures.not_delivered:
-        return ""
-    rows = [
-        (
-            (text(row["gateway"]), None),
-            (text(row["client_id"]), None),
-            (text(row["topic"]), None),
-            (number(row["messages"]), row["messages"]),
-            (text(row["day"]), None),
-            (escape(REASONS.get(row["reason"], row["reason"] or "")), None),
-        )
-        for row in figures.not_delivered
-    ]
-    head = ("Gateway", "Client", "Topic", "Messages", "Last day", "Why")
-    table = _table(head, rows, "not-delivered")
-    return f"<section><h2>Messages not delivered</h2>{table}</section>"
-
-
-def gaps_table(figures: Figures) -> str:
-    if not figures.gaps:
-        return ""
-    rows = [
-        (
-            (text(row["gateway"]), None),
-            (text(row["kind"]), None),
-            _segment(row["segment"]),
-            (number(row["missing"]) if row["missing"] else "-", row["missing"] or 0),
-            (text(row["day"]), None),
-            (escape(str(row["detail"])[:300]), None),
-        )
-        for row in figures.gaps
-    ]
-    head = ("Gateway", "Kind", "Before segment", "Missing", "Day", "Why")
-    more = f"; the largest {len(rows):,} are here" if figures.gaps_count > len(rows) else ""
-    note = f"<p>{counted(figures.gaps_count, 'gap')} now{more}.</p>"
-    return f"<section><h2>Gaps</h2>{note}{_table(head, rows, 'gaps')}</section>"
-
-
-def _segment(segment: int | None) -> tuple[str, object]:
-    """Return the segment behind a gap; a gap in a sensor's own numbers has none."""
-    return ("-", -1) if segment is None else (f"{segment:,}", segment)
-
-
-def quarantine_table(figures: Figures) -> str:
-    if not figures.quarantine:
-        return ""
-    rows = [
-        (
-            (text(row["kind"]), None),
-            (text(row["reason"]), None),
-            (number(row["refusals"]), row["refusals"]),
-            (number(row["gateways"]), row["gateways"]),
-        )
-        for row in figures.quarantine
-    ]
-    head = ("What", "Reason", "Refusals", "Gateways")
-    return f"<section><h2>Quarantine</h2>{_table(head, rows, 'quarantine')}</section>"

@@ -1,62 +1,105 @@
-"""`oncegate report`: the fleet as one HTML page, from the gold tables, without Java."""
+"""`oncegate report`: the fleet and its sensors as a folder of HTML pages, without Java."""
 
 import datetime
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from gateway.cli.failures import EXIT_OK, CommandFailed
+from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_OK, CommandFailed
 from gateway.cli.options import TablesOptions, with_sets
-from gateway.cli.output import counted, show, write_file
+from gateway.cli.output import counted, show
 from gateway.files.disk_errors import line_of
 
 DAYS_MAX = 92
 """As in cloud_jobs.fleet_report.limits, which is not imported before the verb runs."""
 
 OutputOption = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")
+    Path,
+    typer.Option("--output", "-o", metavar="DIR", help="The folder of the pages."),
 ]
 DaysOption = Annotated[
-    int, typer.Option("--days", min=1, max=DAYS_MAX, help="Days that it shows, up to the newest.")
+    int, typer.Option("--days", min=1, max=DAYS_MAX, help="The newest days, at most.")
+]
+NamesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--names", metavar="FILE", help="CSV of names and sites: gateway,device,name,site."
+    ),
 ]
 
 
 @with_sets
 def report(
     *,
-    output: OutputOption = Path("oncegate-report.html"),
+    output: OutputOption = Path("oncegate-report"),
     days: DaysOption = 30,
+    names: NamesOption = None,
     tables: TablesOptions,
 ) -> int:
-    """Write a page with plots of the fleet, from the tables that `oncegate gold` made.
+    """Write pages about the fleet, its gateways and their sensors, from the gold tables.
 
-    One file that loads nothing from anywhere. Neither Spark nor Java is needed.
+    Open index.html in the folder: no server is needed, and neither Spark nor Java.
 
     Examples:
 
         oncegate report
 
-        oncegate report --tables /srv/tables --days 7 --output fleet.html
+        oncegate report --tables /srv/tables --names names.csv --output fleet
     """
-    from cloud_jobs.fleet_report.figures import ReportError, read_figures
-    from cloud_jobs.fleet_report.page import page_of
+    from cloud_jobs.fleet_report.folder import write_report
+    from cloud_jobs.fleet_report.names import NO_NAMES, NamesError, read_names
+    from cloud_jobs.fleet_report.open_tables import ReportError
 
     try:
-        figures = read_figures(tables.root, days, datetime.datetime.now(datetime.UTC))
+        written = write_report(
+            tables.root,
+            output,
+            days=days,
+            names=NO_NAMES if names is None else read_names(names),
+            now=datetime.datetime.now(datetime.UTC),
+            progress=_progress,
+        )
+    except NamesError as error:
+        raise CommandFailed(f"--names {error}", exit_code=EXIT_CONFIGURATION) from error
     except ReportError as error:
         raise CommandFailed(f"oncegate report: {line_of(error)}") from error
-    text = page_of(figures)
-    write_file(output, text)
+    figures = written.figures
+    if not figures.has_sensors:
+        print("oncegate report: the tables have no sensors yet: run `oncegate gold`, then this "
+              "again", file=sys.stderr)  # fmt: skip
     result = {
-        "page": str(output),
-        "bytes": len(text.encode()),
+        "page": str(written.page),
+        "pages": written.pages,
+        "bytes": written.bytes_written,
         "tables_root": tables.root,
         "gateways": figures.gateways_count,
         "gateways_shown": len(figures.gateways),
+        "sensors": written.sensors,
+        "sensors_silent": figures.sensors.silent_count,
+        "need_attention": written.attention,
         "days": len(figures.days),
         "through_batch": figures.through_batch,
     }
-    gateways = counted(figures.gateways_count, "gateway")
-    show(result, lambda _: f"{output}: {gateways}", as_json=tables.as_json)
+    show(result, _line, as_json=tables.as_json)
     return EXIT_OK
+
+
+def _line(result: dict[str, Any]) -> str:
+    kinds = ", ".join(
+        f"{title.lower()} {count:,}" for title, count in result["need_attention"].items()
+    )
+    gateways, sensors = counted(result["gateways"], "gateway"), counted(result["sensors"], "sensor")
+    return f"{result['page']}: {gateways}, {sensors}\n{kinds or 'nothing needs attention'}"
+
+
+def _progress(written: int, count: int) -> None:
+    """Show how far the pages are, to a person who waits for many."""
+    if sys.stderr.isatty() and count > PROGRESS_FROM:
+        end = "\n" if written == count else ""
+        print(f"\r{written:,} of {count:,} gateways", end=end, file=sys.stderr, flush=True)
+
+
+PROGRESS_FROM = 200
+"""Gateways from which on progress is shown: fewer take seconds."""

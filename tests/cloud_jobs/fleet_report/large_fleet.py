@@ -1,10 +1,16 @@
-"""Gold tables of a fleet of a thousand gateways with every kind of trouble, without Spark."""
+"""Gold tables of a fleet of a thousand gateways with every kind of trouble, without Spark.
+
+`python -m tests.cloud_jobs.fleet_report.large_fleet DIR [GATEWAYS [QUANTITIES]]` writes them for a
+measurement of `oncegate report --tables DIR`.
+"""
 
 from __future__ import annotations
 
 import datetime
+import math
 import random
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +18,20 @@ import pyarrow as pa
 from deltalake import write_deltalake
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from cloud_jobs.tables.gold_schemas import GOLD_TABLES
-from cloud_jobs.tables.schemas import QUARANTINE, SESSIONS
+from tests.cloud_jobs.fleet_report.simulated_fleet import SCHEMAS, write_tables
 
 Row = dict[str, Any]
 NOW = datetime.datetime(2026, 1, 30, 12, tzinfo=datetime.UTC)
 DAYS = [NOW.date() - datetime.timedelta(days=n) for n in reversed(range(30))]
+QUARTER_DAYS = 2
+"""Days by quarter of an hour: as many as the pages of a thousand gateways show."""
+KINDS = ("temperature", "humidity", "pressure", "voltage")
 HOSTILE = '<img src=x onerror="document.title=1">' + "W" * 60
 
 
-def write_large_fleet(root: Path, gateways: int) -> None:
-    """Write the tables that the page reads."""
-    source = random.Random(8)  # noqa: S311 - the same page in every run
+def write_large_fleet(root: Path, gateways: int, quantities: int = 0) -> None:
+    """Write the tables that the report reads, with `quantities` sensors' quantities a gateway."""
+    source = random.Random(8)  # noqa: S311 - the same report in every run
     names = [f"site-{n // 40:02d}-gw-{n:04d}" for n in range(gateways - 1)] + [HOSTILE]
     rows: dict[str, list[Row]] = {
         "gateway_health": [_health(source, name, day) for name in names for day in DAYS
@@ -37,9 +45,46 @@ def write_large_fleet(root: Path, gateways: int) -> None:
                        {"kind": "segment", "reason": "renamed", "gateway": names[0]}],
         "gold_runs": [{"run": 1, "through_batch": 3, "is_done": True}],
     }  # fmt: skip
-    for name, schema in (GOLD_TABLES | {"sessions": SESSIONS, "quarantine": QUARANTINE}).items():
-        columns = to_arrow_schema(schema, timezone="UTC")
-        write_deltalake(str(root / name), pa.Table.from_pylist(rows.get(name, []), schema=columns))
+    write_tables(root, rows)
+    for day in DAYS:
+        _add_readings(root / "sensor_days", names, quantities, day, slots=1)
+    # Older quarters of an hour are not read: the pages show at most a week of them.
+    for day in DAYS[-QUARTER_DAYS:]:
+        _add_readings(root / "sensor_quarters", names, quantities, day, slots=96)
+
+
+def _add_readings(
+    table: Path, names: list[str], quantities: int, day: datetime.date, *, slots: int
+) -> None:
+    """Add one row a series and slot of a day: four quantities a device, values like a sensor's."""
+    if not quantities:
+        return
+    schema = to_arrow_schema(SCHEMAS[table.name], timezone="UTC")
+    start = datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC)
+    keys = [(name, f"board-{q // 4:08x}", f"board-{q // 4:08x}/{KINDS[q % 4]}")
+            for name in names for q in range(quantities)]  # fmt: skip
+    seconds = 86_400 // slots
+    begins = [start + datetime.timedelta(seconds=n * seconds) for n in range(slots)]
+    ends = [begin + datetime.timedelta(seconds=seconds - 60) for begin in begins]
+    means = [round(20 + 6 * math.sin((len(keys) + 7 * n) / slots), 2) for n in range(slots)]
+    count = len(keys)
+    columns: dict[str, Sequence[object]] = {
+        "gateway": [key[0] for key in keys for _ in range(slots)],
+        "device": [key[1] for key in keys for _ in range(slots)],
+        "name": [key[2] for key in keys for _ in range(slots)],
+        "unit": ["Cel"] * (count * slots), "day": [day] * (count * slots),
+        "readings": [seconds // 60] * (count * slots),
+        "first": means * count, "last": means * count,
+        "minimum": [mean - 0.37 for mean in means] * count,
+        "maximum": [mean + 0.41 for mean in means] * count,
+        "mean": [round(mean + 0.0123, 4) for mean in means] * count,
+        "first_time": begins * count, "last_time": ends * count, "begin": begins * count,
+        "missing": [0] * (count * slots), "repeats": [0] * (count * slots),
+        "time_quality": ["synchronised"] * (count * slots),
+    }  # fmt: skip
+    nothing = [None] * (count * slots)
+    arrays = [pa.array(columns.get(field.name, nothing), field.type) for field in schema]
+    write_deltalake(str(table), pa.table(arrays, schema=schema), mode="append")
 
 
 def _is_silent(source: random.Random, name: str) -> bool:
@@ -97,3 +142,8 @@ def _gap(source: random.Random, name: str, number: int) -> Row:
     return {"gateway": name, "kind": "sensor", "from_sequence": first, "to_sequence": first,
             "missing": 1, "day": day, "device": "board-0000002a", "device_boot": 3,
             "detail": "readings of board-0000002a in its start 3"}  # fmt: skip
+
+
+if __name__ == "__main__":
+    _, target, *numbers = sys.argv
+    write_large_fleet(Path(target), *([int(number) for number in numbers] or [1_000, 20]))

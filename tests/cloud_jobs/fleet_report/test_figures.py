@@ -2,17 +2,15 @@
 
 import datetime
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
-from pyspark.sql.pandas.types import to_arrow_schema
 
-from cloud_jobs.fleet_report.figures import ReportError, read_figures
+from cloud_jobs.fleet_report.figures import read_figures
+from cloud_jobs.fleet_report.open_tables import ReportError
 from cloud_jobs.fleet_report.page import page_of
-from cloud_jobs.tables.gold_schemas import GOLD_TABLES
-from cloud_jobs.tables.schemas import QUARANTINE, SESSIONS
 from tests.cloud_jobs.conftest import Place
+from tests.cloud_jobs.fleet_report.simulated_fleet import write_tables
 
 NOW = datetime.datetime(2025, 11, 22, tzinfo=datetime.UTC)
 
@@ -33,26 +31,44 @@ def test_a_gateway_that_was_silent_all_the_time_is_counted_and_in_map_and_table(
     tmp_path: Path,
 ) -> None:
     day = NOW.date()
-    rows = {
+    rows: dict[str, list[dict[str, Any]]] = {
         "gateway_health": [{"gateway": "busy", "day": day, "events": 5}],
         "boots": [{"gateway": "busy", "last_time": NOW},
                   {"gateway": "quiet", "last_time": NOW - datetime.timedelta(days=90)}],
         "gold_runs": [{"run": 1, "through_batch": 3, "is_done": True}],
     }  # fmt: skip
-    for name, schema in (GOLD_TABLES | {"sessions": SESSIONS, "quarantine": QUARANTINE}).items():
-        table = pa.Table.from_pylist(
-            rows.get(name, []), schema=to_arrow_schema(schema, timezone="UTC")
-        )
-        write_deltalake(str(tmp_path / name), table)
+    write_tables(tmp_path, rows)
     figures = read_figures(str(tmp_path), 7, NOW)
     assert (figures.gateways_count, figures.silent_count) == (2, 1)
     assert [row["gateway"] for row in figures.gateways] == ["quiet", "busy"]
     page = page_of(figures)
-    assert "1 silent for a day" in page
-    assert "<b class=doubt>silent</b>" in page
+    assert "<dt>Silent for a day</dt><dd>1</dd>" in page
+    assert '<span class="badge bad">silent</span>' in page
+    assert "No event for 90 d, since 2025-08-24 00:00 UTC" in page
     assert 'class="none"' in page
 
 
-def test_tables_that_are_not_there_are_one_line_with_the_mend(tmp_path: Path) -> None:
+def test_a_clock_that_is_ahead_does_not_hide_that_a_gateway_is_silent(tmp_path: Path) -> None:
+    days = datetime.timedelta(days=1)
+    rows: dict[str, list[dict[str, Any]]] = {
+        "gateway_health": [{"gateway": "hall", "day": NOW.date(), "events": 5}],
+        "boots": [{"gateway": "hall", "last_time": NOW - 2 * days},
+                  {"gateway": "hall", "last_time": NOW + 9_000 * days}],
+    }  # fmt: skip
+    write_tables(tmp_path, rows)
+    figures = read_figures(str(tmp_path), 7, NOW)
+    assert figures.silent_count == 1
+    assert figures.gateways[0]["last_seen"] == NOW - 2 * days
+
+
+def test_tables_without_sensors_give_the_figures_that_they_have(tmp_path: Path) -> None:
+    rows: dict[str, list[dict[str, Any]]] = {"boots": [{"gateway": "hall", "last_time": NOW}]}
+    write_tables(tmp_path, rows, has_sensors=False)
+    figures = read_figures(str(tmp_path), 7, NOW)
+    assert not figures.has_sensors
+    assert figures.gateways_count == 1
+
+
+def test_tables_that_do_not_exist_are_one_line_with_the_fix(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match=r"run `oncegate gold` first$"):
         read_figures(str(tmp_path), 7, NOW)

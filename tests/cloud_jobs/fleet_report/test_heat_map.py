@@ -18,12 +18,13 @@ def cells(gateways: list[str]) -> list[dict[str, Any]]:
 
 def test_a_thousand_gateways_stay_small_and_each_measure_is_there() -> None:
     names = [f"gw-{n}" for n in range(1_000)]
-    drawn = heat_maps(names, DAYS, cells(names))
+    drawn = heat_maps(names, DAYS, cells(names), names)
     assert len(drawn) < 500_000
     assert all(f"map-{measure.key}" in drawn for measure in MEASURES)
 
 
 def test_a_name_cannot_end_the_script_that_holds_it() -> None:
-    drawn = heat_maps(["</script><b>"], DAYS, cells(["</script><b>"]))
+    hostile = ["</script><b>"]
+    drawn = heat_maps(hostile, DAYS, cells(hostile), hostile)
     assert drawn.count("</script>") == 1
     assert "<b>" not in drawn

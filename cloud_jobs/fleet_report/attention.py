@@ -1,0 +1,179 @@
+"""The list of what needs attention in a fleet, the worst kind first, drawn from its figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from cloud_jobs.fleet_report.charts import duration, number
+from cloud_jobs.fleet_report.figures import Figures
+from cloud_jobs.fleet_report.limits import LINES_MAX, SILENT_SECONDS
+from cloud_jobs.fleet_report.page_tables import REASONS, Row, age, counted, when
+
+Level = Literal["bad", "attention"]
+_VERSION_PARTS_MAX: Final = 4
+_NAMES_SHOWN_MAX: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One gateway, or one of its sensors, and what is wrong with it as plain text."""
+
+    gateway: str
+    sensor: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """All lines of one kind. `count` counts those that the list has no room for too."""
+
+    kind: str
+    title: str
+    level: Level
+    lines: Sequence[Line]
+    count: int
+
+
+def attention_of(figures: Figures) -> list[Group]:
+    """Return what needs attention, the worst kind first; kinds without a line are left out."""
+    sensors = figures.sensors
+    rows = figures.gateways
+    groups = (
+        _group("violations", "Promises broken", "bad", _violations(rows)),
+        _group("silent-gateways", "Silent gateways", "bad", _silent_gateways(figures),
+               figures.silent_count),
+        _group("damages", "Damaged disks", "bad", _damages(rows)),
+        _group("full-disks", "Full disks", "bad", _full_disks(rows)),
+        _group("silent-sensors", "Silent sensors", "attention", _silent_sensors(figures),
+               sensors.silent_count),
+        _group("drops", "Messages not delivered", "attention", _drops(figures)),
+        _group("gaps", "Events missing", "attention", _gaps(rows)),
+        _group("missing", "Readings missing", "attention", _missing(figures),
+               sensors.missing_count),
+        _group("clocks", "Clocks not set", "attention", _clocks(rows)),
+        _group("resets", "Counters that fell", "attention", _resets(figures),
+               sensors.resets_count),
+        _group("versions", "Old versions", "attention", _old_versions(rows)),
+    )  # fmt: skip
+    return [group for group in groups if group.count]
+
+
+def lines_of(groups: Sequence[Group], gateway: str) -> list[tuple[Group, Line]]:
+    """Return a gateway's lines, each with its group."""
+    return [(group, line) for group in groups for line in group.lines if line.gateway == gateway]
+
+
+def _group(
+    kind: str, title: str, level: Level, lines: Iterator[Line], count: int | None = None
+) -> Group:
+    found = list(lines)
+    return Group(kind, title, level, found[:LINES_MAX], max(count or 0, len(found)))
+
+
+def _violations(rows: Sequence[Row]) -> Iterator[Line]:
+    for row in rows:
+        if row["violations"]:
+            yield Line(row["gateway"], None,
+                       f"{counted(row['violations'], 'violation')} found by the audit: a message "
+                       "was lost, doubled or changed")  # fmt: skip
+
+
+def _silent_gateways(figures: Figures) -> Iterator[Line]:
+    ages = [(age(figures.made_at, row.get("last_seen")), row) for row in figures.gateways]
+    for seconds, row in sorted(ages, key=lambda aged: (aged[0], aged[1]["gateway"])):
+        if seconds > SILENT_SECONDS:
+            seen = row.get("last_seen")
+            yield Line(row["gateway"], None, "no event with a known time" if seen is None else
+                       f"no event for {duration(seconds)}, since {when(seen)} UTC")  # fmt: skip
+
+
+def _damages(rows: Sequence[Row]) -> Iterator[Line]:
+    for row in rows:
+        if row.get("damages"):
+            yield Line(row["gateway"], None, f"damaged data on its disk, {_times(row['damages'])}")
+
+
+def _full_disks(rows: Sequence[Row]) -> Iterator[Line]:
+    for row in rows:
+        if row.get("truncations"):
+            yield Line(row["gateway"], None,
+                       "events dropped from its log for want of room, "
+                       f"{_times(row['truncations'])}")  # fmt: skip
+
+
+def _silent_sensors(figures: Figures) -> Iterator[Line]:
+    for row in figures.sensors.silent:
+        silent = max((figures.made_at - row["last_time"]).total_seconds(), 0)
+        usual = f"; usually every {duration(row['usual'])}" if row["usual"] else ""
+        yield Line(row["gateway"], row["sensor"],
+                   f"no reading of {_quantities(row)} for {duration(silent)}{usual}")  # fmt: skip
+
+
+def _drops(figures: Figures) -> Iterator[Line]:
+    for row in figures.not_delivered:
+        if row["reason"] != "expired":
+            reason = REASONS.get(row["reason"], row["reason"] or "reason unknown")
+            yield Line(row["gateway"], None,
+                       f"{counted(row['messages'], 'message')} not delivered to "
+                       f"{row['client_id'] or 'a client'}: {reason}")  # fmt: skip
+
+
+def _gaps(rows: Sequence[Row]) -> Iterator[Line]:
+    for row in rows:
+        if row["missing"]:
+            yield Line(row["gateway"], None, f"{counted(row['missing'], 'event')} missing")
+
+
+def _missing(figures: Figures) -> Iterator[Line]:
+    for row in figures.sensors.missing:
+        yield Line(row["gateway"], row["sensor"],
+                   f"{counted(row['missing'], 'number')} missing in its own numbering, "
+                   f"before readings of {_quantities(row)}")  # fmt: skip
+
+
+def _clocks(rows: Sequence[Row]) -> Iterator[Line]:
+    for row in rows:
+        if row.get("newest_quality") == "unknown":
+            yield Line(row["gateway"], None,
+                       "its clock has not been set since it started: times of readings are "
+                       "unknown")  # fmt: skip
+        elif row.get("untimed_days") or row.get("sensors_untimed"):
+            yield Line(row["gateway"], None, "its clock was not set for a time: times of some "
+                       "readings are unknown")  # fmt: skip
+
+
+def _resets(figures: Figures) -> Iterator[Line]:
+    for row in figures.sensors.resets:
+        yield Line(row["gateway"], row["sensor"],
+                   f"{_quantities(row)} fell {_times(row['resets'])}: was it replaced or "
+                   "restarted?")  # fmt: skip
+
+
+def _old_versions(rows: Sequence[Row]) -> Iterator[Line]:
+    parts = {row["gateway"]: _parts(row.get("version")) for row in rows}
+    newest = max(parts.values(), default=())
+    name = next((row.get("version") for row in rows if parts[row["gateway"]] == newest), "")
+    for row in rows:
+        if () != parts[row["gateway"]] < newest:
+            yield Line(row["gateway"], None, f"runs {row['version']}; the newest is {name}")
+
+
+def _parts(version: str | None) -> tuple[int, ...]:
+    """Return a version's numbers for comparison; empty where it has none."""
+    return tuple(int(part) for part in re.findall(r"\d{1,9}", version or "")[:_VERSION_PARTS_MAX])
+
+
+def _quantities(row: Row) -> str:
+    device = row["device"]
+    names = sorted(
+        name.removeprefix(f"{device}/") if device else name for name in row["names"] if name
+    )
+    more = len(names) - _NAMES_SHOWN_MAX
+    return ", ".join(names[:_NAMES_SHOWN_MAX]) + (f" and {number(more)} more" if more > 0 else "")
+
+
+def _times(count: float) -> str:
+    return "once" if count == 1 else f"{number(count)} times"

@@ -1,0 +1,172 @@
+"""The curves of gateways' quantities by day and by quarter of an hour, packed for their pages.
+
+A curve is a text of numbers separated by commas, one a slot of time, empty where nothing is known:
+a fifth of the bytes of JSON objects. The page's script draws it and writes it as CSV.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cloud_jobs.fleet_report.limits import (
+    QUARTER_DAYS_MAX,
+    QUARTER_POINTS_MAX,
+    SERIES_PER_GATEWAY_MAX,
+)
+from cloud_jobs.fleet_report.sensors import Series, among
+from cloud_jobs.fleet_report.units import symbol_of
+from cloud_jobs.tables.local_sql import quoted_text
+from cloud_jobs.tables.query_engine import QueryEngine, Row
+
+_QUARTERS_PER_DAY: Final = 96
+Packed = dict[str, Any]
+_Key = tuple[str | None, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table of readings: its column of time, the length of an interval, the values used."""
+
+    name: str
+    time: str
+    seconds: int
+    columns: tuple[str, ...]
+
+
+_DAYS: Final = _Table(
+    "sensor_days", "day", 86_400,
+    ("readings", "minimum", "mean", "maximum", "increase", "missing", "repeats", "resets"),
+)  # fmt: skip
+_QUARTERS: Final = _Table(
+    "sensor_quarters", "begin", 900, ("minimum", "mean", "maximum", "increase")
+)
+_COUNTS: Final = ("missing", "repeats", "resets")
+_DIGITS, _DIGITS_LARGE, _LARGE = 6, 9, 1e5
+"""Digits of a number: more than a plot shows or a sensor measures; counters grow long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The days of the curves: UTC, first and last included."""
+
+    first: datetime.date
+    last: datetime.date
+    quarter_days: int
+    """The newest of them that are shown by quarter of an hour too."""
+
+
+def quarter_days_of(series: int) -> int:
+    """Return how many days fit by quarter of an hour where so many series are shown."""
+    fitting = QUARTER_POINTS_MAX // max(series * _QUARTERS_PER_DAY, 1)
+    return max(1, min(fitting, QUARTER_DAYS_MAX))
+
+
+def curves_of(
+    tables: QueryEngine, series: dict[str, list[Series]], span: Span
+) -> dict[str, Packed]:
+    """Return by gateway what its page's script reads. Raises READ_FAILURES."""
+    if not series:
+        return {}
+    begin = span.last - datetime.timedelta(days=span.quarter_days - 1)
+    days = _Slots(tables, _DAYS, series, span.first, span.last)
+    quarters = _Slots(tables, _QUARTERS, series, begin, span.last)
+    return {gateway: _packed(gateway, found, days, quarters) for gateway, found in series.items()}
+
+
+class _Slots:
+    """Rows of one table for some gateways: by series, its slots of time and their values."""
+
+    def __init__(
+        self,
+        tables: QueryEngine,
+        table: _Table,
+        series: dict[str, list[Series]],
+        first: datetime.date,
+        last: datetime.date,
+    ) -> None:
+        self._table = table
+        self._start = datetime.datetime(first.year, first.month, first.day, tzinfo=datetime.UTC)
+        slot = (f"CAST((date_part('epoch', \"{table.time}\") - {self._start.timestamp():.0f}) "
+                f"/ {table.seconds} AS BIGINT)")  # fmt: skip
+        fields = "".join(f", '{name}', \"{name}\"" for name in table.columns)
+        self._cells: dict[str, dict[_Key, list[Row]]] = {}
+        # As records: arrays of several columns that are ordered take thirty times as long.
+        for row in tables.rows(
+            f"SELECT gateway, device, name, array_agg(named_struct('slot', {slot}{fields})) "
+            f"AS cells FROM {table.name} WHERE day BETWEEN DATE '{first}' AND DATE '{last}' "
+            f"AND {_among(series)} GROUP BY gateway, device, name"
+        ):
+            found = self._cells.setdefault(row["gateway"], {})
+            found[row["device"], row["name"] or ""] = row["cells"]
+
+    def time_of(self, slot: int) -> datetime.datetime:
+        """Return the time at which a slot begins."""
+        return self._start + datetime.timedelta(seconds=self._table.seconds * slot)
+
+    def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
+        """Return the first slot that any of the series has, and how many there are to the last."""
+        cells = self._cells.get(gateway, {})
+        shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]
+        if not shown:
+            return 0, 0
+        return min(shown), max(shown) - min(shown) + 1
+
+    def columns_of(self, gateway: str, key: _Key, first: int, count: int) -> dict[str, str]:
+        """Return each column that has a value; lowest and highest only where they differ."""
+        cells = self._cells.get(gateway, {}).get(key, [])
+        found = {
+            name: _column(cells, name, first, count)
+            for name in self._table.columns
+            if any(cell[name] or (cell[name] == 0 and name not in _COUNTS) for cell in cells)
+        }
+        if found.get("minimum") == found.get("mean") == found.get("maximum"):
+            found.pop("minimum", None)
+            found.pop("maximum", None)
+        return found
+
+
+def _among(series: dict[str, list[Series]]) -> str:
+    """Return the SQL condition of the gateways; of one with too many series, of those chosen."""
+    full = [each for found in series.values() for each in found
+            if len(found) >= SERIES_PER_GATEWAY_MAX]  # fmt: skip
+    if not full or len(series) > 1:
+        return among(series)
+    names = ", ".join(sorted({quoted_text(each.name) for each in full}))
+    return f"{among(series)} AND name IN ({names})"
+
+
+def _packed(gateway: str, series: list[Series], days: _Slots, quarters: _Slots) -> Packed:
+    keys = [(each.device, each.name) for each in series]
+    first_day, day_count = days.range_of(gateway, keys)
+    first_quarter, quarter_count = quarters.range_of(gateway, keys)
+    return {
+        "gateway": gateway,
+        "days": [days.time_of(first_day).date().isoformat(), day_count],
+        "quarters": [f"{quarters.time_of(first_quarter):%Y-%m-%dT%H:%M}Z", quarter_count],
+        "series": [
+            {
+                "sensor": each.sensor,
+                "quantity": each.quantity,
+                "name": each.name,
+                "unit": symbol_of(each.unit),
+                "counter": each.increase is not None,
+                "d": days.columns_of(gateway, key, first_day, day_count),
+                "q": quarters.columns_of(gateway, key, first_quarter, quarter_count),
+            }
+            for each, key in zip(series, keys, strict=True)
+        ],
+    }
+
+
+def _column(cells: Sequence[Row], name: str, first: int, count: int) -> str:
+    texts = [""] * count
+    for cell in cells:
+        value = cell[name]
+        if value is not None and math.isfinite(value):
+            digits = _DIGITS if abs(value) < _LARGE else _DIGITS_LARGE
+            texts[cell["slot"] - first] = f"{value:.{digits}g}"
+    return ",".join(texts)

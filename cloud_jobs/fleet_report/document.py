@@ -1,0 +1,91 @@
+"""The frame of each page: one HTML document that loads nothing, and how names are written in it."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import re
+import unicodedata
+from html import escape
+from importlib.resources import files
+from typing import Final
+
+from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_MAX
+
+FLEET_PAGE: Final = "index.html"
+GATEWAYS_FOLDER: Final = "gateways"
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Categories of characters that are invisible or turn the direction of a text."""
+_SLUG_CHARACTERS_MAX: Final = 40
+_DIGEST_CHARACTERS: Final = 16
+"""64 bits: two of 1,000 gateways have the same with a probability below 10^-13."""
+
+
+def text(value: object, most: int = NAME_CHARACTERS_MAX) -> str:
+    """Return what a gateway or client chose as HTML: at most `most` characters, visible, escaped.
+
+    None is a dash.
+    """
+    if value is None:
+        return "-"
+    shown = str(value)[:most]
+    return escape("".join("\ufffd" if unicodedata.category(c) in _HIDDEN else c for c in shown))
+
+
+def file_of(gateway: str) -> str:
+    """Return the file name of a gateway's page.
+
+    Lower case for file systems that ignore case, safe characters, and a digest: no two gateways
+    share a file, whatever they call themselves.
+    """
+    slug = re.sub(r"[^a-z0-9]+", "-", gateway.lower())[:_SLUG_CHARACTERS_MAX].strip("-")
+    return f"{slug or 'gateway'}-{_digest(gateway)}.html"
+
+
+def anchor_of(sensor: str) -> str:
+    """Return the identifier of a sensor's section on its gateway's page."""
+    return f"sensor-{_digest(sensor)}"
+
+
+def _digest(name: str) -> str:
+    encoded = name.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(encoded).hexdigest()[:_DIGEST_CHARACTERS]
+
+
+@functools.cache
+def _asset(name: str) -> str:
+    return (files("cloud_jobs.fleet_report") / "assets" / name).read_text()
+
+
+def document(title: str, body: str, *, home: str, crumb: str = "", note: str = "") -> str:
+    """Return a whole page.
+
+    Args:
+        title: of the window, plain text.
+        body: HTML.
+        home: address of the fleet's page from here.
+        crumb: HTML in the bar next to the name.
+        note: HTML at the bar's end.
+    """
+    style, script = _asset("report.css"), _asset("report.js")
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escape(title)}</title><style>{style}</style></head>"
+        '<body><header class="top"><div class="wide">'
+        f'<a class="name" href="{home}"><span class="mark" aria-hidden="true"></span>Oncegate</a>'
+        f'<p class="gateway">{crumb}</p><p class="answered">{note}</p></div></header>'
+        f'<main class="wide">{body}</main><script>{script}</script></body></html>\n'
+    )
+
+
+@functools.cache
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

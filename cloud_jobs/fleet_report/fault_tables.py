@@ -1,0 +1,107 @@
+"""Tables of what went wrong: messages not delivered, gaps, and what ingestion refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+from cloud_jobs.fleet_report.charts import number
+from cloud_jobs.fleet_report.document import text
+from cloud_jobs.fleet_report.page_tables import (
+    REASONS,
+    Cell,
+    Row,
+    counted,
+    section,
+    sortable,
+)
+
+_DETAIL_CHARACTERS_MAX = 300
+Namer = Callable[[str], str]
+"""Returns the HTML of a gateway's name: on the fleet's page a link."""
+
+
+def not_delivered_table(rows: Sequence[Row], named: Namer | None) -> str:
+    """Draw the messages that sessions did not get; `named` is None on a gateway's own page."""
+    cells = [
+        (
+            *_gateway(row, named),
+            (text(row["client_id"]), None),
+            (text(row["topic"]), None),
+            (number(row["messages"]), row["messages"]),
+            (text(row["day"]), None),
+            (escape(REASONS.get(row["reason"], row["reason"] or "")), None),
+        )
+        for row in rows
+    ]
+    head = _head(named, "Client", "Topic", "Messages", "Last day", "Why")
+    return _section("Messages not delivered", "not-delivered", head, cells)
+
+
+def gaps_table(rows: Sequence[Row], count: int, named: Namer | None) -> str:
+    """Draw the largest gaps of `count`."""
+    cells = [
+        (
+            *_gateway(row, named),
+            (_KINDS.get(row["kind"], text(row["kind"])), None),
+            _segment(row["segment"]),
+            (number(row["missing"]) if row["missing"] else "-", row["missing"] or 0),
+            (text(row["day"]), None),
+            (escape(str(row["detail"])[:_DETAIL_CHARACTERS_MAX]), None),
+        )
+        for row in rows
+    ]
+    more = f"; the largest {len(rows):,} are shown" if count > len(rows) else ""
+    head = _head(named, "Kind", "Before segment", "Missing", "Day", "Why")
+    note = f"{counted(count, 'gap')} now{more}."
+    return _section("Gaps", "gaps", head, cells, note)
+
+
+_KINDS = {
+    "sequence": "events missing",
+    "chain": "another segment",
+    "unread": "unreadable file",
+    "sensor": "sensor readings",
+}
+"""Kinds of gaps in words for an operator."""
+
+
+def quarantine_table(rows: Sequence[Row]) -> str:
+    """Draw the reasons for which ingestion refused segments, lines and readings."""
+    cells = [
+        (
+            (text(row["kind"]), None),
+            (text(row["reason"]), None),
+            (number(row["refusals"]), row["refusals"]),
+            (number(row["gateways"]), row["gateways"]),
+        )
+        for row in rows
+    ]
+    head = ("What", "Reason", "Refusals", "Gateways")
+    return _section("Quarantine", "quarantine", head, cells, "Refused by ingestion.")
+
+
+def _section(
+    title: str,
+    name: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    note: str = "",
+) -> str:
+    if not rows:
+        return ""
+    table = sortable(head, [("", rows)], name, title)
+    return section(title, table, name=f"{name}-section", note=note, csv=name)
+
+
+def _head(named: Namer | None, *columns: str) -> tuple[str, ...]:
+    return columns if named is None else ("Gateway", *columns)
+
+
+def _gateway(row: Row, named: Namer | None) -> tuple[Cell, ...]:
+    return () if named is None else ((named(row["gateway"]), None),)
+
+
+def _segment(segment: int | None) -> Cell:
+    """Return the segment after a gap; a gap in a sensor's own numbers has none."""
+    return ("-", -1) if segment is None else (f"{segment:,}", segment)

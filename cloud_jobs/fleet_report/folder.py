@@ -1,0 +1,219 @@
+"""`oncegate report`: the fleet's page and one page a gateway in a folder, written whole or not."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from cloud_jobs.fleet_report.attention import attention_of, lines_of
+from cloud_jobs.fleet_report.curves import Packed, Span, curves_of, quarter_days_of
+from cloud_jobs.fleet_report.document import FLEET_PAGE, GATEWAYS_FOLDER, file_of
+from cloud_jobs.fleet_report.figures import Figures, figures_of
+from cloud_jobs.fleet_report.gateway_page import GatewayPage, gateway_page_of
+from cloud_jobs.fleet_report.limits import ROWS_PER_GATEWAY_MAX, SERIES_PER_READ_MAX
+from cloud_jobs.fleet_report.names import Names
+from cloud_jobs.fleet_report.open_tables import OpenTables, ReportError, explained, open_tables
+from cloud_jobs.fleet_report.page import page_of
+from cloud_jobs.fleet_report.sensors import SensorReader, Series, among
+from cloud_jobs.tables.query_engine import Row
+
+_MARK: Final = ".oncegate-report"
+"""A file in each folder that this module wrote, which it may therefore replace."""
+GATEWAYS_PER_READ_MAX: Final = 200
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A report that was written."""
+
+    page: Path
+    pages: int
+    bytes_written: int
+    figures: Figures
+    sensors: int
+    attention: dict[str, int]
+    """Lines by kind, the worst kind first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Rows of some gateways, by gateway."""
+
+    series: dict[str, list[Series]]
+    curves: dict[str, Packed]
+    cells: dict[str, list[Row]]
+    gaps: dict[str, list[Row]]
+    not_delivered: dict[str, list[Row]]
+
+
+def write_report(
+    root: str,
+    folder: Path,
+    *,
+    days: int,
+    names: Names,
+    now: datetime.datetime,
+    progress: Progress,
+) -> Written:
+    """Write the report of the tables below `root` into `folder`, in place of an earlier one.
+
+    Args:
+        root: directory or URL of the tables.
+        folder: the report's folder. The earlier report stays until the new one is whole.
+        days: the newest days, at most.
+        names: of gateways and sensors.
+        now: time of the report, UTC.
+        progress: called with the gateways written and all of them.
+
+    Raises ReportError, and OSError where the folder cannot be written.
+    """
+    _check(folder)
+    with explained(root):
+        opened = open_tables(root)
+        figures = figures_of(opened, days, now)
+    with _replaced(folder) as place:
+        size = _write(place / FLEET_PAGE, page_of(figures, names))
+        (place / GATEWAYS_FOLDER).mkdir()
+        for gateway, text in _gateway_pages(opened, figures, names, progress):
+            size += _write(place / GATEWAYS_FOLDER / file_of(gateway), text)
+    return Written(
+        page=folder / FLEET_PAGE,
+        pages=1 + len(figures.gateways),
+        bytes_written=size,
+        figures=figures,
+        sensors=sum(row.get("sensors") or 0 for row in figures.gateways),
+        attention={group.title: group.count for group in attention_of(figures)},
+    )
+
+
+def _write(path: Path, text: str) -> int:
+    data = text.encode("utf-8", "replace")
+    path.write_bytes(data)
+    return len(data)
+
+
+def _check(folder: Path) -> None:
+    """Refuse to replace what is no report. Raises ReportError."""
+    if folder.is_dir():
+        if (folder / _MARK).exists() or not any(folder.iterdir()):
+            return
+        raise ReportError(f"{folder} is not empty and not a report: choose another --output")
+    if folder.exists() or folder.suffix in (".html", ".htm"):
+        raise ReportError(
+            f"{folder}: a report is a folder of pages: choose a name such as "
+            f"{folder.with_suffix('').name or 'report'} with --output"
+        )
+
+
+@contextlib.contextmanager
+def _replaced(folder: Path) -> Iterator[Path]:
+    """Yield a new folder that takes the place of `folder` at the end, unless something fails."""
+    absolute = folder.absolute()
+    new, old = (absolute.with_name(f"{absolute.name}{end}") for end in (".part", ".old"))
+    absolute.parent.mkdir(parents=True, exist_ok=True)
+    for left in (new, old):
+        if left.exists():
+            if not (left / _MARK).exists():
+                raise ReportError(f"{left} is in the way: remove it")
+            shutil.rmtree(left)
+    new.mkdir()
+    try:
+        (new / _MARK).touch()
+        yield new
+        if absolute.exists():
+            absolute.rename(old)
+        new.rename(absolute)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _gateway_pages(
+    opened: OpenTables, figures: Figures, names: Names, progress: Progress
+) -> Iterator[tuple[str, str]]:
+    """Yield each gateway and the text of its page. Raises ReportError."""
+    groups = attention_of(figures)
+    count = len(figures.gateways)
+    span = _span(figures)
+    written = 0
+    for rows in _chunks(figures.gateways):
+        with explained(figures.tables_root):
+            chunk = _read(opened, figures, [row["gateway"] for row in rows], span)
+        for row in rows:
+            gateway = row["gateway"]
+            yield (
+                gateway,
+                gateway_page_of(
+                    GatewayPage(
+                        row=row,
+                        cells=chunk.cells.get(gateway, []),
+                        series=chunk.series.get(gateway, []),
+                        curves=chunk.curves.get(gateway),
+                        lines=lines_of(groups, gateway),
+                        gaps=chunk.gaps.get(gateway, []),
+                        not_delivered=chunk.not_delivered.get(gateway, []),
+                        names=names,
+                        made_at=figures.made_at,
+                        has_sensors=figures.has_sensors,
+                    )
+                ),
+            )
+        written += len(rows)
+        progress(written, count)
+
+
+def _span(figures: Figures) -> Span:
+    series = sum(row.get("series") or 0 for row in figures.gateways)
+    return Span(figures.days[0], figures.days[-1], quarter_days_of(series))
+
+
+def _chunks(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Yield the gateways in groups whose curves fit into memory together."""
+    chunk: list[Row] = []
+    series = 0
+    for row in rows:
+        found = row.get("series") or 0
+        if chunk and (series + found > SERIES_PER_READ_MAX or len(chunk) == GATEWAYS_PER_READ_MAX):
+            yield chunk
+            chunk, series = [], 0
+        chunk.append(row)
+        series += found
+    if chunk:
+        yield chunk
+
+
+def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span) -> _Chunk:
+    tables, chosen = opened.engine, among(gateways)
+    series: dict[str, list[Series]] = {}
+    if opened.has_sensors:
+        reader = SensorReader(tables, first=span.first, last=span.last, now=figures.made_at)
+        series = reader.series_of(gateways)
+    wanted = set(gateways)
+    gaps = tables.rows(
+        "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY gateway ORDER BY "
+        f"coalesce(missing, 0) DESC) AS place FROM gaps WHERE {chosen}) g "
+        f"WHERE place <= {ROWS_PER_GATEWAY_MAX} ORDER BY gateway, place"
+    )
+    return _Chunk(
+        series=series,
+        curves=curves_of(tables, series, span),
+        cells=_by_gateway([row for row in figures.cells if row["gateway"] in wanted]),
+        gaps=_by_gateway(gaps),
+        not_delivered=_by_gateway(
+            [row for row in figures.not_delivered if row["gateway"] in wanted]
+        ),
+    )
+
+
+def _by_gateway(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["gateway"], []).append(row)
+    return found

@@ -1,0 +1,52 @@
+"""The gold tables that the report reads, and their failures as one line for a person."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from deltalake.exceptions import TableNotFoundError
+
+from cloud_jobs.fleet_report.sensors import SENSOR_TABLES
+from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine, first_line_of
+
+_TABLES: Final = ("gateway_health", "qos2_daily", "audit_daily", "gaps", "boots", "sessions",
+                  "quarantine", "gold_runs", "drops", "qos2_deliveries")  # fmt: skip
+
+
+class ReportError(RuntimeError):
+    """The report cannot be written. The text is for a person and ends with the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTables:
+    """An engine with the tables, and whether those of the sensors are among them."""
+
+    engine: QueryEngine
+    has_sensors: bool
+
+
+def open_tables(root: str) -> OpenTables:
+    """Open the gold tables; those of an earlier version lack the sensors'. Raises READ_FAILURES."""
+    try:
+        return OpenTables(QueryEngine(root, (*_TABLES, *SENSOR_TABLES)), has_sensors=True)
+    except TableNotFoundError:
+        return OpenTables(QueryEngine(root, _TABLES), has_sensors=False)
+
+
+@contextlib.contextmanager
+def explained(root: str) -> Iterator[None]:
+    """Raise a ReportError in place of what reading the tables below `root` raises."""
+    try:
+        yield
+    except TableNotFoundError as error:
+        raise ReportError(
+            f"{root} has no gold tables ({first_line_of(error)}): run `oncegate gold` first"
+        ) from error
+    except READ_FAILURES as error:
+        raise ReportError(
+            f"the tables in {root} cannot be read ({first_line_of(error)}): are they those of "
+            "`oncegate gold`, and may this process read them?"
+        ) from error

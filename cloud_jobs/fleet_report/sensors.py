@@ -1,0 +1,230 @@
+"""The sensors of a fleet, read from the gold tables `sensor_days` and `sensor_quarters`.
+
+A series is one SenML name of one device at one gateway. All sums are of the days shown.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cloud_jobs.fleet_report.limits import (
+    LINES_MAX,
+    SERIES_PER_GATEWAY_MAX,
+    SILENT_INTERVALS,
+    SILENT_SECONDS,
+    SILENT_SENSOR_SECONDS_MIN,
+)
+from cloud_jobs.tables.local_sql import quoted_text
+from cloud_jobs.tables.query_engine import QueryEngine, Row
+
+SENSOR_TABLES: Final = ("sensor_days", "sensor_quarters")
+SILENCE_RULE: Final = (
+    f"A sensor is silent when its last reading is older than {SILENT_INTERVALS} of its usual "
+    f"intervals (at least {SILENT_SENSOR_SECONDS_MIN // 3600} hour) before its gateway's last "
+    f"event, or older than a day. One that sends less often than every 8 hours has "
+    f"{SILENT_INTERVALS} intervals in place of the day."
+)
+_QUALITIES: Final = ("synchronised", "corrected", "unknown")
+_RANK: Final = "CASE time_quality WHEN 'synchronised' THEN 0 WHEN 'corrected' THEN 1 ELSE 2 END"
+
+_SERIES: Final = """
+WITH seen AS (
+  SELECT gateway, max(last_time) AS seen FROM boots WHERE last_time <= {ahead} GROUP BY gateway
+), summed AS (
+  SELECT gateway, device, name, sum(readings) AS readings, sum(missing) AS missing,
+         sum(repeats) AS repeats, sum(increase) AS increase, sum(resets) AS resets,
+         min(minimum) AS minimum, max(maximum) AS maximum,
+         sum(mean * readings) / sum(CASE WHEN mean IS NOT NULL THEN readings END) AS mean,
+         last_value("last" ORDER BY day) AS "last",
+         last_value(last_text ORDER BY day) AS last_text,
+         last_value(unit ORDER BY day) AS unit,
+         max(CASE WHEN last_time <= {ahead} THEN last_time END) AS last_time,
+         median(CASE WHEN readings > 1 THEN
+                (date_part('epoch', last_time) - date_part('epoch', first_time)) / (readings - 1)
+                END) AS within_days,
+         (date_part('epoch', max(last_time)) - date_part('epoch', min(first_time)))
+         / nullif(sum(readings) - 1, 0) AS over_all,
+         max({rank}) AS quality
+  FROM sensor_days
+  WHERE day BETWEEN DATE '{first}' AND DATE '{last}'{chosen}
+  GROUP BY gateway, device, name
+), series AS (
+  SELECT s.*, coalesce(device, name) AS sensor, coalesce(within_days, over_all) AS usual,
+         g.seen AS seen
+  FROM summed s LEFT JOIN seen g ON g.gateway = s.gateway
+), judged AS (
+  SELECT *, CASE
+    WHEN date_part('epoch', last_time) < {now} - greatest(coalesce(usual, 0) * {times}, {day})
+      OR date_part('epoch', last_time) < date_part('epoch', seen)
+         - greatest(coalesce(usual * {times}, {day}), {least}) THEN 1 ELSE 0 END AS is_silent
+  FROM series
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One quantity of a sensor over the days shown. Numbers are None for texts."""
+
+    gateway: str
+    device: str | None
+    name: str
+    unit: str | None
+    readings: int
+    last: float | None
+    last_text: str | None
+    last_time: datetime.datetime | None
+    minimum: float | None
+    mean: float | None
+    maximum: float | None
+    missing: int
+    repeats: int
+    increase: float | None
+    """Of a counter, None of others."""
+    resets: int
+    usual: float | None
+    """Usual seconds between two readings; None where only one is known."""
+    time_quality: str
+    is_silent: bool
+
+    @property
+    def sensor(self) -> str:
+        """The device, or the name alone of a client that names none."""
+        return self.name if self.device is None else self.device
+
+    @property
+    def quantity(self) -> str:
+        """What follows the device in the name."""
+        return self.name.removeprefix(f"{self.device}/") if self.device else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class SensorFaults:
+    """Sensors in trouble, for the list of what needs attention: rows, and how many exist."""
+
+    silent: list[Row]
+    silent_count: int
+    missing: list[Row]
+    missing_count: int
+    resets: list[Row]
+    resets_count: int
+
+
+NO_FAULTS: Final = SensorFaults([], 0, [], 0, [], 0)
+
+
+class SensorReader:
+    """Queries of the sensors' tables over the same days, by the same clock."""
+
+    def __init__(
+        self,
+        tables: QueryEngine,
+        *,
+        first: datetime.date,
+        last: datetime.date,
+        now: datetime.datetime,
+    ) -> None:
+        self._tables = tables
+        self._first, self._last, self._now = first, last, now
+
+    def faults(self) -> SensorFaults:
+        """Return the fleet's sensors in trouble, the worst first. Raises READ_FAILURES."""
+        quiet = self._now - datetime.timedelta(seconds=SILENT_SECONDS)
+        # The sensors of a silent gateway are silent because it is.
+        awake = f"date_part('epoch', seen) >= {quiet.timestamp():.0f}"
+        silent, silent_count = self._faulty(
+            f"is_silent = 1 AND {awake}",
+            "max(last_time) AS last_time, max(usual) AS usual",
+            "3 DESC",
+        )
+        missing, missing_count = self._faulty("missing > 0", "sum(missing) AS missing", "3 DESC")
+        resets, resets_count = self._faulty("resets > 0", "sum(resets) AS resets", "3 DESC")
+        return SensorFaults(silent, silent_count, missing, missing_count, resets, resets_count)
+
+    def counts_of(self, gateways: Sequence[str]) -> dict[str, Row]:
+        """Return sensors, series, silent sensors, missing readings and repeats by gateway."""
+        if not gateways:
+            return {}
+        rows = self._tables.rows(
+            f"{self._judged(gateways)} SELECT gateway, count(DISTINCT sensor) AS sensors, "
+            "count(*) AS series, count(DISTINCT CASE WHEN is_silent = 1 THEN sensor END) "
+            "AS sensors_silent, "
+            "count(DISTINCT CASE WHEN quality = 2 THEN sensor END) AS sensors_untimed, "
+            "coalesce(sum(missing), 0) AS own_missing, coalesce(sum(repeats), 0) AS repeats, "
+            "sum(readings) AS readings "
+            "FROM judged GROUP BY gateway"
+        )
+        return {row["gateway"]: row for row in rows}
+
+    def series_of(self, gateways: Sequence[str]) -> dict[str, list[Series]]:
+        """Return the series of gateways, at most SERIES_PER_GATEWAY_MAX each, those in trouble
+        first where there are more; ordered by device and name."""
+        rows = self._tables.rows(
+            f"{self._judged(gateways)}, numbered AS (SELECT *, row_number() OVER (PARTITION BY "
+            "gateway ORDER BY is_silent DESC, coalesce(missing, 0) + coalesce(resets, 0) DESC, "
+            "device, name) AS place FROM judged) SELECT * FROM numbered "
+            f"WHERE place <= {SERIES_PER_GATEWAY_MAX} ORDER BY gateway, device, name"
+        )
+        found: dict[str, list[Series]] = {}
+        for row in rows:
+            found.setdefault(row["gateway"], []).append(_series(row))
+        return found
+
+    def _faulty(self, condition: str, columns: str, order: str) -> tuple[list[Row], int]:
+        """Return sensors with series that meet a condition, and how many such sensors exist."""
+        judged = self._judged(None)
+        grouped = f"FROM judged WHERE {condition} GROUP BY gateway, sensor"
+        rows = self._tables.rows(
+            f"{judged} SELECT gateway, sensor, {columns}, max(device) AS device, "
+            "array_agg(DISTINCT name) AS names, max(seen) AS seen "
+            f"{grouped} ORDER BY {order}, gateway, sensor LIMIT {LINES_MAX}"
+        )
+        if len(rows) < LINES_MAX:
+            return rows, len(rows)
+        count = self._tables.rows(f"{judged} SELECT count(*) AS n FROM (SELECT gateway {grouped})")
+        return rows, int(count[0]["n"])
+
+    def _judged(self, gateways: Iterable[str] | None) -> str:
+        tomorrow = self._now + datetime.timedelta(days=1)
+        chosen = "" if gateways is None else f" AND {among(gateways)}"
+        return _SERIES.format(
+            first=self._first, last=self._last, chosen=chosen, rank=_RANK,
+            ahead=timestamp(tomorrow), now=f"{self._now.timestamp():.0f}",
+            times=SILENT_INTERVALS, day=SILENT_SECONDS, least=SILENT_SENSOR_SECONDS_MIN,
+        )  # fmt: skip
+
+
+def among(gateways: Iterable[str]) -> str:
+    """Return the SQL condition that a row belongs to one of the gateways."""
+    return f"gateway IN ({', '.join(quoted_text(name) for name in gateways)})"
+
+
+def timestamp(time: datetime.datetime) -> str:
+    """Return a time (UTC) as SQL that compares with the tables' times."""
+    return f"arrow_cast('{time:%Y-%m-%dT%H:%M:%S}Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"
+
+
+def _series(row: dict[str, Any]) -> Series:
+    return Series(
+        gateway=row["gateway"],
+        device=row["device"],
+        name=row["name"] or "",
+        unit=row["unit"],
+        readings=row["readings"] or 0,
+        last=row["last"],
+        last_text=row["last_text"],
+        last_time=row["last_time"],
+        minimum=row["minimum"],
+        mean=row["mean"],
+        maximum=row["maximum"],
+        missing=row["missing"] or 0,
+        repeats=row["repeats"] or 0,
+        increase=row["increase"],
+        resets=row["resets"] or 0,
+        usual=row["usual"],
+        time_quality=_QUALITIES[row["quality"]],
+        is_silent=bool(row["is_silent"]),
+    )

@@ -1,0 +1,43 @@
+"""Units and values of readings as people write them."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_WIDE
+
+_SYMBOLS: Final = {
+    "Cel": "°C",
+    "%RH": "% RH",
+    "%EL": "%",
+    "lat": "°",
+    "lon": "°",
+    "m2": "m²",
+    "m3": "m³",
+    "m/s2": "m/s²",
+    "W/m2": "W/m²",
+    "Ohm": "Ω",
+    "/": "",
+}
+"""SenML's unit names (RFC 8428 section 12.1) that people write differently."""
+_GROUPED_FROM: Final = 1_000
+_EXPONENT_FROM: Final = 1e12
+
+
+def symbol_of(unit: str | None) -> str:
+    """Return a unit's symbol; empty where there is none."""
+    return _SYMBOLS.get(unit or "", unit or "")[:NAME_CHARACTERS_WIDE]
+
+
+def value_of(value: float | None) -> str:
+    """Return a measured value with at most 3 decimals, 4 digits below 1; `-` for None."""
+    if value is None:
+        return "-"
+    size = abs(value)
+    if size >= _EXPONENT_FROM or not math.isfinite(value):
+        return f"{value:.6g}"
+    if 0 < size < 1:
+        return f"{value:.4g}"
+    text = f"{value:,.2f}" if size >= _GROUPED_FROM else f"{value:.3f}"
+    return text.rstrip("0").rstrip(".")

@@ -1,0 +1,29 @@
+"""Units and values as people write them."""
+
+import pytest
+
+from cloud_jobs.fleet_report.units import symbol_of, value_of
+
+
+def test_units_have_their_symbols_and_are_bounded() -> None:
+    assert [symbol_of(unit) for unit in ("Cel", "kWh", None, "/")] == ["°C", "kWh", "", ""]
+    assert len(symbol_of("x" * 100)) == 24
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, "-"),
+        (0.0, "0"),
+        (21.5, "21.5"),
+        (21.50049, "21.5"),
+        (-3.0, "-3"),
+        (0.000123456, "0.0001235"),
+        (1_474.618, "1,474.62"),
+        (100_000.0, "100,000"),
+        (3e15, "3e+15"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_a_value_has_the_digits_that_a_person_reads(value: float | None, expected: str) -> None:
+    assert value_of(value) == expected
