@@ -10,7 +10,7 @@ a mistake in the writer must not be repeated by its reader.
     tables/        the Delta tables and how they are written
     audit/         the laws of conservation, and gaps
     gold/          ingested tables -> gold tables, each batch once
-    fleet_report/  gold tables -> one HTML page, without Spark
+    fleet_report/  gold tables -> a folder of HTML pages, without Spark
     maintenance/   compact, vacuum, requeue
     spark/         the Spark session and its jars
     reporting.py   what a run's report shows, read from the tables; report.py renders it

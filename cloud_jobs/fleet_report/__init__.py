@@ -1,1 +1,1 @@
-"""`oncegate report`: the gold tables as one HTML page, read without Spark or Java."""
+"""`oncegate report`: the gold tables as a folder of HTML pages, read without Spark or Java."""

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from cloud_jobs.fleet_report.charts import duration, number
 from cloud_jobs.fleet_report.figures import Figures
-from cloud_jobs.fleet_report.limits import LINES_MAX, SILENT_SECONDS
+from cloud_jobs.fleet_report.limits import SILENT_SECONDS
 from cloud_jobs.fleet_report.page_tables import REASONS, Row, age, counted, when
 
 Level = Literal["bad", "attention"]
@@ -28,7 +28,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """All lines of one kind. `count` counts those that the list has no room for too."""
+    """All lines of one kind. `count` includes sensors beyond LINES_MAX, which were not read."""
 
     kind: str
     title: str
@@ -70,7 +70,7 @@ def _group(
     kind: str, title: str, level: Level, lines: Iterator[Line], count: int | None = None
 ) -> Group:
     found = list(lines)
-    return Group(kind, title, level, found[:LINES_MAX], max(count or 0, len(found)))
+    return Group(kind, title, level, found, max(count or 0, len(found)))
 
 
 def _violations(rows: Sequence[Row]) -> Iterator[Line]:

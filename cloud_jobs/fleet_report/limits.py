@@ -1,4 +1,4 @@
-"""Every limit of the page: its unit, its value and its reason."""
+"""Every limit of the report: its unit, its value and its reason."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 GATEWAYS_MAX: Final = 1_000
 """Gateways with a row of their own, those in trouble first: more rows are not looked at,
-and the page stays below a few megabytes. Sums and counts are of all."""
+and the page stays below a few megabytes. Each has a page of its own. Sums and counts are of all."""
 
 DAYS_MAX: Final = 92
 """Days of a page: a quarter. Its cells are this times GATEWAYS_MAX."""

@@ -19,7 +19,7 @@ from cloud_jobs.fleet_report.fleet_charts import fleet_charts
 from cloud_jobs.fleet_report.gateway_page import sentence, tile
 from cloud_jobs.fleet_report.gateways_table import Links, gateways_section, sites_section
 from cloud_jobs.fleet_report.heat_map import heat_maps
-from cloud_jobs.fleet_report.limits import LINES_SHOWN_MAX
+from cloud_jobs.fleet_report.limits import LINES_MAX, LINES_SHOWN_MAX
 from cloud_jobs.fleet_report.names import NO_NAMES, Names
 from cloud_jobs.fleet_report.page_tables import age, counted, section, when
 from cloud_jobs.fleet_report.sensors import SILENCE_RULE
@@ -86,16 +86,18 @@ def _headline(figures: Figures, groups: Sequence[Group]) -> str:
 
 
 def _summary(groups: Sequence[Group]) -> str:
-    """Return how many gateways and sensors the list names."""
+    """Return how many gateways and sensors need attention."""
     lines = [line for group in groups for line in group.lines]
-    sensors = {(line.gateway, line.sensor) for line in lines if line.sensor is not None}
-    gateways = {line.gateway for line in lines if line.sensor is None}
-    named = [counted(len(found), noun)
-             for found, noun in ((gateways, "gateway"), (sensors, "sensor")) if found]  # fmt: skip
-    if not named:
+    gateways = len({line.gateway for line in lines if line.sensor is None})
+    named = len({(line.gateway, line.sensor) for line in lines if line.sensor is not None})
+    unread = (group.count for group in groups if group.lines and group.lines[0].sensor is not None)
+    sensors = max(named, *unread, 0)
+    parts = [counted(count, noun)
+             for count, noun in ((gateways, "gateway"), (sensors, "sensor")) if count]  # fmt: skip
+    if not parts:
         return "All is well"
-    verb = "needs" if len(gateways) + len(sensors) == 1 else "need"
-    return f"{' and '.join(named)} {verb} attention"
+    verb = "needs" if gateways + sensors == 1 else "need"
+    return f"{' and '.join(parts)} {verb} attention"
 
 
 def _tiles(figures: Figures) -> str:
@@ -149,7 +151,7 @@ def _attention(groups: Sequence[Group], links: Links) -> str:
 
 
 def _lines(group: Group, links: Links) -> str:
-    items = [f"<li>{_line(line, links)}</li>" for line in group.lines]
+    items = [f"<li>{_line(line, links)}</li>" for line in group.lines[:LINES_MAX]]
     shown, folded = items[:LINES_SHOWN_MAX], items[LINES_SHOWN_MAX:]
     beyond = group.count - len(items)
     last = f"<li>{beyond:,} more, not listed</li>" if beyond > 0 else ""

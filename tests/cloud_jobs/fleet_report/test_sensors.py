@@ -56,7 +56,7 @@ def test_a_series_has_the_sums_of_its_days_and_the_last_value(tmp_path: Path) ->
 
 
 def test_a_text_has_its_last_text_and_no_numbers(tmp_path: Path) -> None:
-    numbers = dict.fromkeys(("first", "last", "minimum", "mean", "maximum"))
+    numbers: dict[str, Any] = dict.fromkeys(("first", "last", "minimum", "mean", "maximum"))
     series = only(reader_of(tmp_path, [row(last_text="open", **numbers)]))
     assert (series.last_text, series.last, series.mean) == ("open", None, None)
 
@@ -121,7 +121,7 @@ def test_sensors_of_a_silent_gateway_are_not_named_beside_it(tmp_path: Path) -> 
 
 
 def test_faults_are_those_of_a_sensor_with_all_its_quantities(tmp_path: Path) -> None:
-    late = {"last_time": NOW - 5 * HOUR}
+    late: dict[str, Any] = {"last_time": NOW - 5 * HOUR}
     reader = reader_of(
         tmp_path, [row(**late), row("kettle/power", **late), row("door/open", "door", missing=7)]
     )
