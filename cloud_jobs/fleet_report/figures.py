@@ -78,7 +78,7 @@ known AS (SELECT DISTINCT gateway FROM boots), ranked AS (
          count(CASE WHEN time_quality = 'unknown' THEN 1 END) AS untimed_days
   FROM known LEFT JOIN cells ON cells.gateway = known.gateway GROUP BY known.gateway
   ORDER BY violations DESC, missing DESC, CASE WHEN events = 0 THEN 0 ELSE 1 END,
-           messages_dropped DESC, {sensors}damages + truncations DESC,
+           messages_dropped DESC, {troubled}damages + truncations DESC,
            inconclusive DESC, unclean_starts DESC, offline_seconds DESC, gateway LIMIT {limit}
 )
 """
@@ -125,23 +125,12 @@ def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures
     shown = _days_shown(tables, days, now)
     reader = SensorReader(tables, first=shown[0], last=shown[-1], now=now)
     faults = reader.faults() if opened.has_sensors else NO_FAULTS
-    first, last = shown[0], shown[-1]
-    cells = _CELLS.format(first=first, last=last)
+    cells = _CELLS.format(first=shown[0], last=shown[-1])
     silent = _silent(tables, now)
-    troubled = sorted(
-        {
-            row["gateway"]
-            for row in (*silent[:LINES_MAX], *faults.silent, *faults.missing, *faults.resets)
-        }
-    )
-    sensors = f"CASE WHEN known.{among(troubled)} THEN 0 ELSE 1 END, " if troubled else ""
-    worst = _WORST.format(totals=_TOTALS, limit=GATEWAYS_MAX, sensors=sensors)
-    gateways = tables.rows(f"{cells}, {worst} SELECT * FROM ranked")
+    gateways = _gateways(tables, cells, _troubled(silent, faults), now)
     names = [row["gateway"] for row in gateways]
-    known = {row["gateway"]: row for row in _known(tables, names, now)}
     counts = reader.counts_of(names) if opened.has_sensors else {}
-    fleet = _fleet(tables, cells)
-    lost = _NOT_DELIVERED.format(first=first, last=last)
+    lost = _NOT_DELIVERED.format(first=shown[0], last=shown[-1])
     return Figures(
         tables_root=tables.root,
         made_at=now,
@@ -151,30 +140,59 @@ def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures
         days=shown,
         gateways_count=_count(tables, "SELECT count(DISTINCT gateway) AS n FROM boots"),
         silent_count=len(silent),
-        gateways=[row | known.get(name, {}) | counts.get(name, {})
-                  for name, row in zip(names, gateways, strict=True)],
-        cells=tables.rows(f"{cells} SELECT * FROM cells WHERE {among(names)} "
-                          "ORDER BY gateway, day") if names else [],
-        fleet={row["day"]: row for row in fleet},
+        gateways=[row | counts.get(row["gateway"], {}) for row in gateways],
+        cells=_cells(tables, cells, names),
+        fleet={row["day"]: row for row in _fleet(tables, cells)},
         versions=_versions(tables),
         sessions=tables.rows("SELECT state, count(*) AS sessions FROM sessions GROUP BY state "
                              "ORDER BY state"),
-        gaps=tables.rows(
-            f"SELECT * FROM gaps ORDER BY coalesce(missing, 0) DESC, gateway LIMIT {GAPS_MAX}"
-        ),
+        gaps=_largest_gaps(tables),
         gaps_count=_count(tables, "SELECT count(*) AS n FROM gaps"),
         not_delivered=tables.rows(
             f"SELECT * FROM ({lost}) l ORDER BY messages DESC, gateway, client_id LIMIT {DROPS_MAX}"
         ),
         discarded_count=_discarded(tables, lost),
-        quarantine=tables.rows(
-            "SELECT kind, reason, sum(coalesce(refused, 1)) AS refusals, "
-            "count(DISTINCT gateway) AS gateways FROM quarantine GROUP BY kind, reason "
-            f"ORDER BY refusals DESC LIMIT {REASONS_MAX}"
-        ),
+        quarantine=_quarantine(tables),
         sensors=faults,
         has_sensors=opened.has_sensors,
     )  # fmt: skip
+
+
+def _troubled(silent: list[Row], faults: SensorFaults) -> list[str]:
+    """Return the gateways that are silent or have a sensor in trouble, as far as lines go."""
+    lines = (*silent[:LINES_MAX], *faults.silent, *faults.missing, *faults.resets)
+    return sorted({row["gateway"] for row in lines})
+
+
+def _gateways(
+    tables: QueryEngine, cells: str, troubled: list[str], now: datetime.datetime
+) -> list[Row]:
+    """Return the gateways shown, the worst first; `troubled` ones come before calm ones."""
+    first = f"CASE WHEN known.{among(troubled)} THEN 0 ELSE 1 END, " if troubled else ""
+    worst = _WORST.format(totals=_TOTALS, limit=GATEWAYS_MAX, troubled=first)
+    rows = tables.rows(f"{cells}, {worst} SELECT * FROM ranked")
+    known = {row["gateway"]: row for row in _known(tables, [row["gateway"] for row in rows], now)}
+    return [row | known.get(row["gateway"], {}) for row in rows]
+
+
+def _cells(tables: QueryEngine, cells: str, gateways: list[str]) -> list[Row]:
+    if not gateways:
+        return []
+    return tables.rows(f"{cells} SELECT * FROM cells WHERE {among(gateways)} ORDER BY gateway, day")
+
+
+def _largest_gaps(tables: QueryEngine) -> list[Row]:
+    return tables.rows(
+        f"SELECT * FROM gaps ORDER BY coalesce(missing, 0) DESC, gateway LIMIT {GAPS_MAX}"
+    )
+
+
+def _quarantine(tables: QueryEngine) -> list[Row]:
+    return tables.rows(
+        "SELECT kind, reason, sum(coalesce(refused, 1)) AS refusals, "
+        "count(DISTINCT gateway) AS gateways FROM quarantine GROUP BY kind, reason "
+        f"ORDER BY refusals DESC LIMIT {REASONS_MAX}"
+    )
 
 
 def _days_shown(tables: QueryEngine, days: int, now: datetime.datetime) -> list[datetime.date]:

@@ -72,8 +72,7 @@ def heat_maps(
     """Draw all measures, one shown at a time, and the data that the pointer shows.
 
     Args:
-        gateways: ids, a row each.
-        days: the columns.
+        gateways: ids, a row each; `days` are the columns.
         cells: rows of `gateway_health` with what belongs to them.
         names: of the gateways, as an operator calls them.
     """
@@ -87,14 +86,7 @@ def heat_maps(
     grid = _Grid(names, days)
     maps, data = "", {}
     for measure in MEASURES:
-        values: dict[int, float] = {}
-        for row in cells:
-            # A gap's day has no value where nothing is missing.
-            value = measure.value(row)
-            if value is None and measure.key == "gaps":
-                value = 0.0
-            if value is not None:
-                values[place[row["gateway"]] * len(days) + column[row["day"]]] = value
+        values = _values(measure, cells, place, column)
         maps += grid.drawn(measure, values)
         data[measure.key] = {
             str(at): float(f"{value:.4g}") for at, value in values.items() if value
@@ -111,6 +103,24 @@ def heat_maps(
         f'<div class="maps" id="maps">{maps}</div><p id="pointed" role="status">&nbsp;</p>'
         f'<script type="application/json" id="data">{safe}</script>'
     )
+
+
+def _values(
+    measure: Measure,
+    cells: Sequence[Row],
+    place: Mapping[str, int],
+    column: Mapping[datetime.date, int],
+) -> dict[int, float]:
+    """Return a measure's value by the number of the cell, for the cells that have one."""
+    values: dict[int, float] = {}
+    for row in cells:
+        # A gap's day has no value where nothing is missing.
+        value = measure.value(row)
+        if value is None and measure.key == "gaps":
+            value = 0.0
+        if value is not None:
+            values[place[row["gateway"]] * len(column) + column[row["day"]]] = value
+    return values
 
 
 def _absent(

@@ -3,7 +3,7 @@
 import datetime
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,8 +12,13 @@ from gateway.cli.options import TablesOptions, with_sets
 from gateway.cli.output import counted, show
 from gateway.files.disk_errors import line_of
 
+if TYPE_CHECKING:
+    from cloud_jobs.fleet_report.folder import Written
+
 DAYS_MAX = 92
 """As in cloud_jobs.fleet_report.limits, which is not imported before the verb runs."""
+PROGRESS_FROM = 200
+"""Gateways from which on progress is shown: fewer take seconds."""
 
 OutputOption = Annotated[
     Path,
@@ -48,13 +53,24 @@ def report(
 
         oncegate report --tables /srv/tables --names names.csv --output fleet
     """
+    written = _written(tables.root, output, days, names)
+    if not written.figures.has_sensors:
+        print(
+            "oncegate report: the tables have no sensors yet: run `oncegate gold`, then this again",
+            file=sys.stderr,
+        )
+    show(_result_of(written), _line, as_json=tables.as_json)
+    return EXIT_OK
+
+
+def _written(root: str, output: Path, days: int, names: Path | None) -> "Written":
     from cloud_jobs.fleet_report.folder import write_report
     from cloud_jobs.fleet_report.names import NO_NAMES, NamesError, read_names
     from cloud_jobs.fleet_report.open_tables import ReportError
 
     try:
-        written = write_report(
-            tables.root,
+        return write_report(
+            root,
             output,
             days=days,
             names=NO_NAMES if names is None else read_names(names),
@@ -65,15 +81,15 @@ def report(
         raise CommandFailed(f"--names {error}", exit_code=EXIT_CONFIGURATION) from error
     except ReportError as error:
         raise CommandFailed(f"oncegate report: {line_of(error)}") from error
+
+
+def _result_of(written: "Written") -> dict[str, Any]:
     figures = written.figures
-    if not figures.has_sensors:
-        print("oncegate report: the tables have no sensors yet: run `oncegate gold`, then this "
-              "again", file=sys.stderr)  # fmt: skip
-    result = {
+    return {
         "page": str(written.page),
         "pages": written.pages,
         "bytes": written.bytes_written,
-        "tables_root": tables.root,
+        "tables_root": figures.tables_root,
         "gateways": figures.gateways_count,
         "gateways_shown": len(figures.gateways),
         "sensors": written.sensors,
@@ -82,8 +98,6 @@ def report(
         "days": len(figures.days),
         "through_batch": figures.through_batch,
     }
-    show(result, _line, as_json=tables.as_json)
-    return EXIT_OK
 
 
 def _line(result: dict[str, Any]) -> str:
@@ -99,7 +113,3 @@ def _progress(written: int, count: int) -> None:
     if sys.stderr.isatty() and count > PROGRESS_FROM:
         end = "\n" if written == count else ""
         print(f"\r{written:,} of {count:,} gateways", end=end, file=sys.stderr, flush=True)
-
-
-PROGRESS_FROM = 200
-"""Gateways from which on progress is shown: fewer take seconds."""

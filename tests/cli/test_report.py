@@ -46,7 +46,7 @@ def test_the_result_names_the_page_and_what_needs_attention(
     assert Path(result["page"]).is_file()
 
 
-def test_tables_without_sensors_make_a_report_that_says_what_to_run(
+def test_tables_without_sensors_make_a_report_that_names_what_to_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tables = tables_of(tmp_path, has_sensors=False)
