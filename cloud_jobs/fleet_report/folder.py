@@ -39,6 +39,8 @@ class Written:
     sensors: int
     attention: dict[str, int]
     """Lines by kind, the worst kind first."""
+    names_unused: int
+    """Gateways of the file of names that the tables do not have; 0 where not all are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,15 @@ def write_report(
         figures=figures,
         sensors=sum(row.get("sensors") or 0 for row in figures.gateways),
         attention={group.title: group.count for group in attention_of(figures)},
+        names_unused=_unused(figures, names),
     )
+
+
+def _unused(figures: Figures, names: Names) -> int:
+    shown = {row["gateway"] for row in figures.gateways}
+    if len(shown) < figures.gateways_count:
+        return 0
+    return len({gateway for gateway, _ in names.entries} - shown)
 
 
 def _write(path: Path, text: str) -> int:

@@ -29,6 +29,8 @@ SILENCE_RULE: Final = (
 )
 _QUALITIES: Final = ("synchronised", "corrected", "unknown")
 _RANK: Final = "CASE time_quality WHEN 'synchronised' THEN 0 WHEN 'corrected' THEN 1 ELSE 2 END"
+_MISSING: Final = "max(missing)"
+"""Missing numbers of a sensor. A number is missing once for each quantity of the frame after it."""
 
 _SERIES: Final = """
 WITH seen AS (
@@ -140,7 +142,7 @@ class SensorReader:
             "max(last_time) AS last_time, max(usual) AS usual",
             "3 DESC",
         )
-        missing, missing_count = self._faulty("missing > 0", "sum(missing) AS missing", "3 DESC")
+        missing, missing_count = self._faulty("missing > 0", f"{_MISSING} AS missing", "3 DESC")
         resets, resets_count = self._faulty("resets > 0", "sum(resets) AS resets", "3 DESC")
         return SensorFaults(silent, silent_count, missing, missing_count, resets, resets_count)
 
@@ -149,13 +151,13 @@ class SensorReader:
         if not gateways:
             return {}
         rows = self._tables.rows(
-            f"{self._judged(gateways)} SELECT gateway, count(DISTINCT sensor) AS sensors, "
-            "count(*) AS series, count(DISTINCT CASE WHEN is_silent = 1 THEN sensor END) "
-            "AS sensors_silent, "
-            "count(DISTINCT CASE WHEN quality = 2 THEN sensor END) AS sensors_untimed, "
-            "coalesce(sum(missing), 0) AS own_missing, coalesce(sum(repeats), 0) AS repeats, "
-            "sum(readings) AS readings "
-            "FROM judged GROUP BY gateway"
+            f"{self._judged(gateways)} SELECT gateway, count(*) AS sensors, sum(series) AS series, "
+            "sum(is_silent) AS sensors_silent, sum(is_untimed) AS sensors_untimed, "
+            "sum(missing) AS own_missing, sum(repeats) AS repeats, sum(readings) AS readings "
+            "FROM (SELECT gateway, count(*) AS series, max(is_silent) AS is_silent, "
+            "max(CASE WHEN quality = 2 THEN 1 ELSE 0 END) AS is_untimed, "
+            f"coalesce({_MISSING}, 0) AS missing, coalesce(sum(repeats), 0) AS repeats, "
+            "sum(readings) AS readings FROM judged GROUP BY gateway, sensor) s GROUP BY gateway"
         )
         return {row["gateway"]: row for row in rows}
 

@@ -59,6 +59,9 @@ def report(
             "oncegate report: the tables have no sensors yet: run `oncegate gold`, then this again",
             file=sys.stderr,
         )
+    if written.names_unused:
+        names_unused = counted(written.names_unused, "gateway")
+        print(f"oncegate report: {names}: {names_unused} not in the tables", file=sys.stderr)
     show(_result_of(written), _line, as_json=tables.as_json)
     return EXIT_OK
 
@@ -95,6 +98,7 @@ def _result_of(written: "Written") -> dict[str, Any]:
         "sensors": written.sensors,
         "sensors_silent": figures.sensors.silent_count,
         "need_attention": written.attention,
+        "names_unused": written.names_unused,
         "days": len(figures.days),
         "through_batch": figures.through_batch,
     }

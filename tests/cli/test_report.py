@@ -54,6 +54,18 @@ def test_tables_without_sensors_make_a_report_that_names_what_to_run(
     assert "no sensors yet: run `oncegate gold`" in capsys.readouterr().err
 
 
+def test_a_name_of_a_gateway_that_is_not_in_the_tables_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = tmp_path / "names.csv"
+    names.write_text("gateway,device,name,site\nhall,,Hall,\nhal,,Typo,\n")
+    options = ["--tables", tables_of(tmp_path), "-o", str(tmp_path / "report")]
+    assert run(["report", *options, "--names", str(names)]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"oncegate report: {names}: 1 gateway not in the tables"
+    assert "<bdi>Hall</bdi>" in (tmp_path / "report" / "index.html").read_text()
+
+
 def test_a_mistake_in_the_file_of_names_is_one_line_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -132,6 +132,22 @@ def test_faults_are_those_of_a_sensor_with_all_its_quantities(tmp_path: Path) ->
     assert [(each["sensor"], each["missing"]) for each in faults.missing] == [("door", 7)]
 
 
+def test_a_missing_number_counts_once_for_a_sensor_whose_frames_have_several_quantities(
+    tmp_path: Path,
+) -> None:
+    reader = reader_of(
+        tmp_path,
+        [row(missing=3), row("kettle/power", missing=3), row("door/open", "door", missing=2)],
+    )
+    faults = reader.faults()
+    assert [(each["sensor"], each["missing"]) for each in faults.missing] == [
+        ("kettle", 3),
+        ("door", 2),
+    ]
+    counts = reader.counts_of(["hall"])["hall"]
+    assert (counts["own_missing"], counts["sensors"], counts["series"]) == (5, 2, 3)
+
+
 def test_a_name_with_quotes_is_a_name_in_the_query_too(tmp_path: Path) -> None:
     hostile = "a' OR '1'='1\\"
     reader = reader_of(tmp_path, [row(gateway=hostile), row()])
