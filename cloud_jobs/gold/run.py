@@ -221,9 +221,13 @@ def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFra
     events = silver.read("events")
     if corrections is not None:
         events = timed(events, corrections)
-    found = gaps_of(silver.read("segments"), events.where("event = 'log_truncated'"))
-    days = events.groupBy("gateway", "segment").agg(F.min("day").alias("day"))
-    rows = found.select(*GAP_COLUMNS).withColumns(
+    truncations = events.where("event = 'log_truncated'")
+    found = as_values(gaps_of(silver.read("segments"), truncations).select(*GAP_COLUMNS))
+    # Days are needed of few segments.
+    behind = F.broadcast(found.select("gateway", "segment"))
+    days = events.join(behind, ["gateway", "segment"], "left_semi")
+    days = days.groupBy("gateway", "segment").agg(F.min("day").alias("day"))
+    rows = found.withColumns(
         {
             "missing": F.col("to_sequence") - F.col("from_sequence") + 1,
             "device": F.lit(None).cast("string"),
