@@ -94,11 +94,12 @@ class _Slots:
                 f"/ {table.seconds} AS BIGINT)")  # fmt: skip
         fields = "".join(f", '{name}', \"{name}\"" for name in table.columns)
         self._cells: dict[str, dict[_Key, list[Row]]] = {}
+        # A day of 2020 holds all earlier times too: a broken clock's would be a plot of decades.
         # As records: arrays of several columns that are ordered take thirty times as long.
         for row in tables.rows(
             f"SELECT gateway, device, name, array_agg(named_struct('slot', {slot}{fields})) "
             f"AS cells FROM {table.name} WHERE day BETWEEN DATE '{first}' AND DATE '{last}' "
-            f"AND {_among(series)} GROUP BY gateway, device, name"
+            f"AND {slot} >= 0 AND {_among(series)} GROUP BY gateway, device, name"
         ):
             found = self._cells.setdefault(row["gateway"], {})
             found[row["device"], row["name"] or ""] = row["cells"]

@@ -18,37 +18,18 @@ from typing import Any, Final
 import pyarrow as pa
 from deltalake import write_deltalake
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
+from cloud_jobs.fleet_report.sensors import SENSOR_TABLES
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
-from cloud_jobs.tables.schemas import QUARANTINE, SESSIONS, schema_of
+from cloud_jobs.tables.schemas import QUARANTINE, SESSIONS
 
 Row = dict[str, Any]
 NOW: Final = datetime.datetime(2026, 1, 30, 12, tzinfo=datetime.UTC)
 DAY: Final = datetime.timedelta(days=1)
 HOUR: Final = datetime.timedelta(hours=1)
 QUARTER: Final = datetime.timedelta(minutes=15)
-_SENSORS: Final = """
-    string  gateway device name
-    {key}
-    string  unit
-    integer readings
-    double  first last minimum mean maximum
-    string  last_text
-    time    first_time last_time
-    integer missing repeats
-    double  increase
-    integer resets
-    string  time_quality
-    integer batch
-    {day}
-    """
-SENSOR_SCHEMAS: Final[dict[str, StructType]] = {
-    "sensor_quarters": schema_of(_SENSORS.format(key="time begin", day="date day")),
-    "sensor_days": schema_of(_SENSORS.format(key="date day", day="")),
-}
-SCHEMAS: Final = SENSOR_SCHEMAS | GOLD_TABLES | {"sessions": SESSIONS, "quarantine": QUARANTINE}
-"""By table; those of the gold tables themselves where they have the sensors' tables."""
+SCHEMAS: Final = GOLD_TABLES | {"sessions": SESSIONS, "quarantine": QUARANTINE}
+"""By table: those that the report reads."""
 SITES: Final = ("Bakery North", "Bakery South", "Cold store", "Waterworks", "Depot <east> & yard")
 _KINDS: Final = (
     ("board-{n:08x}", "temperature", "Cel", 4.0, 3.0, 60),
@@ -122,7 +103,7 @@ def write_tables(root: Path, rows: dict[str, list[Row]], *, has_sensors: bool = 
     Without sensors they are those of a version that had none.
     """
     for name, schema in SCHEMAS.items():
-        is_sensors = name in SENSOR_SCHEMAS
+        is_sensors = name in SENSOR_TABLES
         if has_sensors or not is_sensors:
             columns = to_arrow_schema(schema, timezone="UTC")
             table = pa.Table.from_pylist(rows.get(name, []), schema=columns)

@@ -49,6 +49,12 @@ def test_quarters_of_an_hour_are_those_of_the_newest_days(tmp_path: Path) -> Non
     assert found["series"][0]["q"]["mean"] == "2.5,3.5,,,6.5"
 
 
+def test_a_time_before_its_day_is_not_drawn(tmp_path: Path) -> None:
+    broken = row(begin=datetime.datetime(1970, 1, 1, 5, tzinfo=datetime.UTC))
+    found = packed(tmp_path, [row()], [broken, row(begin=MIDNIGHT)])
+    assert found["quarters"] == ["2026-01-30T00:00Z", 1]
+
+
 def test_lowest_and_highest_are_left_out_where_they_are_the_mean(tmp_path: Path) -> None:
     quarter = row(begin=MIDNIGHT, minimum=4.0, mean=4.0, maximum=4.0)
     assert packed(tmp_path, [row()], [quarter])["series"][0]["q"] == {"mean": "4"}
