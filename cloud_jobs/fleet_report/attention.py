@@ -113,12 +113,18 @@ def _silent_sensors(figures: Figures) -> Iterator[Line]:
 
 
 def _drops(figures: Figures) -> Iterator[Line]:
+    named = {row["gateway"] for row in figures.not_delivered}
     for row in figures.not_delivered:
         if row["reason"] != "expired":
             reason = REASONS.get(row["reason"], row["reason"] or "reason unknown")
             yield Line(row["gateway"], None,
                        f"{counted(row['messages'], 'message')} not delivered to "
                        f"{row['client_id'] or 'a client'}: {reason}")  # fmt: skip
+    for row in figures.gateways:
+        # The rows by reason are bounded: other gateways have the sum.
+        if row["messages_dropped"] and row["gateway"] not in named:
+            count = counted(row["messages_dropped"], "message")
+            yield Line(row["gateway"], None, f"{count} not delivered")
 
 
 def _gaps(rows: Sequence[Row]) -> Iterator[Line]:

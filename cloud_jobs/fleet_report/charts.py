@@ -81,7 +81,7 @@ def chart(title: str, series: Sequence[Series], labels: Sequence[str], *, unit: 
     return (
         f'<figure class="chart"><figcaption>{escape(title)}</figcaption>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)} by day; '
-        f'the numbers stand below">{ticks}{ends}{draw(series, columns, top)}</svg>'
+        f'the numbers are below">{ticks}{ends}{draw(series, columns, top)}</svg>'
         f"<ul>{legend}</ul></figure>"
     )
 
@@ -110,7 +110,7 @@ def _bars(series: Sequence[Series], columns: Sequence[Sequence[Value]], top: flo
         for one, value in zip(series, column, strict=True):
             if value:
                 high, low = _y(below + value, top), _y(below, top)
-                # What is there at all is seen.
+                # A value above 0 is visible, however small.
                 high = min(high, low - 1.5)
                 paths[one.style] += f"M{x:.1f} {low:.1f}V{high:.1f}h{step * 0.8:.1f}V{low:.1f}z"
                 below += value

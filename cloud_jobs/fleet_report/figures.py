@@ -70,7 +70,7 @@ _VERSION: Final = (
     "first_value(version ORDER BY CASE WHEN version IS NULL THEN 1 ELSE 0 END, "
     "last_sequence DESC) AS version"
 )
-"""Of the rows of `boots` of one gateway: that of the newest start which names one."""
+"""Version of a gateway: that of its newest start which names one, among its rows of `boots`."""
 _WORST: Final = """
 known AS (SELECT DISTINCT gateway FROM boots), ranked AS (
   SELECT known.gateway AS gateway, {totals}, max(delivery_p99_ms) AS delivery_p99_ms,
@@ -130,7 +130,7 @@ def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures
     gateways = _gateways(tables, cells, _troubled(silent, faults), now)
     names = [row["gateway"] for row in gateways]
     counts = reader.counts_of(names) if opened.has_sensors else {}
-    lost = _NOT_DELIVERED.format(first=shown[0], last=shown[-1])
+    lost = not_delivered_sql(shown)
     return Figures(
         tables_root=tables.root,
         made_at=now,
@@ -193,6 +193,11 @@ def _quarantine(tables: QueryEngine) -> list[Row]:
         "count(DISTINCT gateway) AS gateways FROM quarantine GROUP BY kind, reason "
         f"ORDER BY refusals DESC LIMIT {REASONS_MAX}"
     )
+
+
+def not_delivered_sql(days: list[datetime.date]) -> str:
+    """Return the query of messages that sessions did not get on these days, by reason."""
+    return _NOT_DELIVERED.format(first=days[0], last=days[-1])
 
 
 def _days_shown(tables: QueryEngine, days: int, now: datetime.datetime) -> list[datetime.date]:

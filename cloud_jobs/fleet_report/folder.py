@@ -13,14 +13,14 @@ from typing import Final
 from cloud_jobs.fleet_report.attention import attention_of, lines_of
 from cloud_jobs.fleet_report.curves import Packed, Span, curves_of, quarter_days_of
 from cloud_jobs.fleet_report.document import FLEET_PAGE, GATEWAYS_FOLDER, file_of
-from cloud_jobs.fleet_report.figures import Figures, figures_of
+from cloud_jobs.fleet_report.figures import Figures, figures_of, not_delivered_sql
 from cloud_jobs.fleet_report.gateway_page import GatewayPage, gateway_page_of
 from cloud_jobs.fleet_report.limits import ROWS_PER_GATEWAY_MAX, SERIES_PER_READ_MAX
 from cloud_jobs.fleet_report.names import Names
 from cloud_jobs.fleet_report.open_tables import OpenTables, ReportError, explained, open_tables
 from cloud_jobs.fleet_report.page import page_of
 from cloud_jobs.fleet_report.sensors import SensorReader, Series, among
-from cloud_jobs.tables.query_engine import Row
+from cloud_jobs.tables.query_engine import QueryEngine, Row
 
 _MARK: Final = ".oncegate-report"
 """A file in each folder that this module wrote, which it may therefore replace."""
@@ -206,19 +206,24 @@ def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span)
         reader = SensorReader(tables, first=span.first, last=span.last, now=figures.made_at)
         series = reader.series_of(gateways)
     wanted = set(gateways)
-    gaps = tables.rows(
-        "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY gateway ORDER BY "
-        f"coalesce(missing, 0) DESC) AS place FROM gaps WHERE {chosen}) g "
-        f"WHERE place <= {ROWS_PER_GATEWAY_MAX} ORDER BY gateway, place"
-    )
+    lost = f"SELECT * FROM ({not_delivered_sql(figures.days)}) n WHERE {chosen}"
     return _Chunk(
         series=series,
         curves=curves_of(tables, series, span),
         cells=_by_gateway([row for row in figures.cells if row["gateway"] in wanted]),
-        gaps=_by_gateway(gaps),
-        not_delivered=_by_gateway(
-            [row for row in figures.not_delivered if row["gateway"] in wanted]
-        ),
+        gaps=_largest(tables, f"SELECT * FROM gaps WHERE {chosen}", "coalesce(missing, 0)"),
+        not_delivered=_largest(tables, lost, "messages"),
+    )
+
+
+def _largest(tables: QueryEngine, query: str, size: str) -> dict[str, list[Row]]:
+    """Return the largest rows of each gateway; `of_gateway` is how many it has."""
+    return _by_gateway(
+        tables.rows(
+            "SELECT * FROM (SELECT *, count(*) OVER (PARTITION BY gateway) AS of_gateway, "
+            f"row_number() OVER (PARTITION BY gateway ORDER BY {size} DESC) AS place "
+            f"FROM ({query}) q) r WHERE place <= {ROWS_PER_GATEWAY_MAX} ORDER BY gateway, place"
+        )
     )
 
 

@@ -68,7 +68,7 @@ def gateway_page_of(page: GatewayPage) -> str:
         + _sensors(page)
         + _days(page)
         + not_delivered_table(page.not_delivered, None)
-        + gaps_table(page.gaps, len(page.gaps), None)
+        + gaps_table(page.gaps, page.gaps[0]["of_gateway"] if page.gaps else 0, None)
     )
     crumb = f"<bdi>{text(name)}</bdi>"
     return document(f"{name} · Oncegate", body, home=_HOME, crumb=crumb,

@@ -13,17 +13,17 @@ from typing import Any
 from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_MAX
 
 NAMED_MAX = 60
-"""Gateways up to which each row has its name; more stand in columns of thin rows."""
+"""Gateways up to which each row has its name; more are drawn in columns of thin rows."""
 COLUMNS = 4
 Row = Mapping[str, Any]
 _NONE = 5
 _CLASSES = ("0", "1", "2", "3", "4", "")
-"""Of levels; the last one is of cells without a value."""
+"""Suffixes of the levels' CSS classes; the last one is for cells without a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What a map shows: a cell's value, and the values from which on a cell has level 1 to 4."""
+    """A measure that a map shows: a cell's value, and the lowest values of levels 1 to 4."""
 
     key: str
     name: str
@@ -132,7 +132,7 @@ def _absent(
 
 
 class _Grid:
-    """Where cells lie: blocks of rows side by side, each as wide as all days."""
+    """Positions of the cells: blocks of rows next to each other, each as wide as all days."""
 
     def __init__(self, gateways: Sequence[str], days: Sequence[datetime.date]) -> None:
         self._gateways, self._days = gateways, days

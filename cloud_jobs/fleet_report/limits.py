@@ -12,8 +12,8 @@ DAYS_MAX: Final = 92
 """Days of a page: a quarter. Its cells are this times GATEWAYS_MAX."""
 
 SILENT_SECONDS: Final = 86_400
-"""Since the last event of a gateway: from then on it is counted as silent. It writes some each
-hour while it runs, and uploads them within another."""
+"""Seconds without an event after which a gateway is silent. A running gateway writes events each
+hour, and uploads them within another."""
 
 DROPS_MAX: Final = 200
 """Rows of the table of messages that were not delivered, at most; the largest are shown."""
@@ -25,21 +25,21 @@ REASONS_MAX: Final = 40
 """Versions, and reasons of refusals. Both are short lists in truth; names are not trusted."""
 
 NAME_CHARACTERS_MAX: Final = 80
-"""Of a text that a gateway chose, as it is shown."""
+"""Characters shown of a name that a gateway or client chose: a longer one would fill the page."""
 
 LINE_CHARACTERS_MAX: Final = 300
-"""Of a sentence that names a gateway's texts: a client's name, a topic, and what happened."""
+"""Characters of a sentence about a fault: the names in it, and the event."""
 
 NAME_CHARACTERS_WIDE: Final = 24
-"""Of a name in the first column of a table: a longer one is cut off there and whole when pointed
-at, so that it does not push the other columns out of sight."""
+"""Characters of a name in the first column of a table. A longer one is cut off, and shown whole
+when pointed at: it would push the other columns out of sight."""
 
 QUARTER_DAYS_MAX: Final = 7
 """Days that a gateway's page shows by quarter of an hour: 672 points a curve."""
 
 QUARTER_POINTS_MAX: Final = 4_000_000
 """Quarters of an hour in all pages together. A larger fleet shows fewer days by quarter of an hour,
-at least one: 1,000 gateways with 20 quantities get 2 days, and pages of about 100 kB."""
+at least one: 1,000 gateways with 20 quantities get 2 days, and pages of 150 kB at most."""
 
 SERIES_PER_GATEWAY_MAX: Final = 300
 """Quantities on the page of a gateway, those in trouble first; all are counted. A client that
@@ -49,7 +49,7 @@ SERIES_PER_READ_MAX: Final = 2_000
 """Quantities whose curves are read in one query: 1.4 million rows of 60 bytes for 7 days."""
 
 ROWS_PER_GATEWAY_MAX: Final = 50
-"""Gaps on the page of a gateway, the largest first, and kinds of drops."""
+"""Gaps, and kinds of messages not delivered, on the page of a gateway; the largest first."""
 
 LINES_SHOWN_MAX: Final = 8
 """Lines of one kind that are open in the list of what needs attention; the others are folded."""

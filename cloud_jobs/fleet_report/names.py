@@ -22,7 +22,7 @@ class NamesError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What an operator calls a gateway or a sensor; an empty text means: not given."""
+    """Name and site of a gateway or a sensor; empty where the operator gave none."""
 
     name: str
     site: str

@@ -85,7 +85,7 @@ class Series:
     missing: int
     repeats: int
     increase: float | None
-    """Of a counter, None of others."""
+    """Sum of a counter's steps; None for quantities that are no counters."""
     resets: int
     usual: float | None
     """Usual seconds between two readings; None where only one is known."""
@@ -99,7 +99,7 @@ class Series:
 
     @property
     def quantity(self) -> str:
-        """What follows the device in the name."""
+        """The part of the name after the device."""
         return self.name.removeprefix(f"{self.device}/") if self.device else self.name
 
 

@@ -67,6 +67,12 @@ def test_versions_are_compared_by_their_numbers(fleet: Fleet) -> None:
     assert [line.text for line in old.lines] == ["runs 0.9.0; the newest is 0.10.0"]
 
 
+def test_a_gateway_whose_drops_are_beyond_the_rows_by_reason_has_their_sum(fleet: Fleet) -> None:
+    groups = attention_of(dataclasses.replace(fleet.figures, not_delivered=[]))
+    (drops,) = [group for group in groups if group.kind == "drops"]
+    assert list(drops.lines) == [Line(PLANTED.drops, None, "70 messages not delivered")]
+
+
 def test_messages_that_expired_as_their_publisher_asked_need_no_attention(fleet: Fleet) -> None:
     expired = [{**row, "reason": "expired"} for row in fleet.figures.not_delivered]
     groups = attention_of(dataclasses.replace(fleet.figures, not_delivered=expired))

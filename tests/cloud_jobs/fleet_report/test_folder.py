@@ -107,6 +107,21 @@ def test_a_folder_that_is_no_report_is_not_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "photos" / "cat.jpg").exists()
 
 
+def test_a_gateway_with_many_gaps_shows_the_largest_and_counts_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_module, "ROWS_PER_GATEWAY_MAX", 2)
+    gaps = [{"gateway": "hall", "kind": "sequence", "missing": n, "segment": n, "detail": f"no {n}"}
+            for n in range(1, 6)]  # fmt: skip
+    write_tables(tmp_path / "t", {"boots": [{"gateway": "hall", "last_time": NOW}], "gaps": gaps})
+    write(tmp_path / "t", tmp_path / "r")
+    (page,) = (tmp_path / "r" / "gateways").iterdir()
+    text = page.read_text()
+    assert "5 gaps now; the largest 2 are shown." in text
+    assert "no 5" in text
+    assert "no 3" not in text
+
+
 def test_many_gateways_are_read_in_parts_and_progress_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
