@@ -47,9 +47,14 @@ def gold(
     """
     root = tables.root
     result = _done("gold", lambda jobs, say: jobs.gold(root, say, is_audited=not no_audit))
-    show(result, lambda r: f"{r['batches']:,} batches taken, to {r['through_batch']:,}",
-         as_json=tables.as_json)  # fmt: skip
+    show(result, _made, as_json=tables.as_json)
     return EXIT_OK
+
+
+def _made(result: dict[str, Any]) -> str:
+    new = result["batches"]
+    words = {0: "nothing new", 1: "1 new batch"}.get(new, f"{new:,} new batches")
+    return f"up to batch {result['through_batch']:,} ({words}); `oncegate report` shows it"
 
 
 @with_sets

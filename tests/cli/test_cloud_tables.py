@@ -22,5 +22,25 @@ def test_gaps_have_an_exit_code_of_their_own(
     assert f'"gaps_count": {count}' in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("batches", "words"), [(0, "nothing new"), (1, "1 new batch"), (1200, "1,200 new batches")]
+)
+def test_gold_prints_which_batches_it_took(
+    batches: int, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def made(root: str, _: object, *, is_audited: bool) -> dict[str, Any]:
+        return {
+            "tables_root": root,
+            "batches": batches,
+            "through_batch": 7,
+            "is_audited": is_audited,
+        }
+
+    monkeypatch.setattr(cloud_tables, "set_up_spark", lambda: None)
+    monkeypatch.setattr(operations, "gold", made)
+    assert run(["gold", "--tables", "/t"]) == 0
+    assert f"up to batch 7 ({words})" in capsys.readouterr().out
+
+
 def test_a_horizon_below_a_day_is_wrong_usage() -> None:
     assert run(["vacuum", "--tables", "/t", "--keep-days", "0"]) == 2

@@ -8,7 +8,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from cloud_jobs.gold.daily import put_days
-from cloud_jobs.gold.run import gold_tables
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.gold_schemas import QOS2_DAILY
 from tests.cloud_jobs.conftest import Place
 
 DAYS = "gateway string, day date"
@@ -21,8 +22,8 @@ def day(number: int) -> date:
 def test_rows_of_other_gateways_and_days_stay_and_a_day_of_which_nothing_is_left_goes(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    made = gold_tables(spark, str(tmp_path))
-    names = made.schemas["qos2_daily"].fieldNames()
+    made = Tables(spark, str(tmp_path), {"qos2_daily": QOS2_DAILY}, marker="qos2_daily")
+    names = QOS2_DAILY.fieldNames()
 
     def put(
         touched: set[tuple[str, date]], *rows: tuple[str, date, int]
