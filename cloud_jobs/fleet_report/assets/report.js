@@ -119,6 +119,8 @@
     if (count > 1) svg.append(make("text", { x: WIDTH - RIGHT, y: HEIGHT - 4, "text-anchor": "end" }, labelOf(part, count - 1)));
     let path = "", band = "", run = [];
     const close = () => {
+      // One value alone is as wide as a bar: a dot would be lost in its band.
+      if (run.length === 1) path += `m${(-0.3 * step).toFixed(1)} 0h${(0.6 * step).toFixed(1)}`;
       if (run.length) {
         const wide = run.length === 1 ? [[-0.3, run[0]], [0.3, run[0]]] : run.map((index) => [0, index]);
         const corner = (values) => ([by, index]) => `${(x(index) + by * step).toFixed(1)} ${y(values[index]).toFixed(1)}`;
@@ -132,7 +134,7 @@
         path += `M${(x(index) - step * 0.4).toFixed(1)} ${y(0).toFixed(1)}V${y(value).toFixed(1)}h${(step * 0.8).toFixed(1)}V${y(0).toFixed(1)}z`;
         return undefined;
       }
-      path += `${run.length ? "L" : "M"}${x(index).toFixed(1)} ${y(value).toFixed(1)}${run.length ? "" : "h0"}`;
+      path += `${run.length ? "L" : "M"}${x(index).toFixed(1)} ${y(value).toFixed(1)}`;
       run.push(index);
       return undefined;
     });
