@@ -95,7 +95,7 @@ def test_sources_that_cannot_be_compiled_are_noted_and_run_as_they_are(checkout:
 
 
 def test_a_c_compiler_that_fails_leaves_nothing_that_is_imported(checkout: Path) -> None:
-    script = [sys.executable, "-P", checkout / "hatch_build.py"]
+    script = [sys.executable, "-P", str(checkout / "hatch_build.py")]
     refused = subprocess.run(script, env=environment(CC="false"), capture_output=True, check=False)
     assert refused.returncode == 1
     key = compiled_core.key_of(checkout)
