@@ -30,8 +30,10 @@ ORDER: Final[dict[str, tuple[str, ...]]] = {
     "boots": ("gateway", "first_sequence"),
     "qos2_messages": ("gateway", "message"),
     "qos2_deliveries": ("gateway", "message"),
-    "qos2_daily": ("gateway", "day"),
-    "gateway_health": ("gateway", "day"),
+    "qos2_daily": ("gateway",),
+    "gateway_health": ("gateway",),
+    "sensor_quarters": ("gateway", "device", "name"),
+    "sensor_days": ("gateway", "device", "name"),
     "gold_runs": (),
 }
 """Tables that grow, and the columns by which their rows are clustered. `gaps`, `drops` and

@@ -9,7 +9,7 @@ from cloud_jobs.maintenance.compact import ORDER, compact
 from cloud_jobs.maintenance.vacuum import NAMES
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
-from cloud_jobs.tables.schemas import TABLES
+from cloud_jobs.tables.schemas import PARTITIONS, TABLES
 from tests.cloud_jobs.conftest import Place
 
 
@@ -45,3 +45,9 @@ def test_a_day_of_many_small_files_is_written_once_and_then_left_alone(
 def test_every_table_is_vacuumed_and_those_that_grow_are_compacted() -> None:
     assert {*NAMES} == {*TABLES, *GOLD_TABLES}
     assert {*NAMES} - {*ORDER} == {"gaps", "audit_daily", "drops"}
+
+
+def test_no_table_is_clustered_by_its_partitions_which_delta_refuses() -> None:
+    for name, order in ORDER.items():
+        schema = (TABLES | GOLD_TABLES)[name]
+        assert set(order) <= {*schema.fieldNames()} - {*PARTITIONS.get(name, ())}, name
