@@ -61,9 +61,13 @@ def attention_of(figures: Figures) -> list[Group]:
     return [group for group in groups if group.count]
 
 
-def lines_of(groups: Sequence[Group], gateway: str) -> list[tuple[Group, Line]]:
-    """Return a gateway's lines, each with its group."""
-    return [(group, line) for group in groups for line in group.lines if line.gateway == gateway]
+def lines_by_gateway(groups: Sequence[Group]) -> dict[str, list[tuple[Group, Line]]]:
+    """Return the lines of each gateway that has any, each with its group."""
+    found: dict[str, list[tuple[Group, Line]]] = {}
+    for group in groups:
+        for line in group.lines:
+            found.setdefault(line.gateway, []).append((group, line))
+    return found
 
 
 def _group(

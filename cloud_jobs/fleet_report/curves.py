@@ -22,7 +22,9 @@ from cloud_jobs.fleet_report.units import symbol_of
 from cloud_jobs.tables.local_sql import quoted_text
 from cloud_jobs.tables.query_engine import QueryEngine, Row
 
-_QUARTERS_PER_DAY: Final = 96
+QUARTER_SECONDS: Final = 900
+_DAY_SECONDS: Final = 86_400
+_QUARTERS_PER_DAY: Final = _DAY_SECONDS // QUARTER_SECONDS
 Packed = dict[str, Any]
 _Key = tuple[str | None, str]
 
@@ -38,11 +40,11 @@ class _Table:
 
 
 _DAYS: Final = _Table(
-    "sensor_days", "day", 86_400,
+    "sensor_days", "day", _DAY_SECONDS,
     ("readings", "minimum", "mean", "maximum", "increase", "missing", "repeats", "resets"),
 )  # fmt: skip
 _QUARTERS: Final = _Table(
-    "sensor_quarters", "begin", 900, ("minimum", "mean", "maximum", "increase")
+    "sensor_quarters", "begin", QUARTER_SECONDS, ("minimum", "mean", "maximum", "increase")
 )
 _COUNTS: Final = ("missing", "repeats", "resets")
 _DIGITS, _DIGITS_LARGE, _LARGE = 6, 9, 1e5
@@ -60,7 +62,7 @@ class Span:
 
 
 def quarter_days_of(series: int) -> int:
-    """Return how many days fit by quarter of an hour where so many series are shown."""
+    """Return for how many days so many series can be shown by quarter of an hour."""
     fitting = QUARTER_POINTS_MAX // max(series * _QUARTERS_PER_DAY, 1)
     return max(1, min(fitting, QUARTER_DAYS_MAX))
 

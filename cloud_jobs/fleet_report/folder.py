@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from cloud_jobs.fleet_report.attention import attention_of, lines_of
+from cloud_jobs.fleet_report.attention import Group, attention_of, lines_by_gateway
 from cloud_jobs.fleet_report.curves import Packed, Span, curves_of, quarter_days_of
 from cloud_jobs.fleet_report.document import FLEET_PAGE, GATEWAYS_FOLDER, file_of
 from cloud_jobs.fleet_report.figures import Figures, figures_of, not_delivered_sql
 from cloud_jobs.fleet_report.gateway_page import GatewayPage, gateway_page_of
-from cloud_jobs.fleet_report.limits import ROWS_PER_GATEWAY_MAX, SERIES_PER_READ_MAX
+from cloud_jobs.fleet_report.limits import (
+    GATEWAYS_PER_READ_MAX,
+    ROWS_PER_GATEWAY_MAX,
+    SERIES_PER_READ_MAX,
+)
 from cloud_jobs.fleet_report.names import Names
 from cloud_jobs.fleet_report.open_tables import OpenTables, ReportError, explained, open_tables
 from cloud_jobs.fleet_report.page import page_of
@@ -24,7 +28,6 @@ from cloud_jobs.tables.query_engine import QueryEngine, Row
 
 _MARK: Final = ".oncegate-report"
 """A file in each folder that this module wrote, which it may therefore replace."""
-GATEWAYS_PER_READ_MAX: Final = 200
 Progress = Callable[[int, int], None]
 
 
@@ -79,10 +82,11 @@ def write_report(
     with explained(root):
         opened = open_tables(root)
         figures = figures_of(opened, days, now)
+    groups = attention_of(figures)
     with _replaced(folder) as place:
         size = _write(place / FLEET_PAGE, page_of(figures, names))
         (place / GATEWAYS_FOLDER).mkdir()
-        for gateway, text in _gateway_pages(opened, figures, names, progress):
+        for gateway, text in _gateway_pages(opened, figures, groups, names, progress):
             size += _write(place / GATEWAYS_FOLDER / file_of(gateway), text)
     return Written(
         page=folder / FLEET_PAGE,
@@ -90,7 +94,7 @@ def write_report(
         bytes_written=size,
         figures=figures,
         sensors=sum(row.get("sensors") or 0 for row in figures.gateways),
-        attention={group.title: group.count for group in attention_of(figures)},
+        attention={group.title: group.count for group in groups},
         names_unused=_unused(figures, names),
     )
 
@@ -146,10 +150,14 @@ def _replaced(folder: Path) -> Iterator[Path]:
 
 
 def _gateway_pages(
-    opened: OpenTables, figures: Figures, names: Names, progress: Progress
+    opened: OpenTables,
+    figures: Figures,
+    groups: Sequence[Group],
+    names: Names,
+    progress: Progress,
 ) -> Iterator[tuple[str, str]]:
     """Yield each gateway and the text of its page. Raises ReportError."""
-    groups = attention_of(figures)
+    lines = lines_by_gateway(groups)
     count = len(figures.gateways)
     span = _span(figures)
     written = 0
@@ -166,7 +174,7 @@ def _gateway_pages(
                         cells=chunk.cells.get(gateway, []),
                         series=chunk.series.get(gateway, []),
                         curves=chunk.curves.get(gateway),
-                        lines=lines_of(groups, gateway),
+                        lines=lines.get(gateway, []),
                         gaps=chunk.gaps.get(gateway, []),
                         not_delivered=chunk.not_delivered.get(gateway, []),
                         names=names,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from cloud_jobs.fleet_report.attention import Group, Line
 from cloud_jobs.fleet_report.charts import duration, number
-from cloud_jobs.fleet_report.curves import Packed
+from cloud_jobs.fleet_report.curves import QUARTER_SECONDS, Packed
 from cloud_jobs.fleet_report.document import FLEET_PAGE, anchor_of, document, text
 from cloud_jobs.fleet_report.fault_tables import gaps_table, not_delivered_table
 from cloud_jobs.fleet_report.gateways_table import verdict_cell
@@ -172,7 +172,7 @@ def _index(page: GatewayPage) -> str:
 def _tools(page: GatewayPage) -> str:
     quarters = page.curves["quarters"][1] if page.curves else 0
     days = page.curves["days"][1] if page.curves else 0
-    hours = duration(quarters * 900)
+    hours = duration(quarters * QUARTER_SECONDS)
     switch = "".join(
         f'<label><input type="radio" name="range" value="{value}"{checked}><span>{name}</span>'
         "</label>"

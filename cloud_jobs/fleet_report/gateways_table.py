@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -69,7 +70,7 @@ def sites_section(figures: Figures, groups: Sequence[Group], names: Names) -> st
     """Draw the table of sites; nothing where no gateway has one."""
     if not names.has_sites:
         return ""
-    lines = [line for group in groups for line in group.lines]
+    lines = Counter(line.gateway for group in groups for line in group.lines)
     rows = [
         (
             (text(site), None),
@@ -78,7 +79,7 @@ def sites_section(figures: Figures, groups: Sequence[Group], names: Names) -> st
             count_cell(_total(gateways, "sensors")),
             count_cell(sum(_silent_sensors(figures, row) for row in gateways)),
             count_cell(_total(gateways, "own_missing")),
-            count_cell(sum(line.gateway in {row["gateway"] for row in gateways} for line in lines)),
+            count_cell(sum(lines[row["gateway"]] for row in gateways)),
         )
         for site, gateways in _by_site(figures.gateways, names).items()
     ]

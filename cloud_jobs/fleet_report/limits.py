@@ -48,6 +48,9 @@ invents names would fill the page."""
 SERIES_PER_READ_MAX: Final = 2_000
 """Quantities whose curves are read in one query: 1.4 million rows of 60 bytes for 7 days."""
 
+GATEWAYS_PER_READ_MAX: Final = 200
+"""Gateways whose rows are read together: without sensors their days, gaps and drops alone count."""
+
 ROWS_PER_GATEWAY_MAX: Final = 50
 """Gaps, and kinds of messages not delivered, on the page of a gateway; the largest first."""
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_WIDE
 
-_SYMBOLS: Final = {
+SYMBOLS: Final = {
     "Cel": "°C",
     "%RH": "% RH",
     "%EL": "%",
@@ -20,14 +20,16 @@ _SYMBOLS: Final = {
     "Ohm": "Ω",
     "/": "",
 }
-"""SenML's unit names (RFC 8428 section 12.1) that people write differently."""
+"""SenML's unit names (RFC 8428 section 12.1) that people write differently. The status page has the
+same (api/wording.py): this package runs where the gateway's are not installed, so a test compares
+them."""
 _GROUPED_FROM: Final = 1_000
 _EXPONENT_FROM: Final = 1e12
 
 
 def symbol_of(unit: str | None) -> str:
     """Return a unit's symbol; empty where there is none."""
-    return _SYMBOLS.get(unit or "", unit or "")[:NAME_CHARACTERS_WIDE]
+    return SYMBOLS.get(unit or "", unit or "")[:NAME_CHARACTERS_WIDE]
 
 
 def value_of(value: float | None) -> str:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.gold.days import gateway_health, qos2_daily
-from cloud_jobs.gold.drops import days_replaced, drops_of, published_at_qos2
+from cloud_jobs.gold.drops import drops_of, published_at_qos2
 from cloud_jobs.gold.offline import offline_days
 from cloud_jobs.gold.readings import SERIES, placed
 from cloud_jobs.gold.sensors import anchors, days_of, days_touched, quarters_of
@@ -22,7 +22,7 @@ _OFFLINE: Final = "offline_seconds"
 
 
 class Changes(NamedTuple):
-    """What a run takes, and where times of earlier events are others now."""
+    """Events of a run, and the corrections of clocks that it changed."""
 
     first: int
     through: int
@@ -30,7 +30,7 @@ class Changes(NamedTuple):
     fresh: DataFrame
     """Its own events, at their corrected times."""
     changed: DataFrame
-    """Corrections that are other ones than before."""
+    """Corrections that are new or differ from those before."""
     written: DataFrame
     """Its events and those before it, as the gateways wrote them."""
     corrections: DataFrame
@@ -63,9 +63,9 @@ def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
     whole = _of_days(timed(_of_days(of.written, partitions), of.corrections), days).persist()
     try:
         _put_health(made, days, gateway_health(whole, segments))
-        drops = days_replaced(made.read("drops"), days, drops_of(whole, of.written))
-        if drops is not None:
-            replace(made, "drops", drops)
+        drops, before = as_values(drops_of(whole, of.written)), made.read("drops")
+        if not (drops.isEmpty() and _of_days(before, days).isEmpty()):
+            replace(made, "drops", _of_other_days(before, days).unionByName(drops))
     finally:
         whole.unpersist()
 
@@ -78,7 +78,7 @@ def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
     old = made.read("gateway_health").join(gateways, "gateway", "left_semi")
     compared = old.select(*_DAY, F.col(_OFFLINE).alias("was")).join(offline, [*_DAY], "full")
     differs = compared.where("coalesce(was, 0) <> coalesce(seconds, 0)").select(*_DAY)
-    others = as_values(differs.join(F.broadcast(days), [*_DAY], "left_anti"))
+    others = as_values(_of_other_days(differs, days))
     every = days.unionByName(others)
     known = rows.unionByName(_of_days(old, others)).join(_of_days(offline, every), [*_DAY], "full")
     counts = [f.name for f in made.schemas["gateway_health"] if f.dataType.typeName() == "long"]
@@ -103,9 +103,7 @@ def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
     near = _near(readings, *(f"TIMESTAMP '{day} 00:00:00'" for day in ends))
     gateways = F.broadcast(days.select("gateway").distinct())
     whole = _of_days(placed(near.join(gateways, "gateway", "left_semi"), of.corrections), days)
-    others = series_days.join(gateways, "gateway", "left_semi").join(
-        F.broadcast(days), [*_DAY], "left_anti"
-    )
+    others = _of_other_days(series_days.join(gateways, "gateway", "left_semi"), days)
     quarters = quarters_of(whole, anchors(others)).persist()
     try:
         put_days(made, "sensor_quarters", days, quarters)
@@ -115,7 +113,7 @@ def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
 
 
 def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
-    """Select what can be of these days, in a way by which Delta skips files."""
+    """Return readings that may be of these days, by a filter that lets Delta skip files."""
     after = f"{last} + INTERVAL 1 DAY"
     return readings.where(
         f"(time >= {first} AND time < {after}) OR (delivered_at >= {first} "
@@ -130,18 +128,23 @@ def _days_moved(changed: DataFrame) -> DataFrame:
 
 
 def _of_days(rows: DataFrame, days: DataFrame) -> DataFrame:
-    """Select the rows of these gateways and days."""
+    """Return the rows of these gateways and days."""
     return rows.join(F.broadcast(days), [*_DAY], "left_semi")
 
 
+def _of_other_days(rows: DataFrame, days: DataFrame) -> DataFrame:
+    """Return the rows that `_of_days` leaves out."""
+    return rows.join(F.broadcast(days), [*_DAY], "left_anti")
+
+
 def put_days(made: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
-    """Put rows in place of all those of these gateways and days, in one commit. Idempotent."""
+    """Replace all rows of these gateways and days, in one commit. Idempotent."""
     listed = sorted(row[0] for row in days.select("day").distinct().collect())
     if not listed:
         return
     dates = ", ".join(f"DATE '{day}'" for day in listed)
     condition = f"day IN ({dates})"
-    others = made.read(name).where(condition).join(F.broadcast(days), [*_DAY], "left_anti")
+    others = _of_other_days(made.read(name).where(condition), days)
     new = _contract(made, name, rows).unionByName(others)
     new.write.format("delta").mode("overwrite").option("replaceWhere", condition).save(
         made.path(name)

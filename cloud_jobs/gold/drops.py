@@ -67,14 +67,6 @@ def _publications(written: DataFrame, messages: DataFrame) -> DataFrame:
     return published.join(keys, [*_MESSAGE], "left_semi")
 
 
-def days_replaced(before: DataFrame, days: DataFrame, rows: DataFrame) -> DataFrame | None:
-    """Return `drops` with new rows for these gateways and days; None where nothing changes."""
-    new, day = as_values(rows), ["gateway", "day"]
-    if new.isEmpty() and before.join(F.broadcast(days), day, "left_semi").isEmpty():
-        return None
-    return before.join(F.broadcast(days), day, "left_anti").unionByName(new)
-
-
 def discard(silver: Tables, made: Tables, first: int, through: int) -> None:
     """Mark unfinished deliveries of sessions that have ended. Idempotent.
 

@@ -52,12 +52,6 @@ class Merge:
         """Remove a row that is there."""
         return self._when("MATCHED", condition, "DELETE")
 
-    def whenNotMatchedInsert(self, values: Mapping[str, str], condition: str | None = None) -> Self:
-        """Add a row that is not there, of SQL expressions; null where there is none."""
-        names, of = ", ".join(values), ", ".join(values.values())
-        # Columns and expressions are of this code.
-        return self._when("NOT MATCHED", condition, f"INSERT ({names}) VALUES ({of})")
-
     def whenNotMatchedInsertAll(self, condition: str | None = None) -> Self:
         """Add a row that is not there."""
         return self._when("NOT MATCHED", condition, "INSERT *")

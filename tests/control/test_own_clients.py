@@ -1,4 +1,4 @@
-"""Which bans concern an address."""
+"""Bans of an address or a network."""
 
 import pytest
 

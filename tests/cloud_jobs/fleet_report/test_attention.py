@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from cloud_jobs.fleet_report.attention import Line, attention_of, lines_of
+from cloud_jobs.fleet_report.attention import Line, attention_of, lines_by_gateway
 from cloud_jobs.fleet_report.page_tables import REASONS
 from tests.cloud_jobs.fleet_report.conftest import Fleet
 from tests.cloud_jobs.fleet_report.simulated_fleet import PLANTED
@@ -53,9 +53,10 @@ def test_the_worst_kinds_are_first(fleet: Fleet) -> None:
 
 def test_a_gateway_without_a_fault_has_no_line(fleet: Fleet) -> None:
     groups = attention_of(fleet.figures)
-    assert lines_of(groups, "gw-0001") == []
-    assert lines_of(groups, PLANTED.new_gateway) == []
-    assert [line.gateway for _, line in lines_of(groups, PLANTED.drops)] == [PLANTED.drops]
+    lines = lines_by_gateway(groups)
+    assert lines.get("gw-0001", []) == []
+    assert lines.get(PLANTED.new_gateway, []) == []
+    assert [line.gateway for _, line in lines[PLANTED.drops]] == [PLANTED.drops]
 
 
 def test_versions_are_compared_by_their_numbers(fleet: Fleet) -> None:

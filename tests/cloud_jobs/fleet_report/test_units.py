@@ -1,13 +1,20 @@
 """Units and values as people write them."""
 
 import pytest
+from firmware_bridge.mqtt.home_assistant_units import UNITS
 
-from cloud_jobs.fleet_report.units import symbol_of, value_of
+from api.wording import unit_of
+from cloud_jobs.fleet_report.units import SYMBOLS, symbol_of, value_of
 
 
 def test_units_have_their_symbols_and_are_bounded() -> None:
     assert [symbol_of(unit) for unit in ("Cel", "kWh", None, "/")] == ["°C", "kWh", "", ""]
     assert len(symbol_of("x" * 100)) == 24
+
+
+@pytest.mark.parametrize("unit", sorted({*SYMBOLS, *UNITS}))
+def test_the_report_and_the_status_page_write_a_unit_alike(unit: str) -> None:
+    assert symbol_of(unit) == unit_of(unit)
 
 
 @pytest.mark.parametrize(
