@@ -1,10 +1,10 @@
 """Units and values as people write them."""
 
 import pytest
-from firmware_bridge.mqtt.home_assistant_units import UNITS
 
 from api.wording import unit_of
 from cloud_jobs.fleet_report.units import SYMBOLS, symbol_of, value_of
+from gateway.keys.units import UNITS
 
 
 def test_units_have_their_symbols_and_are_bounded() -> None:
