@@ -17,10 +17,11 @@ from firmware_bridge.readings.seen import Seen, SeenDevice, SeenValue
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.settings import BridgeSettings
 
-_METERS = ("dsmr", "sml", "teleinfo")
+_METERS = ("dsmr", "d0", "sml", "teleinfo")
 _MODELS = {
     "board": "Sensor board",
     "dsmr": "Smart meter (DSMR)",
+    "d0": "Meter (IEC 62056-21)",
     "sml": "Smart meter (SML)",
     "nmea": "Receiver (NMEA 0183)",
     "modbus": "Modbus device",

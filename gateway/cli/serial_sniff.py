@@ -83,7 +83,9 @@ class AskedRows:
         self.frames = 0
 
     def asked(self, request: Request) -> None:
-        """Print a request."""
+        """Print a request, after the answer that it follows in one conversation."""
+        if self._answer:
+            self._show(self._answer, "<")
         self._show(request.data, f"> {request.text}")
         self._answer = b""
 

@@ -90,7 +90,10 @@ class Serial(Section):
 
     @property
     def line_settings(self) -> Line:
-        """`line`, else `baud_rate` with 8 data bits, no parity and 1 stop bit."""
+        """`line`, else `baud_rate` with 8 data bits, no parity and 1 stop bit, else the line that
+        the protocol has by default."""
+        if self.line is None and "baud_rate" not in self.given:
+            return self.protocol.default_line
         return self.line or Line(self.baud_rate)
 
     @property

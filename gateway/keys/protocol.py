@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gateway.keys.section import Section
+from gateway.keys.serial_line import Line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +17,9 @@ class ProtocolSettings(Section):
     and the port or the protocol's settings name them."""
     data_bits: ClassVar[tuple[int, ...]] = (7, 8)
     """The bits of a byte with which the protocol works."""
+
+    default_line: ClassVar[Line] = Line()
+    """The line where the port's table has neither `line` nor `baud_rate`."""
 
     has_several: ClassVar[bool] = False
     """Whether a quantity has several measurements: `gga` of NMEA 0183 has `gga/alt`."""

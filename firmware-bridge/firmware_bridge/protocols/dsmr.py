@@ -7,10 +7,14 @@ r"""Telegrams of smart meters at the P1 port (DSMR 2.2 to 5, ESMR, eMUCS), as li
     !6EEE CR LF                            CRC-16/ARC of all from '/' to '!', from DSMR 4 on
 
 A telegram whose checksum is wrong is damaged whole; in a sound one an odd object costs itself.
+Meters of IEC 62056-21 that send by themselves may put the objects between STX and ETX, with their
+XOR as the BCC after it.
 """
 
 import re
 from dataclasses import dataclass
+from functools import reduce
+from operator import xor
 from typing import Annotated, ClassVar
 
 from firmware_bridge.protocols.checksums import crc16_arc
@@ -31,6 +35,8 @@ _HEAD = re.compile(rb"/[A-Za-z]{3}[0-9]")
 # Of a telegram within another one: a whole line, as a text in parentheses may look like a head.
 _NEXT_HEAD = re.compile(_HEAD.pattern + rb"[^()\r\n]*[\r\n]")
 _HEAD_BYTES = 5
+_STX, _ETX = b"\x02", b"\x03"
+_CHECK_BYTES = 2
 _END = re.compile(rb"[\r\n]!([0-9A-Fa-f]{4})?[ \t]*[\r\n]")
 
 
@@ -71,7 +77,7 @@ class DsmrDecoder(ScanningDecoder):
         again = _NEXT_HEAD.search(buffer, position + _HEAD_BYTES, limit)
         end = _END.search(buffer, position, again.start() if again else limit)
         if end is not None:
-            return end.end()
+            return _end_with_check(buffer, position, end.end())
         if again is not None:
             raise Damaged("truncated")
         if len(buffer) >= limit:
@@ -80,6 +86,7 @@ class DsmrDecoder(ScanningDecoder):
 
     def read_frame(self, data: bytes) -> Frame | None:
         """Check the CRC and read the telegram."""
+        data = _without_check(data)
         head, _, crc = data.rstrip().rpartition(b"!")
         if self._settings.crc and not crc:
             raise Damaged("no_checksum")
@@ -91,3 +98,27 @@ class DsmrDecoder(ScanningDecoder):
         if changed := self.kinds.keep(quantities):
             self.tally.left_out[TYPE] += changed
         return Frame(quantities) if quantities else None
+
+
+def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
+    """Return where a telegram ends that may have ETX and BCC after it; None: they have not come."""
+    if _STX not in buffer[position:end]:
+        return end
+    while buffer[end : end + 1] in (b"\r", b"\n"):
+        end += 1
+    if end == len(buffer):
+        return None
+    return end + _CHECK_BYTES if buffer[end : end + 1] == _ETX else end
+
+
+def _without_check(data: bytes) -> bytes:
+    """Check the BCC of a telegram between STX and ETX, and return the telegram without it.
+
+    Raises:
+        Damaged: "checksum".
+    """
+    if data[-_CHECK_BYTES:-1] != _ETX or _STX not in data:
+        return data
+    if reduce(xor, data[data.index(_STX) + 1 : -1], 0) != data[-1]:
+        raise Damaged("checksum")
+    return data[:-_CHECK_BYTES]

@@ -6,6 +6,7 @@ protocols are known to every program that reads the configuration.
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -46,7 +47,11 @@ class Request:
     The answer is waited for `answer_seconds_max` from when `data` is written; the time that both
     take on the line is in it. An answer that has failed may still come: for `late_seconds_max` the
     port then discards what it reads, so that it is not taken for the answer to the next request.
-    `device` is asked; `text` is what for, for people.
+    `device` is asked, "" is the port's own; `text` is what for, for people.
+
+    `before` is done before `data` is written. With `rates` the line has the first baud rate for
+    `data` and the second for the answer. With `silent_seconds_max` the answer has also failed after
+    so long without a byte: its whole time may be minutes.
     """
 
     data: bytes
@@ -55,6 +60,20 @@ class Request:
     late_seconds_max: float
     device: str
     text: str = ""
+    before: "Preparation | None" = None
+    rates: tuple[int, int] | None = None
+    silent_seconds_max: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What comes before a request: bytes that wake the device up, and a pause.
+
+    The pause begins when the bytes are written, and the time that they take is in it.
+    """
+
+    seconds: float
+    data: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +90,7 @@ class Poller(ABC):
 
         next_step -> Pause                                         -> next_step
                   -> Request, read until it is no None, or time_out -> end -> next_step
+                     read -> Request: the conversation continues with this one, and its answer
 
     The port keeps the bytes of an answer and their bound; a poller keeps none. Times are those of
     a monotonic clock, in seconds.
@@ -85,7 +105,7 @@ class Poller(ABC):
         """Return what to ask now, or for how long to ask nothing."""
 
     @abstractmethod
-    def read(self, answer: bytes) -> Outcome | None:
+    def read(self, answer: bytes) -> "Outcome | Request | None":
         """Decode the bytes received since the request was written; None: more have to come.
 
         A frame's `device` names the one that answered, on a line that has several.
@@ -106,6 +126,11 @@ class Poller(ABC):
     def unread(self) -> Sequence[Unread]:
         """Return the quantities that have no value now, and why."""
         return ()
+
+    def take_left_out(self) -> Counter[str]:
+        """Return the parts of sound answers that could not be read since the last call, by
+        reason; those that have names are in `left_out` of their frames."""
+        return Counter()
 
 
 @dataclass(frozen=True, kw_only=True)

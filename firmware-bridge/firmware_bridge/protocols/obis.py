@@ -5,7 +5,7 @@ known here is its own name, so that nothing that a meter sends is left out.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Self
 
 _NAMES: Final[Mapping[str, str]] = {
@@ -84,6 +84,11 @@ _NAMES: Final[Mapping[str, str]] = {
     "1-0:52.36.0": "voltage_swells_l2",
     "1-0:72.36.0": "voltage_swells_l3",
     "1-0:14.7.0": "frequency",
+    "1-0:F.F": "error_code",
+    "1-0:0.9.1": "meter_clock",
+    "1-0:0.9.2": "meter_date",
+    "1-0:C.1.0": "meter_id",
+    "1-0:0.1.0": "billing_resets",
 }
 _OF_MBUS: Final[Mapping[str, str]] = {
     "24.1.0": "type",
@@ -137,7 +142,9 @@ def name_of(code: Code) -> str:
     """Return the name of the quantity that a code identifies; the code where it has none."""
     if code.a == "0" and code.b != "0" and code.quantity in _OF_MBUS:
         return f"mbus_{code.b}_{_OF_MBUS[code.quantity]}"
-    return _NAMES.get(str(code), str(code))
+    # Meters of IEC 62056-21 may leave a tariff of 0 out: `32.7`.
+    written = code if code.e is not None or code.f is not None else replace(code, e="0")
+    return _NAMES.get(str(code)) or _NAMES.get(str(written)) or str(code)
 
 
 def is_number(code: Code) -> bool:

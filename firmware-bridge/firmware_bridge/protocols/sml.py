@@ -8,6 +8,7 @@ TR-03109-1, annex SML, sections 6 and 8.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from firmware_bridge.protocols.checksums import crc16_kermit, crc16_x25
 from firmware_bridge.protocols.frame import Damaged, Frame
@@ -15,6 +16,7 @@ from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.protocols.kinds import TYPE
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from firmware_bridge.protocols.sml_messages import read_messages
+from gateway.keys.serial_line import Line
 
 # What meters send has 200 to 700 bytes. It is the only bound of a file.
 FILE_BYTES_MAX = 4096
@@ -29,6 +31,8 @@ _FILL_MAX = 3
 @dataclass(frozen=True, kw_only=True)
 class Sml(DecoderSettings):
     """Files of SML, as meters send them by themselves."""
+
+    default_line: ClassVar = Line(9600)
 
     def decoder(self) -> "SmlDecoder":
         """Create a decoder for one line."""

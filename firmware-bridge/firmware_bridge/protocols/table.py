@@ -8,6 +8,7 @@ from typing import Final
 
 from firmware_bridge.protocols.board import Board
 from firmware_bridge.protocols.csv_lines import CsvLines
+from firmware_bridge.protocols.d0 import D0
 from firmware_bridge.protocols.declared_frames import DeclaredFrames
 from firmware_bridge.protocols.dsmr import Dsmr
 from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
@@ -30,6 +31,7 @@ PROTOCOLS: Final[Mapping[str, type[DecoderSettings] | type[PollerSettings]]] = {
     "pattern": PatternLines,
     "mysensors": MySensors,
     "dsmr": Dsmr,
+    "d0": D0,
     "sml": Sml,
     "teleinfo": Teleinfo,
     "vedirect": VeDirect,

@@ -19,6 +19,7 @@ from firmware_bridge.protocols.kinds import TYPE, Kind, Kinds
 from firmware_bridge.protocols.text_values import name_for, value_of
 from firmware_bridge.readings.measurement import Measurement, Quantities
 from gateway.keys.quantities import Whole
+from gateway.keys.serial_line import Line
 
 # A three-phase meter of a producer has about 1.5 KiB.
 FRAME_BYTES_MAX: Final = 4096
@@ -106,6 +107,7 @@ _LABELS: Final[dict[str, Label]] = {
 class Teleinfo(DecoderSettings):
     """Frames of French meters, in both modes."""
 
+    default_line: ClassVar = Line(9600, 7, "E", 1)
     descriptions: ClassVar = {
         "utc_offset": "Hours that the meter's winter time is before UTC.",
     }

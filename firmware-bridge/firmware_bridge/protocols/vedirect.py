@@ -11,7 +11,7 @@ VE.Direct Protocol 3.33.
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.interface import Decoder, DecoderSettings
@@ -19,6 +19,7 @@ from firmware_bridge.protocols.kinds import TYPE, Kinds
 from firmware_bridge.protocols.text_values import LineValues, is_nothing, name_for, number_of
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.scaling import OutOfRange, scaled
+from gateway.keys.serial_line import Line
 
 # 22 fields of at most 43 bytes, and messages of the HEX protocol between them.
 BLOCK_BYTES_MAX: Final = 2048
@@ -77,6 +78,8 @@ _ENDLESS: Final = ("TTG", "-1")
 @dataclass(frozen=True, kw_only=True)
 class VeDirect(DecoderSettings):
     """Blocks of Victron's devices, as they send them by themselves."""
+
+    default_line: ClassVar = Line(19200)
 
     def decoder(self) -> "VeDirectDecoder":
         """Create a decoder for one line."""

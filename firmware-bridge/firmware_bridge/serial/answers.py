@@ -9,7 +9,6 @@ from collections import Counter
 from typing import Final
 
 from firmware_bridge.protocols.frame import Damage, Frame, Outcome
-from firmware_bridge.protocols.interface import Request
 from firmware_bridge.serial.status import PortStatus
 
 logger = logging.getLogger(__name__)
@@ -26,6 +25,7 @@ _FAULTS: Final = {
     "overlong": "sends more bytes than an answer has",
     "length": "answers with another number of registers",
     "unsent": "cannot be asked: the port does not take the request",
+    "no_reading": "answers without a value",
 }
 _CHECK: Final = {
     "no_answer": "check its power, address, wiring and the line settings",
@@ -41,22 +41,22 @@ class Answers:
         self._failed: Counter[tuple[str, str]] = Counter()
         self._left_out: Counter[tuple[str, str, str]] = Counter()
 
-    def note(self, outcome: Outcome, request: Request) -> None:
-        """Note the outcome of a request."""
-        device = self._status.device(request.device)
+    def note(self, outcome: Outcome, name: str, text: str) -> None:
+        """Note the outcome of a request to a device; `text` is what it was for."""
+        device = self._status.device(name)
         if isinstance(outcome, Damage):
-            self._note_failure(outcome.reason, request.device, request.text)
+            self._note_failure(outcome.reason, name, text)
             if device is not None:
                 device.note_failure(outcome.reason)
             return
         if isinstance(outcome, Frame):
-            self._note_left_out(outcome, request.device)
+            self._note_left_out(outcome, name)
         if device is not None:
             if device.failed_count >= FAILED_BEFORE_NOTICE:
                 logger.info(
                     "serial port %s: %s answers again after %d requests without an answer",
                     self._status.name,
-                    request.device,
+                    name,
                     device.failed_count,
                 )
             device.note_answer()

@@ -91,6 +91,9 @@ class Link(ABC):
     def write(self, data: bytes) -> bool:
         """Write; return False where the port does not take it now: the device has to ask again."""
 
+    def set_baud_rate(self, baud_rate: int) -> None:  # noqa: B027 - a connection has no rate
+        """Change the rate of the line, where there is a line that we set."""
+
     @abstractmethod
     def close(self) -> None:
         """Close the port."""
@@ -200,6 +203,15 @@ class SerialLink(Link):
             return os.write(self._port.fileno(), data) == len(data)
         except OSError:
             return False  # The reader finds that the port is lost.
+
+    def set_baud_rate(self, baud_rate: int) -> None:
+        """Change the rate. Raises `PortLost`."""
+        if self._port.baudrate == baud_rate:
+            return
+        try:
+            self._port.baudrate = baud_rate
+        except (OSError, ValueError, termios.error) as error:
+            raise PortLost(sentence_of(self.path, error)) from error
 
     def close(self) -> None:
         """Close the port."""

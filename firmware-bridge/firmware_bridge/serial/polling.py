@@ -30,6 +30,10 @@ logger = logging.getLogger(__name__)
 QUIET_SECONDS = 0.02
 # A line with noise on it that does not end is asked all the same.
 NOISE_SECONDS_MAX = 0.2
+# An adapter has sent what it was given after this and the time on the line: FTDI's passes bytes on
+# after 16 ms at the latest. A meter answers at the new rate after 200 ms at the earliest.
+ADAPTER_SECONDS = 0.03
+_BITS_PER_CHARACTER = 10
 
 
 class Audience(Protocol):
@@ -54,8 +58,9 @@ class Audience(Protocol):
 class ToIntake:
     """The audience that is a port's intake."""
 
-    def __init__(self, intake: Intake) -> None:
+    def __init__(self, intake: Intake, own_device: str) -> None:
         self._intake = intake
+        self._own_device = own_device
         self._answers = Answers(intake.status)
 
     def asked(self, request: Request) -> None:
@@ -67,7 +72,7 @@ class ToIntake:
 
     def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
         """Submit a frame, and report how the device answered."""
-        self._answers.note(outcome, request)
+        self._answers.note(outcome, request.device or self._own_device, request.text)
         if isinstance(outcome, Frame):
             self._intake.take(outcome, link)
 
@@ -129,9 +134,13 @@ class Polling:
                 link, "unasked", seconds=QUIET_SECONDS, at_most_seconds=NOISE_SECONDS_MAX
             )
         outcome: Outcome = Damage("unsent")
-        if link.write(request.data):
+        while await self._is_written(request, link):
             self._audience.asked(request)
-            outcome = await self._answer_to(request, link)
+            found = await self._answer_to(request, link)
+            if not isinstance(found, Request):
+                outcome = found
+                break
+            request = found
         self._count(outcome)
         self._audience.ended(outcome, request, link)
         learnt = self._poller.end(outcome, _now())
@@ -149,12 +158,35 @@ class Polling:
             self.tally.refused[outcome.reason] += 1
         else:
             self.tally.left_out.update(outcome.left_out.values())
+            self.tally.left_out.update(self._poller.take_left_out())
 
-    async def _answer_to(self, request: Request, link: Link) -> Outcome:
+    async def _is_written(self, request: Request, link: Link) -> bool:
+        """Write a request after what belongs before it; False: the port does not take it."""
+        if request.rates is not None:
+            link.set_baud_rate(request.rates[0])
+        before = request.before
+        if before is not None:
+            if before.data and not link.write(before.data):
+                return False
+            await asyncio.sleep(before.seconds)
+            if before.data:
+                self._read_pending(link)  # The echo of an optical head.
+        if not link.write(request.data):
+            return False
+        if request.rates is not None and request.rates[1] != request.rates[0]:
+            # The last byte has to leave the adapter at the old rate.
+            on_line = len(request.data) * _BITS_PER_CHARACTER / request.rates[0]
+            await asyncio.sleep(on_line + ADAPTER_SECONDS)
+            link.set_baud_rate(request.rates[1])
+        return True
+
+    async def _answer_to(self, request: Request, link: Link) -> Outcome | Request:
         answer = b""
         deadline = _now() + request.answer_seconds_max
         while True:
-            data = await self._read_until(deadline, link)
+            silent = request.silent_seconds_max
+            until = deadline if silent is None else min(deadline, _now() + silent)
+            data = await self._read_until(until, link)
             answer += data
             if len(answer) > request.answer_bytes_max:
                 return Damage("overlong")

@@ -237,5 +237,6 @@ class Port:
 
 def _conversation_on(settings: PortSettings, intake: Intake) -> Listening | Polling:
     if isinstance(settings.protocol, PollerSettings):
-        return Polling(settings.protocol, settings.polled_line, ToIntake(intake))
+        audience = ToIntake(intake, settings.device_name)
+        return Polling(settings.protocol, settings.polled_line, audience)
     return Listening(settings.protocol, intake)

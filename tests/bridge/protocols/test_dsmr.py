@@ -1,5 +1,8 @@
 """P1 telegrams out of damaged streams."""
 
+from functools import reduce
+from operator import xor
+
 import pytest
 from firmware_bridge.protocols.checksums import crc16_arc
 from firmware_bridge.protocols.dsmr import TELEGRAM_BYTES_MAX, Dsmr
@@ -49,6 +52,25 @@ def test_damage_is_counted_once_and_the_next_telegram_is_read(
     assert values(decoder.feed(damage + OTHER)) == [0.3]
     assert (decoder.tally.damaged, decoder.tally.foreign) == (damaged, foreign)
     assert values(check_any_pieces(make, damage + OTHER)) == [0.3]
+
+
+def pushed(objects: bytes) -> bytes:
+    """A telegram of a D0 meter that sends by itself, with its BCC."""
+    content = objects + b"!\r\n\x03"
+    return b"/ISK5MT174\r\n\x02" + content + bytes((reduce(xor, content, 0),))
+
+
+def test_a_pushed_telegram_between_stx_and_etx_has_a_check_of_its_own() -> None:
+    sound, other = pushed(b"1.7.0(0.244*kW)\r\n"), pushed(b"1.7.0(0.3*kW)\r\n")
+    stream = sound + b"\r\n" + sound.replace(b"244", b"944") + other
+
+    def without_crc() -> Decoder:
+        return Dsmr(crc=False).decoder()
+
+    decoder = without_crc()
+    assert values(decoder.feed(stream)) == [0.244, 0.3]
+    assert (decoder.tally.damaged, decoder.tally.foreign) == ({"checksum": 1}, {})
+    check_any_pieces(without_crc, stream)
 
 
 def test_telegrams_without_a_crc_are_read_where_the_port_s_meter_has_none() -> None:

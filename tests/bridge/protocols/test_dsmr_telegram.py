@@ -29,7 +29,7 @@ def read(*lines: str, left_out: Counter[str] | None = None) -> list[Measurement]
         ("1-0:1.7.0(.5*kW)", Measurement("power_import", 0.5, "kW")),
         ("1-0:13.7.0(-0.842)", Measurement("power_factor", -0.842)),
         ("1.8.0(000123.456*kWh)", Measurement("energy_import", 123.456, "kWh")),
-        ("F.F(00000000)", Measurement("1-0:F.F", "00000000")),
+        ("F.F(00000000)", Measurement("error_code", "00000000")),
         ("1-0:21.7.255*255(000200.13*W)", Measurement("power_import_l1", 200.13, "W")),
         ("0-0:96.1.4(AB*CD)", Measurement("p1_version", "AB*CD")),
         ("0-2:96.1.1(3853)", Measurement("mbus_2_id", "3853")),

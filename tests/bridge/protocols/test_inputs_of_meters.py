@@ -151,8 +151,8 @@ def test_hourly_readings_without_a_value_are_not_measured() -> None:
 def test_peaks_are_numbers_in_whatever_form_their_time_is_written() -> None:
     (frame,), damaged, left_out = read("d0-answer-to-request.txt")
     assert values(frame) == {
-        "1-0:F.F": "00",
-        "1-0:C.1.0": "12345678",
+        "error_code": "00",
+        "meter_id": "12345678",
         "energy_import_t1": 26368.1,
         "1-0:1.8.1.01": 26000.1,
         "power_peak": 0.52,

@@ -175,7 +175,7 @@ async def asking_on(
         status = PortStatus("meters", "meters", link.path)
         port = port_with(terminal, settings)
         intake = Intake(port, bench.outbox, next_sequence, status)
-        asking = Polling(settings, Line(), ToIntake(intake))
+        asking = Polling(settings, Line(), ToIntake(intake, "meters"))
         task = asyncio.create_task(asking.run(link))
         try:
             async with asyncio.timeout(DEADLINE_SECONDS):

@@ -7,9 +7,12 @@ same for all: no exception but the one that is documented, and the same outcome 
 import contextlib
 import math
 from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import xor
 from typing import Final, NamedTuple
 
 from firmware_bridge.protocols.checksums import crc16_modbus
+from firmware_bridge.protocols.d0 import D0
 from firmware_bridge.protocols.frame import Frame, Outcome
 from firmware_bridge.protocols.interface import Poller, Request
 from firmware_bridge.protocols.modbus import Modbus
@@ -64,6 +67,7 @@ def check_modbus(program: ByteProgram) -> Iterator[Frame]:
         answer = request.data * echo + answer
     answer = answer[: request.answer_bytes_max]
     outcome = _outcome_of(poller, answer, len(answer) or 1)
+    assert not isinstance(outcome, Request)
     if isinstance(outcome, Frame):
         assert outcome.device == "pump"
         assert _outcome_of(poller, answer, size) == outcome, "another frame in pieces"
@@ -74,13 +78,35 @@ def check_modbus(program: ByteProgram) -> Iterator[Frame]:
     assert all(each.device == "pump" for each in poller.unread())
 
 
-def _outcome_of(poller: Poller, answer: bytes, size: int) -> Outcome:
+def _outcome_of(poller: Poller, answer: bytes, size: int) -> Outcome | Request:
     """As the port reads it: whatever has come so far, until something is decided."""
     for end in range(size, len(answer) + size, size):
         outcome = poller.read(answer[:end])
         if outcome is not None:
             return outcome
     return poller.time_out(answer)
+
+
+def check_d0(program: ByteProgram) -> Iterator[Frame]:
+    """Read what a meter sends; half of them after its identification, with BCC."""
+    poller = D0().poller(Line(300, 7, "E", 1))
+    poller.begin(0.0)
+    request = poller.next_step(0.0)
+    assert isinstance(request, Request)
+    is_signed_on, size = program.byte() & 1, program.byte() + 1
+    answer = program.rest()
+    if is_signed_on:
+        following = poller.read(b"/ISk5MT174\r\n")
+        assert isinstance(following, Request)
+        request = following
+        content = answer.replace(b"\x03", b"") + b"!\r\n\x03"
+        answer = b"\x02" + content + bytes((reduce(xor, content, 0),))
+    found = _outcome_of(poller, answer[: request.answer_bytes_max], size)
+    assert all(count > 0 for count in poller.take_left_out().values())
+    if isinstance(found, Frame):
+        yield found
+    elif not isinstance(found, Request):
+        assert found.reason.isidentifier(), found
 
 
 def check_telnet(program: ByteProgram) -> Iterator[Frame]:
@@ -144,6 +170,7 @@ CONVERSATIONS: Final = (
     Conversation("traffic", check_traffic),
     Conversation("telnet", check_telnet),
     Conversation("recording", check_recording),
+    Conversation("d0", check_d0),
 )
 
 
@@ -156,4 +183,5 @@ def seeds() -> tuple[bytes, ...]:
         bytes([3, 1, 5, 3, 0, 0, 0, 2]),
         bytes([2]) + bytes((255, 253, 44, 255, 251, 0)) + b"a=\xff\xff1\n" + sub,
         b"\x01" + recording,
+        b"\x01\x05F.F(00)\r\n1.8.0(000123.4*kWh)\r\n",
     )

@@ -1,0 +1,207 @@
+r"""IEC 62056-21 (D0): meters with an optical head, a current loop or RS-485 that have to be asked::
+
+    /?12345678! CR LF                       request, at 300 baud
+    /ISK5MT174-0001 CR LF                   three letters of the maker, a character for the rate
+    ACK 0 5 0 CR LF                         in mode C alone: the rate is taken
+    STX 1.8.0(000123.4*kWh) CR LF ... ! CR LF ETX BCC       at the new rate
+
+The character is a digit in mode C, a letter in mode B, where the meter changes its rate by itself,
+and anything else in mode A, which has one rate. The BCC is the XOR of all after STX up to ETX.
+Meters that send by themselves are those of `dsmr` with `crc = false`.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import reduce
+from operator import xor
+from typing import Annotated, ClassVar, Final
+
+from firmware_bridge.protocols.dsmr_telegram import read_telegram
+from firmware_bridge.protocols.frame import Damage, Frame, Outcome
+from firmware_bridge.protocols.interface import (
+    Pause,
+    Poller,
+    PollerSettings,
+    Preparation,
+    Request,
+)
+from firmware_bridge.protocols.kinds import TYPE, Kinds
+from gateway.keys.quantities import Duration, Text, Whole, refusal
+from gateway.keys.serial_line import Line
+
+TELEGRAM_BYTES_MAX: Final = 16_384
+"""Of one meter: registers of fifteen months have 8 KiB."""
+SIGN_ON_BYTES_MAX: Final = 256
+"""An identification has 32 characters; an echo of the request and noise may come before it."""
+_FIRST_RATE: Final = 300
+_RATES_OF_C: Final = {"0": 300, "1": 600, "2": 1200, "3": 2400, "4": 4800, "5": 9600, "6": 19200}
+_RATES_OF_B: Final = {"A": 600, "B": 1200, "C": 2400, "D": 4800, "E": 9600, "F": 19200}
+_ANSWER_SECONDS_MAX: Final = 1.5
+"""From a request to the first character of the answer, and from one character to the next."""
+_REACTION_SECONDS: Final = 0.25
+"""From an answer to the next request: the standard has 0.2 s to 1.5 s."""
+_ADAPTER_SECONDS: Final = 1.0
+_WAKE_UP_SECONDS, _WAKE_UP_PAUSE_SECONDS = 2.2, 1.6
+"""NULs for so long, and silence: meters with a battery listen now and then."""
+_BITS_PER_CHARACTER: Final = 10
+_STX, _ETX = b"\x02", b"\x03"
+_IDENTIFICATION = re.compile(rb"/[A-Za-z]{3}([!-~])[^\r\n]*\r\n")
+_END_WITHOUT_CHECK = re.compile(rb"(?:\A|[\r\n])![ \t]*\r\n")
+
+
+@dataclass(frozen=True, kw_only=True)
+class D0(PollerSettings):
+    """A meter that is asked for its registers (IEC 62056-21)."""
+
+    default_line: ClassVar = Line(_FIRST_RATE, 7, "E", 1)
+    address_schemes: ClassVar = {"tcp": "a serial server that passes on the bytes of a line"}
+    descriptions: ClassVar = {
+        "poll_interval": "Time from one reading of the meter to the next.",
+        "meter_address": "The meter's address, where several share a line.",
+        "baud_rate_max": "The fastest rate to agree on; the line's own: it is never changed.",
+        "wake_up": "Whether the meter has a battery and is woken up before each request.",
+        "utc_offset": "Hours that the meter's winter time is before UTC.",
+    }
+
+    poll_interval: Annotated[float, Duration(1, 86400)] = 900.0
+    meter_address: Annotated[str, Text(r"[0-9A-Za-z ]{1,32}", "1 to 32 letters and digits")] = ""
+    baud_rate_max: Annotated[int, Whole(300, 19200)] = 19200
+    wake_up: bool = False
+    utc_offset: Annotated[int, Whole(-12, 14)] = 1
+
+    def check(self) -> None:
+        """Refuse a rate that the protocol does not have."""
+        rates = sorted(_RATES_OF_C.values())
+        if self.baud_rate_max not in rates:
+            raise refusal(f"a baud_rate_max of {', '.join(map(str, rates))}")
+
+    def check_scheme(self, scheme: str | None) -> None:
+        """Refuse a change of the rate at a server that cannot make it."""
+        if scheme == "tcp" and self.baud_rate_max != _FIRST_RATE:
+            raise refusal(
+                f"baud_rate_max = {_FIRST_RATE} with tcp://, which cannot change the rate of the "
+                "server's line"
+            )
+
+    def poller(self, line: Line | None) -> "D0Poller":
+        """Create a poller for one meter."""
+        return D0Poller(self, self.default_line if line is None else line)
+
+
+class D0Poller(Poller):
+    """Signs on, agrees on a rate, and reads the telegram: one conversation for each reading."""
+
+    def __init__(self, settings: D0, line: Line) -> None:
+        self._settings = settings
+        self._rate = line.baud_rate
+        self._due = 0.0
+        self._kinds = Kinds()
+        self._left_out: Counter[str] = Counter()
+        self._identification: bytes | None = None
+
+    def begin(self, now_seconds: float) -> None:
+        """Begin with a reading."""
+        self._due = now_seconds
+        self._identification = None
+
+    def next_step(self, now_seconds: float) -> Request | Pause:
+        """Return the sign-on, when it is due."""
+        if self._due > now_seconds:
+            return Pause(self._due - now_seconds)
+        self._identification = None
+        # What was missed is not made up for.
+        late_seconds = now_seconds - self._due
+        interval = self._settings.poll_interval
+        self._due += (late_seconds // interval + 1) * interval
+        data = b"/?%s!\r\n" % self._settings.meter_address.encode()
+        on_line = (len(data) + SIGN_ON_BYTES_MAX) * _BITS_PER_CHARACTER / self._rate
+        return Request(
+            data,
+            SIGN_ON_BYTES_MAX + TELEGRAM_BYTES_MAX,
+            on_line + _ANSWER_SECONDS_MAX + _ADAPTER_SECONDS + self._telegram_seconds(self._rate),
+            _ANSWER_SECONDS_MAX,
+            "",
+            "sign on",
+            before=self._wake_up() if self._settings.wake_up else None,
+            rates=(self._rate, self._rate),
+            silent_seconds_max=len(data) * _BITS_PER_CHARACTER / self._rate
+            + _ANSWER_SECONDS_MAX
+            + _ADAPTER_SECONDS,
+        )
+
+    def _wake_up(self) -> Preparation:
+        count = int(_WAKE_UP_SECONDS * self._rate / _BITS_PER_CHARACTER)
+        return Preparation(_WAKE_UP_SECONDS + _WAKE_UP_PAUSE_SECONDS, bytes(count))
+
+    def _telegram_seconds(self, rate: int) -> float:
+        return TELEGRAM_BYTES_MAX * _BITS_PER_CHARACTER / rate
+
+    def read(self, answer: bytes) -> Outcome | Request | None:
+        """Read the identification, and then the telegram."""
+        if self._identification is not None:
+            return self._telegram_of(self._identification, answer)
+        found = _IDENTIFICATION.search(answer)
+        if found is None:
+            return None
+        character = found[1].decode()
+        if character in _RATES_OF_C:
+            self._identification = found[0]
+            return self._acknowledgement(character)
+        if character in _RATES_OF_B and not answer[found.end() :]:
+            self._identification = found[0]
+            return self._continuation(b"", _RATES_OF_B[character], "")
+        return self._telegram_of(found[0], answer[found.end() :])
+
+    def _acknowledgement(self, offered: str) -> Request:
+        rate = min(_RATES_OF_C[offered], max(self._settings.baud_rate_max, self._rate))
+        digit = next(key for key, each in _RATES_OF_C.items() if each == rate)
+        return self._continuation(b"\x060%s0\r\n" % digit.encode(), rate, f"{rate} baud")
+
+    def _continuation(self, data: bytes, rate: int, text: str) -> Request:
+        return Request(
+            data,
+            TELEGRAM_BYTES_MAX,
+            self._telegram_seconds(rate) + _ANSWER_SECONDS_MAX + _ADAPTER_SECONDS,
+            _ANSWER_SECONDS_MAX,
+            "",
+            text,
+            before=Preparation(_REACTION_SECONDS) if data else None,
+            rates=(self._rate if data else rate, rate),
+            silent_seconds_max=_ANSWER_SECONDS_MAX + _ADAPTER_SECONDS,
+        )
+
+    def _telegram_of(self, identification: bytes, data: bytes) -> Outcome | None:
+        start, end = data.find(_STX), data.find(_ETX)
+        if start < 0:
+            last = _END_WITHOUT_CHECK.search(data)
+            if last is None:
+                return None
+            return self._frame_of(identification + data[: last.start()])
+        if end < start or end + 1 >= len(data):
+            return None
+        content = data[start + 1 : end + 1]
+        if reduce(xor, content, 0) != data[end + 1]:
+            return Damage("checksum")
+        return self._frame_of(identification + content.rstrip(b"\x03\r\n").removesuffix(b"!"))
+
+    def _frame_of(self, telegram: bytes) -> Outcome:
+        quantities = read_telegram(telegram, self._settings.utc_offset, self._left_out)
+        if changed := self._kinds.keep(quantities):
+            self._left_out[TYPE] += changed
+        return Frame(quantities) if quantities else Damage("no_reading")
+
+    def take_left_out(self) -> Counter[str]:
+        """Return what was left out of telegrams since the last call."""
+        left_out, self._left_out = self._left_out, Counter()
+        return left_out
+
+    def time_out(self, answer: bytes) -> Outcome:
+        """Judge what came in time."""
+        if not answer.strip(b"\0\r\n"):
+            return Damage("no_answer")
+        return Damage("truncated" if _IDENTIFICATION.search(answer) else "noise")
+
+    def end(self, outcome: Outcome, now_seconds: float) -> str:
+        """Take the outcome; nothing is learnt from it."""
+        return ""
