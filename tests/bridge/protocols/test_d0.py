@@ -77,7 +77,7 @@ def test_a_meter_of_mode_b_changes_the_rate_by_itself(character: str, rates: int
     assert values(poller.read(telegram()))["energy_import"] == 123.456
 
 
-def test_a_meter_of_mode_a_sends_its_telegram_at_once() -> None:
+def test_a_meter_of_mode_a_sends_its_telegram_unasked() -> None:
     poller, _ = begun()
     data = IDENTIFICATION.replace(b"5", b"@", 1) + telegram()
     assert all(poller.read(data[:end]) is None for end in range(len(data)))
