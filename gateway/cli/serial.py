@@ -193,6 +193,7 @@ def detect(
     from firmware_bridge.serial.detecting import LINES
 
     from gateway.cli.serial_ports import settings_of
+    from gateway.cli.serial_tables import sample_rows
 
     settings = settings_of(port, line or str(LINES[0]))
     is_raw = port.startswith("tcp://")
@@ -208,7 +209,10 @@ def detect(
     table = best.toml("sensor", f'{key} = "{port}"')
     if is_raw:
         table = table.replace(f'line = "{best.line}"\n', "")
-    print(f"# {best.sure:.0%} sure: {best.frames} frames, {best.damaged} damaged\n{table}", end="")
+    print(f"# {best.sure:.0%} sure: {best.frames} frames, {best.damaged} damaged")
+    for row in () if best.latest is None else sample_rows(best.latest):
+        print(f"# {row}")
+    print(table, end="")
 
 
 def _guesses_on(

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from firmware_bridge.protocols.frame import Frame, Outcome
-from firmware_bridge.protocols.interface import PollerSettings, Request
+from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings, Request
 from firmware_bridge.protocols.modbus import Modbus
 from firmware_bridge.serial.link import Link
 from firmware_bridge.serial.overhearing import Overhearing
@@ -37,10 +37,12 @@ class Sniffing:
         if self._watched.overhears:
             named = protocol if isinstance(protocol, Modbus) else None
             await self._listen(link, Overhearing(named, units))
-        elif isinstance(protocol, PollerSettings):
+        elif isinstance(protocol, PollerSettings) and protocol.is_asked:
             await self._ask(link, protocol)
+        elif isinstance(protocol, DecoderSettings):
+            await self._listen(link, Reading(protocol, units))
         else:
-            await self._listen(link, None if protocol is None else Reading(protocol, units))
+            await self._listen(link, None)
 
     async def _listen(self, link: Link, reading: Reading | Overhearing | None) -> None:
         read = (lambda _: []) if reading is None else reading.read

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 from gateway.cli.serial_hints import hint_of, users_of
 
 if TYPE_CHECKING:
+    from firmware_bridge.protocols.frame import Frame
     from firmware_bridge.serial.recording import Chunk
     from rich.console import RenderableType
 
 BYTES_A_ROW = 16
+# Values that `serial detect` shows of a frame: more would push what to configure off the screen.
+SAMPLE_ROWS_MAX = 16
 Texts = Callable[[bytes], list[str]]
 """What bytes complete: frames and damage, a text each."""
 
@@ -84,3 +87,13 @@ def rows_with(chunk: "Chunk", text: str) -> Iterator[str]:
     *before, last = list(rows_of(chunk, lambda _: [])) or [f"{chunk.seconds:10.3f}"]
     yield from before
     yield f"{last:79}{ascii(text)[1:-1]}"
+
+
+def sample_rows(frame: "Frame") -> Iterator[str]:
+    """Yield a row for each of the first `SAMPLE_ROWS_MAX` values of a frame, and the remaining
+    count."""
+    found = [each for measurements in frame.quantities.values() for each in measurements]
+    for each in found[:SAMPLE_ROWS_MAX]:
+        yield f"  {each.name} = {each.value!r}{f' {each.unit}' if each.unit else ''}"
+    if len(found) > SAMPLE_ROWS_MAX:
+        yield f"  and {len(found) - SAMPLE_ROWS_MAX} more"

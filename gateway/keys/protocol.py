@@ -37,6 +37,11 @@ class ProtocolSettings(Section):
     """Whether its devices are numbered parts of the port's own: nodes of MySensors."""
 
     @property
+    def is_asked(self) -> bool:
+        """Whether the devices are asked; else they send by themselves."""
+        return False
+
+    @property
     def units(self) -> tuple[str | None, ...]:
         """The units that these settings name."""
         return ()

@@ -148,7 +148,7 @@ def test_detect_prints_what_to_configure_and_how_sure_it_is(
     send_when_opened(terminal, b"5}\n" + b'{"a":1.5}\n' * 20, monkeypatch)
     assert run(["serial", "detect", str(terminal.link), "--seconds", "0.2"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("# 100% sure: 20 frames, 0 damaged")
+    assert out.startswith("# 100% sure: 20 frames, 0 damaged\n#   a = 1.5\n")
     assert tomllib.loads(out)["serial"] == [
         {
             "name": "sensor",

@@ -9,10 +9,10 @@ a start 42 4D, a length u16 of what follows it, values u16, and the sum of all b
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+from firmware_bridge.protocols.asked import ASKED_DESCRIPTIONS, AskedSettings
 from firmware_bridge.protocols.checksums import CHECKSUMS
 from firmware_bridge.protocols.declared_field import FrameField, values_of
 from firmware_bridge.protocols.frame import Damaged, Frame
-from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from gateway.keys.quantities import Items, Text, Whole, refusal
 
@@ -27,7 +27,7 @@ Hex = Annotated[str, Text(_HEX, _HEX_ALLOWED)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeclaredFrames(DecoderSettings):
+class DeclaredFrames(AskedSettings):
     """Frames whose start, length, fields and checksum stand here."""
 
     descriptions: ClassVar = {
@@ -42,6 +42,7 @@ class DeclaredFrames(DecoderSettings):
         "checksum_from": "Where the bytes begin that the checksum is of.",
         "checksum_order": "Order of the checksum's bytes. Default: byte_order.",
         "fields": "The quantities of a frame.",
+        **ASKED_DESCRIPTIONS,
     }
 
     start: Hex
@@ -71,6 +72,7 @@ class DeclaredFrames(DecoderSettings):
 
     def check(self) -> None:
         """Refuse frames that cannot be read or do not hold their fields."""
+        super().check()
         if (self.frame_bytes is None) == (self.length_at is None):
             raise refusal("either frame_bytes or length_at, and not both: one is the length")
         names = [field.name for field in self.fields]

@@ -52,6 +52,11 @@ class Dsmr(DecoderSettings):
     crc: bool = True
     utc_offset: Annotated[int, Whole(-12, 14)] = 1
 
+    @property
+    def frames_enough(self) -> int:
+        """A CRC of 16 bits leaves no doubt; without it the form of two telegrams does."""
+        return 1 if self.crc else 2
+
     def decoder(self) -> "DsmrDecoder":
         """Create a decoder for one line."""
         return DsmrDecoder(self)

@@ -137,6 +137,11 @@ class Poller(ABC):
 class DecoderSettings(ProtocolSettings, ABC):
     """The keys of a protocol whose sensors send by themselves."""
 
+    @property
+    def frames_enough(self) -> int:
+        """Good frames that leave no doubt of the protocol: one, where its checksum is strong."""
+        return 5
+
     @abstractmethod
     def decoder(self) -> Decoder:
         """Create a decoder for one line."""
@@ -145,6 +150,11 @@ class DecoderSettings(ProtocolSettings, ABC):
 @dataclass(frozen=True, kw_only=True)
 class PollerSettings(ProtocolSettings, ABC):
     """The keys of a protocol whose devices are asked."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the devices are asked."""
+        return True
 
     @abstractmethod
     def poller(self, line: Line | None) -> Poller:

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+from firmware_bridge.protocols.asked import ASKED_DESCRIPTIONS, AskedSettings
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.protocols.lines import LineDecoder
@@ -26,12 +27,13 @@ PATTERN_CHARACTERS_MAX = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class PatternLines(TextLineSettings):
+class PatternLines(AskedSettings, TextLineSettings):
     """Each line matches a regular expression with named groups."""
 
     descriptions: ClassVar = {
         "pattern": "Regular expression of a whole line; its named groups are the quantities.",
         "types": TYPES_DESCRIPTION,
+        **ASKED_DESCRIPTIONS,
     }
 
     pattern: Annotated[

@@ -34,6 +34,11 @@ class Sml(DecoderSettings):
 
     default_line: ClassVar = Line(9600)
 
+    @property
+    def frames_enough(self) -> int:
+        """A CRC of 16 bits leaves no doubt."""
+        return 1
+
     def decoder(self) -> "SmlDecoder":
         """Create a decoder for one line."""
         return SmlDecoder()

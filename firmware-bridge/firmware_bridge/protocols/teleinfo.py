@@ -114,6 +114,11 @@ class Teleinfo(DecoderSettings):
 
     utc_offset: Annotated[int, Whole(-12, 14)] = 1
 
+    @property
+    def frames_enough(self) -> int:
+        """Each group has a checksum, of 6 bits."""
+        return 2
+
     def decoder(self) -> "TeleinfoDecoder":
         """Create a decoder for one line."""
         return TeleinfoDecoder(self.utc_offset)

@@ -10,6 +10,7 @@ VE.Direct Protocol 3.33.
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
@@ -36,8 +37,17 @@ class Field(NamedTuple):
     name: str
     unit: str | None = None
     scale: float = 1
+    states: Mapping[int, str] = {}
 
 
+_STATES: Final = {
+    0: "off", 1: "low power", 2: "fault", 3: "bulk", 4: "absorption", 5: "float", 6: "storage",
+    7: "equalize (manual)", 9: "inverting", 11: "power supply", 245: "starting up",
+    246: "repeated absorption", 247: "auto equalize", 248: "battery safe",
+    252: "external control",
+}  # fmt: skip
+_TRACKER_STATES: Final = {0: "off", 1: "voltage or current limited", 2: "tracking"}
+_MODES: Final = {1: "charger", 2: "inverter", 4: "off", 5: "eco", 253: "hibernate"}
 _TEXT: Final = 0
 _FIELDS: Final = {
     "V": Field("battery_voltage", "V", 0.001), "V2": Field("battery_2_voltage", "V", 0.001),
@@ -49,11 +59,13 @@ _FIELDS: Final = {
     "T": Field("temperature", "Cel"), "P": Field("power", "W"),
     "CE": Field("consumed_charge", "Ah", 0.001), "SOC": Field("state_of_charge", "%EL", 0.1),
     "TTG": Field("time_to_go", "min"), "AR": Field("alarm_reason"),
-    "OR": Field("off_reason", None, _TEXT), "ERR": Field("error"), "CS": Field("state"),
+    "OR": Field("off_reason", None, _TEXT), "ERR": Field("error"),
+    "CS": Field("state", states=_STATES),
     "BMV": Field("model", None, _TEXT), "FW": Field("firmware", None, _TEXT),
     "FWE": Field("firmware_full", None, _TEXT), "PID": Field("product_id", None, _TEXT),
     "SER#": Field("serial_number", None, _TEXT), "HSDS": Field("day_number"),
-    "MODE": Field("mode"), "MPPT": Field("tracker_mode"), "WARN": Field("warning"),
+    "MODE": Field("mode", states=_MODES), "WARN": Field("warning"),
+    "MPPT": Field("tracker_mode", states=_TRACKER_STATES),
     "MON": Field("monitor_mode"), "LOAD": Field("load"), "Alarm": Field("alarm"),
     "Relay": Field("relay"), "AC_OUT_V": Field("ac_voltage", "V", 0.01),
     "AC_OUT_I": Field("ac_current", "A", 0.1), "AC_OUT_S": Field("ac_apparent_power", "VA"),
@@ -80,6 +92,11 @@ class VeDirect(DecoderSettings):
     """Blocks of Victron's devices, as they send them by themselves."""
 
     default_line: ClassVar = Line(19200)
+
+    @property
+    def frames_enough(self) -> int:
+        """Names of fields and a checksum leave no doubt."""
+        return 1
 
     def decoder(self) -> "VeDirectDecoder":
         """Create a decoder for one line."""
@@ -192,7 +209,11 @@ def _measurement_of(label: str, text: str) -> Measurement:
         values.add(name_for(label), text)
         (found,) = values.finish().values()
         return found
-    return Measurement(field.name, _value_of(label, text, field.scale), field.unit)
+    value = _value_of(label, text, field.scale)
+    if field.states:
+        # A state that is not known here is its number, as a text.
+        value = field.states.get(int(value), str(value)) if isinstance(value, int) else str(value)
+    return Measurement(field.name, value, field.unit)
 
 
 def _value_of(label: str, text: str, scale: float) -> Value:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from firmware_bridge.protocols.csv_lines import CsvLines
 from firmware_bridge.protocols.dsmr import Dsmr
+from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.protocols.table import PROTOCOLS
 from firmware_bridge.serial.opening import open_port
@@ -23,8 +24,6 @@ from gateway.keys.serial_line import Line
 # The rates of sensors, the usual ones first.
 RATES = (115_200, 9600, 4800, 38_400, 19_200, 57_600, 2400, 230_400)
 LINES = (*map(Line, RATES), Line(9600, 7, "E", 1), Line(4800, 7, "E", 1), Line(1200, 7, "E", 1))
-# So many good frames leave no doubt that comes from their being few.
-FRAMES_ENOUGH = 5
 # One number in a line may be anything; more columns than this are no sensor's.
 COLUMNS_MIN, COLUMNS_MAX = 2, 64
 _NUMBER = re.compile(rb"[ \t]*[+-]?\d{1,20}(\.\d{0,20})?[ \t]*")
@@ -40,6 +39,10 @@ class Guess:
     damaged: int
     keys: str = ""
     """Keys of the protocol, as lines of TOML; the columns of `csv` have made-up names."""
+    frames_enough: int = 5
+    """So many good frames leave no doubt that comes from their being few."""
+    latest: Frame | None = None
+    """The last frame, for people."""
 
     @property
     def sure(self) -> float:
@@ -47,7 +50,7 @@ class Guess:
         if not self.frames:
             return 0.0
         share = self.frames / (self.frames + self.damaged)
-        return share * min(1.0, self.frames / FRAMES_ENOUGH)
+        return share * min(1.0, self.frames / self.frames_enough)
 
     def toml(self, name: str, place: str) -> str:
         """Return the table for gateway.toml; `place` is the key that names the port."""
@@ -70,7 +73,10 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
             if reading.frames:
                 # The first may be the rest of one.
                 damaged = max(0, reading.damaged - 1)
-                found.append(Guess(line, framing, reading.frames, damaged, keys))
+                enough = settings.frames_enough
+                found.append(
+                    Guess(line, framing, reading.frames, damaged, keys, enough, reading.latest)
+                )
                 break
     return found
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.outbox.outbox import Outbox
-from firmware_bridge.protocols.interface import PollerSettings
+from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
 from firmware_bridge.readings.seen import Seen
 from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.damage_share import DamageShare
@@ -236,7 +236,8 @@ class Port:
 
 
 def _conversation_on(settings: PortSettings, intake: Intake) -> Listening | Polling:
-    if isinstance(settings.protocol, PollerSettings):
+    if isinstance(settings.protocol, PollerSettings) and settings.protocol.is_asked:
         audience = ToIntake(intake, settings.device_name)
         return Polling(settings.protocol, settings.polled_line, audience)
+    assert isinstance(settings.protocol, DecoderSettings), "it is asked or sends by itself"
     return Listening(settings.protocol, intake)

@@ -45,6 +45,7 @@ class Reading:
         self._decoder = settings.decoder()
         self._decoder.begin(mid_line=True)
         self.frames = 0
+        self.latest: Frame | None = None
 
     @property
     def damaged(self) -> int:
@@ -64,6 +65,7 @@ class Reading:
         damaged_before, left_out_before = tally.damaged.copy(), tally.left_out.copy()
         frames = decode()
         self.frames += len(frames)
+        self.latest = frames[-1] if frames else self.latest
         return [
             *(text_of(frame, self._units) for frame in frames),
             *_texts_of("!!", tally.damaged - damaged_before),

@@ -187,7 +187,7 @@ def test_a_block_of_a_solar_charger_with_a_wrong_checksum_is_damage() -> None:
             "panel_power": power,
             "state": state,
         }
-        for voltage, current, power, state in ((12.8, -0.15, 0, 0), (12.81, -0.16, 5, 3))
+        for voltage, current, power, state in ((12.8, -0.15, 0, "off"), (12.81, -0.16, 5, "bulk"))
     ]
     assert (damaged, left_out) == ({"checksum": 1}, {})
 

@@ -9,6 +9,7 @@ from firmware_bridge.serial.detecting import Guess, columns_of, detect, guesses_
 
 from gateway.keys.serial_line import Line
 from tests.bridge.board import board_frame
+from tests.bridge.protocols.input_files import INPUTS
 from tests.bridge.running import port_on
 from tests.bridge.terminal import Terminal
 
@@ -43,6 +44,18 @@ def test_lines_of_numbers_are_csv_with_a_name_for_each_column() -> None:
     assert guess.sure > 0.8
     table = tomllib.loads(guess.toml("sensor", 'path = "/dev/ttyUSB0"'))["serial"][0]
     assert table["columns"] == ["column_1", "column_2", "column_3"]
+
+
+def test_one_frame_with_a_strong_checksum_leaves_no_doubt_and_shows_its_values(
+    captures: Path,
+) -> None:
+    for path in (captures / "dsmr" / "telegram_v5.raw", captures / "sml" / "ISKRA_MT175_eHZ.bin"):
+        best = best_of(path.read_bytes())
+        assert (best.framing, best.sure) == (path.parent.name, 1.0)
+        assert best.latest is not None
+        assert "energy_import" in " ".join(best.latest.quantities)
+    assert best_of((INPUTS / "vedirect.bin").read_bytes()).framing == "vedirect"
+    assert best_of((INPUTS / "linky-standard.bin").read_bytes()).framing == "teleinfo"
 
 
 READ_ELSEWHERE = {"DZG_DVS-7420.2V.G2_mtr1_error.bin": "damaged in every telegram"}

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from firmware_bridge.protocols.frame import Damage, Frame
+from firmware_bridge.protocols.pattern_lines import PatternLines
+from firmware_bridge.serial.settings import PortSettings
 
 from gateway.connecting import backoff
 from tests.bridge.broker import Subscriber
@@ -44,6 +46,26 @@ async def test_each_device_of_a_line_is_asked_in_turn_and_its_answer_is_a_readin
     ]
     assert (shown["framing"], shown["damaged"], shown["foreign"]) == ("meters", {}, {})
     assert [each["device"] for each in shown["devices"]] == ["north", "south"]
+
+
+async def test_a_sensor_with_fixed_bytes_is_woken_up_asked_and_read(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path
+) -> None:
+    scale = PatternLines(
+        pattern=r"S S +(?P<mass>[0-9.]+) g", poll_text="SI\r\n", poll_interval=0.05,
+        answer_timeout=PATIENT, wake="00", wake_pause=0.01,
+    )  # fmt: skip
+    port = PortSettings("scale", str(terminal.link), None, "pattern", scale)
+    async with running_bridge(settings_of(tmp_path / "data", subscriber.port, port)) as room:
+        heard = b""
+        while not heard.endswith(b"SI\r\n"):
+            heard += await terminal.read()
+        terminal.send(b"S S     100.05 g\r\n")
+        await subscriber.arrival_of(1)
+        await room.wait_until(lambda room: room.port("scale").get("frames") == 1)
+    assert heard == b"\0SI\r\n"
+    (record,) = subscriber.records()
+    assert (record["topic"], record["v"]) == ("sensors/scale/mass", 100.05)
 
 
 async def test_an_answer_in_pieces_is_one_answer(

@@ -1,0 +1,144 @@
+"""Devices that answer fixed bytes: `poll` of declared frames and of lines that a pattern reads.
+
+The answer is read by the protocol's own decoder, so that it may have noise or an echo before it.
+"""
+
+from abc import ABC
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from firmware_bridge.protocols.frame import Damage, Frame, Outcome
+from firmware_bridge.protocols.interface import (
+    Decoder,
+    DecoderSettings,
+    Pause,
+    Poller,
+    PollerSettings,
+    Preparation,
+    Request,
+)
+from gateway.keys.quantities import Duration, Text, refusal
+from gateway.keys.serial_line import Line
+
+ANSWER_BYTES_MAX: Final = 4096
+"""Of one answer, with what comes before it. The longest frame has 256 bytes, a line 4 KiB."""
+_BITS_PER_CHARACTER: Final = 11
+
+_BYTES = Text(
+    r"[0-9A-Fa-f]{2}( ?[0-9A-Fa-f]{2}){0,63}",
+    '1 to 64 bytes in hexadecimal digits, like "FF 01 86 00 00 00 00 00 79"',
+)
+ASKED_DESCRIPTIONS: Final[Mapping[str, str]] = {
+    "poll": "Bytes that ask the device, for one that sends nothing by itself.",
+    "poll_text": "The same as a text; its end of line is written in it.",
+    "poll_interval": "Time from one request to the next.",
+    "answer_timeout": "Time that the device may take before it answers.",
+    "wake": "Bytes that wake the device up before each request.",
+    "wake_pause": "Time from those bytes to the request.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedSettings(DecoderSettings, PollerSettings, ABC):
+    """A protocol whose devices send by themselves, or are asked with `poll`."""
+
+    poll: Annotated[str, _BYTES] | None = None
+    poll_text: Annotated[str, Text(r"[\x00-\x7f]{1,64}", "1 to 64 ASCII characters")] | None = None
+    poll_interval: Annotated[float, Duration(0.01, 86400)] = 10.0
+    answer_timeout: Annotated[float, Duration(0.01, 60)] = 1.0
+    wake: Annotated[str, _BYTES] | None = None
+    wake_pause: Annotated[float, Duration(0.001, 10)] = 0.1
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the device is asked."""
+        return self.poll is not None or self.poll_text is not None
+
+    @property
+    def request_bytes(self) -> bytes:
+        """The request; none for a device that sends by itself."""
+        if self.poll_text is not None:
+            return self.poll_text.encode("ascii")
+        return bytes.fromhex(self.poll or "")
+
+    def check(self) -> None:
+        """Refuse two requests, and keys of a request without one."""
+        super().check()
+        if self.poll is not None and self.poll_text is not None:
+            raise refusal("either poll or poll_text, and not both: it is the request")
+        for key in ("poll_interval", "answer_timeout", "wake", "wake_pause"):
+            if key in self.given and not self.is_asked:
+                raise refusal(f"poll with {key}: without it the device is not asked")
+        if "wake_pause" in self.given and self.wake is None:
+            raise refusal("wake with wake_pause, or neither of them")
+
+    def poller(self, line: Line | None) -> "AskingPoller":
+        """Create a poller for the device on `line`."""
+        return AskingPoller(self, Line() if line is None else line)
+
+
+class AskingPoller(Poller):
+    """Sends one request at each interval, and reads its answer with the protocol's decoder."""
+
+    def __init__(self, settings: AskedSettings, line: Line) -> None:
+        self._settings = settings
+        self._decoder: Decoder = settings.decoder()
+        self._character_seconds = _BITS_PER_CHARACTER / line.baud_rate
+        self._due = 0.0
+        self._read_bytes = 0
+
+    def begin(self, now_seconds: float) -> None:
+        """Begin with a request."""
+        self._due = now_seconds
+
+    def next_step(self, now_seconds: float) -> Request | Pause:
+        """Return the request, when it is due."""
+        if self._due > now_seconds:
+            return Pause(self._due - now_seconds)
+        settings = self._settings
+        # What was missed is not made up for.
+        late_seconds = now_seconds - self._due
+        self._due += (late_seconds // settings.poll_interval + 1) * settings.poll_interval
+        self._begin_answer()
+        data = settings.request_bytes
+        before = None
+        if settings.wake is not None:
+            before = Preparation(settings.wake_pause, bytes.fromhex(settings.wake))
+        # The longest answer that there is: how long this one is shows when it comes.
+        seconds = settings.answer_timeout + (len(data) + 256) * self._character_seconds
+        return Request(
+            data, ANSWER_BYTES_MAX, seconds, settings.answer_timeout, "", "poll", before=before
+        )
+
+    def _begin_answer(self) -> None:
+        self._decoder.begin(mid_line=False)
+        self._decoder.tally.damaged.clear()
+        self._read_bytes = 0
+
+    def read(self, answer: bytes) -> Outcome | None:
+        """Feed the decoder with what is new; the first frame is the answer."""
+        data, self._read_bytes = answer[self._read_bytes :], len(answer)
+        return self._frame_in(self._decoder.feed(data))
+
+    def time_out(self, answer: bytes) -> Outcome:
+        """Judge what came in time; a frame may follow what looked like a longer one."""
+        frame = self._frame_in(self._decoder.flush())
+        if frame is not None:
+            return frame
+        reason = next(iter(self._decoder.tally.damaged), "noise")
+        return Damage(reason if answer else "no_answer")
+
+    def _frame_in(self, frames: list[Frame]) -> Frame | None:
+        return frames[0] if frames else None
+
+    def take_left_out(self) -> Counter[str]:
+        """Return what the decoder left out since the last call."""
+        tally = self._decoder.tally
+        left_out, tally.left_out = tally.left_out, Counter()
+        return left_out
+
+    def end(self, outcome: Outcome, now_seconds: float) -> str:
+        """Take the outcome; nothing is learnt from it."""
+        return ""
