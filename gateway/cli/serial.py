@@ -193,7 +193,6 @@ def detect(
     from firmware_bridge.serial.detecting import LINES
 
     from gateway.cli.serial_ports import settings_of
-    from gateway.cli.serial_tables import sample_rows
 
     settings = settings_of(port, line or str(LINES[0]))
     is_raw = port.startswith("tcp://")
@@ -209,6 +208,13 @@ def detect(
     table = best.toml("sensor", f'{key} = "{port}"')
     if is_raw:
         table = table.replace(f'line = "{best.line}"\n', "")
+    _print_guess(best, table)
+
+
+def _print_guess(best: "Guess", table: str) -> None:
+    """Print how sure a guess is, the values of its last frame, and what to configure."""
+    from gateway.cli.serial_tables import sample_rows
+
     print(f"# {best.sure:.0%} sure: {best.frames} frames, {best.damaged} damaged")
     for row in () if best.latest is None else sample_rows(best.latest):
         print(f"# {row}")
