@@ -66,6 +66,21 @@ def list_ports(as_json: JsonOption = False) -> None:
     show({"ports": list(ports_found())}, ports_table, as_json=as_json)
 
 
+@application.command("devices")
+def list_devices(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """List the Modbus devices that are described, for `device` in [[serial.devices]].
+
+    Descriptions of one's own are files in devices/ next to the configuration.
+
+    Example:
+
+        oncegate serial devices
+    """
+    from gateway.cli.serial_tables import devices_found, devices_table
+
+    show({"devices": list(devices_found(config))}, devices_table, as_json=as_json)
+
+
 @application.command()
 def sniff(
     port: OptionalPortArgument = None,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from gateway.cli.serial_hints import hint_of, users_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from firmware_bridge.protocols.frame import Frame
     from firmware_bridge.serial.recording import Chunk
     from rich.console import RenderableType
@@ -97,3 +99,40 @@ def sample_rows(frame: "Frame") -> Iterator[str]:
         yield f"  {each.name} = {each.value!r}{f' {each.unit}' if each.unit else ''}"
     if len(found) > SAMPLE_ROWS_MAX:
         yield f"  and {len(found) - SAMPLE_ROWS_MAX} more"
+
+
+def devices_found(configuration: "Path | None") -> Iterator[dict[str, Any]]:
+    """Yield each described Modbus device. Raises CommandFailed for one that cannot be used."""
+    from firmware_bridge.protocols.modbus_library import description_of, names_known
+    from pydantic_core import PydanticCustomError
+
+    from gateway.cli.failures import CommandFailed
+    from gateway.keys.directory import files_next_to
+
+    with files_next_to(configuration):
+        for name in names_known():
+            try:
+                description = description_of(name)
+            except PydanticCustomError as error:
+                raise CommandFailed(f"{name}: use {error.message()}") from None
+            yield {
+                "device": name,
+                "title": description.get("title", ""),
+                "line": description.get("line"),
+                "quantities": [each["name"] for each in description["registers"]],
+                "source": description.get("source", ""),
+            }
+
+
+def devices_table(answer: dict[str, Any]) -> "RenderableType":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE)
+    for column in ("device", "what it is", "quantities", "line when new"):
+        table.add_column(column)
+    for each in answer["devices"]:
+        cells = (each["device"], each["title"], str(len(each["quantities"])), each["line"] or "")
+        table.add_row(*(Text(cell) for cell in cells))
+    return table

@@ -24,6 +24,7 @@ from gateway.configuration.problems import (
 from gateway.configuration.tenants import refuse_unknown
 from gateway.configuration.variables import RESERVED, is_reserved
 from gateway.configuration.whole import Configuration
+from gateway.keys.directory import files_next_to
 from gateway.keys.protocol import Protocols
 from gateway.keys.section import fields_of, keys_of
 
@@ -63,13 +64,14 @@ def load(
 
     from gateway.configuration.tenant_checking import whole_of  # noqa: PLC0415
 
-    configuration = whole_of(
-        gathered.tables,
-        gathered.source_of,
-        protocols or {},
-        unknown=gathered.unknown,
-        problems=gathered.problems,
-    )
+    with files_next_to(path):
+        configuration = whole_of(
+            gathered.tables,
+            gathered.source_of,
+            protocols or {},
+            unknown=gathered.unknown,
+            problems=gathered.problems,
+        )
     if tenant is None:
         return configuration
     refuse_unknown(configuration.tenants, tenant)

@@ -1,13 +1,15 @@
 """One table of a Modbus device: its address, and its quantities."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from firmware_bridge.protocols.declared_field import ByteOrder
+from firmware_bridge.protocols.modbus_library import NAME_PATTERN, completed_device
 from firmware_bridge.protocols.modbus_no_value import NoValue, NoValues, no_values_for
 from firmware_bridge.protocols.modbus_register import Register
 from gateway.keys.names import Name
-from gateway.keys.quantities import Duration, Items, Whole, refusal
+from gateway.keys.quantities import Duration, Items, Text, Whole, refusal
 from gateway.keys.section import Section
 
 # The standard has 1 to 247 and reserves the rest; some sensors and gateways use 248 to 255. On a
@@ -24,7 +26,9 @@ class Device(Section):
     descriptions: ClassVar = {
         "name": "The device's name in topics.",
         "address": "Its address on the line; with Modbus TCP the unit identifier.",
-        "registers": "Its quantities.",
+        "device": "A device that is described by name, which has its registers.",
+        "quantities": "Of these, the quantities that are asked for; else all.",
+        "registers": "Its quantities, or those besides the ones of device.",
         "poll_interval": "Time from one of its readings to the next; else the port's.",
         "registers_per_request": "Registers that it gives in one answer; else learnt.",
         "word_order": "Order of the registers of a number that takes several; else the port's.",
@@ -34,15 +38,28 @@ class Device(Section):
 
     name: Name
     address: Annotated[int, Whole(0, ADDRESS_MAX)]
-    registers: Annotated[tuple[Register, ...], Items(1)]
+    device: Annotated[str, Text(NAME_PATTERN, 'a name like "eastron.sdm630"')] | None = None
+    quantities: Annotated[tuple[Name, ...], Items(1)] | None = None
+    registers: Annotated[tuple[Register, ...], Items()] = ()
     poll_interval: Annotated[float | None, Duration(0.01, 86400)] = None
     registers_per_request: Annotated[int | None, Whole(1, REGISTERS_PER_REQUEST_MAX)] = None
     word_order: ByteOrder | None = None
     byte_order: ByteOrder | None = None
     no_value: Annotated[NoValues | None, NoValue()] = None
 
+    @classmethod
+    def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the table with the registers of the device that it names."""
+        return completed_device(written)
+
     def check(self) -> None:
         """Refuse two quantities of one name, and a number that no request could ask for."""
+        if self.quantities is not None and self.device is None:
+            raise refusal("device with quantities: they are chosen from its description")
+        if not self.registers:
+            raise refusal(
+                'registers, or device, like "eastron.sdm630" (`oncegate serial devices` lists them)'
+            )
         names = [each.name for each in self.registers]
         for name in names:
             if names.count(name) > 1:

@@ -11,11 +11,16 @@ from firmware_bridge.protocols.modbus_no_value import (
     is_infinite_or_nan,
     is_no_value,
 )
+from firmware_bridge.readings.scaling import scaled
 from gateway.keys.names import Name
 from gateway.keys.quantities import Number, Whole, refusal
 from gateway.keys.section import Section
 
 REGISTER_MAX = 65535
+SCALE_DISTANCE_MAX = 100
+"""From a number to its power of ten: both have to be in one answer."""
+POWER_OF_TEN_MAX = 10
+"""What SunSpec allows."""
 
 
 class LeftOut(ValueError):
@@ -39,6 +44,7 @@ class Register(Section):
         "byte_order": "Which byte of a register comes first; else the device's.",
         "no_value": "Numbers that mean that there is no value; else the device's.",
         "scale": "What the number is multiplied by.",
+        "scale_at": "Register with a power of ten, which the number is multiplied by too.",
         "offset": "What is added after that.",
         "unit": "The quantity's unit, as SenML has it.",
     }
@@ -51,6 +57,7 @@ class Register(Section):
     byte_order: ByteOrder | None = None
     no_value: Annotated[NoValues | None, NoValue()] = None
     scale: Annotated[float, Number()] = 1
+    scale_at: Annotated[int, Whole(1, REGISTER_MAX)] | None = None
     offset: Annotated[float, Number()] = 0
     unit: Unit | None = None
 
@@ -61,8 +68,9 @@ class Register(Section):
 
     @property
     def end(self) -> int:
-        """The register after it."""
-        return self.at + (1 if self.is_bit else bytes_of_form(self.type) // 2)
+        """The register after it, and after that with its power of ten."""
+        end = self.at + (1 if self.is_bit else bytes_of_form(self.type) // 2)
+        return end if self.scale_at is None else max(end, self.scale_at + 1)
 
     @property
     def place(self) -> str:
@@ -73,10 +81,24 @@ class Register(Section):
         """Refuse a number that reaches past the last register, and keys that a bit cannot have."""
         if self.end > REGISTER_MAX + 1:
             raise refusal(f"a register of at most {REGISTER_MAX + 1 - (self.end - self.at)}")
-        of_numbers = {"type", "word_order", "byte_order", "no_value", "scale", "offset", "unit"}
+        if self.scale_at is not None and not 0 < self.scale_at - self.at <= SCALE_DISTANCE_MAX:
+            raise refusal(
+                f"a scale_at of 1 to {SCALE_DISTANCE_MAX} registers after at: both are in one "
+                "answer"
+            )
+        of_numbers = {
+            "scale_at",
+            "type",
+            "word_order",
+            "byte_order",
+            "no_value",
+            "scale",
+            "offset",
+            "unit",
+        }
         if self.is_bit and of_numbers & self.given:
             raise refusal(
-                "no type, word_order, byte_order, no_value, scale, offset or unit with "
+                "no type, word_order, byte_order, no_value, scale, scale_at, offset or unit with "
                 f'kind = "{self.kind}": it is a bit'
             )
 
@@ -86,6 +108,10 @@ class Register(Section):
         Raises:
             LeftOut: it is no reading.
         """
+        scale = self.scale
+        if self.scale_at is not None:
+            scale = scaled(scale, power_of_ten=self._power_of_ten(data))
+            data = data[: bytes_of_form(self.type)]
         if self.byte_order == "little":
             data = b"".join(data[at : at + 2][::-1] for at in range(0, len(data), 2))
         if self.word_order == "little":
@@ -93,10 +119,23 @@ class Register(Section):
         if is_no_value(data, self.type, self.no_value or ()):
             raise LeftOut("no_value")
         try:
-            return read_number(data, self.type, "big", self.scale, self.offset)
+            return read_number(data, self.type, "big", scale, self.offset)
         except Damaged:
             is_number = not is_infinite_or_nan(data, self.type)
             raise LeftOut("value" if is_number else "not_measured") from None
+
+    def _power_of_ten(self, data: bytes) -> int:
+        """Return the power of ten after the number. SunSpec has 0x8000 where there is none.
+
+        Raises:
+            LeftOut: it is none.
+        """
+        assert self.scale_at is not None, "the caller has looked"
+        at = 2 * (self.scale_at - self.at)
+        power = int.from_bytes(data[at : at + 2], self.byte_order or "big", signed=True)
+        if abs(power) > POWER_OF_TEN_MAX:
+            raise LeftOut("no_value")
+        return power
 
 
 def span_of(first: int, count: int) -> str:

@@ -121,3 +121,16 @@ def test_what_is_no_reading_has_a_reason(
     form: Any, raw: str, keys: dict[str, Any], reason: str
 ) -> None:
     assert read(bytes.fromhex(raw), type=form, **keys) == reason
+
+
+def test_a_number_is_scaled_by_a_power_of_ten_in_a_register_after_it() -> None:
+    power = Register(name="power", at=10, type="i16", scale_at=12, no_value=(0x8000,))
+    assert (power.end, power.place) == (13, "holding 10 to 12")
+    assert power.read(bytes.fromhex("11d7 0000 ffff")) == 456.7
+    assert power.read(bytes.fromhex("11d7 0000 0001")) == 45670
+    for words in ("8000 0000 ffff", "11d7 0000 8000"):
+        with pytest.raises(LeftOut, match="no_value"):
+            power.read(bytes.fromhex(words))
+    for scale_at in (10, 4, 200):
+        with pytest.raises(PydanticCustomError, match="scale_at of 1 to 100 registers after"):
+            Register(name="a", at=10, scale_at=scale_at).check()

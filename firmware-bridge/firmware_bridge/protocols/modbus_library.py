@@ -1,0 +1,115 @@
+"""Descriptions of Modbus devices by name: `device = "eastron.sdm630"` in place of forty tables.
+
+A description is a TOML file: `registers`, and keys that hold for all of them. It is looked for in
+`devices/` next to the configuration file, then in the package. For another device, write a
+file of the same form there.
+"""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.keys.directory import CONFIGURATION_DIRECTORY
+from gateway.keys.quantities import refusal
+
+PACKAGED: Final = Path(__file__).parents[1] / "devices"
+DIRECTORY_NAME: Final = "devices"
+DESCRIPTION_BYTES_MAX: Final = 65_536
+"""Of one description: two hundred registers have 20 KiB."""
+NAME_PATTERN: Final = r"[a-z0-9_]{1,32}\.[a-z0-9_]{1,32}"
+_OF_DEVICE: Final = frozenset({"registers_per_request", "word_order", "byte_order", "no_value"})
+_OF_REGISTERS: Final = frozenset({"kind", "type"})
+_FOR_PEOPLE: Final = frozenset({"title", "source", "line"})
+_KNOWN: Final = _OF_DEVICE | _OF_REGISTERS | _FOR_PEOPLE | {"registers", "same_as"}
+
+
+def names_known() -> list[str]:
+    """Return the names of all descriptions that can be found."""
+    return sorted({path.stem for folder in _folders() for path in folder.glob("*.toml")})
+
+
+def description_of(name: str) -> Mapping[str, Any]:
+    """Return the description of a device as it is written, with what it is the same as.
+
+    Raises:
+        PydanticCustomError: there is none, or it cannot be used.
+    """
+    written = _read(name)
+    if "same_as" not in written:
+        return written
+    other = _read(str(written["same_as"]))
+    if "same_as" in other:
+        raise refusal(f"a description of {name} whose same_as has registers")
+    return {**other, **{key: value for key, value in written.items() if key != "same_as"}}
+
+
+def completed_device(written: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the table of a device that names a description, with the keys of the description.
+
+    Keys of the table come first; a register of the table replaces the one of the same name, and
+    `quantities` chooses among those of the description.
+
+    Raises:
+        PydanticCustomError: the description cannot be used, or a chosen quantity is not in it.
+    """
+    name, own, chosen = (written.get(key) for key in ("device", "registers", "quantities"))
+    if not isinstance(name, str) or re.fullmatch(NAME_PATTERN, name) is None:
+        return written
+    description = description_of(name)
+    common = {key: description[key] for key in _OF_REGISTERS & description.keys()}
+    registers = [{**common, **each} for each in description["registers"]]
+    if isinstance(chosen, list):
+        names = [each["name"] for each in registers]
+        for each in chosen:
+            if each not in names:
+                raise refusal(f"quantities of {name}: {', '.join(names)}; and not {each}")
+        registers = [each for each in registers if each["name"] in chosen]
+    if isinstance(own, list):
+        replaced = {each.get("name") for each in own if isinstance(each, Mapping)}
+        registers = [each for each in registers if each["name"] not in replaced] + own
+    of_device = {key: description[key] for key in _OF_DEVICE & description.keys()}
+    return {**of_device, **written, "registers": registers}
+
+
+def _folders() -> Iterable[Path]:
+    directory = CONFIGURATION_DIRECTORY.get()
+    return (PACKAGED,) if directory is None else (directory / DIRECTORY_NAME, PACKAGED)
+
+
+def _read(name: str) -> dict[str, Any]:
+    for folder in _folders():
+        path = folder / f"{name}.toml"
+        if path.is_file():
+            return _checked(path)
+    near = difflib.get_close_matches(name, names_known(), n=3, cutoff=0.4)
+    likely = f"; did you mean {', '.join(near)}?" if near else ""
+    raise refusal(
+        f"a device that is described: {name}.toml is neither in {DIRECTORY_NAME}/ next to the "
+        f"configuration nor in the package{likely} `oncegate serial devices` lists them"
+    )
+
+
+def _checked(path: Path) -> dict[str, Any]:
+    """Read a description, and check its form; its values are checked with the table's."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(DESCRIPTION_BYTES_MAX + 1)
+        if len(content) > DESCRIPTION_BYTES_MAX:
+            raise refusal(f"a description of at most {DESCRIPTION_BYTES_MAX} bytes: {path}")
+        written = tomllib.loads(content.decode())
+    except OSError as error:
+        raise refusal(f"a file that can be read: {path}: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise refusal(f"TOML in {path}: {error}") from None
+    if unknown := written.keys() - _KNOWN:
+        raise refusal(f"one of {', '.join(sorted(_KNOWN))} in {path}, and not {min(unknown)}")
+    registers = written.get("registers")
+    has_registers = isinstance(registers, list) and all(
+        isinstance(each, dict) and isinstance(each.get("name"), str) for each in registers
+    )
+    if not (has_registers or isinstance(written.get("same_as"), str)):
+        raise refusal(f"registers with a name each, or same_as, in {path}")
+    return written
