@@ -64,13 +64,11 @@ def load(
 
     from gateway.configuration.tenant_checking import whole_of  # noqa: PLC0415
 
+    unknown, problems = gathered.unknown, gathered.problems
+    tables, source_of = gathered.tables, gathered.source_of
     with files_next_to(path):
         configuration = whole_of(
-            gathered.tables,
-            gathered.source_of,
-            protocols or {},
-            unknown=gathered.unknown,
-            problems=gathered.problems,
+            tables, source_of, protocols or {}, unknown=unknown, problems=problems
         )
     if tenant is None:
         return configuration
