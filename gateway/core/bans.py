@@ -1,6 +1,7 @@
-"""Which clients and users are banned, as the rules ask. Who bans, and until when, the server knows.
+"""Bans of client identifiers and users, as the core checks them. The server manages them.
 
-Addresses are banned before a connection reaches the core (`gateway/server/listeners/gate.py`).
+Banned addresses are rejected before a connection reaches the core
+(`gateway/server/listeners/gate.py`).
 """
 
 from typing import Final
@@ -12,7 +13,7 @@ BANNED_REASON: Final = "banned"
 
 
 class Bans:
-    """Client identifiers and user names, and how clients are found that flap."""
+    """Banned client identifiers and users, and the detection of flapping clients."""
 
     def __init__(self) -> None:
         self.client_ids: set[str] = set()
@@ -20,5 +21,5 @@ class Bans:
         self.flapping = Flapping()
 
     def is_banned(self, client_id: str, username: str | None) -> bool:
-        """Return whether a client may not connect."""
+        """Return True if a client may not connect."""
         return client_id in self.client_ids or (username is not None and username in self.users)

@@ -1,7 +1,7 @@
-"""The one entry to the core: stimuli go in, effects and batches come out.
+"""The entry point of the core: events go in, effects and batches come out.
 
-The event loop calls a method for everything that happens, with the time. What to do afterwards is
-in `effects`. `waits_for_commit`: a client waits for a batch; `seal` ends it, `committed` releases.
+The event loop calls a method for everything that happens, with the time. `effects` has what to do
+next. If `waits_for_commit`, a client waits for a batch: `seal` ends it, `committed` releases it.
 """
 
 from typing import Final
@@ -30,7 +30,7 @@ TIMER_UNITS: Final = 7
 
 
 class SealedBatch:
-    """A blob to commit (None: nothing new) and what to send afterwards."""
+    """A batch to commit (None: nothing new), and the packets to send afterwards."""
 
     def __init__(self, number: int, blob: bytes | None, withheld: list[Withheld]) -> None:
         self.number = number
@@ -39,7 +39,7 @@ class SealedBatch:
 
 
 class Broker:
-    """MQTT 3.1, 3.1.1 and 5.0, without a clock or a socket."""
+    """An MQTT 3.1, 3.1.1 and 5.0 broker, without clocks or sockets."""
 
     def __init__(
         self,
@@ -80,9 +80,9 @@ class Broker:
         wall_ms: int,
         clock: ClockQuality,
     ) -> None:
-        """Take up what the run before left: connections that ended with it, and their wills.
+        """Continue from the recovered state: end the last run's connections, publish their wills.
 
-        `wall_ms` is the time in milliseconds since 1970, and `clock` how good it is.
+        `wall_ms` is the time in milliseconds since 1970, and `clock` its quality.
         """
         self._time.begin(now, wall_ms, clock, self.state.next_message_number)
         self._recorder.broker_started(recovery, version, previous_boot)
@@ -90,12 +90,12 @@ class Broker:
         self.rules.restart.take_up(now)
 
     def stop(self, now: float) -> None:
-        """Record that the broker stopped; connections have been ended before."""
+        """Record that the broker stopped. All connections must have been ended before."""
         self._time.advance(now)
         self._recorder.broker_stopped()
 
     def limits_changed(self, now: float) -> None:
-        """Apply replaced limits: sessions that wait may have to end earlier than before."""
+        """Apply replaced limits. Disconnected sessions may have to expire earlier than before."""
         self.state.owners.assign(self.limits.quotas)
         self.rules.enqueueing.apply_policies(now)
         self.rules.putting_off.retry_all(now)
@@ -105,27 +105,27 @@ class Broker:
     def observe(
         self, session: Session | None, event: Observation, subject: str, detail: str
     ) -> None:
-        """Record what changed no state."""
+        """Record an observation that changes no state."""
         self._recorder.observed(session, event, subject, detail)
 
     def restrict(self, rules: AccessRules | None) -> None:
-        """Decide by these rules from now on who may do what; None: everything is allowed."""
+        """Use these access rules from now on. None: everything is allowed."""
         self.revoking.restrict(rules)
 
     def authenticate(self, authenticates: bool, methods: list[str]) -> None:
-        """Take user names for proven from now on, or not any more."""
+        """Set whether user names are authenticated from now on, and by which methods."""
         self.revoking.authenticate(authenticates, methods)
 
     def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Allow nothing to users that are gone: see `Revoking.know_users`."""
+        """Deny everything to users that were removed. See `Revocation.know_users`."""
         self.revoking.know_users(users, removed)
 
     def give(self, session: Session, username: str) -> None:
-        """Let a session that has no user belong to one."""
+        """Assign a session without a user to one."""
         self.revoking.give(session, username)
 
     def enforce(self, changed: frozenset[str], now: float) -> int:
-        """End connections that may not go on, or whose user has `changed`; return how many."""
+        """Disconnect clients no longer allowed, or with a user in `changed`. Return how many."""
         self._time.advance(now)
         return self.revoking.enforce(changed, now)
 
@@ -139,17 +139,17 @@ class Broker:
         share: Share | None = None,
         listener: str = "",
     ) -> Connection:
-        """Take a connection that was made. It may come back closing: there are too many."""
+        """Accept a new connection. The returned connection is closing if there are too many."""
         return self.rules.receiving.accept(address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
-        """Take bytes that arrived."""
+        """Process received bytes."""
         if connection.is_open:
             self._time.advance(now)
             self.rules.receiving.receive(connection, data, now)
 
     def go_on(self, connection: Connection, now: float) -> None:
-        """Give a connection that is behind its next slice of work."""
+        """Process the next slice of a connection that has unprocessed data."""
         if connection.behind:
             self._time.advance(now)
             self.work.spent = 0
@@ -158,22 +158,22 @@ class Broker:
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> None:
-        """Take the answer to one of `effects.logins`."""
+        """Process the answer to a request from `effects.logins`."""
         self._time.advance(now)
         self.rules.receiving.authenticated(connection, answer, now)
 
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
-        """Close for what was seen of a peer around its packets."""
+        """Close a connection because of a violation outside its MQTT packets."""
         self._time.advance(now)
         self.rules.receiving.end_for(connection, violation, now)
 
     def lose(self, connection: Connection, reason: CloseReason, now: float) -> None:
-        """End a network connection that is gone, or that its owner ends."""
+        """End a connection that was lost, or that the server closes."""
         self._time.advance(now)
         self.rules.disconnecting.end(connection, reason, now)
 
     def drop_session(self, session: Session, now: float) -> None:
-        """End a session, connected or not, because an operator asked for it."""
+        """Delete a session, connected or not, at an operator's request."""
         self._time.advance(now)
         if session.connection is not None:
             self.rules.disconnecting.end(session.connection, CloseReason.KICKED, now)
@@ -181,7 +181,7 @@ class Broker:
             self.rules.disconnecting.end_session(session, EndReason.DROPPED, now)
 
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
-        """Record that the socket's buffer filled up, or has room again and deliveries go on."""
+        """Record that the socket's buffer is full, or has room again so that delivery continues."""
         self._time.advance(now)
         connection.writable = writable
         if not writable:
@@ -191,7 +191,7 @@ class Broker:
             self.rules.deliverer.pump(connection.session, now)
 
     def set_reading(self, connection: Connection, reading: bool, now: float) -> None:
-        """Record that the event loop stopped reading from the connection, or goes on reading."""
+        """Record that the event loop stopped reading from the connection, or resumed."""
         if reading and not connection.reading:
             connection.last_packet = now  # what it sent meanwhile is still to be read
         connection.reading = reading
@@ -199,7 +199,7 @@ class Broker:
     # -- the disk, the clock, the values of `$SYS`
 
     def set_disk_full(self, full: bool) -> None:
-        """Record that the disk has no room for anything new, or has some again."""
+        """Record that the disk is full, or has space again."""
         was_full, self.limits.disk_full = self.limits.disk_full, full
         if was_full and not full:
             self.rules.putting_off.take_all()
@@ -211,7 +211,7 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Take what the store read for one of `effects.pages`."""
+        """Process the messages that the store read for a request from `effects.pages`."""
         self._time.advance(now)
         self.rules.deliverer.page_loaded(request, contents, deliveries, now)
 
@@ -222,28 +222,28 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Take what the store read for one of `effects.hand_overs`."""
+        """Process the messages that the store read for a request from `effects.hand_overs`."""
         self._time.advance(now)
         self.rules.redistribution.finish(request, contents, deliveries, now)
 
     def evict(self, session: Session) -> None:
-        """Keep in memory no more of a queue than is needed: the tables have it."""
+        """Remove queued messages from memory that are stored in the tables and not needed now."""
         self.rules.deliverer.evict(session)
 
     def answer_system_subscriptions(self, values: dict[str, bytes]) -> None:
-        """Send the values of now to `effects.system_subscriptions`."""
+        """Send the current values to the new subscribers in `effects.system_subscriptions`."""
         self.rules.system_messages.answer(values)
 
     def publish_system_values(self, values: dict[str, bytes]) -> None:
-        """Send values that have changed to their subscribers."""
+        """Send changed values to their subscribers."""
         self.rules.system_messages.publish(values)
 
     def next_due(self) -> float | None:
-        """Return when `wake` wants to be called."""
+        """Return the time at which `wake` should be called, or None."""
         return self.timers.next_due()
 
     def wake(self, now: float) -> None:
-        """Run timers that are due. What they set for now waits for the next call: sockets first."""
+        """Run the due timers. Timers set meanwhile wait for the next call: sockets come first."""
         self._time.advance(now)
         self.work.spent = 0
         last = self.timers.count
@@ -260,23 +260,23 @@ class Broker:
     # -- batches
 
     def waits_for_commit(self) -> bool:
-        """Return whether a client waits for the batch that is being made."""
+        """Return True if a client waits for the commit of the current batch."""
         return self._output.waits()
 
     @property
     def committed_batch(self) -> int:
-        """The newest batch that is durable."""
+        """Number of the newest durable batch."""
         return self._output.committed_batch
 
     @property
     def changes(self) -> Changes:
-        """What the tables do not have yet."""
+        """Changes that are not in the tables yet."""
         return self.state.changes
 
     def seal(self, now: float, wall_ms: int, clock: ClockQuality) -> SealedBatch:
-        """End the batch that is being made.
+        """End the current batch.
 
-        `wall_ms` is the time in milliseconds since 1970, and `clock` how good it is.
+        `wall_ms` is the time in milliseconds since 1970, and `clock` its quality.
         """
         number = self.batch.batch_number
         withheld = self._output.seal()
@@ -289,11 +289,11 @@ class Broker:
         return SealedBatch(number, blob, withheld)
 
     def take_part(self, now: float, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Return what was recorded since the last part of the batch: see `Batch.take_part`."""
+        """Return the records since the last part of the current batch. See `Batch.take_part`."""
         self._time.advance(now)
         return self._recorder.take_part(wall_ms, clock)
 
     def committed(self, batch: SealedBatch) -> None:
-        """Release what waited for a batch that is durable."""
+        """Release the packets that waited for a batch that is now durable."""
         self._output.release(batch.withheld, batch.number)
         self.rules.disconnecting.committed()

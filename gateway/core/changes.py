@@ -1,9 +1,9 @@
-"""The net change of the state since the last checkpoint.
+"""Net change of the state since the last checkpoint.
 
-What was held, released, delivered and completed between two checkpoints cancels out here and
-never becomes a row. It holds the live objects: a checkpoint step that writes one of them later
-writes its newest state, which replaying the journal over it leads to as well (facts are keyed and
-blind).
+A message that was held, released, delivered and completed between two checkpoints cancels out and
+never becomes a row. The changes refer to live objects, so a checkpoint step that writes an object
+later writes its newest state. Replaying the journal leads to the same state, because its facts are
+keyed and overwrite blindly.
 """
 
 from gateway.core.sessions.message import Delivery, Held, Message
@@ -12,7 +12,7 @@ from gateway.core.sessions.subscription import Subscription
 
 
 class Changes:
-    """What the tables have to be given: rows to set, keys to remove."""
+    """Pending changes to the tables: rows to write and keys to delete."""
 
     def __init__(self) -> None:
         self.sessions: set[Session] = set()
@@ -31,7 +31,7 @@ class Changes:
         """Numbers of messages that lost a reference: their rows may have none left."""
 
     def count(self) -> int:
-        """Return how many keys are touched."""
+        """Return the number of changed keys."""
         return (
             len(self.sessions)
             + len(self.trimmed)

@@ -1,4 +1,4 @@
-"""What all rules share: the state, the one way to change it, and the ways to answer."""
+"""State and services shared by all rules."""
 
 from gateway.core.bans import Bans
 from gateway.core.effects import Effects
@@ -16,9 +16,9 @@ from gateway.core.user_meters import UserMeters
 
 
 class Core:
-    """One broker's state, recorder, effects, output, frames, limits, statistics, timers and time.
+    """State, recorder, effects, output, frames, limits, statistics, timers and time of one broker.
 
-    A rule takes the core and the rules that it calls.
+    The constructor of a rule takes the core, and the other rules that it calls.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""What access rules forbade, by client and kind: counted, and kept for the log.
+"""Actions denied by access rules, counted by client and kind for the log.
 
-A client that tries again and again is one entry, so that what it can do to the log is bounded; so
-is the number of entries.
+Repeated attempts of a client are one entry, so no client can flood the log. The number of entries
+is limited too.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class Denial:
-    """What one client was forbidden, of one kind."""
+    """Denials of one kind for one client."""
 
     def __init__(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
         self.reason = reason
@@ -31,7 +31,7 @@ class Denial:
 
 
 class Denials:
-    """Denials that the log does not have yet, or has had within the last minute."""
+    """Denials that were not logged yet, or were logged within the last minute."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Denial] = {}
@@ -39,7 +39,7 @@ class Denials:
         """Denials beyond `ENTRIES_MAX` since the last `take`."""
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
-        """Count one."""
+        """Count a denial."""
         key = (client_id, reason)
         entry = self._entries.get(key)
         if entry is None:
@@ -53,9 +53,9 @@ class Denials:
         entry.topic = topic[:_TOPIC_CHARACTERS_MAX]
 
     def take(self, now: float, count_max: int) -> list[tuple[str, str]]:
-        """Return the lines that are due, each with its client; the rest comes with the next call.
+        """Return at most `count_max` due log lines, each with its client.
 
-        At most `count_max` of them.
+        The rest follows in later calls.
         """
         if not self._entries:
             return []

@@ -1,8 +1,8 @@
-"""What the event loop has to do for the core, and what it answers.
+"""Requests of the core to the event loop, and the answers.
 
-The rules collect requests, the event loop takes them and calls the broker with each answer. A user
-name with a password takes one login request. Enhanced authentication (5.0 section 4.12) takes as
-many as its method wants: each AUTH of the client is one.
+The rules add requests; the event loop takes them and passes each answer to the broker. A login by
+user name and password is one request. Enhanced authentication (MQTT 5.0 section 4.12) takes one
+request for each AUTH packet of the client.
 """
 
 from mypy_extensions import mypyc_attr
@@ -14,7 +14,7 @@ from gateway.core.sessions.session import NO_GROUPS, Session
 
 
 class PageRequest:
-    """Contents that have to be read from disk before a session can go on."""
+    """A request to read messages from disk before a session can continue."""
 
     def __init__(self, session: Session) -> None:
         session.pages_requested += 1
@@ -27,8 +27,10 @@ class PageRequest:
 
 
 class HandOver:
-    """What an ended session had on disk: `stored_count` positions of its queue from
-    `stored_first` on, and contents of messages in flight."""
+    """A request to read an ended session's stored messages.
+
+    These are `stored_count` positions of its queue from `stored_first`, and messages in flight.
+    """
 
     def __init__(self, session: Session, started: list[Delivery]) -> None:
         self.session = session
@@ -40,7 +42,7 @@ class HandOver:
 
 
 class AuthenticationRequest:
-    """One question. `method` None: check `username` and `password`."""
+    """A step of a login to check. `method` None: check `username` and `password`."""
 
     def __init__(
         self,
@@ -63,9 +65,10 @@ class AuthenticationRequest:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AuthenticationAnswer:
-    """What the authenticator answers to a request.
+    """Answer of the authenticator to a request.
 
-    `reason_code` 0: accepted; 0x18: the client has to answer `data`; 0x80 and above: refused.
+    `reason_code` 0: accepted; 0x18: send `data` to the client, which must answer; 0x80 and above:
+    refused.
     """
 
     def __init__(
@@ -91,7 +94,7 @@ class AuthenticationAnswer:
 
 
 class Effects:
-    """Lists that are empty again once they are taken."""
+    """Lists of requests. Taking a list empties it."""
 
     def __init__(self) -> None:
         self.writes: list[Connection] = []
@@ -109,25 +112,25 @@ class Effects:
         values of now: `Broker.answer_system_subscriptions`."""
 
     def take_writes(self) -> list[Connection]:
-        """Return the connections to write to."""
+        """Return the connections that have bytes to write."""
         writes = self.writes
         self.writes = []
         return writes
 
     def take_pages(self) -> list[PageRequest]:
-        """Return what is to be read from disk."""
+        """Return the pages to read from disk."""
         pages = self.pages
         self.pages = []
         return pages
 
     def take_hand_overs(self) -> list[HandOver]:
-        """Return what is to be read from disk before the batch is sealed."""
+        """Return the queues to read from disk before the batch is sealed."""
         hand_overs = self.hand_overs
         self.hand_overs = []
         return hand_overs
 
     def take_resumed(self) -> list[Connection]:
-        """Return the connections that go on with `Broker.go_on`."""
+        """Return the connections that continue with `Broker.go_on`."""
         resumed = self.resumed
         self.resumed = []
         return resumed

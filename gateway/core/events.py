@@ -1,12 +1,12 @@
-"""What is reported to an observer: a closed set of plain values, one class for each kind of event.
+"""Events for an observer: a closed set of plain values, one class for each kind of event.
 
-They are made only while there is an observer. Client identifiers, topics and payloads are those of
-the packet, unchanged; nothing of the core's state can be reached through them.
+They are created only if there is an observer. Client identifiers, topics and payloads are unchanged
+from the packet. They give no access to the core's state.
 """
 
 
 class Connected:
-    """A client was let in: its CONNECT is answered with success."""
+    """A client connected: its CONNECT was accepted."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Lost:
 
 
 class Subscribed:
-    """A subscription was made or replaced."""
+    """A subscription was added or replaced."""
 
     def __init__(self, client_id: str, topic_filter: str, qos: int) -> None:
         self.client_id = client_id
@@ -53,8 +53,10 @@ class Subscribed:
 
 
 class Unsubscribed:
-    """A client gave up a subscription. The end of a session is not reported subscription by
-    subscription."""
+    """A client unsubscribed.
+
+    When a session ends, its subscriptions are not reported individually.
+    """
 
     def __init__(self, client_id: str, topic_filter: str) -> None:
         self.client_id = client_id
@@ -62,7 +64,7 @@ class Unsubscribed:
 
 
 class Published:
-    """A message went to its subscribers: at QoS 2 this is at PUBREL. A will counts too."""
+    """A message was forwarded to its subscribers, at QoS 2 on PUBREL. Includes wills."""
 
     def __init__(
         self, client_id: str, topic: str, payload: bytes, qos: int, retain: bool, is_will: bool
@@ -86,7 +88,7 @@ class Delivered:
 
 
 class Dropped:
-    """A message will not reach one client (for `no_member` and `await_rel_timeout`: any client)."""
+    """A message will not reach a client (with `no_member` and `await_rel_timeout`: any client)."""
 
     def __init__(self, client_id: str, topic: str | None, reason: str) -> None:
         self.client_id = client_id

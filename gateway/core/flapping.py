@@ -1,7 +1,7 @@
-"""Clients that come and go without end, by client identifier.
+"""Flapping clients: those that connect and disconnect too often, by client identifier.
 
-Each of their connections costs a commit, and a will for each client that watches them. Off by
-default: a device that connects for each message is no mistake.
+Each of their connections costs a commit, and each will a message to its subscribers. Detection is
+off by default, because a device that connects for each message is legitimate.
 """
 
 # Not Final: tests make it small enough to be reached.
@@ -14,7 +14,7 @@ FOUND_MAX: int = 1_000
 
 
 class Window:
-    """How often a client's connection ended since `began_at`."""
+    """Number of a client's disconnections since `began_at`."""
 
     def __init__(self, began_at: float) -> None:
         self.began_at = began_at
@@ -22,7 +22,7 @@ class Window:
 
 
 class Flapping:
-    """Counts ends of connections."""
+    """Counts disconnections."""
 
     def __init__(self) -> None:
         self.enabled = False
@@ -34,7 +34,7 @@ class Flapping:
         self._found: dict[str, str] = {}
 
     def left(self, client_id: str, address: str, now: float) -> None:
-        """Count that a client that was admitted is gone."""
+        """Count a disconnection of an accepted client."""
         window = self._windows.get(client_id)
         if window is None or now - window.began_at > self.window_seconds:
             self._windows.pop(client_id, None)
@@ -48,11 +48,11 @@ class Flapping:
             self._found[client_id] = address
 
     def take(self) -> dict[str, str]:
-        """Return the clients that were found since the last call, each with its last address."""
+        """Return the flapping clients found since the last call, each with its last address."""
         found, self._found = self._found, {}
         return found
 
     def forget(self) -> None:
-        """Forget what was counted: other limits hold."""
+        """Discard all counts, because the limits have changed."""
         self._windows = {}
         self._found = {}

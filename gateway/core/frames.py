@@ -1,4 +1,4 @@
-"""The bytes of an outgoing PUBLISH for one connection: its version, its properties, its aliases."""
+"""Encoding of outgoing PUBLISH packets: protocol version, properties and topic aliases."""
 
 from typing import Final
 
@@ -30,12 +30,12 @@ class Frames:
         self.time = time
 
     def is_expired(self, message: Message) -> bool:
-        """Return whether the message expiry interval has passed [MQTT5-3.3.2-5]."""
+        """Return True if the message expiry interval has passed [MQTT5-3.3.2-5]."""
         expires_ms = message.expires_ms
         return expires_ms != 0 and self.time.left_ms(message.number, expires_ms) <= 0
 
     def expiry_seconds_of(self, message: Message) -> int:
-        """Return what is left of the message expiry interval [MQTT5-3.3.2-6], or NEVER."""
+        """Return the remaining message expiry interval in seconds [MQTT5-3.3.2-6], or NEVER."""
         if not message.expires_ms:
             return NEVER
         left_ms = self.time.left_ms(message.number, message.expires_ms)
@@ -51,7 +51,7 @@ class Frames:
         dup: bool,
         leaves_with: int,
     ) -> bytes:
-        """Return a delivery's PUBLISH at QoS 1 or 2; `leaves_with` as in `_aliased`."""
+        """Return the PUBLISH of a QoS 1 or 2 delivery. `leaves_with`: see `_aliased`."""
         retain = delivery.flags & RETAIN != 0
         packet_id = delivery.packet_id
         qos = delivery.qos
@@ -70,8 +70,7 @@ class Frames:
         return raw_publish_frame(topic_field, message.payload, qos, retain, dup, packet_id, field)
 
     def qos0(self, connection: Connection, message: Message, flags: int, leaves_with: int) -> bytes:
-        """Return a PUBLISH at QoS 0, for a delivery with these flags; `leaves_with` as in
-        `_aliased`."""
+        """Return a QoS 0 PUBLISH for a delivery with these flags. `leaves_with`: see `_aliased`."""
         field = b""
         if connection.version == 5:
             session = connection.session
@@ -95,11 +94,12 @@ class Frames:
         packet_id: int,
         leaves_with: int,
     ) -> bytes:
-        """Return a PUBLISH that defines or uses a topic alias, empty if it has to do without one.
+        """Return a PUBLISH that defines or uses a topic alias; empty if it cannot use one.
 
-        `leaves_with`: the batch that the packet waits for, the last committed one if it leaves
-        immediately; NO_ALIAS: none may be used. Packets may overtake a definition that waits. They
-        name the topic and define the same alias again, for what leaves behind them.
+        `leaves_with` is the batch that the packet waits for, or the last committed one if it is
+        sent immediately; NO_ALIAS: aliases are not allowed. A packet may overtake a waiting one
+        that defines its alias. It then contains the topic and defines the alias again, for the
+        packets after it.
         """
         topic = message.topic
         defined = connection.aliases_out.get(topic)
@@ -134,9 +134,10 @@ class Frames:
         return properties_field_of(expiry, message.forwarded, identifiers, alias)
 
     def _identifiers_of(self, session: Session, topic: str, key: int) -> list[int]:
-        """Return the identifiers of all subscriptions that match [MQTT5-3.3.4-3].
+        """Return the subscription identifiers of all matching subscriptions [MQTT5-3.3.4-3].
 
-        `key` names the one that a message came through, as a shared or a retained one does.
+        `key` names the single subscription of a message that was shared or retained; 0: all that
+        match.
         """
         if not key:
             return self.tree.route_of(topic).identifiers.get(session, [])

@@ -1,13 +1,13 @@
-"""Gateway time: the milliseconds in which message expiry, session expiry and will delay count.
+"""Gateway time: milliseconds used for message expiry, session expiry and will delay.
 
-Wall time starts in the past on a machine without a battery, and jumps. Gateway time does not:
-within a run it advances with the monotonic clock only, and a run begins where the last one is known
-to have been. It begins as wall time in a new data directory and may be years off afterwards;
-nothing shows it to a person.
+On a machine without a battery-backed clock, wall time starts in the past and jumps. Gateway time
+does not: during a run it only follows the monotonic clock, and a run starts at the last known time
+of the previous one. In a new data directory it starts as wall time. Later it may be years off, and
+it is shown nowhere.
 
-The time that the gateway was switched off becomes known when the clock was synchronised before and
-is synchronised again: wall time has then advanced by so much more than gateway time. What was there
-before is that much older from then on (an `Outage`), what is younger is not.
+How long the gateway was switched off is known once the clock was synchronised both before and
+after: wall time has then advanced further than gateway time. That difference is stored as an
+`Outage`, and is added to the age of everything older than it.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ the two oldest become one, and what was made between them lives longer by the yo
 
 
 class Outage:
-    """Time that passed between two runs and that gateway time did not count."""
+    """Time between two runs that gateway time did not count."""
 
     def __init__(self, before_ms: int, before_message: int, length_ms: int) -> None:
         self.before_ms = before_ms
@@ -31,7 +31,7 @@ class Outage:
 
 
 class GatewayTime:
-    """Gateway time now, and what is known of the times switched off."""
+    """The current gateway time, and the known outages."""
 
     def __init__(self) -> None:
         self.time_ms = 0
@@ -54,7 +54,7 @@ class GatewayTime:
     # -- a run
 
     def begin(self, now: float, wall_ms: int, clock: ClockQuality, next_message: int) -> None:
-        """Begin a run at monotonic time `now` (seconds), behind all that the disk has.
+        """Start a run at the monotonic time `now` (seconds), later than all times on disk.
 
         `clock` is the quality of `wall_ms`.
         """
@@ -70,19 +70,19 @@ class GatewayTime:
         self._base_ms = self.time_ms - int(now * 1000)
 
     def advance(self, now: float) -> None:
-        """Set the time to that of a stimulus."""
+        """Advance to the time of an event."""
         time_ms = self._base_ms + int(now * 1000)
         self.time_ms = max(self.time_ms, time_ms)
 
     # -- what batches have, live and in recovery
 
     def run_began(self, time_ms: int, next_message: int) -> None:
-        """Record a run's begin: how long the gateway was switched off before is not known yet."""
+        """Record the start of a run. The length of the outage before it is not known yet."""
         if self.run is None:
             self.run = Outage(time_ms, next_message, 0)
 
     def sealed(self, time_ms: int, wall_ms: int, clock: ClockQuality) -> None:
-        """Take the times at which a batch was sealed; `clock` is the quality of `wall_ms`."""
+        """Record the times at which a batch was sealed. `clock` is the quality of `wall_ms`."""
         self.time_ms = max(self.time_ms, time_ms)
         self.wall_ms = wall_ms
         self.clock = clock
@@ -96,7 +96,7 @@ class GatewayTime:
         self.run = None
 
     def sealed_by_wall_time(self, wall_ms: int, clock: ClockQuality) -> None:
-        """Take the time of a batch without gateway time: it made its deadlines of wall time."""
+        """Record the time of a batch of an older format, whose deadlines are in wall time."""
         self.time_ms = self.wall_ms = wall_ms
         self.clock = clock
         self.offset_ms = 0 if clock is ClockQuality.SYNCHRONISED else None
@@ -111,7 +111,7 @@ class GatewayTime:
     # -- deadlines
 
     def age_ms(self, since_ms: int) -> int:
-        """Return how long ago a gateway time is, with all that is known of times switched off."""
+        """Return the milliseconds since a gateway time, including all known outages."""
         age_ms = self.time_ms - since_ms
         for outage in self.outages:
             if since_ms < outage.before_ms:
@@ -119,7 +119,7 @@ class GatewayTime:
         return max(0, age_ms)
 
     def left_ms(self, message_number: int, expires_ms: int) -> int:
-        """Return how long a message has until it expires; 0 or less: its interval has passed."""
+        """Return the milliseconds until a message expires; 0 or less if it has expired."""
         left_ms = expires_ms - self.time_ms
         index = len(self.outages) - 1
         while index >= 0 and message_number < self.outages[index].before_message:

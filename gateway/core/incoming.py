@@ -1,7 +1,7 @@
-"""What clients have sent that is kept in memory for them, over all connections: with bounds.
+"""Memory used for incomplete input of all clients together, with limits.
 
-Each connection has limits of its own; these are for thousands of connections that all use theirs.
-Who holds little is not touched whatever others do.
+Each connection has its own limits; these limits are for thousands of connections that all use them.
+Connections that use little are never affected.
 """
 
 from typing import Final
@@ -32,7 +32,7 @@ ALIAS_BYTES: Final = 250
 
 
 class Incoming:
-    """Counts, and names the one too many."""
+    """Counts the memory used, and names the connection to end when it is too much."""
 
     def __init__(self) -> None:
         self.parts: dict[Connection, int] = {}
@@ -44,9 +44,9 @@ class Incoming:
         """Of these, those beyond what each has free."""
 
     def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
-        """Count bytes that arrived; `completed`: with a packet.
+        """Count received bytes. `completed`: they completed a packet.
 
-        Awaiting begins again with each packet.
+        The waiting time restarts with each packet.
         """
         size_bytes = connection.decoder.partial_bytes()
         if connection.state is ConnectionState.AUTHENTICATING:
@@ -59,7 +59,7 @@ class Incoming:
         self.parts_bytes += size_bytes - before
 
     def one_too_many(self, packet_bytes_max: int) -> Connection | None:
-        """Return the connection that is to end so that the others have room."""
+        """Return the connection to close because all together use too much memory, or None."""
         if self.parts_bytes <= max(PARTS_BYTES_MAX, 2 * packet_bytes_max):
             return None
         return next(iter(self.parts))
@@ -67,7 +67,7 @@ class Incoming:
     def alias(
         self, connection: Connection, alias: int, topic: str, topic_field: bytes
     ) -> Violation | None:
-        """Remember which topic a number stands for."""
+        """Store the topic of a topic alias. Return a violation if it takes too much memory."""
         before = self.aliases.get(connection, 0)
         size_bytes = before + _alias_bytes_of(topic, topic_field)
         known = connection.aliases_in.get(alias)
@@ -87,7 +87,7 @@ class Incoming:
         return None
 
     def forget(self, connection: Connection) -> None:
-        """Forget a connection that is closed."""
+        """Forget a closed connection."""
         self.parts_bytes -= self.parts.pop(connection, 0)
         self.aliases_bytes -= _beyond_free(self.aliases.pop(connection, 0))
 

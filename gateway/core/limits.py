@@ -1,7 +1,7 @@
-"""Limits of the core that operators set or several modules share: name, unit, default, reason.
+"""Limits that operators configure or several modules share: name, unit, default and reason.
 
-The names are those that operators of other brokers know. The server fills this in from the
-configuration and may replace it while the broker runs.
+The names are those used by other brokers. The server sets them from the configuration, and may
+replace them while the broker runs.
 """
 
 from collections.abc import Callable
@@ -96,7 +96,7 @@ NO_MESSAGE_SIZE_LIMIT: Final = 268_435_455
 
 
 class Limits:
-    """What the broker allows. Counts are counts, times seconds (None: never), sizes bytes."""
+    """Limits of the broker: counts, times in seconds (None: never) and sizes in bytes."""
 
     disk_full: bool = False
     """Not a key: set while the disk has no room for anything new."""
@@ -165,9 +165,9 @@ class Limits:
         self.quotas = Quotas()
 
     def when_full(self, client_id: str) -> WhenFull:
-        """Return what a client's queue does when it is at its limit."""
+        """Return what a client's queue does when it is full."""
         return WhenFull.SLOW if self.when_full_of is None else self.when_full_of(client_id)
 
     def window_of(self) -> int:
-        """Return how many QoS 1 and 2 deliveries may be in flight towards one client."""
+        """Return the maximum number of QoS 1 and 2 deliveries in flight to one client."""
         return self.max_inflight if 0 < self.max_inflight < PACKET_ID_MAX else PACKET_ID_MAX

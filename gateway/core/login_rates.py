@@ -1,7 +1,7 @@
-"""How often the clients of one user may log in. Pure.
+"""Login rates of users. Pure.
 
-Only a login whose user is proven counts: a stranger who knows a name cannot use its rate up, so
-that a user whose rate is used up may be refused before a password is checked.
+Only authenticated logins are counted, so a stranger cannot use up a user's rate. A user who has
+used up the rate can therefore be rejected before the password is checked.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ LOGIN_RATE: Final = "login_rate"
 
 
 class LoginRates:
-    """Counts logins by user, where `login_rate` is set."""
+    """Counts logins by user, if `login_rate` is set."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -30,7 +30,10 @@ class LoginRates:
         """Those that logged in last stand last."""
 
     def take(self, owner: Owner, now: float) -> str:
-        """Count a login of a user that is proven; return the limit that it exceeds, or nothing."""
+        """Count an authenticated login.
+
+        Return the name of the exceeded limit; empty if there is none.
+        """
         rate = owner.quota.login_rate
         if not rate:
             return ""
@@ -43,9 +46,9 @@ class LoginRates:
         return "" if bucket.take(now) else owner.quota.prefix + LOGIN_RATE
 
     def spent(self, username: str, now: float) -> str:
-        """Return the limit that one more login of a user would exceed, or nothing.
+        """Return the name of the limit that another login would exceed; empty if there is none.
 
-        `username` need not be proven: nothing is counted.
+        Counts nothing, so `username` need not be authenticated.
         """
         bucket = self._buckets.get(username)
         if bucket is None or bucket.has_one(now):

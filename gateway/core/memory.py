@@ -1,9 +1,9 @@
-"""What things cost in memory, for the limits that are stated in bytes."""
+"""Memory sizes of objects, for limits in bytes."""
 
 
 def text_bytes_of(text: str) -> int:
-    """Return how many bytes the characters of a text take, at the most.
+    """Return the maximum number of bytes that a text takes in memory.
 
-    One character beyond U+FFFF makes all of them take four.
+    A single character beyond U+FFFF makes every character take four bytes.
     """
     return len(text) if text.isascii() else 4 * len(text)

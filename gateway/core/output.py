@@ -1,8 +1,7 @@
-"""Send only after the commit: where bytes wait until what they state is true.
+"""Send after commit: packets wait until the facts that they state are durable.
 
-`outgoing` bytes may leave in this tick of the loop. `withheld` bytes wait for the batch that is
-being collected; `seal` hands them over with that batch, `release` sets them free once it is
-durable.
+`outgoing` bytes may be sent in this turn of the event loop. `withheld` bytes wait for the current
+batch: `seal` attaches them to it, and `release` frees them once it is durable.
 """
 
 from typing import Final
@@ -19,7 +18,7 @@ CONNACK_BYTE: Final = kinds.CONNACK << 4
 
 
 class Withheld:
-    """What one connection may be sent when a batch is durable."""
+    """Bytes to send to one connection when a batch is durable."""
 
     def __init__(self, connection: Connection, parts: list[bytes], received: int) -> None:
         self.connection = connection
@@ -29,7 +28,7 @@ class Withheld:
 
 
 class Output:
-    """The two ways out, for all connections."""
+    """Outgoing and withheld bytes of all connections."""
 
     def __init__(self, recorder: Recorder, effects: Effects, statistics: Statistics) -> None:
         self.recorder = recorder
@@ -41,7 +40,9 @@ class Output:
         """Connections to be closed when the batch that is being collected is durable."""
 
     def forward(self, connection: Connection, frame: bytes) -> None:
-        """Send a PUBLISH at QoS 0 in this tick, whatever waits, but never before CONNACK."""
+        """Send a QoS 0 PUBLISH in this turn of the event loop, without waiting, but never before
+        CONNACK.
+        """
         if not connection.greeted:
             self._send_after_connack(connection, frame)
             return
@@ -54,14 +55,15 @@ class Output:
         return connection.outgoing
 
     def push(self, connection: Connection, data: bytes) -> None:
-        """Send any other packet in this tick, whatever waits."""
+        """Send any other packet in this turn of the event loop, without waiting."""
         self.statistics.packets_sent[data[0] >> 4] += 1
         self._outgoing(connection).append(data)
 
     def send(self, connection: Connection, data: bytes, is_fact: bool = False) -> None:
-        """Send what needs no fact, behind whatever of this connection still waits for one.
+        """Send a packet that needs no fact itself, after packets of the connection that wait for
+        one.
 
-        `is_fact`: it needs the batch that is being collected.
+        `is_fact`: the packet needs the current batch to be durable.
         """
         if is_fact or connection.withheld_batch > self.committed_batch:
             self.withhold(connection, data)
@@ -69,29 +71,30 @@ class Output:
             self.push(connection, data)
 
     def leaves_with(self, connection: Connection, is_fact: bool) -> int:
-        """Return the batch that `send` lets bytes wait for; the last committed one: for none."""
+        """Return the batch that `send` waits for; if it does not wait, the last committed batch."""
         if is_fact or connection.withheld_batch > self.committed_batch:
             return self.recorder.batch_number
         return self.committed_batch
 
     def qos0_leaves_with(self, connection: Connection, withheld: bool) -> int:
-        """Return the batch that QoS 0 waits for; the last committed one: for none.
+        """Return the batch that a QoS 0 packet waits for; if it does not wait, the last committed
+        one.
 
-        NO_ALIAS while CONNACK is being committed, when `forward` decides what is waited for.
+        While CONNACK is being committed, `forward` decides, and the result is NO_ALIAS.
         """
         if withheld:
             return self.recorder.batch_number
         return self.committed_batch if connection.greeted else NO_ALIAS
 
     def send_at_once(self, connection: Connection, data: bytes) -> None:
-        """Send what may overtake: QoS 0 and PINGRESP, but never CONNACK."""
+        """Send a packet that may overtake others (QoS 0, PINGRESP), but never before CONNACK."""
         if connection.greeted:
             self.push(connection, data)
         else:
             self._send_after_connack(connection, data)
 
     def _send_after_connack(self, connection: Connection, data: bytes) -> None:
-        """Send what needs no fact right behind CONNACK, which waits for one."""
+        """Queue a packet to be sent directly after CONNACK, which waits for a commit."""
         if connection.withheld.first_byte() == CONNACK_BYTE:
             self.withhold(connection, data)
             return
@@ -101,7 +104,7 @@ class Output:
         connection.forwarded_bytes += len(data)
 
     def withhold(self, connection: Connection, data: bytes) -> None:
-        """Send when the batch that is being collected is durable."""
+        """Send a packet when the current batch is durable."""
         self.statistics.packets_sent[data[0] >> 4] += 1
         self._withheld(connection).append(data)
 
@@ -114,7 +117,7 @@ class Output:
     def acknowledge(
         self, connection: Connection, kind: int, packet_id: int, is_fact: bool = False
     ) -> None:
-        """Send a PUBACK, PUBREC, PUBREL or PUBCOMP that is no more than its packet identifier."""
+        """Send a PUBACK, PUBREC, PUBREL or PUBCOMP that consists only of its packet identifier."""
         self.statistics.packets_sent[kind] += 1
         waits = is_fact or connection.withheld_batch > self.committed_batch
         buffer = self._withheld(connection) if waits else self._outgoing(connection)
@@ -122,22 +125,27 @@ class Output:
         buffer.append_acknowledgement(first_byte, packet_id)
 
     def close(self, connection: Connection) -> None:
-        """Close once `outgoing` has been handed to the socket. Withheld bytes are dropped."""
+        """Close the connection after `outgoing` is passed to the socket.
+
+        Withheld bytes are dropped.
+        """
         if not connection.closing:
             connection.closing = True
             if connection.outgoing.is_empty():
                 self.effects.writes.append(connection)
 
     def close_after_commit(self, connection: Connection) -> None:
-        """Close when the facts about this end are durable: the close is what the client sees."""
+        """Close the connection when the facts about its end are durable, since the client sees the
+        close.
+        """
         self.departing.append(connection)
 
     def waits(self) -> bool:
-        """Return whether a client waits for the batch that is being collected."""
+        """Return True if a client waits for the current batch."""
         return bool(self.withholding or self.departing)
 
     def seal(self) -> list[Withheld]:
-        """Return what waits for the batch that ends now."""
+        """Return the bytes that wait for the batch that ends now."""
         sealed = [Withheld(connection, [], 0) for connection in self.departing]
         self.departing = []
         for connection in self.withholding:
@@ -149,7 +157,7 @@ class Output:
         return sealed
 
     def release(self, sealed: list[Withheld], batch_number: int) -> None:
-        """Release the bytes of a batch that is durable."""
+        """Release the bytes that waited for a batch, which is now durable."""
         self.committed_batch = batch_number
         for withheld in sealed:
             connection = withheld.connection

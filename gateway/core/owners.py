@@ -1,7 +1,7 @@
-"""Who owns what: the counters behind the quotas of users.
+"""Counters for users' quotas.
 
-They follow from the state, and are rebuilt with it: every fact that changes a session's part of
-them passes through here, live and in a replay.
+They are derived from the state and rebuilt with it: every fact that changes a session's share of
+them passes through this module, live and in a replay.
 """
 
 from collections.abc import Iterable
@@ -22,18 +22,21 @@ class Owners:
         self._owners: dict[str, Owner] = {}
 
     def assign(self, quotas: Quotas) -> None:
-        """Let these quotas hold from now on. What is beyond them stays."""
+        """Apply new quotas. What already exceeds them is kept."""
         self._quotas = quotas
         for owner in self._owners.values():
             owner.assign(quotas.quota_of(owner.username))
 
     def get(self, name: str) -> Owner:
-        """Return a user's, or one of those without; a new one is kept once it has something."""
+        """Return the counters of a user, or of clients without one.
+
+        New ones are stored once they are used.
+        """
         owner = self._owners.get(name)
         return Owner(name, self._quotas.quota_of(name)) if owner is None else owner
 
     def all(self) -> list[Owner]:
-        """Return every one that has something."""
+        """Return the counters of all owners that have something."""
         return list(self._owners.values())
 
     def users(self) -> list[str]:
@@ -43,12 +46,12 @@ class Owners:
     # -- sessions
 
     def opened(self, session: Session) -> None:
-        """Count a session that was opened, with what it has."""
+        """Count a new session and everything that it has."""
         if session.owner is None:
             self._add(session, self.get(name_of(session)))
 
     def moved(self, session: Session) -> None:
-        """Count a session with the user that it belongs to now."""
+        """Move a session's counts to the user that it belongs to now."""
         owner = session.owner
         name = name_of(session)
         if owner is not None and owner.username != name:
@@ -56,14 +59,14 @@ class Owners:
             self._add(session, self.get(name))
 
     def ended(self, session: Session) -> None:
-        """Count a session no more, which still has all that it had."""
+        """Subtract a session that ends. It must still have its contents."""
         owner = session.owner
         if owner is not None:
             self._remove(session, owner)
             session.owner = None
 
     def measure_queues(self, sessions: Iterable[Session]) -> None:
-        """Sum up the queues again, whose sizes were found on disk."""
+        """Recalculate the queue sizes, which were read from disk."""
         for owner in self._owners.values():
             owner.queued_bytes = 0
         for session in sessions:
@@ -99,14 +102,14 @@ class Owners:
     # -- subscriptions
 
     def subscribed(self, session: Session, subscription: Subscription) -> None:
-        """Count a subscription before it is made or replaced."""
+        """Count a subscription. Call this before it is added or replaced."""
         owner = session.owner
         if owner is not None and subscription.topic_filter not in session.subscriptions:
             owner.subscriptions += 1
             owner.subscription_bytes += cost_of(subscription.topic_filter)
 
     def unsubscribed(self, session: Session, subscription: Subscription) -> None:
-        """Count a subscription no more."""
+        """Subtract a subscription."""
         owner = session.owner
         if owner is not None:
             owner.subscriptions -= 1
@@ -115,7 +118,9 @@ class Owners:
     # -- retained messages, and those that are held to be retained
 
     def took_place(self, message: Message) -> None:
-        """Count a message that is retained, or held with a place among those that are."""
+        """Count a message that is retained, or held with a reserved place among the retained
+        ones.
+        """
         owner = message.owner
         if owner is not None:
             # Of a user who has nothing any more the object may be another one by now.
@@ -125,7 +130,7 @@ class Owners:
             owner.retained_bytes += message.retained_bytes()
 
     def gave_place_up(self, message: Message) -> None:
-        """Count it no more."""
+        """Subtract such a message."""
         owner = message.owner
         if owner is not None:
             owner.retained -= 1
@@ -134,11 +139,11 @@ class Owners:
 
 
 def name_of(session: Session) -> str:
-    """Return the name of the owner that a session belongs to."""
+    """Return the name of the owner of a session."""
     return session.username or (LOCAL_PROGRAMS if session.is_local else NO_USER)
 
 
 def cost_of(topic_filter: str) -> int:
-    """Return what a subscription costs in memory at the most: with levels that it may share."""
+    """Return the maximum memory of a subscription, including topic levels that it may share."""
     levels_bytes = LEVEL_BYTES * (topic_filter.count("/") + 1)
     return own_bytes_of(topic_filter) + levels_bytes

@@ -1,6 +1,6 @@
-"""What the clients of one user may have together, and those without a user. Pure.
+"""Quotas of all clients of one user together, or of all clients without a user. Pure.
 
-The limits of `limits.py` are for one session, or for all together; these are between the two.
+The limits in `limits.py` apply to a single session or to all together. Quotas are between the two.
 """
 
 from typing import Final
@@ -21,7 +21,7 @@ the bridge among them. No user name has a NUL."""
 
 
 class Quota:
-    """Counts are counts, sizes bytes. Without more it limits nothing."""
+    """A quota. Counts are counts, sizes are bytes. By default nothing is limited."""
 
     def __init__(self, prefix: str = USER) -> None:
         self.prefix = prefix
@@ -54,10 +54,10 @@ class Quota:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Quotas:
-    """Limits nothing; subclasses answer otherwise."""
+    """The quotas of all users. This base class limits nothing; subclasses override it."""
 
     def quota_of(self, username: str) -> Quota:
-        """Return what a user may have; NO_USER and LOCAL_PROGRAMS are names as well."""
+        """Return a user's quota. NO_USER and LOCAL_PROGRAMS are valid names too."""
         if username == LOCAL_PROGRAMS:
             return Quota(LOCAL)
         return Quota(USER if username else ANONYMOUS)

@@ -1,6 +1,6 @@
-"""Counts of the last hour by client and reason, for warnings that clear by themselves; pure.
+"""Counts of the last hour by client and reason, for warnings that clear by themselves. Pure.
 
-Time is counted in steps of ten minutes: `advance` starts a new one and discards the oldest.
+Time is divided into steps of ten minutes: `advance` starts a new one and discards the oldest.
 """
 
 from typing import Final
@@ -16,13 +16,16 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class StepClock:
-    """Steps of ten minutes, counted from the first time it is asked."""
+    """Steps of ten minutes, counted from the first call."""
 
     def __init__(self) -> None:
         self._ends_at: float | None = None
 
     def passed(self, now: float) -> int:
-        """Return how many steps have ended since the last call, in monotonic seconds."""
+        """Return the number of steps that ended since the last call.
+
+        `now` is monotonic, in seconds.
+        """
         if self._ends_at is None:
             self._ends_at = now + STEP_SECONDS
         if now < self._ends_at:
@@ -42,7 +45,7 @@ class RecentCount:
         """Counts of the steps before, the newest first."""
 
     def advance(self, steps: int) -> None:
-        """Begin a new step, `steps` steps later; counts older than an hour are discarded."""
+        """Advance by `steps` steps. Counts older than an hour are discarded."""
         for _ in range(min(steps, STEPS + 1)):
             self._steps = [self.running, *self._steps[: STEPS - 1]]
             self.running = 0
@@ -53,7 +56,7 @@ class RecentCount:
 
 
 class Recent:
-    """Occurrences of one reason at one client over the last hour."""
+    """Occurrences of one reason for one client during the last hour."""
 
     def __init__(self, reason: str, client_id: str) -> None:
         self.reason = reason
@@ -65,7 +68,7 @@ class Recent:
 
 
 class RecentCounts:
-    """Occurrences over the last hour, by client and reason."""
+    """Occurrences during the last hour, by client and reason."""
 
     def __init__(self) -> None:
         self._all = RecentCount()
@@ -98,7 +101,7 @@ class RecentCounts:
         return entry
 
     def advance(self, now: float) -> None:
-        """Discard counts from more than an hour before `now`, in monotonic seconds."""
+        """Discard counts that are more than an hour older than `now` (monotonic, in seconds)."""
         steps = self._clock.passed(now)
         if not steps:
             return
@@ -110,7 +113,7 @@ class RecentCounts:
                 del self._entries[key]
 
     def total(self) -> int:
-        """Return all occurrences of the last hour."""
+        """Return the number of all occurrences in the last hour."""
         return self._all.value()
 
     def largest(self, count_max: int) -> list[Recent]:

@@ -1,8 +1,8 @@
-"""The broker's state and the one meaning of each fact.
+"""The broker's state, and the effect of each fact on it.
 
-Every method applies one fact, named as in `records.layout`. The live core and recovery call the
-same methods, so that what a restart rebuilds is what was there. Only persistent sessions have
-entries in `changes`; a clean session's state ends with its connection.
+Every method applies one fact, named as in `records.layout`. The running core and recovery call the
+same methods, so a restart rebuilds the same state. Only persistent sessions have entries in
+`changes`; the state of a clean session ends with its connection.
 """
 
 from gateway.core.changes import Changes
@@ -23,7 +23,7 @@ from gateway.core.topics.tree import TopicTree
 
 
 class State:
-    """Sessions, subscriptions, messages on their way, retained messages and wills."""
+    """Sessions, subscriptions, messages in transit, retained messages and wills."""
 
     def __init__(self, logged_filters: list[str]) -> None:
         self.sessions: dict[str, Session] = {}
@@ -51,7 +51,7 @@ class State:
         self.next_message_number = 1
 
     def freeze(self) -> Changes:
-        """Hand over the changes for a checkpoint and begin new ones."""
+        """Return the changes for a checkpoint, and start collecting new ones."""
         frozen = self.changes
         self.changes = Changes()
         for session in frozen.sessions:
@@ -62,7 +62,7 @@ class State:
     # -- sessions
 
     def session_opened(self, session: Session) -> None:
-        """Add the session of a client that had none."""
+        """Add a session for a client that had none."""
         self.sessions[session.client_id] = session
         self.numbers[session.number] = session
         if session.number >= self.next_session_number:
@@ -75,7 +75,7 @@ class State:
             self.changes.sessions.add(session)
 
     def session_owned(self, session: Session, username: str) -> None:
-        """Give the session to the user that its client named."""
+        """Assign the session to a user."""
         session.username = username
         session.owner_is_unknown = False
         self.owners.moved(session)
@@ -95,13 +95,13 @@ class State:
             self.changes.sessions.add(session)
 
     def session_closed(self, session: Session, time_ms: int) -> None:
-        """Note the end of the session's connection; a persistent session stays."""
+        """Record the end of the session's connection. A persistent session is kept."""
         session.closed_ms = time_ms
         if session.persistent:
             self.changes.sessions.add(session)
 
     def session_ended(self, session: Session) -> None:
-        """Discard everything the session had; a retained message is no part of it."""
+        """Discard everything that belongs to the session. Retained messages do not."""
         session.ended = True
         self.owners.ended(session)
         if session.memory_queues is not None:
@@ -169,7 +169,7 @@ class State:
             self.changes.subscriptions[session.number, subscription.topic_filter] = subscription
 
     def unsubscribed(self, session: Session, topic_filter: str) -> None:
-        """Remove a subscription from every place it stands in."""
+        """Remove a subscription from all data structures."""
         subscription = session.subscriptions.pop(topic_filter, None)
         if subscription is not None:
             session.keys.pop(subscription.key, None)
@@ -181,7 +181,7 @@ class State:
     # -- QoS 2, receiving
 
     def message_held(self, held: Held) -> None:
-        """Hold a QoS 2 PUBLISH that came for the first time."""
+        """Hold a new QoS 2 PUBLISH."""
         session = held.session
         before = session.inbound.get(held.packet_id)
         if before is not None:  # in a replay over tables that have it already
@@ -197,7 +197,7 @@ class State:
             self.changes.held[held] = None
 
     def message_released(self, held: Held) -> None:
-        """Free the packet identifier of a message whose PUBREL came, or which was given up."""
+        """Free the packet identifier of a held message that was released or given up."""
         session = held.session
         packet_id = held.packet_id
         if session.inbound.remove(packet_id):
@@ -227,7 +227,7 @@ class State:
     # -- delivering
 
     def message_queued(self, delivery: Delivery, size_bytes: int) -> None:
-        """Add a message to the end of the session's queue."""
+        """Append a message to the session's queue."""
         session = delivery.session
         if delivery.position >= session.next_position:
             session.next_position = delivery.position + 1
@@ -237,7 +237,7 @@ class State:
             self.changes.sessions.add(session)
 
     def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
-        """Put a delivery, from the queue or new, in flight under `packet_id`."""
+        """Put a delivery in flight with a packet identifier. It may be queued or new."""
         session = delivery.session
         delivery.packet_id = packet_id
         delivery.state = DeliveryState.SENT
@@ -258,7 +258,7 @@ class State:
             changes.sessions.add(session)
 
     def delivery_received(self, delivery: Delivery) -> None:
-        """Note that PUBREC came: from now on PUBREL is what is resent, in the order of PUBRECs."""
+        """Record PUBREC: from now on PUBREL is resent, in the order of the PUBRECs."""
         session = delivery.session
         delivery.state = DeliveryState.RECEIVED
         session.pubrecs += 1
@@ -271,7 +271,7 @@ class State:
                 changes.deliveries[delivery] = None
 
     def delivery_completed(self, delivery: Delivery) -> None:
-        """Free the packet identifier: PUBACK or PUBCOMP came."""
+        """Free the packet identifier after PUBACK or PUBCOMP."""
         session = delivery.session
         packet_id = delivery.packet_id
         session.outbound.remove(packet_id)
@@ -286,7 +286,7 @@ class State:
             changes.orphans.add(delivery.message_number)
 
     def delivery_skipped(self, delivery: Delivery) -> None:
-        """Remove the front of the queue without a packet identifier: QoS 0, or dropped there."""
+        """Remove the first queued message without a packet identifier: QoS 0, or dropped."""
         session = delivery.session
         session.consume(delivery.position)
         delivery.state = DeliveryState.DONE
@@ -302,7 +302,7 @@ class State:
     # -- retained messages and wills
 
     def retained_set(self, topic: str, message: Message) -> None:
-        """Set the topic's new retained message."""
+        """Set a topic's retained message."""
         before = self.retained.get(topic)
         if before is not None:
             self._forget_retained(before)
@@ -314,7 +314,7 @@ class State:
         self.changes.retained[topic] = message
 
     def retained_cleared(self, topic: str) -> None:
-        """Remove the topic's retained message."""
+        """Remove a topic's retained message."""
         before = self.retained.pop(topic, None)
         if before is not None:
             self._forget_retained(before)
@@ -328,11 +328,11 @@ class State:
         self.owners.gave_place_up(message)
 
     def retained_memory_bytes(self) -> int:
-        """Return what all retained messages cost in memory."""
+        """Return the memory size of all retained messages."""
         return self.retained_bytes + self.tree.topics.size_bytes
 
     def will_set(self, session: Session, will: Will) -> None:
-        """Set the will that the connection left. It survives even where its session does not."""
+        """Set the will of a connection. It is kept even if its session is not."""
         if session.will is not None:
             self.wills_bytes -= session.will.memory_bytes()
         session.will = will
@@ -341,7 +341,7 @@ class State:
         self.changes.wills[session.number] = session
 
     def will_cleared(self, session: Session) -> None:
-        """Remove a will that was published, or whose connection ended as it should."""
+        """Remove a will that was published, or whose connection ended with DISCONNECT."""
         if session.will is not None:
             self.wills_bytes -= session.will.memory_bytes()
         session.will = None
@@ -350,6 +350,6 @@ class State:
 
 
 def place_bytes_of(message: Message) -> int:
-    """Return what a held message will cost when it is retained, with levels that it may share."""
+    """Return the maximum memory size of a held message once it is retained, with its levels."""
     levels_bytes = LEVEL_BYTES * (message.topic.count("/") + 1) + text_bytes_of(message.topic)
     return message.retained_bytes() + levels_bytes + CHILDREN_BYTES

@@ -1,6 +1,6 @@
-"""What the broker counts and remarks. Nothing is dropped or refused without a number going up.
+"""Statistics and log notices. Whatever is dropped or refused is counted.
 
-The same calls reach an observer, where there is one: counts and reports cannot differ.
+The same calls inform an observer if there is one, so counts and reports always agree.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ NOTICES_MAX: Final = 100
 
 
 class Statistics:
-    """Counters since the start of the process; `errors` and `dropped` by reason."""
+    """Counters since the start of the process. `errors` and `dropped` are by reason."""
 
     publishes_slowed = 0
     """How often a PUBLISH was put off because of a queue that slows its publishers."""
@@ -81,32 +81,34 @@ class Statistics:
         self.recently_dropped = RecentCounts()
 
     def note(self, sentence: str, client_id: str = "") -> None:
-        """Keep a sentence for the log: what was dropped or refused, for whom, and why."""
+        """Store a sentence for the log: what was dropped or refused, for which client, and why."""
         if len(self.notices) < NOTICES_MAX:
             self.notices.append((sentence, client_id))
         else:
             self.notices_left_out += 1
 
     def count_error(self, reason: str, count: int = 1) -> None:
-        """Count something a peer did wrong or a limit it met."""
+        """Count an error of a client, or a limit that was reached."""
         self.errors[reason] = self.errors.get(reason, 0) + count
 
     def deny(self, reason: str, session: Session, topic: str) -> None:
-        """Count what access rules forbid a client, and keep it for the log."""
+        """Count an action that access rules deny to a client, and store it for the log."""
         self.count_error(reason)
         session.denials += 1
         self.denials.add(reason, session.client_id, session.username, topic)
         self.recently_denied.add(reason, session.client_id, session.username, topic)
 
     def taken_over(self, client_id: str, displaced: str, newcomer: str, now: float) -> None:
-        """Note that a connection took another's place; count it where two devices share the client
-        identifier."""
+        """Record the takeover of a connection.
+
+        Count it if two devices share the client identifier.
+        """
         count = self.takeovers.note(client_id, displaced, newcomer, now)
         if count:
             self.count_error(REASON, count)
 
     def count_received(self, qos: int) -> None:
-        """Count a PUBLISH that was accepted."""
+        """Count an accepted PUBLISH."""
         if qos == 0:
             self.received_qos0 += 1
         elif qos == 1:
@@ -115,18 +117,18 @@ class Statistics:
             self.received_qos2 += 1
 
     def publishes_received_total(self) -> int:
-        """Return how many PUBLISH packets came, refused and repeated ones included."""
+        """Return the number of received PUBLISH packets, including refused and repeated ones."""
         accepted = self.received_qos0 + self.received_qos1 + self.received_qos2
         return accepted + self.duplicates_suppressed + self.publishes_refused
 
     def publishes_sent_total(self) -> int:
-        """Return how many PUBLISH packets were made, resent ones included."""
+        """Return the number of sent PUBLISH packets, including resent ones."""
         return self.sent_qos0 + self.sent_qos1 + self.sent_qos2 + self.publishes_resent
 
     # -- what is reported to an observer as well
 
     def connected(self, session: Session, connection: Connection, session_present: bool) -> None:
-        """Count and report a client that was admitted."""
+        """Count and report a client that connected."""
         self.clients_connected += 1
         self.clients_connected_max = max(self.clients_connected_max, self.clients_connected)
         if self.observe is not None:
@@ -142,7 +144,7 @@ class Statistics:
             )
 
     def left(self, session: Session, reason: CloseReason) -> None:
-        """Count and report that a client that was admitted is gone."""
+        """Count and report a client that disconnected."""
         self.clients_connected -= 1
         if self.observe is None:
             return
@@ -152,7 +154,7 @@ class Statistics:
             self.observe(Lost(session.client_id, reason.word))
 
     def subscribed(self, session: Session, subscription: Subscription) -> None:
-        """Report a subscription that was made or replaced."""
+        """Report a subscription that was added or replaced."""
         if self.observe is not None:
             self.observe(Subscribed(session.client_id, subscription.topic_filter, subscription.qos))
 
@@ -170,15 +172,15 @@ class Statistics:
         retain: bool,
         is_will: bool,
     ) -> None:
-        """Report a message that goes to its subscribers.
+        """Report a message that is forwarded to its subscribers.
 
-        Callers on a hot path look at `observe` themselves.
+        Callers on a hot path check `observe` themselves before they call.
         """
         if self.observe is not None:
             self.observe(Published(session.client_id, topic, payload, qos, retain, is_will))
 
     def delivered(self, delivery: Delivery) -> None:
-        """Report that a QoS 1 or 2 message, or one that waited, reached its client."""
+        """Report that a QoS 1 or 2 message, or a queued one, reached its client."""
         if self.observe is not None:
             message = delivery.message
             topic = None if message is None else message.topic
@@ -190,7 +192,7 @@ class Statistics:
             self.observe(Delivered(session.client_id, topic, 0))
 
     def drop(self, session: Session | None, topic: str | None, reason: str) -> None:
-        """Count a message that a receiver, or without a session no receiver, will get."""
+        """Count a dropped message for a receiver; without a session, for all receivers."""
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
         client_id = "" if session is None else session.client_id
         username = None if session is None else session.username

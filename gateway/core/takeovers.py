@@ -1,8 +1,8 @@
-"""Two devices with one client identifier: each connection of one ends the connection of the other.
+"""Detection of two devices with one client identifier, which keep disconnecting each other.
 
-A takeover alone is normal: a client that lost its network connects again while its old connection
-is still open. Devices that share an identifier show themselves by coming back: the address that was
-displaced displaces the other one, or takeovers follow each other within seconds.
+A single takeover is normal: a client that lost its network reconnects while its old connection is
+still open. Devices that share an identifier reconnect again and again: the displaced address
+displaces the other one, or takeovers follow each other within seconds.
 """
 
 from typing import Final
@@ -60,7 +60,7 @@ class Shared:
         self.next_line_at = 0.0
 
     def note(self, displaced: str, newcomer: str, now: float) -> int:
-        """Note a takeover; return how many have to be counted."""
+        """Record a takeover. Return how many must be counted."""
         if not self.is_found and now - self.began_at > WINDOW_SECONDS:
             self.began_at, self.returns, self.pending, self.hosts = now, 0, 0, {}
         is_quick = now - self.last_at <= QUICK_SECONDS
@@ -81,7 +81,7 @@ class Shared:
         return found
 
     def sentence(self) -> str:
-        """Return what happened, with the fix."""
+        """Return a sentence about what happened, with the fix."""
         displaced, newcomer = self.addresses
         times = "once" if self.unlogged == 1 else f"{self.unlogged} times"
         return (
@@ -91,15 +91,17 @@ class Shared:
 
 
 class Takeovers:
-    """Client identifiers whose connections were taken over lately."""
+    """Recent takeovers by client identifier."""
 
     def __init__(self) -> None:
         self._clients: dict[str, Shared] = {}
         self._clock = StepClock()
 
     def note(self, client_id: str, displaced: str, newcomer: str, now: float) -> int:
-        """Note a takeover, with the addresses of both connections; return how many takeovers
-        between devices that share an identifier have to be counted."""
+        """Record a takeover, with the addresses of both connections.
+
+        Return how many takeovers between devices that share an identifier must be counted.
+        """
         shared = self._clients.get(client_id)
         if shared is None:
             if len(self._clients) >= CLIENTS_MAX:
@@ -109,8 +111,9 @@ class Takeovers:
         return shared.note(displaced, newcomer, now)
 
     def take(self, now: float, count_max: int) -> list[tuple[str, str]]:
-        """Return the lines for the log that are due, each with its client, at most `count_max`;
-        forget what is over."""
+        """Return at most `count_max` due log lines, each with its client, and forget what is
+        over.
+        """
         self._advance(now)
         lines: list[tuple[str, str]] = []
         for client_id, shared in list(self._clients.items()):
@@ -132,13 +135,13 @@ class Takeovers:
                 del self._clients[client_id]
 
     def largest(self, count_max: int) -> list[Shared]:
-        """Return identifiers that devices share, those with most takeovers first."""
+        """Return shared identifiers, those with the most takeovers first."""
         found = [each for each in self._clients.values() if each.is_found]
         found.sort(key=lambda each: -each.count.value())
         return found[:count_max]
 
 
 def host_of(address: str) -> str:
-    """Return the host of `HOST:PORT`; of anything else all of it."""
+    """Return the host of `HOST:PORT`. Any other text is returned unchanged."""
     host, _, port = address.rpartition(":")
     return host if host and port.isdecimal() else address

@@ -1,7 +1,7 @@
 """Timers as values: what is due when. The event loop owns the clock.
 
-A connection or a session has at most one timer of a kind, and takes its timers with it when it
-ends: who connects and leaves a thousand times a second leaves nothing behind.
+A connection or session has at most one timer of each kind. Its timers are removed when it ends, so
+a client that reconnects a thousand times a second leaves none.
 """
 
 from enum import Enum
@@ -27,7 +27,7 @@ class TimerKind(Enum):
 
 
 class Timer:
-    """One deadline for a connection or a session."""
+    """A deadline of a connection or a session."""
 
     def __init__(
         self, kind: TimerKind, connection: Connection | None, session: Session | None
@@ -43,7 +43,7 @@ class Timer:
 
 
 class Timers:
-    """A heap of deadlines in which each timer knows its place, so that it can be taken out."""
+    """A heap of timers. Each timer stores its position in the heap, so that it can be removed."""
 
     def __init__(self) -> None:
         self.heap: list[Timer] = []
@@ -52,7 +52,7 @@ class Timers:
         self.of_sessions: dict[Session, list[Timer]] = {}
 
     def add(self, when: float, timer: Timer) -> None:
-        """Let `timer` come up at `when` (monotonic seconds), in place of an earlier one."""
+        """Schedule `timer` at `when` (monotonic seconds). It replaces one of the same kind."""
         owned = self._owned_with(timer)
         for other in owned:
             if other.kind is timer.kind:
@@ -67,11 +67,14 @@ class Timers:
         self._rise(timer, len(self.heap) - 1)
 
     def next_due(self) -> float | None:
-        """Return when the next timer is due."""
+        """Return when the next timer is due, or None."""
         return self.heap[0].due if self.heap else None
 
     def take_due(self, now: float, order_max: int) -> Timer | None:
-        """Return the timer that is due first, if one is that was added by then: see `count`."""
+        """Return the earliest due timer, or None.
+
+        Timers added after `order_max` are ignored: see `count`.
+        """
         if not self.heap:
             return None
         timer = self.heap[0]
@@ -82,17 +85,17 @@ class Timers:
         return timer
 
     def forget_connection(self, connection: Connection) -> None:
-        """Forget a connection that is closed: nothing of it is due any more."""
+        """Remove all timers of a closed connection."""
         for timer in self.of_connections.pop(connection, []):
             self._take_out(timer)
 
     def forget_session(self, session: Session) -> None:
-        """Forget a session that has ended: nothing of it is due any more."""
+        """Remove all timers of an ended session."""
         for timer in self.of_sessions.pop(session, []):
             self._take_out(timer)
 
     def _owned_with(self, timer: Timer) -> list[Timer]:
-        """Return the timers of the connection or the session that this one is for."""
+        """Return all timers of the connection or session to which this one belongs."""
         if timer.connection is not None:
             return self.of_connections.setdefault(timer.connection, [])
         assert timer.session is not None, "a timer of a connection or a session"
@@ -119,7 +122,7 @@ class Timers:
             self._sink(last, last.place)
 
     def _rise(self, timer: Timer, place: int) -> None:
-        """Put a timer at `place`, or above where it is due earlier than what stands there."""
+        """Place a timer at `place`, or move it up while it is due earlier than its parent."""
         heap = self.heap
         while place:
             above = (place - 1) // 2
@@ -133,7 +136,7 @@ class Timers:
         timer.place = place
 
     def _sink(self, timer: Timer, place: int) -> None:
-        """Put a timer at `place`, or below where something there is due earlier."""
+        """Place a timer at `place`, or move it down while a child is due earlier."""
         heap = self.heap
         count = len(heap)
         while True:

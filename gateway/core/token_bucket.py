@@ -1,8 +1,8 @@
-"""How much of something a second may bring, and how much together after a pause. Pure."""
+"""Token bucket: limits a rate per second, and a burst after a pause. Pure."""
 
 
 class TokenBucket:
-    """Fills with `rate` tokens a second up to `burst`, and may be overdrawn."""
+    """Fills with `rate` tokens per second up to `burst`. May be overdrawn."""
 
     def __init__(self, rate: float, burst: float, now: float) -> None:
         self.rate = rate
@@ -16,28 +16,28 @@ class TokenBucket:
             self.counted_at = now
 
     def has_one(self, now: float) -> bool:
-        """Return whether there is a token to take."""
+        """Return True if a token is available."""
         self._fill(now)
         return self.tokens >= 1.0
 
     def take(self, now: float) -> bool:
-        """Take one token; return False where there is none."""
+        """Take one token. Return False if none is available."""
         if not self.has_one(now):
             return False
         self.tokens -= 1.0
         return True
 
     def spend(self, count: float, now: float) -> float:
-        """Take `count` tokens, also more than there are.
+        """Take `count` tokens, even if fewer are available.
 
         Returns:
-            In how many seconds none is owed any more; 0.0: none is.
+            The seconds until the debt is repaid; 0.0 if there is none.
         """
         self._fill(now)
         self.tokens -= count
         return -self.tokens / self.rate if self.tokens < 0.0 else 0.0
 
     def is_full(self, now: float) -> bool:
-        """Return whether there is nothing to remember."""
+        """Return True if the bucket is full, so that it can be forgotten."""
         self._fill(now)
         return self.tokens >= self.burst

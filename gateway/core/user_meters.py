@@ -1,6 +1,6 @@
-"""What all clients of one user may send together, and all clients without one. Pure.
+"""Rate limits of all clients of one user together, and of all clients without a user. Pure.
 
-A meter outlives the connections that it counts: who comes back gets no new burst.
+A meter outlives the connections that it counts, so reconnecting does not give a new burst.
 """
 
 from gateway.core.sessions.meter import Meter
@@ -20,7 +20,7 @@ class UserMeters:
         """Those that connected last stand last."""
 
     def meter_of(self, owner: Owner, now: float) -> Meter | None:
-        """Return what counts the clients of a user; None: nothing is limited."""
+        """Return the meter of a user's clients. None: nothing is limited."""
         quota = owner.quota
         rates = quota.packet_rate, quota.byte_rate, quota.journal_bytes_per_day
         if not any(rates):

@@ -1,13 +1,13 @@
-"""What a peer did wrong: a value with how to count it, how to answer it and how to log it.
+"""Protocol violations: how each is counted, answered and logged.
 
-The reason codes are those of MQTT 5.0; older clients see the connection closed.
+The reason codes are those of MQTT 5.0. For older clients the connection is closed.
 """
 
 from gateway.wire.codes import PACKET_TOO_LARGE, PROTOCOL_ERROR
 
 
 class Violation:
-    """Ends a connection."""
+    """A violation that ends the connection."""
 
     def __init__(self, reason: str, reason_code: int, detail: str) -> None:
         self.reason = reason
@@ -18,7 +18,7 @@ class Violation:
 
 
 def too_large(name: str, size_bytes: int, largest_bytes: int) -> Violation:
-    """Return what an answer amounts to that may neither be sent nor left out [MQTT5-3.1.2-24]."""
+    """Return the violation for an answer that must be sent but is too large [MQTT5-3.1.2-24]."""
     detail = (
         f"{name} of {size_bytes} bytes, the client's maximum packet size is {largest_bytes}: "
         "expected a client with room for its answers"
@@ -27,5 +27,5 @@ def too_large(name: str, size_bytes: int, largest_bytes: int) -> Violation:
 
 
 def protocol_violation(detail: str) -> Violation:
-    """Return what a packet that must not come in this state amounts to."""
+    """Return the violation for a packet that is not allowed in the current state."""
     return Violation("protocol_violation", PROTOCOL_ERROR, detail)

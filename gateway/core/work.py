@@ -1,7 +1,7 @@
-"""What one tick of the event loop may cost: work is counted, and what is too much goes on later.
+"""Work per turn of the event loop: counted, and continued in a later turn when it is too much.
 
-The core has no clock. What it counts are steps that cost about a microsecond each in the compiled
-core; the event loop serves all other clients between two slices.
+The core has no clock. It counts steps that take about a microsecond each in the compiled core.
+Between two slices the event loop serves all other clients.
 """
 
 from typing import Final
@@ -21,7 +21,7 @@ DELIVERY_UNITS: Final = 2
 
 
 class Work:
-    """Units spent since the event loop last began a slice."""
+    """Units of work spent in the current slice of the event loop."""
 
     def __init__(self) -> None:
         self.spent = 0

@@ -1,5 +1,7 @@
-"""The bodies of all packets except CONNECT and PUBLISH. Each is drawn where it is read;
-properties exist in MQTT 5.0 only. Raises Malformed."""
+"""Decoding of the bodies of all packets except CONNECT and PUBLISH.
+
+Each function documents its layout. Properties exist in MQTT 5.0 only. Raises Malformed.
+"""
 
 from gateway.wire import malformed as wrong
 from gateway.wire.codes import PROTOCOL_ERROR
@@ -51,7 +53,7 @@ from gateway.wire.subscription_decoder import decode_subscribe, decode_unsubscri
 
 
 def decode_body(kind: int, reader: Reader, version: int, from_client: bool) -> Packet:
-    """Decode the body that the reader stands before, all of it. The first byte was checked."""
+    """Decode a complete body at the reader's position. The first byte has been checked."""
     packet: Packet
     if kind == PINGREQ:
         packet = Pingreq()

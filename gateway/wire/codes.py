@@ -1,4 +1,4 @@
-"""The reason codes of MQTT 5.0, by name: the one place of each. [MQTT5-2.4] table 2-6
+"""The reason codes of MQTT 5.0, each defined once. [MQTT5-2.4] table 2-6
 
 Integers, not an enumeration: they are compared with what a peer sent (decision 140).
 """

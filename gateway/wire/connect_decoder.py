@@ -69,9 +69,9 @@ def decode_connect(reader: Reader) -> Connect:
 
 
 def level_in(head: bytes) -> int:
-    """Return the protocol level that the first bytes of a connection name, 3, 4 or 5.
+    """Return the protocol level in the first bytes of a connection: 3, 4 or 5.
 
-    0: they are no CONNECT of a level that is known. -1: the level has not arrived yet.
+    0: they are not a CONNECT of a known level. -1: the level has not arrived yet.
     """
     start = 1
     while start < len(head) and head[start] & 0x80:
@@ -93,7 +93,7 @@ def level_in(head: bytes) -> int:
 
 
 def check_authentication(reader: Reader, properties: Properties | None) -> None:
-    """Refuse authentication data without a method. [MQTT5-3.1.2.11.10] [MQTT5-3.15.2.2.2]"""
+    """Reject authentication data without a method. [MQTT5-3.1.2.11.10] [MQTT5-3.15.2.2.2]"""
     if properties is None:
         return
     if properties.authentication_data is not None and properties.authentication_method is None:

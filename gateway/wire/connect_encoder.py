@@ -1,4 +1,4 @@
-"""CONNECT to bytes; connect_decoder.py draws it."""
+"""Encoding of CONNECT. See connect_decoder.py for the layout."""
 
 from gateway.wire.kinds import CONNECT, MQTT_3_1, MQTT_5_0
 from gateway.wire.packets import Connect

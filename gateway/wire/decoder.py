@@ -1,14 +1,12 @@
-"""The Decoder: bytes in any pieces to packets, in order.
+"""The Decoder: converts bytes in pieces of any size to packets, in order.
 
-It owes its caller: every packet that is complete so far and keeps the rules; at the first that
-does not, the packets before it and one Malformed; no exception for any bytes whatever; time
-linear in the bytes, however small the pieces; memory in the bytes that have come, never in the
-length that was declared. It leaves to others: everything that is not written on the packet
-itself.
+It returns every complete packet that follows the rules. At the first violation it returns the
+packets before it and one Malformed. No input raises an exception. Time is linear in the number of
+bytes, however small the pieces. Memory depends on the bytes received, never on a declared length.
+It checks only what is written in the packet itself.
 
 The same rules are checked in the same order for any split of the bytes (first byte, remaining
-length, packet size, fields from left to right), so that the outcome does not depend on the
-network.
+length, packet size, fields from left to right), so the result does not depend on the network.
 """
 
 from typing import Literal
@@ -28,14 +26,13 @@ from gateway.wire.writing import BYTE, variable_byte_integer
 
 
 class Decoder:
-    """Decodes what one peer sends on one connection.
+    """Decodes the packets that one peer sends on a connection.
 
-    `max_packet_size_bytes` counts the whole packet with its fixed header (before CONNECT,
-    CONNECT_PACKET_BYTES_MAX applies too). `version` is the protocol level; 0 is a server's start,
-    where CONNECT is the only packet allowed and sets it.
-    `side` is our own: a server reads what clients send. `allows_control_characters`:
-    in the topic of a PUBLISH; other names are a matter of the caller. `error` is None until the
-    peer's first mistake.
+    `max_packet_size_bytes` limits the whole packet including its fixed header (before CONNECT,
+    CONNECT_PACKET_BYTES_MAX applies too). `version` is the protocol level. A server starts with 0:
+    then CONNECT is the only packet allowed, and sets the version. `side` is our own: a server reads
+    what clients send. `allows_control_characters` applies to the topic of a PUBLISH; the caller
+    checks other names. `error` is None until the peer's first mistake.
     """
 
     def __init__(
@@ -65,7 +62,7 @@ class Decoder:
         self._partial_size_bytes = 0
 
     def feed(self, data: bytes) -> list[Packet]:
-        """Return the packets that are complete with these bytes."""
+        """Return the packets completed by these bytes."""
         packets: list[Packet] = []
         if self.error is not None:
             return packets
@@ -86,16 +83,16 @@ class Decoder:
         return packets
 
     def partial_bytes(self) -> int:
-        """Return how many bytes are kept of a packet whose end has not come."""
+        """Return the number of buffered bytes of an incomplete packet."""
         return len(self._partial)
 
     def let_go(self) -> None:
-        """Forget the start of a packet whose end will not come."""
+        """Discard an incomplete packet that will not be completed."""
         self._partial = bytearray()
         self._partial_size_bytes = 0
 
     def _read_packets(self, data: bytes, position: int, packets: list[Packet]) -> None:
-        """Read all complete packets from `position` on and keep what is left."""
+        """Read all complete packets from `position` on, and buffer the rest."""
         end = len(data)
         version = self.version
         while end - position >= 2:
@@ -163,9 +160,9 @@ class Decoder:
     def _read_shortened(
         self, data: bytes, position: int, start: int, stop: int, packets: list[Packet]
     ) -> None:
-        """Read a packet as if its remaining length had been written without needless bytes.
+        """Read a packet whose remaining length is encoded in more bytes than necessary.
 
-        MQTT 3 allows those, but a Publish that is forwarded as it came must not hand them on.
+        MQTT 3 allows this, but a Publish that is forwarded unchanged must not contain them.
         """
         header = BYTE[data[position]] + variable_byte_integer(stop - start)
         self._read_packets(header + data[start:stop], 0, packets)
@@ -181,13 +178,13 @@ class Decoder:
         )
 
     def _keep(self, data: bytes, position: int) -> None:
-        """Keep the start of a packet until the rest has come, if it can become one."""
+        """Buffer the start of a packet until it is complete, if it can become valid."""
         check_first_byte(data[position], self.version, self._from_client)
         self._partial_size_bytes = self._declared_size_bytes(data, position)
         self._partial += data[position:]
 
     def _declared_size_bytes(self, data: bytes, position: int) -> int:
-        """Return the size of the packet at `position`, 0 if its length is incomplete."""
+        """Return the size of the packet at `position`, or 0 if its length is incomplete."""
         remaining, start = long_remaining_length(
             data, position, len(data), self.version, self._from_client
         )
@@ -199,14 +196,16 @@ class Decoder:
         return size_bytes
 
     def _waits(self, first: int, size_bytes: int) -> bool:
-        """Return True for a CONNECT that is too large and has not named its protocol level yet, on
-        which the answer depends. Raises Malformed for any other packet that is too large."""
+        """Return True for a CONNECT that is too large and whose protocol level has not arrived yet.
+
+        The answer depends on the level. Raises Malformed for any other packet that is too large.
+        """
         if self.version == 0 and first >> 4 == CONNECT and level_in(self._head) < 0:
             return True
         raise self._too_large(first, size_bytes)
 
     def _complete_partial(self, data: bytes, packets: list[Packet]) -> int:
-        """Add to the packet that was kept; return how many bytes of `data` that took."""
+        """Add bytes to the buffered packet. Return how many bytes of `data` were used."""
         taken = 0
         while self._partial_size_bytes == 0:
             if taken == len(data):

@@ -2,8 +2,8 @@
 
     type u4 | flags u4 | remaining length, one to four bytes
 
-What its first byte may be depends on who sends and which version; what is not allowed is refused
-before anything that follows is waited for.
+The allowed values of its first byte depend on sender and version. An invalid byte is rejected
+immediately, before the rest of the packet has arrived.
 """
 
 from typing import Final
@@ -36,7 +36,7 @@ _TLS_HANDSHAKE: Final = 0x16
 
 
 def check_first_byte(first: int, version: int, from_client: bool) -> None:
-    """Check that a packet that starts so may come now. `version` 0: before CONNECT.
+    """Check that a packet with this first byte is allowed now. `version` 0: before CONNECT.
 
     Raises Malformed.
     """
@@ -115,9 +115,9 @@ def _check_reserved_flags(kind: int, flags: int, version: int) -> None:
 def long_remaining_length(
     data: bytes, position: int, end: int, version: int, from_client: bool
 ) -> tuple[int, int]:
-    """Return the remaining length of the packet at `position`, and where its field ends.
+    """Return the remaining length of the packet at `position`, and the end of its field.
 
-    The end is -1 if data[:end] ends before it does.
+    The end is -1 if the field is incomplete in data[:end].
     """
     value = 0
     shift = 0

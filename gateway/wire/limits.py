@@ -1,6 +1,8 @@
-"""Every limit of the wire room, with its unit and its reason. They are of the code, not of the
-configuration: what an operator may choose (the maximum packet size) is an argument of the
-Decoder."""
+"""Limits of this package, with their units and reasons.
+
+They are fixed. The maximum packet size, which operators may configure, is an argument of the
+Decoder.
+"""
 
 from typing import Final
 

@@ -1,9 +1,8 @@
-"""What is wrong with the bytes of a peer: one value, made where the rule is checked.
+"""The value that describes what is wrong with a peer's bytes, created where a rule is checked.
 
-``Malformed`` is raised inside this room only, so that a parser ten calls deep can give up
-immediately; the Decoder catches it and hands it out as a value. ``reason`` is one of REASONS
-(counters and the session log use it), ``detail`` is a sentence for people, ``reason_code`` is what
-MQTT 5.0 answers.
+``Malformed`` is raised only inside this package, so that nested parsers can give up immediately.
+The Decoder catches it and returns it as a value. ``reason`` is one of REASONS (used by counters and
+the session log), ``detail`` a sentence for people, and ``reason_code`` the answer in MQTT 5.0.
 """
 
 from typing import Final
@@ -67,8 +66,11 @@ REASONS: Final = (
 
 
 class Malformed(Exception):
-    """Bytes that break a rule of the standard. `protocol_level` is set (else 0) before CONNECT was
-    accepted, where it is known: the answer depends on what the peer speaks."""
+    """Bytes that violate the standard.
+
+    `protocol_level` is set if the error occurs before CONNECT was accepted and the level is known,
+    because the answer depends on it; otherwise it is 0.
+    """
 
     def __init__(
         self, reason: str, detail: str, reason_code: int = MALFORMED_PACKET, protocol_level: int = 0

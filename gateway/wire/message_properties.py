@@ -1,8 +1,8 @@
-"""The properties of a message on its way through a server (MQTT 5.0 section 3.3.2.3).
+"""Properties of a message that a server forwards (MQTT 5.0 section 3.3.2.3).
 
-Some belong to the message and are passed on unchanged and in order; the message expiry interval is
-passed on less the time that it waited; subscription identifiers and the topic alias belong to one
-hop and are made again.
+Some belong to the message and are forwarded unchanged and in order. The message expiry interval is
+reduced by the time that the message waited. Subscription identifiers and the topic alias are set
+again for each connection.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ EXPIRY_SECONDS_MAX: Final = 0xFFFF_FFFF
 
 
 def forwarded_of(properties: Properties | None) -> bytes:
-    """Return the properties that are passed on unchanged, without a length before them.
+    """Return the properties to be forwarded unchanged, encoded without their length.
 
     They are the payload format indicator, content type, response topic, correlation data and user
     properties [MQTT5-3.3.2-4], [MQTT5-3.3.2-15], [MQTT5-3.3.2-16], [MQTT5-3.3.2-17],
@@ -42,10 +42,10 @@ def forwarded_of(properties: Properties | None) -> bytes:
 def properties_field_of(
     expiry_seconds: int, forwarded: bytes, identifiers: list[int], alias: int
 ) -> bytes:
-    """Return the properties of an outgoing PUBLISH with their length before them.
+    """Return the properties of an outgoing PUBLISH, encoded with their length.
 
-    `expiry_seconds` is what is left, EXPIRY_SECONDS_MAX at the most, or NEVER if the message does
-    not expire; `alias` 0 is none.
+    `expiry_seconds` is the remaining time, at most EXPIRY_SECONDS_MAX, or NEVER if the message does
+    not expire. `alias` 0 means none.
     """
     body = forwarded
     if expiry_seconds != NEVER:

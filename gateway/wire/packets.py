@@ -1,8 +1,8 @@
 """The packets of MQTT as plain values. ``packet.kind`` is the standard's packet type, 1 to 15.
 
-A packet has what the standard calls its fields, already checked, and no bytes, except that a
-Publish keeps the ones that can be sent on as they came. ``properties`` and
-reason codes other than 0 exist in MQTT 5.0 only. Secrets never show in ``repr``.
+A packet consists of validated fields instead of bytes. Only a Publish keeps its bytes if they can
+be forwarded unchanged. ``properties``, and reason codes other than 0, exist in MQTT 5.0 only.
+``repr`` never shows secrets.
 """
 
 from mypy_extensions import mypyc_attr
@@ -83,7 +83,7 @@ class Will(Value):
 
 @mypyc_attr(acyclic=True)
 class Connect(Packet):
-    """`clean_start` is the clean session flag of MQTT 3.1 and 3.1.1."""
+    """CONNECT. `clean_start` is the clean session flag of MQTT 3.1 and 3.1.1."""
 
     kind: int = CONNECT
 
@@ -122,7 +122,7 @@ class Connect(Packet):
 
 @mypyc_attr(acyclic=True)
 class Connack(Packet):
-    """`reason_code` is the return code of MQTT 3.1 and 3.1.1."""
+    """CONNACK. `reason_code` is the return code of MQTT 3.1 and 3.1.1."""
 
     kind: int = CONNACK
 
@@ -143,9 +143,11 @@ class Connack(Packet):
 
 @mypyc_attr(acyclic=True)
 class Publish(Packet):
-    """`packet_id` is 0 for QoS 0. `topic_field` is the topic as on the wire. `frame` is the
-    whole packet as it was received at QoS 0, so that it can be forwarded unchanged; else
-    empty."""
+    """PUBLISH. `packet_id` is 0 for QoS 0. `topic_field` is the encoded topic.
+
+    `frame` is the whole received packet at QoS 0, so that it can be forwarded unchanged; otherwise
+    empty.
+    """
 
     kind: int = PUBLISH
 
@@ -185,7 +187,7 @@ class Publish(Packet):
 
 @mypyc_attr(acyclic=True)
 class Acknowledgement(Packet):
-    """What PUBACK, PUBREC, PUBREL and PUBCOMP have in common."""
+    """Base of PUBACK, PUBREC, PUBREL and PUBCOMP."""
 
     def __init__(
         self, packet_id: int, reason_code: int = 0, properties: Properties | None = None
@@ -252,7 +254,7 @@ class Disconnect(Packet):
 
 @mypyc_attr(acyclic=True)
 class Auth(Packet):
-    """MQTT 5.0 only."""
+    """AUTH. MQTT 5.0 only."""
 
     kind: int = AUTH
 

@@ -1,7 +1,7 @@
-"""The properties of MQTT 5.0: one declared attribute for each, None where it is absent.
+"""The properties of MQTT 5.0: one declared attribute for each, None if it is absent.
 
-A packet without properties has ``properties=None``; the decoder never makes an empty Properties.
-Reading and writing them is in property_codec.py.
+A packet without properties has ``properties=None``; the decoder never creates an empty Properties.
+property_decoder.py and property_encoder.py read and write them.
 """
 
 from typing import Final
@@ -37,7 +37,7 @@ SHARED_SUBSCRIPTION_AVAILABLE: Final = 42
 
 
 class Properties:  # noqa: PLW1641 - mutable, so not to be hashed
-    """Make an empty one and set what is there."""
+    """The properties of a packet. Create an empty object and set the attributes."""
 
     payload_format_indicator: int | None = None  # 0: bytes, 1: UTF-8
     message_expiry_interval_seconds: int | None = None

@@ -1,9 +1,9 @@
-"""Reading the properties of MQTT 5.0::
+"""Decoding of the properties of MQTT 5.0::
 
     length variable byte integer | (identifier variable byte integer | value)...
 
-A value is a byte, two or four bytes, a variable byte integer, a string, binary data or a pair of
-strings: the identifier decides which. Raises Malformed.
+The identifier determines the type of the value: a byte, two or four bytes, a variable byte integer,
+a string, binary data, or a pair of strings. Raises Malformed.
 """
 
 from typing import Final
@@ -48,9 +48,9 @@ _BINARY: Final = bits_of([p.CORRELATION_DATA, p.AUTHENTICATION_DATA])
 
 
 def read_properties(reader: Reader, allowed: int) -> Properties | None:
-    """Read the properties at the reader's position, None if there are none.
+    """Read the properties at the reader's position. None: there are none.
 
-    `allowed` is a bit set.
+    `allowed` is a bit set of property identifiers.
     """
     length = reader.variable_byte_integer("property length")
     if length == 0:

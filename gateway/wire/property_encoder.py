@@ -1,5 +1,7 @@
-"""Writing the properties of MQTT 5.0, in the order of their identifiers; property_decoder.py
-draws them."""
+"""Encoding of the properties of MQTT 5.0, in the order of their identifiers.
+
+See property_decoder.py for the layout.
+"""
 
 from gateway.wire import properties as p
 from gateway.wire.properties import Properties
@@ -7,7 +9,7 @@ from gateway.wire.writing import BYTE, binary_field, string_field, variable_byte
 
 
 def encode_properties(properties: Properties | None) -> bytes:
-    """Return the properties with the property length before them."""
+    """Return the encoded properties with their length."""
     if properties is None:
         # [MQTT5-2.2.2-1]
         return b"\x00"

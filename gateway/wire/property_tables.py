@@ -1,4 +1,4 @@
-"""Which property may stand in which packet, in which direction, as bit sets: bit N is property N.
+"""The properties allowed in each packet and direction, as bit sets: bit N is property N.
 
 [MQTT5-2.2.2.2] table 2-4, and the sections about who may send what.
 """
@@ -136,7 +136,7 @@ _FROM_SERVER: Final = {
 
 
 def allowed_properties(kind: int, from_client: bool) -> int:
-    """Return the set of properties that a packet of this kind may have, by who sent it."""
+    """Return the set of properties that this side may send in a packet of this kind."""
     direction = _FROM_CLIENT if from_client else _FROM_SERVER
     return _FROM_EITHER.get(kind, 0) | direction.get(kind, 0)
 

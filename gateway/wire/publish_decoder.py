@@ -1,9 +1,9 @@
-"""PUBLISH::
+"""Decoding of PUBLISH::
 
     0011 | DUP | QoS u2 | RETAIN | remaining length |
     topic name string | packet identifier u16 (QoS 1, 2) | properties (5.0) | payload
 
-The packet that most bytes are in, so it is read without a Reader where it is well formed.
+Most received bytes are in this packet, so a well-formed one is read without a Reader.
 """
 
 from typing import Final

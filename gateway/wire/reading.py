@@ -1,8 +1,8 @@
-"""Reading the fields of one packet, one after another, never beyond its end.
+"""Reading of a packet's fields in order, never beyond its end.
 
-A Reader stands inside a buffer between `position` and `stop`. Each method takes the name of the
-field for the sentence that names what is wrong with it, and raises Malformed. Everything except
-small PUBLISH packets and acknowledgements is read with it.
+A Reader is positioned in a buffer between `position` and `stop`. Its methods take the field's name
+for error messages, and raise Malformed. It reads everything except small PUBLISH packets and
+acknowledgements.
 """
 
 from gateway.wire import malformed as wrong
@@ -36,7 +36,7 @@ def text_of(raw: bytes, where: str) -> str:
 
 
 class Reader:
-    """The unread rest of one packet's body: data[position:stop]."""
+    """The unread part of a packet's body: data[position:stop]."""
 
     def __init__(self, data: bytes, position: int, stop: int, packet_name: str) -> None:
         self.data = data
@@ -75,9 +75,9 @@ class Reader:
         return self.two_bytes(field) << 16 | self.two_bytes(field)
 
     def variable_byte_integer(self, field: str) -> int:
-        """Read one to four bytes, seven bits each, least significant first.
+        """Read one to four bytes with seven bits each, least significant first.
 
-        Bit 7 means that another one follows.
+        Bit 7 means that another byte follows.
         """
         first = self.byte(field)
         if first < 0x80:
@@ -127,7 +127,7 @@ class Reader:
         return text_of(self.binary(field), f"{field} of {self.packet_name}")
 
     def finish(self) -> None:
-        """Check that nothing is left over. Raises Malformed."""
+        """Check that no bytes are left. Raises Malformed."""
         if self.position < self.stop:
             raise Malformed(
                 wrong.TRAILING_BYTES,

@@ -1,5 +1,4 @@
-"""Which reason codes (MQTT 5.0) and return codes (MQTT 3) may stand in which packet, by who sent
-it."""
+"""The reason codes (MQTT 5.0) and return codes (MQTT 3) allowed in each packet and direction."""
 
 from typing import Final
 
@@ -166,7 +165,7 @@ _MQTT_5: Final = {
 
 
 def allowed_reason_codes(kind: int, from_client: bool) -> frozenset[int]:
-    """Return what MQTT 5.0 lets this side put into a packet of this kind."""
+    """Return the reason codes that this side may send in a packet of this kind."""
     if kind == DISCONNECT:
         return _DISCONNECT_FROM_CLIENT if from_client else _DISCONNECT_FROM_SERVER
     if kind == AUTH:

@@ -9,7 +9,7 @@ from gateway.wire.values import Packet, Value
 
 @mypyc_attr(acyclic=True)
 class Subscription(Value):
-    """One topic filter of a SUBSCRIBE. The last three are options of MQTT 5.0."""
+    """One topic filter of a SUBSCRIBE. The last three fields are options of MQTT 5.0."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Subscribe(Packet):
 
 @mypyc_attr(acyclic=True)
 class Suback(Packet):
-    """`reason_codes`: one for each subscription, in order (0x80 is MQTT 3.1.1's only failure)."""
+    """SUBACK. `reason_codes` has one for each subscription (0x80 is MQTT 3.1.1's only failure)."""
 
     kind: int = SUBACK
 
@@ -99,7 +99,7 @@ class Unsubscribe(Packet):
 
 @mypyc_attr(acyclic=True)
 class Unsuback(Packet):
-    """`reason_codes` is empty in MQTT 3.1 and 3.1.1, where the packet has no payload."""
+    """UNSUBACK. `reason_codes` is empty in MQTT 3.1 and 3.1.1, where the packet has no payload."""
 
     kind: int = UNSUBACK
 

@@ -1,9 +1,9 @@
-"""Topics that were checked already, by the bytes they have on the wire.
+"""Cache of validated topics, by their encoded bytes.
 
-Sensors publish to the same topics again and again. Decoding and checking one costs more than all
-the rest of a small PUBLISH, so the process remembers a bounded number of them; when the bound is
-reached it forgets all, which is simple, cheap and not worth a better idea: they are back after
-one message each.
+Sensors publish to the same topics again and again, and decoding and checking a topic costs more
+than the rest of a small PUBLISH. The process therefore caches a bounded number of topics. When the
+cache is full it is cleared, which is simple and cheap: each topic is cached again with its next
+message.
 """
 
 from typing import Final
@@ -21,16 +21,20 @@ from gateway.wire.topics import has_control_character, validate_topic_name
 
 
 class TopicCache:
-    """`known` maps a topic field (length u16, UTF-8) to its text; read it, never write to it."""
+    """Cache of topics. `known` maps a topic field (length u16, UTF-8) to its text.
+
+    Treat it as read-only.
+    """
 
     def __init__(self) -> None:
         self.known: dict[bytes, str] = {}
         self.size_bytes = 0
 
     def learn(self, field: bytes, allows_control_characters: bool) -> str:
-        """Return the text of a topic field that is not known yet; raises Malformed.
+        """Return the text of a topic field that is not cached yet. Raises Malformed.
 
-        What has a control character is never known: it depends on the connection.
+        Topics with control characters are never cached, since they are not allowed on every
+        connection.
         """
         topic = text_of(field[2:], "topic name of PUBLISH")
         error = validate_topic_name(topic)

@@ -1,6 +1,6 @@
-"""Topic names and topic filters: what they may look like, and which matches which.
+"""Topic names and topic filters: validation and matching.
 
-For checks and for a few comparisons; a broker with many subscriptions keeps a tree of its own.
+Only for checks and a few comparisons. A broker with many subscriptions uses its own tree.
 """
 
 import re
@@ -12,9 +12,9 @@ _CONTROL_CHARACTER: Final = re.compile("[\x01-\x1f\x7f-\x9f]")
 
 
 def has_control_character(text: str) -> bool:
-    """Return whether a text has one of U+0001 to U+001F or U+007F to U+009F.
+    """Return True if a text contains a character from U+0001 to U+001F or U+007F to U+009F.
 
-    A server may refuse those. [MQTT5-1.5.4] (not normative), section 1.5.3 of 3.1.1
+    A server may reject these. [MQTT5-1.5.4] (not normative), section 1.5.3 of 3.1.1
     """
     # Nearly every text is printable, and no printable one has any.
     return not text.isprintable() and _CONTROL_CHARACTER.search(text) is not None
@@ -36,7 +36,7 @@ def _string_error(text: str, what: str) -> str | None:
 
 
 def validate_topic_name(topic: str) -> str | None:
-    """Return what is wrong with a topic that a message is published to; None if nothing is."""
+    """Return what is wrong with a topic name for publishing; None if it is valid."""
     # [MQTT-3.3.2-2] [MQTT-4.7.1-1] [MQTT5-3.3.2-2] [MQTT5-4.7.0-1]
     if "+" in topic or "#" in topic:
         return "the topic name contains a wildcard: expected no '+' and no '#'"
@@ -44,7 +44,7 @@ def validate_topic_name(topic: str) -> str | None:
 
 
 def validate_topic_filter(topic_filter: str) -> str | None:
-    """Return what is wrong with a filter that is subscribed to; None if nothing is."""
+    """Return what is wrong with a topic filter for subscribing; None if it is valid."""
     error = _string_error(topic_filter, "topic filter")
     if error is not None:
         return error
@@ -62,12 +62,12 @@ def validate_topic_filter(topic_filter: str) -> str | None:
 
 
 def is_shared_filter(topic_filter: str) -> bool:
-    """Return whether the filter has the form that MQTT 5.0 reserves for shared subscriptions."""
+    """Return True if the filter has the form reserved for shared subscriptions in MQTT 5.0."""
     return topic_filter.startswith("$share/")
 
 
 def validate_shared_filter(topic_filter: str) -> str | None:
-    """Return what is wrong with a ``$share/NAME/FILTER`` of MQTT 5.0; None if nothing is."""
+    """Return what is wrong with a ``$share/NAME/FILTER`` of MQTT 5.0; None if it is valid."""
     parts = topic_filter.split("/", 2)
     # [MQTT5-4.8.2-1]
     if len(parts) < 3 or not parts[1]:
@@ -79,9 +79,9 @@ def validate_shared_filter(topic_filter: str) -> str | None:
 
 
 def matches(topic_filter: str, topic: str) -> bool:
-    """Return whether a valid filter matches a valid topic name.
+    """Return True if a valid filter matches a valid topic name.
 
-    Shared filters: pass the part that filters.
+    For a shared subscription, pass only its FILTER part.
     """
     if topic_filter == topic:
         return True

@@ -1,5 +1,8 @@
-"""Writing the fields of a packet. A value that does not fit into its field is our own mistake,
-and an assertion: the room that made the packet has to keep to the sizes of the standard."""
+"""Encoding of the fields of a packet.
+
+A value that does not fit into its field is a bug and fails an assertion: the creator of a packet
+must respect the sizes of the standard.
+"""
 
 from typing import Final
 
@@ -10,7 +13,9 @@ BYTE: Final = [bytes([value]) for value in range(256)]
 
 
 def variable_byte_integer(value: int) -> bytes:
-    """Encode as one to four bytes, seven bits each, least significant first. [MQTT-2.2.3]"""
+    """Encode an integer in one to four bytes of seven bits, least significant first.
+    [MQTT-2.2.3]
+    """
     if value < 128:
         return BYTE[value]
     if value < 16_384:
@@ -34,7 +39,7 @@ def packet_id_field(packet_id: int) -> bytes:
 
 
 def binary_field(value: bytes) -> bytes:
-    """Encode as length u16, then the bytes."""
+    """Encode binary data: length u16, then the bytes."""
     assert len(value) <= STRING_BYTES_MAX, (
         f"field of {len(value)} bytes: at most {STRING_BYTES_MAX} fit behind a two-byte length"
     )

@@ -1,4 +1,4 @@
-"""The batch that is being made: its records, the names of their sessions, its blob in the end."""
+"""The current batch: its records, the names of their sessions, and the resulting blob."""
 
 from librt.strings import BytesWriter
 
@@ -10,7 +10,7 @@ from gateway.core.sessions.session import Session
 
 
 class Batch:
-    """Collects records until `seal` makes one blob of them, to be committed with one fsync."""
+    """Collects records until `seal` turns them into one blob, which is committed with one fsync."""
 
     def __init__(
         self, time: GatewayTime, store: bytes, boot: bytes, batch_number: int, next_sequence: int
@@ -32,7 +32,7 @@ class Batch:
         """Since the last part something was recorded that no client waits for."""
 
     def pending_bytes(self) -> int:
-        """Return the bytes of the records in the batch that is being made."""
+        """Return the size of the records in the current batch in bytes."""
         return self.parts_bytes + len(self.records)
 
     def blob_bytes(self) -> int:
@@ -40,10 +40,10 @@ class Batch:
         return layout.BLOB_HEADER.size + len(self.names) + self.pending_bytes() + layout.CRC.size
 
     def take_part(self, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Return what was recorded since the last part, as a blob: the batch stays as it is.
+        """Return the records since the last part as a blob, without ending the batch.
 
-        The parts of a batch have its number and follow each other in their sequence numbers. A name
-        stands in the first of them that needs it.
+        All parts have the batch's number, and their sequence numbers continue. A session's name is
+        in the first part that needs it.
         """
         records = self.records.getvalue()
         blob = self._blob(
@@ -63,9 +63,9 @@ class Batch:
         return blob
 
     def seal(self, wall_ms: int, clock: ClockQuality) -> bytes | None:
-        """End the batch and return its blob; None when nothing was recorded.
+        """End the batch and return its blob; None if nothing was recorded.
 
-        `wall_ms` is the time in milliseconds since 1970, and `clock` how good it is.
+        `wall_ms` is the time in milliseconds since 1970, and `clock` its quality.
         """
         if not self.record_count:
             self.batch_number += 1
@@ -113,7 +113,9 @@ class Batch:
         return packed(header, names, records)
 
     def _name(self, session: Session) -> int:
-        """Count a record of a session and return its number, whose client id the blob has."""
+        """Count a record of a session, add its client id to the blob if missing, and return its
+        number.
+        """
         self.record_count += 1
         if session.named_in_batch != self.batch_number:
             session.named_in_batch = self.batch_number

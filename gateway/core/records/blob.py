@@ -1,7 +1,7 @@
 """A journal blob: header, names of sessions, records, CRC-32. See docs/formats/journal.md.
 
-Reading checks the CRC first and every length after it: a damaged blob is reported, never guessed
-at.
+A reader checks the CRC first, and then every length. A damaged blob is reported, and its contents
+are not used.
 """
 
 from struct import error as StructError
@@ -15,11 +15,13 @@ _CLOCKS: Final = list(ClockQuality)
 
 
 class DamagedBlob(ValueError):
-    """A blob that is not what a recorder wrote: cut, flipped, or of an unknown version."""
+    """The blob was not written like this by a recorder: it is cut off, changed, or of an unknown
+    version.
+    """
 
 
 class Blob:
-    """A blob taken apart: its header, the names of its sessions and where its records lie."""
+    """A parsed blob: its header, the names of its sessions, and the position of its records."""
 
     def __init__(self, data: bytes) -> None:
         if len(data) < layout.BLOB_HEADER_1.size + layout.CRC.size:
@@ -60,7 +62,7 @@ class Blob:
 
     @property
     def last_sequence(self) -> int:
-        """Of its last event; one less than the first where it has none."""
+        """Sequence number of the last event; if there is none, one less than the first."""
         return self.first_sequence + self.record_count - 1
 
     def _names(self) -> dict[int, str]:
@@ -75,19 +77,19 @@ class Blob:
 
 
 def has_valid_crc(data: bytes) -> bool:
-    """Return whether a blob of any version ends with the CRC-32 of all before it."""
+    """Return True if a blob of any version ends with the CRC-32 of its preceding bytes."""
     crc: int = layout.CRC.unpack(data[-layout.CRC.size :])[0]
     return crc32(memoryview(data)[: -layout.CRC.size]) == crc
 
 
 def packed(header: bytes, names: bytes, records: bytes) -> bytes:
-    """Return a blob of its three parts."""
+    """Assemble a blob from its three parts and add the CRC."""
     body = b"".join((header, names, records))
     return body + layout.CRC.pack(crc32(body))
 
 
 def joined(parts: list[Blob]) -> bytes:
-    """Return the parts of a batch, which follow each other, as one blob."""
+    """Join consecutive parts of a batch into one blob."""
     fields = list(layout.BLOB_HEADER.unpack_from(parts[-1].data))
     names = b"".join(part.data[part.names_at : part.records_at] for part in parts)
     records = b"".join(part.data[part.records_at : part.records_end] for part in parts)

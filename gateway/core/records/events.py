@@ -1,4 +1,4 @@
-"""Records for people and tables: the events of the session log (docs/formats/session-log.md)."""
+"""Conversion of records to events of the session log (docs/formats/session-log.md)."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -50,10 +50,10 @@ class JournalBatch:
 
 
 def decode(data: bytes) -> JournalBatch:
-    """Return the batch in a blob; `payload` of a message is raw bytes.
+    """Return the batch in a blob. The `payload` of a message is raw bytes.
 
     Raises:
-        DamagedBlob: the blob is not what a recorder wrote.
+        DamagedBlob: the blob was not written like this by a recorder.
     """
     blob = Blob(data)
     events: list[Event] = []
@@ -68,15 +68,15 @@ def decode(data: bytes) -> JournalBatch:
 
 
 def event_of(record: Record, names: Mapping[int, str]) -> Event:
-    """Return the event that the session log has for a record.
+    """Convert a record to the event in the session log.
 
     Args:
-        record: what the journal has.
-        names: the client ids of the blob's sessions, by number.
+        record: a record of the journal.
+        names: the client ids of the blob's sessions, by session number.
 
     Raises:
         KeyError: the session has no name.
-        ValueError: an observation does not have the number that it is about.
+        ValueError: an observation lacks the number that it needs.
     """
     event: Event = {"event": _NAMES[record.kind]}
     if isinstance(record, Observed):

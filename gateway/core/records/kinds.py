@@ -1,7 +1,7 @@
-"""What a record can be, and the words that its fields can hold.
+"""Record kinds, and the words that their fields can contain.
 
-The values stand in journals: they never change, and a new one goes behind the last. The session
-log has the names, in lower case. Compiled, a member costs what a literal costs
+The values are stored in journals, so they never change, and new ones are appended. The session log
+uses the names in lower case. In compiled code a member costs as much as a literal
 (docs/decisions/0077-records-are-read-once.md).
 """
 
@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class Word(IntEnum):
-    """A value in a record and its word in the session log."""
+    """A value in a record, and its word in the session log."""
 
     word: str
 
@@ -18,7 +18,7 @@ class Word(IntEnum):
 
 
 class RecordKind(Word):
-    """The first byte of a record."""
+    """Kind of a record, stored in its first byte."""
 
     # Facts and observations about a session.
     SESSION_OPENED = 1
@@ -70,7 +70,7 @@ class CloseReason(Word):
 
 
 class EndReason(Word):
-    """Why a session was discarded."""
+    """Why a session ended."""
 
     CLEAN_START = 0
     CLEAN_SESSION = 1
@@ -92,7 +92,7 @@ class DropReason(Word):
 
 
 class WillClearReason(Word):
-    """Why a will does not wait any more."""
+    """Why a will was removed."""
 
     DISCONNECT = 0
     PUBLISHED = 1
@@ -101,7 +101,7 @@ class WillClearReason(Word):
 
 
 class Origin(Word):
-    """Who published a message."""
+    """Publisher of a message."""
 
     CLIENT = 0
     WILL = 1
@@ -109,7 +109,7 @@ class Origin(Word):
 
 
 class StartKind(Word):
-    """What a start of the broker found."""
+    """State that the broker found when it started."""
 
     NEW = 0
     CLEAN = 1
@@ -118,7 +118,7 @@ class StartKind(Word):
 
 
 class ClockQuality(Word):
-    """How good a wall time is."""
+    """Quality of a wall time."""
 
     UNKNOWN = 0
     UNSYNCHRONISED = 1
@@ -126,7 +126,7 @@ class ClockQuality(Word):
 
 
 class Observation(Word):
-    """What is written without changing the state."""
+    """Events that are recorded without changing the state."""
 
     LIMIT_HIT = 0
     PROTOCOL_ERROR = 1

@@ -1,21 +1,21 @@
-"""The bytes of the records and of the blobs that hold them.
+"""Binary layout of records, and of the blobs that contain them.
 
-Each record begins with its kind (`RecordKind`, one byte). Integers are little-endian; `text` is a
+Each record starts with its kind (`RecordKind`, one byte). Integers are little-endian. `text` is a
 u16 length and UTF-8. A MESSAGE is::
 
     number u64 | flags u8 (QoS in bits 0-1, RETAIN bit 2, bit 3: held, it has a place among the
     retained messages) | topic bytes u16 | payload bytes u32 | properties bytes u32 | topic |
     payload | properties
 
-The properties are those of MQTT 5.0 that are passed on, as on the wire without their length, after
-the time at which the message expires (u64, milliseconds of gateway time, 0: never); no bytes at all
-if there is neither. A delivery's flags are the message's, as delivered, bit 3: it came through a
-shared subscription, and bit 4: it came through one subscription whose key (CRC-32 of its filter)
-follows the record.
+The properties section is empty, or consists of the expiry time of the message (u64, milliseconds of
+gateway time, 0: never) and the forwarded MQTT 5.0 properties, encoded as on the wire without their
+length. A delivery's flags are the flags with which the message is delivered. In addition, bit 3 is
+set if it came through a shared subscription. Bit 4 is set if it came through a single subscription,
+whose key (CRC-32 of its filter) follows the record.
 
-Facts change the state (`state.State` applies them); observations are only written. The recorder
-writes records, the reader reads them: `replay` applies them again after a restart, `events` makes
-the session log of them.
+Facts change the state (`state.State` applies them). Observations are only recorded. The recorder
+writes records. After a restart `replay` reads and applies them again; `events` converts them to the
+session log.
 """
 
 from struct import Struct
@@ -57,7 +57,7 @@ NEVER_QUEUED: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 
 class RecordLayout:
-    """A record's fixed part, and which of its fields are lengths of the texts that follow it."""
+    """The fixed part of a record, and which of its fields are lengths of the texts after it."""
 
     def __init__(self, fixed: Struct, lengths: tuple[int, ...] = ()) -> None:
         self.fixed = fixed
@@ -122,10 +122,10 @@ CRC: Final = Struct("<I")
 
 
 def properties_section(expires_ms: int, forwarded: bytes) -> bytes:
-    """Return the properties of a MESSAGE, which are in its row of the tables as well."""
+    """Return the encoded properties of a MESSAGE, as stored in the journal and the tables."""
     return EXPIRES.pack(expires_ms) + forwarded if forwarded or expires_ms else b""
 
 
 def properties_in(section: bytes) -> tuple[int, bytes]:
-    """Return when a message expires and its properties, from their section of a MESSAGE."""
+    """Return the expiry time and the forwarded properties from a properties section."""
     return (EXPIRES.unpack_from(section)[0], section[EXPIRES.size :]) if section else (0, b"")

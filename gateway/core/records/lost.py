@@ -1,7 +1,7 @@
-"""Messages that damage in the journal costs, counted by session while the rest is replayed.
+"""Messages lost through damage in the journal, counted by session during the replay.
 
-A session whose first record cannot be read has no state: what later records queue for it is lost,
-and so is what lay at positions of a queue that no record fills.
+If the first record of a session is unreadable, the session has no state. Messages that later
+records queue for it are lost, and so are queue positions for which no record is readable.
 """
 
 from mypy_extensions import mypyc_attr
@@ -13,7 +13,7 @@ from gateway.core.records.record import Connected, Contents, Dropped, Ended, Exc
 
 @mypyc_attr(acyclic=True)
 class LostSession:
-    """A session that the journal speaks of and that nothing readable opened."""
+    """A session in the journal whose opening record is unreadable."""
 
     def __init__(self, client_id: str) -> None:
         self.client_id = client_id
@@ -30,12 +30,12 @@ class LostSession:
         """Packet identifiers of QoS 2 messages that were received and not released."""
 
     def queued_count(self) -> int:
-        """Return how many messages wait or are in flight, as far as the journal shows."""
+        """Return how many messages are queued or in flight, as far as the journal shows."""
         waiting = self.queued_to - max(self.queued_from, self.started_to)
         return max(0, waiting) + len(self.in_flight)
 
     def place(self, record: Place) -> None:
-        """Note a message that enters the queue or leaves it."""
+        """Record a message that enters or leaves the queue."""
         if record.kind is RecordKind.MESSAGE_QUEUED:
             if self.queued_from < 0:
                 self.queued_from = record.position
@@ -47,11 +47,11 @@ class LostSession:
             self.completed.discard(record.packet_id)
 
     def left(self, position: int) -> None:
-        """Note that everything up to a position has left the queue."""
+        """Record that all messages up to a position have left the queue."""
         self.started_to = max(self.started_to, position + 1)
 
     def exchange(self, record: Exchange) -> None:
-        """Note the end of an exchange."""
+        """Record the end of an exchange."""
         if record.kind is RecordKind.DELIVERY_COMPLETED:
             self.in_flight.discard(record.packet_id)
             self.completed.add(record.packet_id)
@@ -61,7 +61,7 @@ class LostSession:
 
 @mypyc_attr(acyclic=True)
 class Lost:
-    """Records that the replay could not apply. Without damage it is empty at the end."""
+    """Records that the replay could not apply. Empty at the end if there was no damage."""
 
     def __init__(self) -> None:
         self.sessions: dict[int, LostSession] = {}
@@ -70,7 +70,7 @@ class Lost:
         """Positions of a known session's queue that no record fills, by its number."""
 
     def note(self, record: Record, client_id: str) -> None:
-        """Note a record of a session that is not known."""
+        """Note a record of an unknown session."""
         number = record.session
         if isinstance(record, (Connected, Ended)):
             # Opened again, or ended as it would have: nothing of it is lost.
@@ -93,6 +93,6 @@ class Lost:
             session.left(record.position)
 
     def skip(self, number: int, count: int) -> None:
-        """Advance a session's queue by `count` positions that hold no message."""
+        """Note `count` queue positions of a session that contain no message."""
         if count > 0:
             self.skipped[number] = self.skipped.get(number, 0) + count

@@ -1,4 +1,4 @@
-"""From the bytes of a blob to its records, one after another: the only place that reads them."""
+"""Parser for the records of a blob. No other module reads them."""
 
 from collections.abc import Iterator
 from struct import error as StructError
@@ -46,7 +46,7 @@ def records_of(blob: Blob) -> Iterator[Record]:
     """Yield the records of a blob. Record `index` has the sequence number `first_sequence + index`.
 
     Raises:
-        DamagedBlob: the blob is not what a recorder of this version wrote.
+        DamagedBlob: the blob was not written like this by a recorder of this version.
     """
     reader = _Reader(blob)
     for index in range(blob.record_count):
@@ -60,7 +60,7 @@ def records_of(blob: Blob) -> Iterator[Record]:
 
 
 class _Reader:
-    """Walks over the records of a blob."""
+    """Reads the records of a blob one after another."""
 
     def __init__(self, blob: Blob) -> None:
         self.data = blob.data
@@ -80,11 +80,11 @@ class _Reader:
         return self.bytes(length).decode()
 
     def cut_text(self, length: int) -> str:
-        """Return the next `length` bytes as text whose last character the recorder may have cut."""
+        """Return the next `length` bytes as text. Its last character may be incomplete."""
         return self.bytes(length).decode("utf-8", "replace")
 
     def next_record(self) -> Record:
-        """Read one record. Raises struct.error, IndexError, KeyError, ValueError."""
+        """Read one record. Raises struct.error, IndexError, KeyError or ValueError."""
         number = self.bytes(1)[0]
         if number not in _KINDS:
             raise ValueError(f"unknown record kind {number}")
@@ -188,7 +188,7 @@ class _Reader:
         )
 
     def _key(self, flags: int) -> int:
-        """Return the key of a subscription, which follows a delivery's record; 0: there is none."""
+        """Return the subscription key after a delivery's record; 0 if there is none."""
         if not flags & THROUGH_ONE:
             return 0
         key: int = layout.KEY.unpack(self.bytes(layout.KEY.size))[0]

@@ -1,6 +1,6 @@
-"""Records as they are read: a class for each shape, with the fields of `layout` by their names.
+"""Records as read from a blob: a class for each form, with the fields named as in `layout`.
 
-`session` is a session's number, 0 where the record has none; `message` is a message's number.
+`session` is a session's number (0: none), and `message` a message's number.
 """
 
 from mypy_extensions import mypyc_attr
@@ -19,7 +19,7 @@ from gateway.core.records.kinds import (
 
 @mypyc_attr(acyclic=True)
 class Record:
-    """BROKER_STOPPED, and what every record has."""
+    """Base of all records; itself BROKER_STOPPED."""
 
     def __init__(self, kind: RecordKind, session: int = 0) -> None:
         self.kind = kind
@@ -28,7 +28,7 @@ class Record:
 
 @mypyc_attr(acyclic=True)
 class Connected(Record):
-    """SESSION_OPENED, SESSION_RESUMED."""
+    """SESSION_OPENED or SESSION_RESUMED."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Connected(Record):
 
 @mypyc_attr(acyclic=True)
 class Ended(Record):
-    """SESSION_CLOSED, SESSION_ENDED, WILL_CLEARED, each with a reason of its own set."""
+    """SESSION_CLOSED, SESSION_ENDED or WILL_CLEARED, each with its own set of reasons."""
 
     def __init__(
         self, kind: RecordKind, session: int, reason: CloseReason | EndReason | WillClearReason
@@ -61,7 +61,7 @@ class Ended(Record):
 
 @mypyc_attr(acyclic=True)
 class Filter(Record):
-    """SUBSCRIBED, and UNSUBSCRIBED, which has a filter only."""
+    """SUBSCRIBED or UNSUBSCRIBED. The latter has only a filter."""
 
     def __init__(
         self, kind: RecordKind, session: int, topic_filter: str, options: int, identifier: int
@@ -74,7 +74,9 @@ class Filter(Record):
 
 @mypyc_attr(acyclic=True)
 class Contents(Record):
-    """MESSAGE_HELD (packet_id), MESSAGE_PUBLISHED (origin, matched): a message with its bytes."""
+    """A message with its contents: MESSAGE_HELD (packet_id) or MESSAGE_PUBLISHED (origin,
+    matched).
+    """
 
     def __init__(
         self,
@@ -104,9 +106,12 @@ class Contents(Record):
 
 @mypyc_attr(acyclic=True)
 class Exchange(Record):
-    """A step under a packet identifier: DUPLICATE_SUPPRESSED, MESSAGE_RELEASED (with how many
-    receivers matched), MESSAGE_ABANDONED, DELIVERY_RESENT (a PUBREL or a PUBLISH),
-    DELIVERY_RECEIVED, DELIVERY_COMPLETED."""
+    """A step of an exchange, identified by a packet identifier.
+
+    DUPLICATE_SUPPRESSED, MESSAGE_RELEASED (with the number of matching receivers),
+    MESSAGE_ABANDONED, DELIVERY_RESENT (a PUBREL or a PUBLISH), DELIVERY_RECEIVED or
+    DELIVERY_COMPLETED.
+    """
 
     def __init__(
         self,
@@ -126,8 +131,11 @@ class Exchange(Record):
 
 @mypyc_attr(acyclic=True)
 class Place(Record):
-    """A place in a queue is taken or left: MESSAGE_QUEUED, DELIVERY_STARTED (packet_id),
-    DELIVERED_AT_QOS0. `key` is that of the subscription, where the flags have it."""
+    """A message that enters or leaves a queue.
+
+    MESSAGE_QUEUED, DELIVERY_STARTED (packet_id) or DELIVERED_AT_QOS0. `key` is the key of the
+    subscription, if the flags say that there is one.
+    """
 
     def __init__(
         self,
@@ -149,7 +157,7 @@ class Place(Record):
 
 @mypyc_attr(acyclic=True)
 class Dropped(Record):
-    """MESSAGE_DROPPED; its position is NEVER_QUEUED where it had no place in a queue."""
+    """MESSAGE_DROPPED. `position` is NEVER_QUEUED if the message had no place in a queue."""
 
     def __init__(self, session: int, message: int, reason: DropReason, position: int) -> None:
         super().__init__(RecordKind.MESSAGE_DROPPED, session)
@@ -160,8 +168,10 @@ class Dropped(Record):
 
 @mypyc_attr(acyclic=True)
 class Retained(Record):
-    """RETAINED_SET, and RETAINED_CLEARED, which has a topic only. `source` is the text of the
-    publisher, empty where it is not known."""
+    """RETAINED_SET or RETAINED_CLEARED. The latter has only a topic.
+
+    `source` describes the publisher; it is empty if unknown.
+    """
 
     def __init__(self, kind: RecordKind, topic: str, message: int, source: str = "") -> None:
         super().__init__(kind)
@@ -172,7 +182,7 @@ class Retained(Record):
 
 @mypyc_attr(acyclic=True)
 class WillSet(Record):
-    """WILL_SET. `expiry_seconds` is -1 where the will has no message expiry interval."""
+    """WILL_SET. `expiry_seconds` is -1 if the will has no message expiry interval."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""Facts, recorded and applied: one method per fact.
+"""Recording of facts: one method per fact.
 
-Each method writes the fact into the batch's blob and applies it to the state, so that no state
-changes unrecorded. Facts about clean sessions change the state only. Observations are only written.
+Each method writes the fact to the current batch and applies it to the state, so that no change is
+unrecorded. Facts about clean sessions only change the state. Observations are only recorded.
 """
 
 from gateway.core.records import writer
@@ -24,7 +24,7 @@ from gateway.core.state import State
 
 
 class Recorder(Batch):
-    """Records facts in the batch that is being made, and applies them to the state."""
+    """Records facts in the current batch, and applies them to the state."""
 
     def __init__(
         self, state: State, store: bytes, boot: bytes, batch_number: int, next_sequence: int
@@ -105,7 +105,9 @@ class Recorder(Batch):
     def message_published(
         self, session: Session, message: Message, origin: Origin, matched: int
     ) -> None:
-        """Record a message that goes out without being held, before anything refers to it."""
+        """Record a message that is forwarded without being held, before other records refer to
+        it.
+        """
         writer.write_published(self.records, self._name(session), message, origin, matched)
         if not message.qos:
             self.lazy = True
@@ -153,13 +155,13 @@ class Recorder(Batch):
         self.state.delivery_skipped(delivery)
 
     def message_dropped(self, session: Session, message_number: int, reason: DropReason) -> None:
-        """Record a message that never entered a persistent session's queue."""
+        """Record the loss of a message that never entered a persistent session's queue."""
         if session.persistent:
             number = self._name(session)
             writer.write_dropped(self.records, number, message_number, reason, writer.NO_POSITION)
 
     def waiting_dropped(self, delivery: Delivery, reason: DropReason) -> None:
-        """Record that the front of the queue is dropped."""
+        """Record that the first message of the queue is dropped."""
         if delivery.session.persistent:
             number = self._name(delivery.session)
             writer.write_dropped(
@@ -195,7 +197,7 @@ class Recorder(Batch):
     def observed(
         self, session: Session | None, event: Observation, subject: str, detail: str
     ) -> None:
-        """Record what changed no state."""
+        """Record an observation, which changes no state."""
         number = 0
         if session is not None:
             number = self._name(session)

@@ -1,8 +1,8 @@
-"""Recovery's half of the journal: the facts of a blob, applied once more.
+"""Replay of the journal during recovery: applies the facts of each blob again.
 
-The tables may already hold part of what a blob has (a checkpoint was cut short), so every fact is
-applied blindly: what it sets may be there already, what it removes may be gone, and the session
-that it names may have ended later in the journal.
+The tables may already contain some of a blob's facts, because a checkpoint was interrupted. So
+every fact is applied blindly: a value that it sets may exist already, what it removes may be gone,
+and its session may have ended later in the journal.
 """
 
 from collections.abc import Callable
@@ -66,7 +66,7 @@ class Replay:
         self._time_is_loaded = state.time.time_ms > 0
 
     def note(self, blob: Blob) -> None:
-        """Remember where the journal stands; the tables hold this blob's facts already."""
+        """Advance to a blob whose facts are in the tables already."""
         self._stand_behind(blob)
         if not self._time_is_loaded:
             self._set_time(blob)
@@ -261,7 +261,7 @@ class Replay:
         self.state.will_set(owner, will)
 
     def finish(self) -> None:
-        """Discard clean sessions, and queue rows that a cut checkpoint left behind."""
+        """Discard clean sessions, and queue rows left by an interrupted checkpoint."""
         self.state.changes.trimmed |= self.state.changes.sessions
         for session in list(self.state.numbers.values()):
             if not session.persistent:

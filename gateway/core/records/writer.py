@@ -1,8 +1,8 @@
-"""From facts to the bytes of their records: the only place that writes them (`layout` has them).
+"""Encoder of facts into records. No other module writes them (`layout` defines them).
 
-The records of every message are written field by field. Compiled, a BytesWriter takes an integer as
-it is; a Struct would have each one made an object first, which costs ten times as much and is a
-tenth of what the broker does. Rare records are packed.
+Records that occur for every message are written field by field: in compiled code a BytesWriter
+takes an integer directly. A Struct would need an object for each one, which costs ten times as much
+and would be a tenth of the broker's work. Rare records are packed with a Struct.
 """
 
 from typing import Final
@@ -41,12 +41,12 @@ def write_u32(records: BytesWriter, value: int) -> None:
 
 
 def write_u64(records: BytesWriter, value: int) -> None:
-    """Write a number that counts from 0: it does not reach the uppermost bit."""
+    """Write an unsigned number below 2^63."""
     write_i64_le(records, value)
 
 
 def write_head(records: BytesWriter, kind: RecordKind, session: int) -> None:
-    """Write what every record of a session begins with."""
+    """Write the fields with which every record of a session begins."""
     records.append(kind)
     write_u32(records, session)
 
@@ -54,7 +54,7 @@ def write_head(records: BytesWriter, kind: RecordKind, session: int) -> None:
 def write_exchange(
     records: BytesWriter, kind: RecordKind, session: int, packet_id: int, message: int
 ) -> None:
-    """Write EXCHANGE_RECORD, or what others begin with."""
+    """Write an EXCHANGE_RECORD, or the part of another record that has the same form."""
     write_head(records, kind, session)
     write_u16(records, packet_id)
     write_u64(records, message)
@@ -86,7 +86,7 @@ def write_published(
 
 
 def _write_contents(records: BytesWriter, message: Message) -> None:
-    """Write a MESSAGE behind its number."""
+    """Write a MESSAGE without its number."""
     topic = message.topic_field[2:]
     properties = layout.properties_section(message.expires_ms, message.forwarded)
     records.append(message.flags())
@@ -115,7 +115,7 @@ def write_started(records: BytesWriter, session: int, delivery: Delivery, packet
 
 
 def _write_place(records: BytesWriter, delivery: Delivery) -> None:
-    """Write where in its queue a delivery stands, and how it came there."""
+    """Write the queue position of a delivery, and its subscription."""
     flags = delivery.flags
     records.append(flags & 0xFF)
     write_u64(records, delivery.position)
@@ -145,7 +145,7 @@ NO_POSITION: Final = -1
 def write_dropped(
     records: BytesWriter, session: int, message: int, reason: DropReason, position: int
 ) -> None:
-    """Write MESSAGE_DROPPED of a message at a position of the queue, or at NO_POSITION."""
+    """Write MESSAGE_DROPPED for a message at a queue position, or at NO_POSITION."""
     write_head(records, RecordKind.MESSAGE_DROPPED, session)
     write_u64(records, message)
     records.append(reason)
@@ -252,7 +252,7 @@ def write_retained_cleared(records: BytesWriter, topic: bytes) -> None:
 def write_observed(
     records: BytesWriter, session: int, event: Observation, subject: str, detail: str
 ) -> None:
-    """Write OBSERVED; `session` is 0 where it is about none. The texts are cut."""
+    """Write OBSERVED. `session` is 0 if it concerns none. Long texts are cut."""
     first = subject.encode("utf-8", "replace")[:OBSERVED_TEXT_BYTES_MAX]
     second = detail.encode("utf-8", "replace")[:OBSERVED_TEXT_BYTES_MAX]
     records.write(

@@ -1,1 +1,1 @@
-"""The rules of MQTT: what each packet changes and how it is answered."""
+"""The rules of MQTT: how each packet changes the state, and how it is answered."""

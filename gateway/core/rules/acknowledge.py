@@ -1,7 +1,8 @@
-"""Acknowledgements of subscribers: PUBACK, PUBREC and PUBCOMP (sections 4.3.2 and 4.3.3).
+"""Processing of subscribers' acknowledgements: PUBACK, PUBREC, PUBCOMP (sections 4.3.2, 4.3.3).
 
-PUBREC is a fact before PUBREL leaves. The end of a delivery needs not wait for the disk: it goes
-with the next batch, and opens the window for what waits. Each method returns what was wrong.
+PUBREC is recorded as a fact before PUBREL is sent. The completion of a delivery does not wait for
+the disk: it is recorded with the next batch, and lets the next queued message start. Each method
+returns a protocol violation, or None.
 """
 
 from typing import Final
@@ -22,7 +23,7 @@ REFUSED: Final = "refused_by_receiver"
 
 
 class Acknowledging:
-    """What a subscriber's answer to a PUBLISH or PUBREL sets off."""
+    """Processes a subscriber's answers to PUBLISH and PUBREL."""
 
     def __init__(self, core: Core, deliverer: Deliverer) -> None:
         self.recorder = core.recorder
@@ -31,7 +32,7 @@ class Acknowledging:
         self.statistics = core.statistics
 
     def receive_puback(self, session: Session, packet_id: int, now: float) -> Violation | None:
-        """End a QoS 1 delivery at PUBACK (section 4.3.2)."""
+        """Complete a QoS 1 delivery at PUBACK (section 4.3.2)."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
             self.statistics.count_error(UNKNOWN_PACKET_ID)
@@ -50,7 +51,9 @@ class Acknowledging:
 
     @staticmethod
     def _forget_unsent(session: Session, delivery: Delivery) -> None:
-        """Remove from the unsent what the client had received on its connection before."""
+        """Do not send a delivery again that the client had already received on an earlier
+        connection.
+        """
         if session.unsent and delivery in session.unsent:
             session.unsent.remove(delivery)
 
@@ -91,7 +94,7 @@ class Acknowledging:
         return None
 
     def receive_pubcomp(self, session: Session, packet_id: int, now: float) -> Violation | None:
-        """End a QoS 2 delivery at PUBCOMP."""
+        """Complete a QoS 2 delivery at PUBCOMP."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
             self.statistics.count_error(UNKNOWN_PACKET_ID)

@@ -1,7 +1,7 @@
-"""What all messages that clients publish share, whatever their QoS.
+"""Checks that apply to every PUBLISH of a client, whatever its QoS.
 
-Topic aliases, limits and refusals; the message as its receivers will see it; whether it has to be
-recorded. Errors of the peer are returned, with what was expected.
+They cover topic aliases, limits and access, create the message for its receivers, and decide
+whether it must be recorded. A violation by the client is returned with what was expected.
 """
 
 from gateway.core.core import Core
@@ -30,7 +30,7 @@ from gateway.wire.packets import Publish
 
 
 class Admission:
-    """Decides about a PUBLISH before its QoS does."""
+    """Decides whether a PUBLISH is accepted, before the rules of its QoS apply."""
 
     def __init__(self, core: Core) -> None:
         self.state = core.state
@@ -41,7 +41,7 @@ class Admission:
         self.incoming = Incoming()
 
     def violation_of(self, connection: Connection, packet: Publish) -> Violation | None:
-        """Return what ends the connection; resolve the topic alias otherwise."""
+        """Return the violation that ends the connection; otherwise resolve the topic alias."""
         if packet.properties is not None and packet.properties.topic_alias is not None:
             violation = self._resolve_alias(connection, packet)
             if violation is not None:
@@ -69,7 +69,7 @@ class Admission:
         return None
 
     def _resolve_alias(self, connection: Connection, packet: Publish) -> Violation | None:
-        """Put the topic in the place of its alias, or learn the alias (section 3.3.2.3.4)."""
+        """Replace a topic alias by its topic, or store a new alias (section 3.3.2.3.4)."""
         assert packet.properties is not None, "a topic alias is a property"
         alias = packet.properties.topic_alias
         if alias is None or alias > self.limits.max_topic_alias:
@@ -87,8 +87,11 @@ class Admission:
 
     @staticmethod
     def quota_violation_of(connection: Connection) -> Violation | None:
-        """Return what is wrong if one more PUBLISH exceeds the receive maximum that a 5.0 client
-        was granted [MQTT5-3.3.4-7]."""
+        """Return a violation if another PUBLISH exceeds the granted receive maximum
+        [MQTT5-3.3.4-7].
+
+        Only MQTT 5.0 clients are granted one.
+        """
         if connection.version < 5 or connection.receiving < connection.receive_maximum_granted:
             return None
         return Violation(
@@ -99,9 +102,9 @@ class Admission:
         )
 
     def refusal_of(self, connection: Connection, packet: Publish, is_system: bool) -> int:
-        """Return the reason code a message is refused with, 0 if it is not.
+        """Return the reason code with which a message is refused, or 0 if it is accepted.
 
-        Before 5.0 there is no way to report it: the message is acknowledged and goes nowhere.
+        Before MQTT 5.0 a refusal cannot be reported: the message is acknowledged and dropped.
         """
         if is_system:
             # [MQTT-4.7.2-1] $SYS is what the broker publishes, not a place to exchange messages
@@ -143,7 +146,7 @@ class Admission:
         return 0
 
     def retained_limit_reached(self, connection: Connection, packet: Publish) -> str:
-        """Return the name of the limit that retaining a message would exceed, or nothing."""
+        """Return the limit that retaining a message would exceed; empty if there is none."""
         session = connection.session
         owner = None if session is None else session.owner
         return retained_limit_reached(
@@ -151,7 +154,7 @@ class Admission:
         )
 
     def message_of(self, packet: Publish) -> Message:
-        """Return the message of a PUBLISH, with the next number."""
+        """Create the message of a PUBLISH, with the next message number."""
         number = self.state.next_message_number
         self.state.next_message_number = number + 1
         message = Message(
@@ -171,7 +174,7 @@ class Admission:
         return message
 
     def must_record(self, session: Session, message: Message, route: Route) -> bool:
-        """Return whether a message that its publisher's session does not hold is a fact."""
+        """Return True if a message that is not held must be recorded as a fact."""
         if route.logged or message.retain:
             return True
         if message.qos and (route.durable or session.persistent):
@@ -180,7 +183,7 @@ class Admission:
         return route.persistent and self.limits.mqueue_store_qos0
 
     def record(self, session: Session, message: Message, route: Route) -> None:
-        """Record a message that its publisher's session does not hold."""
+        """Record a message that is not held by its publisher's session."""
         if message.retain:
             message.owner = session.owner
         self.recorder.message_published(session, message, Origin.CLIENT, route.matched())
@@ -188,9 +191,9 @@ class Admission:
             message.batch = self.recorder.batch_number
 
     def record_again(self, session: Session, message: Message) -> Message:
-        """Record a message that only a clean session still had, for another session to have.
+        """Record a message again for another session, if only a clean session still had it.
 
-        What the journal has of it already may have gone from the disk with its last receiver.
+        The earlier record may have been removed from disk with the message's last receiver.
         """
         again = message
         if message.batch >= 0:
@@ -216,7 +219,7 @@ class Admission:
 
 
 def size_bytes_of(packet: Publish) -> int:
-    """Return what its message will weigh in a queue: see `Message.size_bytes`."""
+    """Return the size of the resulting message in a queue, as in `Message.size_bytes`."""
     size_bytes = len(packet.topic_field) + len(packet.payload)
     if packet.properties is not None:
         size_bytes += len(forwarded_of(packet.properties))

@@ -1,7 +1,7 @@
-"""A client is let in: takeover, its session, its will, CONNACK (sections 3.1.4 and 3.2).
+"""Acceptance of a client: takeover, session, will and CONNACK (sections 3.1.4 and 3.2).
 
-One client identifier has one connection: a second CONNECT closes the first immediately, and what
-was withheld for the first never reaches the second.
+Each client identifier has one connection. A second CONNECT closes the first connection immediately,
+and packets withheld for the first are never sent to the second.
 """
 
 from typing import Final
@@ -32,7 +32,7 @@ KEEP_ALIVE_FACTOR: Final = 1.5
 
 
 class Admitting:
-    """From a client that may connect to a connection with a session."""
+    """Accepts a client that may connect, and gives its connection a session."""
 
     def __init__(
         self, core: Core, refusing: Refusing, disconnecting: Disconnecting, full_disk: FullDisk
@@ -110,8 +110,7 @@ class Admitting:
     def _refusal_of_access(
         self, connection: Connection, packet: Connect, now: float
     ) -> tuple[int, str]:
-        """Return the reason code where a client may not log in, or must not have its will, and how
-        that is counted; 0: it may."""
+        """Return the reason code that refuses a login or its will, and its name; 0 if accepted."""
         if self.core.bans.is_banned(packet.client_id, connection.username):
             return BANNED, BANNED_REASON  # of a user that was proven otherwise than by password
         limit = self.core.login_rates.take(self.places.owner_of(connection), now)
@@ -136,17 +135,16 @@ class Admitting:
         return 0, ""
 
     def _belongs_to_another(self, session: Session, connection: Connection) -> bool:
-        """Return whether a session, and the messages that wait in it, are another user's.
+        """Return True if a session, with its queued messages, belongs to another user.
 
-        One without a user is a client's without a user: it does not pass to the first who names it.
+        A session without a user belongs to clients without one, not to the first user who names it.
         """
         if not self.core.authenticates or (session.owner_is_unknown and session.connection is None):
             return False
         return session.username != connection.username
 
     def _grant(self, connection: Connection, packet: Connect, now: float) -> None:
-        """Set what the client gets of what it asked for: keep-alive and session expiry; and its
-        rates, which it cannot ask for."""
+        """Set the keep-alive and session expiry granted to the client, and its rates."""
         owner = self.places.owner_of(connection)
         of_user = self.core.user_meters.meter_of(owner, now)
         if of_user is not None:
@@ -206,7 +204,7 @@ class Admitting:
         return session
 
     def _take_rights(self, session: Session, connection: Connection) -> None:
-        """Let a session have the listener, the groups and the certificate of its connection."""
+        """Give the session the listener, groups and certificate of its connection."""
         if self.permissions.restricted and (
             session.listener != connection.listener
             or session.groups != connection.groups
@@ -283,7 +281,7 @@ class Admitting:
             self.timers.add(due, Timer(TimerKind.AWAIT_REL, None, session))
 
     def watch_keep_alive(self, connection: Connection, timer: Timer, now: float) -> bool:
-        """Return whether the client still counts as alive, and look again later if so."""
+        """Return True if the client still counts as alive. If so, schedule the next check."""
         silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
         due = connection.last_packet + silence_seconds
         if not connection.reading:

@@ -1,6 +1,7 @@
-"""Authentication (section 5.0 4.12, and passwords): questions to the authenticator, its answers.
+"""Authentication of clients: by password, and enhanced (MQTT 5.0 section 4.12).
 
-A client that waits for an answer is let in, refused or asked for more when it has come.
+The core sends requests to the authenticator. When an answer arrives, the client is accepted,
+rejected or asked for more data.
 """
 
 from typing import Final
@@ -36,7 +37,7 @@ REFUSAL_REASONS: Final = {
 
 
 class Authenticating:
-    """From credentials to a client that is let in."""
+    """Authenticates a client, from its credentials to its acceptance."""
 
     def __init__(self, core: Core, refusing: Refusing, admitting: Admitting) -> None:
         self.core = core
@@ -48,7 +49,7 @@ class Authenticating:
     def check_password(
         self, connection: Connection, packet: Connect, username: str, now: float
     ) -> None:
-        """Ask whether a user has the password of a CONNECT."""
+        """Request a check of the password in a CONNECT."""
         limit = self.core.login_rates.spent(username, now)
         share = connection.share
         if not limit and share is not None and not share.has_login(now):
@@ -67,7 +68,7 @@ class Authenticating:
     def begin_enhanced(
         self, connection: Connection, packet: Connect, properties: Properties | None
     ) -> None:
-        """Begin the exchange that the method of a CONNECT wants."""
+        """Start the exchange for the authentication method of a CONNECT."""
         if connection.authentication_method not in self.core.methods:
             # [MQTT5-4.12.0-1]
             self.refusing.refuse(connection, BAD_AUTHENTICATION_METHOD, "bad_authentication_method")
@@ -87,7 +88,7 @@ class Authenticating:
         )
 
     def receive_auth(self, connection: Connection, packet: Auth) -> Violation | None:
-        """Continue an exchange at AUTH, or begin re-authentication."""
+        """Continue an exchange at AUTH, or start re-authentication."""
         properties = packet.properties
         method = None if properties is None else properties.authentication_method
         if connection.authentication_method is None or method != connection.authentication_method:
@@ -109,8 +110,10 @@ class Authenticating:
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> Violation | None:
-        """Go on with the answer to an AuthenticationRequest, or with the end of an exchange whose
-        client has not sent its next AUTH yet."""
+        """Process the answer to an AuthenticationRequest.
+
+        It may also say that an exchange has ended before the client sent its next AUTH.
+        """
         connection.checking = False
         if connection.state is ConnectionState.CONNECTED:
             return self._reauthenticated(connection, answer, now)
@@ -145,7 +148,7 @@ class Authenticating:
     def _watch_lifetime(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> None:
-        """Let a client stay for as long as what it has proven holds."""
+        """Disconnect the client when its proof expires."""
         if answer.lifetime_seconds is not None:
             due = now + answer.lifetime_seconds
             self.core.timers.add(due, Timer(TimerKind.CREDENTIALS, connection, None))

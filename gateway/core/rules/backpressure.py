@@ -1,10 +1,10 @@
-"""Backpressure: sessions that slow their publishers, and for how long (`WhenFull.SLOW`).
+"""Backpressure: sessions that slow down their publishers, and for how long (`WhenFull.SLOW`).
 
-A queue is *deep* from half of its limits on, and until it has a little less than half. While it is
-deep and its client reads, a PUBLISH at QoS 1 or 2 that it would have to keep waits without an
-acknowledgement (`full_queues`), so that nothing that was acknowledged is dropped. A client that
-is away, that acknowledges nothing for READING_SECONDS or that would need more than
-DRAIN_SECONDS_MAX for its queue slows no publisher: its queue fills up, and drops at its limits.
+A queue becomes *deep* at half of its limits, and stays so until it is a little below half. While it
+is deep and its client reads, a QoS 1 or 2 PUBLISH for it waits without an acknowledgement
+(`full_queues`), so no acknowledged message is dropped. A session does not slow publishers if its
+client is disconnected, has acknowledged nothing for READING_SECONDS, or would need more than
+DRAIN_SECONDS_MAX for its queue. Such a queue fills up and drops messages at its limits.
 """
 
 from typing import Final
@@ -27,7 +27,7 @@ NEVER: Final = float("-inf")
 
 
 class Backpressure:
-    """Keeps the sessions that slow their publishers."""
+    """Decides which sessions slow down their publishers."""
 
     def __init__(self, core: Core, putting_off: PuttingOff) -> None:
         self.core = core
@@ -41,7 +41,7 @@ class Backpressure:
     # -- the depth of a queue
 
     def queued(self, session: Session) -> None:
-        """Take note that a message was added to a queue."""
+        """Update the state of a queue after a message was added."""
         if session.is_deep:
             if not (session.filling_noted or session.slows) and self._is_filled(session, 80):
                 session.filling_noted = True
@@ -57,7 +57,7 @@ class Backpressure:
                 self.timers.add(0.0, Timer(TimerKind.PACE, connection, None))
 
     def drained(self, session: Session, connection: Connection, now: float) -> None:
-        """Take note that the client of a deep queue has acknowledged something."""
+        """Update the state of a deep queue after its client has acknowledged a message."""
         if not self._is_filled(session, 47):
             session.is_deep = session.filling_noted = False
             self._go_on(session, now)
@@ -65,7 +65,7 @@ class Backpressure:
             self.judge(session, connection, now)
 
     def _is_filled(self, session: Session, percent: int) -> bool:
-        """Return whether a queue has reached a share of one of its limits."""
+        """Return True if a queue has reached this percentage of one of its limits."""
         limits = self.limits
         if 100 * session.queued_count >= percent * limits.max_mqueue_len:
             return session.queued_count > 0
@@ -94,18 +94,20 @@ class Backpressure:
     # -- whether its publishers wait
 
     def connected(self, session: Session, now: float) -> None:
-        """Look at the queue of a client that has connected: it is to read before others wait."""
+        """Check the queue of a reconnected client, which must start reading before others wait for
+        it.
+        """
         session.is_deep = self._is_filled(session, 50)
         session.acknowledged_at = NEVER if session.is_deep else now
         session.pace.begin(now, session.first_position)
 
     def left(self, session: Session, now: float) -> None:
-        """Release the publishers of a session whose client has disconnected."""
+        """Release the publishers that waited for a session whose client disconnected."""
         session.acknowledged_at = NEVER
         self._go_on(session, now)
 
     def judge(self, session: Session, connection: Connection, now: float) -> None:
-        """Decide whether a deep queue slows publishers; they go on where it does not."""
+        """Decide whether a deep queue slows publishers. If not, release those that wait."""
         if not session.is_deep or session.when_full is not WhenFull.SLOW:
             self._go_on(session, now)
             return
@@ -161,9 +163,9 @@ class Backpressure:
     # -- what publishers and queues ask
 
     def slows(self, session: Session, publisher: Session) -> bool:
-        """Return whether a message of this publisher waits until the session has less queued.
+        """Return True if a message of this publisher must wait for the session's queue.
 
-        Where there are users, a client without one slows only clients without one.
+        If users are configured, a client without a user slows down only clients without a user.
         """
         if not session.slows:
             return False
@@ -173,7 +175,7 @@ class Backpressure:
 
 
 def takes_beyond(session: Session, size_bytes: int, limits: Limits) -> bool:
-    """Return whether a full queue that slows its publishers takes a message accepted before."""
+    """Return True if a full queue that slows publishers still takes a message accepted earlier."""
     return (
         session.queued_count < limits.max_mqueue_len + BEFORE_MESSAGES
         and session.queued_bytes + size_bytes <= limits.max_mqueue_bytes + BEFORE_BYTES

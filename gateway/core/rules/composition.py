@@ -1,4 +1,4 @@
-"""The rules of one broker, each made with those that it calls."""
+"""Construction of all rules of a broker, each with the rules that it calls."""
 
 from gateway.core.core import Core
 from gateway.core.rules.acknowledge import Acknowledging
@@ -28,7 +28,7 @@ from gateway.core.rules.timeouts import Timeouts
 
 
 class Rules:
-    """What the broker calls, and what that calls."""
+    """The rules that the broker calls, and the rules that those call."""
 
     def __init__(self, core: Core) -> None:
         self.core = core

@@ -1,6 +1,6 @@
-"""CONNECT (section 3.1): what is wrong with one, in the order of section 3.1.4.
+"""Validation of CONNECT (section 3.1), in the order of section 3.1.4.
 
-What comes of it is decided in `refuse`, `authenticate` and `admit`.
+The modules `refuse`, `authenticate` and `admit` process the result.
 """
 
 from gateway.core.bans import BANNED_REASON
@@ -29,7 +29,7 @@ from gateway.wire.topics import has_control_character
 
 
 class Connecting:
-    """Checks a CONNECT."""
+    """Validates CONNECT packets."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Connecting:
     def receive_connect(
         self, connection: Connection, packet: Connect, now: float
     ) -> Violation | None:
-        """Check a CONNECT in the order of section 3.1.4, then let the client in."""
+        """Check a CONNECT in the order of section 3.1.4, then accept or authenticate the client."""
         self.take_terms(connection, packet)
         if packet.protocol_level not in self.limits.protocol_versions:
             self.refusing.refuse(connection, UNSUPPORTED_PROTOCOL_VERSION, "protocol_versions")
@@ -105,9 +105,9 @@ class Connecting:
         return None
 
     def _refusal_of_names(self, packet: Connect) -> int:
-        """Return the reason code for a control character in a name, 0 if there is none.
+        """Return the reason code for a control character in a name, or 0.
 
-        What was opened before such names were refused, or while they were allowed, goes on.
+        Existing sessions with such names, from when they were allowed, may continue.
         """
         if self.limits.allow_control_characters:
             return 0
@@ -122,7 +122,9 @@ class Connecting:
         return 0
 
     def _refusal_of_will(self, will: WillOfConnect) -> tuple[int, str]:
-        """Return the reason code that a will is refused with, and its name; 0 if it is not."""
+        """Return the reason code for a refused will, and the name of its limit; 0 if it is
+        accepted.
+        """
         limits = self.limits
         if will.topic.count("/") >= limits.max_topic_levels:
             return TOPIC_NAME_INVALID, "max_topic_levels"
@@ -145,7 +147,7 @@ class Connecting:
         )
 
     def take_terms(self, connection: Connection, packet: Connect) -> None:
-        """Take over the protocol level and properties of a client: refusals depend on them."""
+        """Store the client's protocol level and properties, which determine how it is refused."""
         connection.version = packet.protocol_level
         connection.username = packet.username
         if packet.properties is not None:

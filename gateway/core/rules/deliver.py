@@ -1,8 +1,8 @@
-"""From the broker to a subscriber: queues, windows, packet identifiers, acknowledgements.
+"""Delivery from the broker to a subscriber: queues, windows, packet identifiers, acknowledgements.
 
-A delivery is started (its packet identifier is a fact) before its PUBLISH leaves, and PUBREC is a
-fact before PUBREL leaves; so a restart resends the same thing under the same identifier
-(`resend`). Messages are started in the order of the queue [MQTT-4.6.0-5].
+A delivery is recorded with its packet identifier before its PUBLISH is sent, and PUBREC before
+PUBREL is sent. After a restart the same packet is therefore resent with the same identifier
+(`resend`). Messages are started in queue order [MQTT-4.6.0-5].
 """
 
 from typing import Final
@@ -26,7 +26,7 @@ SLOW_READER: Final = "slow_reader"
 
 
 class Deliverer:
-    """Everything that happens between a matched message and its acknowledgement."""
+    """Delivers a matched message to a subscriber, until it is acknowledged."""
 
     def __init__(self, core: Core, resending: Resending, enqueueing: Enqueueing) -> None:
         self.recorder = core.recorder
@@ -42,10 +42,10 @@ class Deliverer:
     # -- messages in
 
     def deliver_qos0(self, session: Session, message: Message, flags: int, frame: bytes) -> bytes:
-        """Send at QoS 0: now or, to a client that is away, by `mqueue_store_qos0`.
+        """Send at QoS 0 now, or queue it for an absent client if `mqueue_store_qos0` is set.
 
-        `frame` is the same message as it went to another plain 3.x client, or empty; returns the
-        frame if the next one may have it.
+        `frame` is the encoded message as sent to another MQTT 3.x client, or empty. Returns the
+        frame that the next client can reuse.
         """
         connection = session.connection
         keeps = session.persistent and self.limits.mqueue_store_qos0
@@ -87,7 +87,9 @@ class Deliverer:
         return frame
 
     def _count_too_large(self, session: Session, message: Message) -> None:
-        """Count a message that is dropped as if it had been delivered [MQTT5-3.1.2-25]."""
+        """Count a message that exceeds the client's maximum packet size and is dropped
+        [MQTT5-3.1.2-25].
+        """
         self.statistics.drop(session, message.topic, DropReason.TOO_LARGE.word)
 
     def _drop_at_slow_reader(self, session: Session, message: Message) -> None:
@@ -101,7 +103,7 @@ class Deliverer:
         flags: int,
         now: float,
     ) -> None:
-        """Start a QoS 1 or 2 delivery, or queue it behind those that wait.
+        """Start a QoS 1 or 2 delivery, or append it to the queue.
 
         `flags` are those of `Delivery`.
         """
@@ -149,7 +151,7 @@ class Deliverer:
             self.statistics.sent_qos2 += 1
 
     def pump(self, session: Session, now: float) -> None:
-        """Start deliveries from the queue while the window is open."""
+        """Start queued deliveries while the window is open."""
         connection = session.connection
         if connection is None or session.loading:
             return
@@ -205,7 +207,7 @@ class Deliverer:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Take in what the store read: contents of messages in flight, and a page of the queue."""
+        """Process the messages that the store read: those in flight, and a page of the queue."""
         session = request.session
         if session.ended or not session.loading or request.number != session.pages_requested:
             return
@@ -233,24 +235,26 @@ class Deliverer:
                     self._drop_lost(delivery)
 
     def _count_lost(self, session: Session, count: int) -> None:
-        """Count rows of a queue that a damaged store lost."""
+        """Count queue rows lost from a damaged store."""
         session.queued_count -= count
         for _ in range(count):
             self.statistics.drop(session, None, DropReason.CONTENTS_LOST.word)
 
     def _drop_expired(self, delivery: Delivery) -> None:
-        """Drop what waited longer than its message expiry interval [MQTT5-3.3.2-5]."""
+        """Drop a queued message whose expiry interval has passed [MQTT5-3.3.2-5]."""
         topic = None if delivery.message is None else delivery.message.topic
         self.statistics.drop(delivery.session, topic, DropReason.EXPIRED.word)
         self.recorder.waiting_dropped(delivery, DropReason.EXPIRED)
 
     def _drop_refused(self, delivery: Delivery, message: Message) -> None:
-        """Drop what was queued before its client's rights changed, and may not be received now."""
+        """Drop a queued message that its client may no longer receive."""
         self.statistics.drop(delivery.session, message.topic, DropReason.REFUSED.word)
         self.recorder.waiting_dropped(delivery, DropReason.REFUSED)
 
     def _drop_lost(self, delivery: Delivery) -> None:
-        """Drop a delivery whose contents a damaged store lost: nothing may wait for it."""
+        """Drop a delivery whose message was lost from a damaged store, so that nothing waits for
+        it.
+        """
         self.statistics.drop(delivery.session, None, DropReason.CONTENTS_LOST.word)
         if delivery.state is DeliveryState.SENT:
             self.recorder.message_dropped(
@@ -261,7 +265,9 @@ class Deliverer:
             self.recorder.waiting_dropped(delivery, DropReason.CONTENTS_LOST)
 
     def evict(self, session: Session) -> None:
-        """Keep of the queue in memory only what is needed soon: a checkpoint is on disk."""
+        """Remove messages from memory that are not needed soon, after a checkpoint has stored
+        them.
+        """
         keep = WAITING_IN_MEMORY_MESSAGES if session.connection is not None else 0
         if not session.loading:
             session.evict(keep)
@@ -269,7 +275,9 @@ class Deliverer:
     # -- resuming
 
     def resume(self, session: Session, now: float) -> None:
-        """Resend what a returned client has not acknowledged [MQTT-4.4.0-1], then go on."""
+        """Resend unacknowledged messages to a returned client [MQTT-4.4.0-1], then continue the
+        queue.
+        """
         connection = session.connection
         if connection is None:
             return

@@ -1,8 +1,8 @@
-"""Every end of a connection and of a session (sections 3.14, 4.1; 5.0 sections 3.1.2.5, 3.1.3.2.2).
+"""Ends of connections and sessions (sections 3.14, 4.1; MQTT 5.0 sections 3.1.2.5, 3.1.3.2.2).
 
-However a connection ends, its will is published, immediately or after its delay, unless a
-DISCONNECT discards it. A session ends with its connection, after its expiry interval, or when an
-operator or a clean start ends it.
+When a connection ends, its will is published immediately or after its delay, unless a DISCONNECT
+discards it. A session ends with its connection, after its expiry interval, or through an operator
+or a clean start.
 """
 
 from typing import Final
@@ -76,7 +76,7 @@ class Disconnecting:
         """The same, of the batch that is being committed."""
 
     def seal(self) -> None:
-        """Note that the batch that is being made ends."""
+        """Note that the current batch is sealed."""
         self.ended_sealed, self.ended = self.ended, set()
 
     def committed(self) -> None:
@@ -88,7 +88,9 @@ class Disconnecting:
     def receive_disconnect(
         self, connection: Connection, packet: Disconnect, now: float
     ) -> Violation | None:
-        """Discard the will at DISCONNECT, unless a reason code keeps it, and end the connection."""
+        """Process DISCONNECT: discard the will unless the reason code keeps it, and end the
+        connection.
+        """
         session = connection.session
         connection.has_left = True
         properties = packet.properties
@@ -127,7 +129,7 @@ class Disconnecting:
         now: float,
         violation: Violation | None = None,
     ) -> None:
-        """End a connection for a reason: its will, its clean session, itself."""
+        """End a connection for a reason, with its will and, if it is clean, its session."""
         if not connection.is_open:
             return
         if (
@@ -142,7 +144,7 @@ class Disconnecting:
     def _say_why(
         self, connection: Connection, reason: CloseReason, violation: Violation | None
     ) -> None:
-        """Send a 5.0 client DISCONNECT with a reason code [MQTT5-3.14.0-1]."""
+        """Send DISCONNECT with a reason code to an MQTT 5.0 client [MQTT5-3.14.0-1]."""
         if not connection.greeted:
             return  # CONNACK has to be first, and it is still withheld
         code = DISCONNECT_CODES.get(reason, UNSPECIFIED_ERROR)
@@ -190,7 +192,7 @@ class Disconnecting:
             owner.unused[session] = None
 
     def forget(self, connection: Connection) -> None:
-        """Let go of a connection that is being closed, and of all that it keeps in memory."""
+        """Release a connection that is being closed, and everything it keeps in memory."""
         if connection.is_open:
             connection.state = ConnectionState.CLOSED
             connection.let_go()
@@ -205,7 +207,7 @@ class Disconnecting:
     # -- wills
 
     def schedule_will(self, session: Session, now: float) -> None:
-        """Publish the will now, or when its delay has passed (section 3.1.3.2.2)."""
+        """Publish the will now, or schedule it after its delay (section 3.1.3.2.2)."""
         will = session.will
         if will is None or session.connection is not None:
             return
@@ -218,7 +220,7 @@ class Disconnecting:
     # -- sessions
 
     def end_session(self, session: Session, reason: EndReason, now: float) -> None:
-        """Discard a session; a will that waited is published."""
+        """End a session. Publish its will if it is still waiting."""
         if session.will is not None:
             self.publisher.publish_will(session, now)
         self.redistribution.begin(session, now)
@@ -230,14 +232,14 @@ class Disconnecting:
             self.ended.add(session.client_id)
 
     def end_is_pending(self, client_id: str) -> bool:
-        """Return whether a power cut could still bring back a session of this client."""
+        """Return True if a power cut could still restore an ended session of this client."""
         return client_id in self.ended or client_id in self.ended_sealed
 
     def schedule_expiry(self, session: Session, now: float) -> None:
-        """Let a session without a connection end when its expiry interval has passed.
+        """Schedule the end of a disconnected session after its expiry interval.
 
-        One timer serves any number of absences. Another is added only where it would come up too
-        late: the interval is shorter than it was.
+        One timer serves several periods of absence. Another one is added only if the interval was
+        shortened and the timer would fire too late.
         """
         expiry = self._expiry_of(session)
         if expiry is None or session.ended or session.connection is not None:
@@ -248,7 +250,7 @@ class Disconnecting:
             self.timers.add(due, Timer(TimerKind.SESSION_EXPIRY, None, session))
 
     def longest_expiry_of(self, owner: Owner | None) -> float | None:
-        """Return how long sessions of a user may outlive their connection; None: without limit."""
+        """Return the maximum session expiry of a user in seconds; None: unlimited."""
         longest = self.limits.max_session_expiry_seconds
         own = None if owner is None else owner.quota.session_expiry_seconds
         if own is None or longest is None:
@@ -264,7 +266,7 @@ class Disconnecting:
         return min(float(session.expiry_seconds), longest)
 
     def expire(self, session: Session, now: float) -> None:
-        """End a session whose expiry timer came up, unless its client came back since."""
+        """End a session whose expiry timer fired, unless its client has returned since."""
         if now >= session.expiry_timer_due:
             session.expiry_timer_due = NO_TIMER
         expiry = self._expiry_of(session)

@@ -1,8 +1,8 @@
-"""Into the queue of a session, and what becomes of a message that it has no room for.
+"""Adding messages to a session's queue, and what happens when it is full.
 
-The limits are `max_mqueue_len`, `max_mqueue_bytes` and the quota of the session's user; what
-happens there is the session's `WhenFull`. Queues of clean sessions are in memory and share
-`max_queue_memory`: beyond it the one that holds most loses its newest messages.
+The limits are `max_mqueue_len`, `max_mqueue_bytes` and the quota of the session's user. At a limit,
+the session's `WhenFull` decides. Queues of clean sessions are kept in memory and share
+`max_queue_memory`. When this is used up, the largest queue loses its newest messages.
 """
 
 from typing import Final
@@ -26,7 +26,7 @@ GIVEN_WAY_BYTES: Final = 64 * 1024
 
 
 class Enqueueing:
-    """Adds to queues, within their limits."""
+    """Adds messages to queues, within their limits."""
 
     def __init__(self, core: Core, putting_off: PuttingOff) -> None:
         self.state = core.state
@@ -38,14 +38,14 @@ class Enqueueing:
         self.backpressure = Backpressure(core, putting_off)
 
     def apply_policies(self, now: float) -> None:
-        """Let what `Limits.when_full_of` answers now hold for all sessions."""
+        """Apply the changed policies in `Limits.when_full_of` to all sessions."""
         for session in self.state.sessions.values():
             session.when_full = self.limits.when_full(session.client_id)
             if session.slows and session.connection is not None:
                 self.backpressure.judge(session, session.connection, now)
 
     def add(self, session: Session, message: Message, flags: int) -> None:
-        """Queue a message, or do what the session does when its queue is full."""
+        """Queue a message; if the queue is full, apply the session's `WhenFull`."""
         size_bytes = message.size_bytes()
         if not session.has_room(self.limits, size_bytes):
             reason = self._reason_of(session)
@@ -61,8 +61,10 @@ class Enqueueing:
         self.backpressure.queued(session)
 
     def _has_memory(self, session: Session, memory: MemoryQueues, size_bytes: int) -> bool:
-        """Return whether a clean session's message fits into memory; the queue that holds most
-        gives way, unless it is this one."""
+        """Return True if a clean session's message fits into memory.
+
+        If necessary, messages of the largest queue are dropped, unless it is this one.
+        """
         limit_bytes = self.limits.max_queue_memory_bytes
         needed_bytes = QUEUED_BYTES + size_bytes
         if memory.bytes_count + needed_bytes <= limit_bytes:
@@ -83,8 +85,13 @@ class Enqueueing:
         self.note_overflow(session, "max_queue_memory", "its newest messages are dropped")
 
     def drops_retained(self, session: Session, message: Message) -> bool:
-        """Return whether a retained message was dropped: no publisher waits for it, so a full queue
-        that slows its publishers does not take it beyond its limits."""
+        """Drop a retained message if the queue slows publishers and has no room.
+
+        Return True if dropped.
+
+        A retained message has no waiting publisher, so the queue does not take it beyond its
+        limits.
+        """
         size_bytes = message.size_bytes()
         if not session.slows or session.has_room(self.limits, size_bytes):
             return False
@@ -96,7 +103,7 @@ class Enqueueing:
         return DropReason.QUEUE_FULL if is_long else DropReason.QUEUE_BYTES
 
     def _takes_more(self, session: Session, flags: int, size_bytes: int) -> bool:
-        """Return whether a queue at its limit takes a message all the same."""
+        """Return True if a queue takes another message although it has reached its limit."""
         if session.when_full is WhenFull.DROP_NEWEST:
             return False
         if session.when_full is WhenFull.REFUSE:
@@ -121,7 +128,7 @@ class Enqueueing:
         )
 
     def _displace(self, session: Session) -> bool:
-        """Drop what has waited longest; return whether it is in memory."""
+        """Drop the oldest message of a queue. Return False if it is not in memory."""
         front = session.front()
         if front is None:
             return False
@@ -132,12 +139,14 @@ class Enqueueing:
         return True
 
     def request_page(self, session: Session) -> None:
-        """Have what waits on disk read: nothing is started before it is here."""
+        """Load queued messages from disk before delivery starts."""
         session.loading = True
         self.effects.pages.append(PageRequest(session))
 
     def displace_excess(self, session: Session) -> None:
-        """Drop what was taken beyond the limits while the oldest messages were on disk."""
+        """Drop what exceeds the limits because the oldest messages were on disk when others were
+        added.
+        """
         limits = self.limits
         while (
             session.queued_count > limits.max_mqueue_len
@@ -154,7 +163,7 @@ class Enqueueing:
         self.note_overflow(session, limit, "new messages for this session are dropped")
 
     def note_overflow(self, session: Session, limit: str, detail: str) -> None:
-        """Write once, until the queue is empty again, that a session has met a limit."""
+        """Log once, until the queue is empty again, that a session has reached a limit."""
         if not session.overflow_noted:
             session.overflow_noted = True
             self.statistics.note(
@@ -165,7 +174,9 @@ class Enqueueing:
             self.recorder.observed(session, Observation.LIMIT_HIT, limit, detail)
 
     def drained(self, session: Session, connection: Connection, now: float) -> None:
-        """Take note that a queue has become shorter, by its client's acknowledgement perhaps."""
+        """Update the state of a queue that has become shorter, for example by an
+        acknowledgement.
+        """
         if not session.queued_count:
             session.overflow_noted = session.slowing_noted = False
         if session.is_deep:
@@ -174,7 +185,7 @@ class Enqueueing:
             self._let_publishers_go_on(session, now)
 
     def _let_publishers_go_on(self, session: Session, now: float) -> None:
-        """Have what waits for a queue handled again once there is room for more than a little."""
+        """Process waiting messages again when the queue has dropped to half of its limits."""
         limits = self.limits
         if (
             2 * session.queued_count <= limits.max_mqueue_len

@@ -1,4 +1,4 @@
-"""From one message to all its receivers: targets, shared subscriptions, the retained message."""
+"""Fan-out of a message to its receivers: subscriptions, shared subscriptions, retained message."""
 
 from gateway.core.core import Core
 from gateway.core.records.kinds import DropReason, Observation
@@ -13,7 +13,7 @@ from gateway.core.work import DELIVERY_UNITS
 
 
 class FanOut:
-    """Hands messages to the deliverer, once for each receiver."""
+    """Passes a message to the deliverer, once for each receiver."""
 
     def __init__(self, core: Core, deliverer: Deliverer) -> None:
         self.state = core.state
@@ -24,7 +24,7 @@ class FanOut:
         self.permissions = core.permissions
 
     def deliver(self, publisher: Session, route: Route, message: Message, now: float) -> None:
-        """Give a message to all sessions its topic reaches, and keep it if RETAIN is set."""
+        """Deliver a message to all sessions that its topic reaches. Store it if RETAIN is set."""
         if message.retain:
             message.source = source_of(publisher)
             self._retain(message)
@@ -52,7 +52,7 @@ class FanOut:
             self.deliver_shared(group, message, message.retain, None, now)
 
     def _refuse(self, publisher: Session, route: Route, message: Message) -> None:
-        """Count, and record, for whom a message is not that is subscribed to its topic."""
+        """Count and record the subscribers that may not receive a message."""
         self.statistics.count_error(RECEIVE_REFUSED, route.refused)
         if not message.qos:
             return
@@ -63,7 +63,7 @@ class FanOut:
     def deliver_shared(
         self, group: Group, message: Message, retain: bool, but: Session | None, now: float
     ) -> None:
-        """Give a message to one member of a shared subscription [MQTT5-4.8.2-3]."""
+        """Deliver a message to one member of a shared subscription [MQTT5-4.8.2-3]."""
         self.state.work.spent += DELIVERY_UNITS + len(group.members) // 8
         refused: set[Session] | None = None
         if self.permissions.restricted:

@@ -1,7 +1,7 @@
-"""What the broker does while the disk has no room: nothing new is taken, what is there goes on.
+"""Behaviour while the disk is full: new messages are refused, existing ones are still delivered.
 
-Deliveries, acknowledgements of subscribers and the release of messages that are held take little
-room, and give more back. What would have to be kept is refused, or waits (`put_off`).
+Deliveries, acknowledgements of subscribers and releases of held messages need little space, and
+free more than they need. A message that would have to be stored is refused, or waits (`put_off`).
 """
 
 from typing import Final
@@ -17,7 +17,7 @@ DISK_FULL: Final = "disk_full"
 
 
 class FullDisk:
-    """Decides about what needs the disk while `Limits.disk_full`."""
+    """Decides what happens to packets that need disk space while `Limits.disk_full` is set."""
 
     def __init__(self, core: Core, putting_off: PuttingOff) -> None:
         self.state = core.state
@@ -26,7 +26,9 @@ class FullDisk:
         self.putting_off = putting_off
 
     def takes(self, session: Session, connection: Connection, packet: Publish) -> bool:
-        """Return whether a PUBLISH was refused, dropped or put off: nothing else is to be done."""
+        """Return True if a PUBLISH was refused, dropped or deferred, and must not be processed
+        further.
+        """
         if packet.qos == 2 and packet.packet_id in session.inbound:
             return False  # a repeat of what is held already
         if not self._needs_disk(session, packet):
@@ -40,7 +42,7 @@ class FullDisk:
         return True
 
     def _needs_disk(self, session: Session, packet: Publish) -> bool:
-        """Return whether a message would have to be recorded: see `Admission.must_record`."""
+        """Return True if a message would have to be recorded. See `Admission.must_record`."""
         route = self.state.tree.route_of(packet.topic)
         if route.is_system:
             return False
@@ -51,13 +53,15 @@ class FullDisk:
         return route.persistent and self.limits.mqueue_store_qos0
 
     def refuses(self, packet: Connect, expiry_seconds: int) -> bool:
-        """Return whether a CONNECT without a session needs a disk that is full: for a session that
-        outlives it, or for its will."""
+        """Return True if a CONNECT without a session needs disk space that is not available.
+
+        It does if it has a will, or if its session would outlive the connection.
+        """
         if not self.limits.disk_full:
             return False
         return self.is_persistent(packet, expiry_seconds) or packet.will is not None
 
     @staticmethod
     def is_persistent(packet: Connect, expiry_seconds: int) -> bool:
-        """Return whether a session of this CONNECT outlives its connection."""
+        """Return True if the session of this CONNECT outlives its connection."""
         return not packet.clean_start if packet.protocol_level < 5 else expiry_seconds > 0

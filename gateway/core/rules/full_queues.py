@@ -1,10 +1,9 @@
-"""Queues that refuse, and queues that slow: no message is acknowledged that they would drop.
+"""Full queues that refuse messages or slow publishers, so that no acknowledged message is dropped.
 
-A PUBLISH at QoS 1 or 2 for a queue that refuses and has no room is refused as a whole, or waits
-(`put_off`); one for a queue that slows its publishers (`backpressure`) always waits. None of its
-receivers gets it meanwhile, so that the publisher may send it again without doubling it. What was
-accepted before stays accepted: QoS 2 messages at PUBREL and wills go into such a queue beyond its
-limits.
+A QoS 1 or 2 PUBLISH is refused completely, or waits (`put_off`), if a queue that refuses has no
+room. If a queue slows its publishers (`backpressure`), the PUBLISH always waits. Meanwhile no
+receiver gets it, so the publisher can send it again without a duplicate. A message that was
+accepted before (QoS 2 at PUBREL, or a will) enters such a queue even beyond its limits.
 """
 
 from typing import Final
@@ -36,7 +35,7 @@ CIRCLE_MAX: Final = 64
 
 
 class FullQueues:
-    """Decides about what sessions with `WhenFull.REFUSE` or SLOW would have to keep."""
+    """Decides about messages for full queues of sessions with `WhenFull.REFUSE` or SLOW."""
 
     def __init__(
         self,
@@ -56,7 +55,7 @@ class FullQueues:
         self.disconnecting = disconnecting
 
     def takes(self, session: Session, connection: Connection, packet: Publish, now: float) -> bool:
-        """Return whether a PUBLISH was refused or put off: nothing else is to be done."""
+        """Return True if a PUBLISH was refused or deferred, and must not be processed further."""
         if not packet.qos or (packet.qos == 2 and packet.packet_id in session.inbound):
             return False  # it gets no acknowledgement, or is held already
         put_off = connection.put_off
@@ -84,7 +83,7 @@ class FullQueues:
         return True
 
     def retry(self, connection: Connection, now: float) -> None:
-        """Handle again what waits, unless the first of it would have to wait again."""
+        """Process deferred messages again, unless the first one would have to wait again."""
         put_off, session = connection.put_off, connection.session
         awaits = put_off.awaits
         if session is not None and awaits is not None and awaits.slows and put_off.packets:
@@ -98,7 +97,7 @@ class FullQueues:
     def _awaited_by(
         self, publisher: Session, connection: Connection, packet: Publish, now: float
     ) -> Session | None:
-        """Return a session that would have to keep a message and has no room for it."""
+        """Return a session that would have to store a message and has no room for it, or None."""
         route = self.state.tree.route_of(packet.topic)
         waits = connection.unslowed_until <= now
         size_bytes = size_bytes_of(packet)
@@ -118,8 +117,11 @@ class FullQueues:
         return None
 
     def _full_in(self, group: Group, publisher: Session, size_bytes: int) -> Session | None:
-        """Return a member that has no room: one that slows its publishers, where no other member
-        is connected and has room; one that refuses, where none has room."""
+        """Return a member of a group whose full queue prevents the delivery, or None.
+
+        This is a member that slows publishers, if no other connected member has room; or one that
+        refuses, if no member has room.
+        """
         full: Session | None = None
         slow: Session | None = None
         others_have_place = False
@@ -168,9 +170,9 @@ class FullQueues:
             self.disconnecting.end(connection, CloseReason.SLOW, now, violation)
 
     def _waits_for_itself(self, connection: Connection) -> bool:
-        """Return whether a connection that is not read from would have to be, to make room.
+        """Return True if the connection waits for itself: it would have to be read to make room.
 
-        What its client sends next may be the acknowledgement that makes it.
+        Its client's next packet may be the acknowledgement that makes room.
         """
         waits = connection
         for _ in range(CIRCLE_MAX):

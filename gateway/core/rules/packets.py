@@ -1,4 +1,4 @@
-"""Which rule a packet goes to, by its type and the state of its connection (3.1 to 3.15)."""
+"""Dispatch of packets to rules, by packet type and connection state (sections 3.1 to 3.15)."""
 
 from typing import cast
 
@@ -36,7 +36,7 @@ from gateway.wire.packets import (
 
 
 class Packets:
-    """The rule behind each type of packet."""
+    """Passes each packet to the rule for its type."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Packets:
         self.silent = Silent(core, disconnecting)
 
     def receive(self, connection: Connection, packet: Packet, now: float) -> Violation | None:
-        """Handle one packet; return what was wrong with it in this state."""
+        """Process one packet. Return a violation if it is not allowed in this state."""
         kind = packet.kind
         session = connection.session
         if session is None or kind == kinds.CONNECT:
@@ -155,14 +155,17 @@ class Packets:
         return self.connecting.receive_connect(connection, cast(Connect, packet), now)
 
     def _has_place(self, connection: Connection, now: float) -> bool:
-        """Return whether a client may stay that has sent CONNECT: silent connections give way."""
+        """Return True if a client that sent CONNECT may stay.
+
+        If needed, silent connections are closed.
+        """
         while self.places_missing(connection) > 0:
             if not self.silent.give_way(connection, now, to_connect=True):
                 return False
         return True
 
     def places_missing(self, connection: Connection) -> int:
-        """Return how many open connections are beyond the limits that bind this one."""
+        """Return by how many connections the limits that apply to this one are exceeded."""
         missing = self.statistics.connections_open - self.limits.max_connections
         share = connection.share
         if share is not None:

@@ -1,4 +1,4 @@
-"""Who may connect, publish, subscribe and receive: a pure question each, asked in one place each.
+"""Permissions to connect, publish, subscribe and receive, and where each one is checked.
 
 =========  ==========================================================================
 connect    `Admitting._refusal_of_access`, once the client is authenticated; its will too;
@@ -54,7 +54,7 @@ REFUSED_SHIFT: Final = 6
 
 
 class Client:
-    """What an answer may depend on."""
+    """The properties of a client on which a decision may depend."""
 
     def __init__(
         self,
@@ -81,34 +81,37 @@ class Client:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AccessRules:
-    """Allows everything; subclasses answer otherwise. Answers change with other rules only."""
+    """Access rules that allow everything. Subclasses override them.
+
+    Answers change only with the rules.
+    """
 
     def may_connect(self, client: Client) -> bool:
-        """Return whether an authenticated client is let in."""
+        """Return True if an authenticated client may connect."""
         return True
 
     def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:
-        """Return whether a client may publish to a topic, as a PUBLISH or as its will."""
+        """Return True if a client may publish to a topic, by PUBLISH or as its will."""
         return True
 
     def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return whether a client may subscribe to a filter, which may be `$share/NAME/FILTER`."""
+        """Return True if a client may subscribe to a filter, including `$share/NAME/FILTER`."""
         return True
 
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return whether a client's `$share/NAME/FILTER` is in a group with other users'."""
+        """Return True if a client's `$share/NAME/FILTER` shares its group with other users."""
         return True
 
     def may_receive(self, client: Client, topic: str) -> bool:
-        """Return whether a client may receive messages of a topic that it has subscribed to."""
+        """Return True if a client may receive messages of a topic to which it is subscribed."""
         return True
 
 
 class Permissions:
-    """The questions, as the rules of MQTT ask them: `restricted` first, which costs nothing."""
+    """Cached access checks for the rules of MQTT. Check `restricted` first, which costs nothing."""
 
     def __init__(self, authenticates: bool) -> None:
-        """Begin without rules. `authenticates`: there are passwords: user names are proven."""
+        """Start without rules. `authenticates`: user names are authenticated."""
         self.restricted = False
         """There are rules, or users that are gone: an answer may be no."""
         self._authenticates = authenticates
@@ -125,23 +128,23 @@ class Permissions:
         self._answers_bytes = 0
 
     def authenticate(self, authenticates: bool) -> None:
-        """Take user names for proven from now on, or not any more."""
+        """Set whether user names are authenticated from now on."""
         self._authenticates = authenticates
         self._forget_all()
 
     def restrict(self, rules: AccessRules | None) -> None:
-        """Answer by these rules from now on; None: everything is allowed."""
+        """Use these rules from now on. None: everything is allowed."""
         self.has_rules = rules is not None
         self._rules = AccessRules() if rules is None else rules
         self._update()
 
     def forbid(self, gone: frozenset[str]) -> None:
-        """Allow these users nothing from now on, and all others what the rules allow."""
+        """Deny everything to these users from now on."""
         self.gone = gone
         self._update()
 
     def note_revoked(self, has_revoked: bool) -> None:
-        """Ask about each session from now on whether its certificate was revoked."""
+        """Set whether sessions must be checked for revoked certificates."""
         self._has_revoked = has_revoked
         self._update()
 
@@ -155,27 +158,29 @@ class Permissions:
         self._answers_bytes = 0
 
     def refuses_connect(self, connection: Connection, client_id: str) -> bool:
-        """Return whether a client must not be let in."""
+        """Return True if a client must not connect."""
         client = self._client_of_connection(connection, client_id)
         return client.username in self.gone or not self._rules.may_connect(client)
 
     def refuses_will(
         self, connection: Connection, client_id: str, topic: str, qos: int, retain: bool
     ) -> bool:
-        """Return whether a client that connects must not publish its will."""
+        """Return True if a connecting client must not publish its will."""
         client = self._client_of_connection(connection, client_id)
         return not self._rules.may_publish(client, topic, qos, retain)
 
     def refuses_publish(self, session: Session, topic: str, qos: int, retain: bool) -> bool:
-        """Return whether a client must not publish to a topic: asked once, and kept."""
+        """Return True if a client must not publish to a topic. The answer is cached."""
         client = self._clients.get(session)
         if client is None:
             client = self._client_of(session)
         return self._refuses_publish(client, topic, qos, retain, self._is_gone(session, client))
 
     def refuses_source(self, source: Source, topic: str, qos: int) -> bool:
-        """Return whether who published a retained message must not publish it now: asked once for
-        each publisher and topic, and kept."""
+        """Return True if the publisher of a retained message may no longer publish it.
+
+        The answer is cached for each publisher and topic.
+        """
         client = self._sources.get(source)
         if client is None:
             if len(self._sources) >= CLIENTS_MAX:
@@ -207,11 +212,11 @@ class Permissions:
         client.answers[topic] = answers | answer
 
     def refuses_subscribe(self, session: Session, topic_filter: str, qos: int) -> bool:
-        """Return whether a client must not subscribe to a filter."""
+        """Return True if a client must not subscribe to a filter."""
         return not self._rules.may_subscribe(self._client_of(session), topic_filter, qos)
 
     def refuses_receive(self, session: Session, topic: str) -> bool:
-        """Return whether a client must not receive messages of a topic."""
+        """Return True if a client must not receive messages of a topic."""
         client = self._client_of(session)
         return self._is_gone(session, client) or not self._rules.may_receive(client, topic)
 
@@ -219,10 +224,11 @@ class Permissions:
         return session.is_revoked or client.username in self.gone
 
     def scope_of(self, session: Session, subscription: Subscription) -> str:
-        """Return what the group of a shared subscription is called beside its name.
+        """Return the suffix that distinguishes a shared subscription's group from others of its
+        name.
 
-        It is empty for the one that is common, else a slash and the user, or nothing for all
-        clients without one.
+        Empty for the common group. Otherwise a slash and the user name, which is empty for clients
+        without a user.
         """
         client = self._client_of(session)
         if self._rules.shares_group(client, subscription.topic_filter, subscription.qos):
@@ -234,7 +240,7 @@ class Permissions:
         return {session for session in members if self.refuses_receive(session, topic)}
 
     def forget(self, session: Session) -> None:
-        """Ask about a session again: it ended, or has another user or listener."""
+        """Clear the cached answers of a session that ended, or has another user or listener."""
         self._clients.pop(session, None)
 
     def _client_of(self, session: Session) -> Client:

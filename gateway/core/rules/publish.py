@@ -1,7 +1,7 @@
-"""From a publisher into the broker: QoS 0 and 1, and wills.
+"""Publishing by clients at QoS 0 and 1, and wills.
 
-What holds for every PUBLISH is decided in `admission`, QoS 2 has `qos2_receive`; from `fan_out` on
-all go the same way.
+`admission` has the checks for every PUBLISH, and `qos2_receive` has QoS 2. `fan_out` is the same
+for all.
 """
 
 from gateway.core.core import Core
@@ -24,7 +24,7 @@ from gateway.wire.packets import Puback, Publish
 
 
 class Publisher:
-    """What a PUBLISH or a will sets off. Peers' errors are returned as violations."""
+    """Processes PUBLISH packets and wills. Protocol errors are returned as violations."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Publisher:
     def receive_publish(
         self, session: Session, connection: Connection, packet: Publish, now: float
     ) -> Violation | None:
-        """Handle a PUBLISH at the QoS it came with."""
+        """Process a PUBLISH according to its QoS."""
         admission = self.admission
         violation = admission.violation_of(connection, packet)
         if violation is not None:
@@ -110,7 +110,7 @@ class Publisher:
             self.output.acknowledge(connection, PUBACK, packet_id, recorded)
 
     def _forward(self, route: Route, version: int, packet: Publish) -> None:
-        """Send a QoS 0 PUBLISH on as the bytes it came in, to clients of its sender's version."""
+        """Forward a QoS 0 PUBLISH unchanged to clients with the sender's protocol version."""
         frame = packet.frame
         output = self.output
         statistics = self.statistics
@@ -176,7 +176,7 @@ class Publisher:
         self.fan_out.deliver(session, route, message, now)
 
     def _drop_will(self, session: Session, will: Will) -> None:
-        """Let a will go that its client may not publish any more: it has no other moment."""
+        """Discard a will that its client is no longer allowed to publish."""
         self.statistics.publishes_refused += 1
         self.statistics.deny(WILL_REFUSED, session, will.topic)
         self.recorder.will_cleared(session, WillClearReason.REFUSED)

@@ -1,8 +1,8 @@
-"""A PUBLISH that cannot be taken for now: it is refused with a reason code, or waits.
+"""Deferral of PUBLISH packets that cannot be accepted now: refused with a reason code, or deferred.
 
-A PUBLISH waits where its client speaks a protocol before 5.0, which has no such reason code, and
-where a queue only slows its publishers. It is not acknowledged meanwhile, keeps its place among
-those of its connection, and soon its connection is not read any more.
+A PUBLISH is deferred if its client's protocol is older than MQTT 5.0, which has no such reason
+code, or if a queue only slows its publishers. Until it is processed it is not acknowledged. It
+keeps its place in the order of its connection, which soon is no longer read.
 """
 
 from typing import Final
@@ -25,7 +25,9 @@ of 50 and their place."""
 
 
 class PuttingOff:
-    """Refuses what a 5.0 client sent, and keeps what others sent until it can be taken."""
+    """Refuses PUBLISH packets of MQTT 5.0 clients, and stores those of others until they can be
+    accepted.
+    """
 
     def __init__(self, core: Core) -> None:
         self.output = core.output
@@ -38,7 +40,9 @@ class PuttingOff:
         """Of them, when they were last counted."""
 
     def refuse(self, connection: Connection, packet: Publish, reason: str) -> None:
-        """Answer a PUBLISH of a 5.0 client at QoS 1 or 2 with 0x97, and count it."""
+        """Answer a QoS 1 or 2 PUBLISH of an MQTT 5.0 client with 0x97 (quota exceeded), and count
+        it.
+        """
         self.statistics.count_error(reason)
         self.statistics.publishes_refused += 1
         # [MQTT5-4.3.3-4] a PUBREC with an error ends the exchange, as PUBACK does
@@ -49,7 +53,7 @@ class PuttingOff:
         self.output.send(connection, answer)
 
     def put_off(self, connection: Connection, packet: Publish) -> None:
-        """Keep a PUBLISH behind those of its connection that wait already."""
+        """Append a PUBLISH to the deferred ones of its connection."""
         put_off = connection.put_off
         if not put_off.packets:
             self._forget_closed()
@@ -64,13 +68,15 @@ class PuttingOff:
             put_off.is_full = True
 
     def _forget_closed(self) -> None:
-        """Let clients that give up and come back leave nothing behind."""
+        """Remove closed connections, so that clients which reconnect again and again use no
+        memory.
+        """
         if len(self.waiting) > 2 * self._open_count:
             self.waiting = {each: None for each in self.waiting if each.is_open}
             self._open_count = max(PUT_OFF_CONNECTIONS_MAX, len(self.waiting))
 
     def take(self, connection: Connection) -> None:
-        """Have what waits handled again, before anything that came behind it."""
+        """Process the deferred packets of a connection again, before later ones."""
         self.waiting.pop(connection, None)
         packets = connection.put_off.packets
         if packets and connection.is_open:
@@ -80,13 +86,15 @@ class PuttingOff:
             self.effects.resumed.append(connection)
 
     def take_all(self) -> None:
-        """Have everything that waits handled again."""
+        """Process all deferred packets again."""
         for connection in list(self.waiting):
             self.take(connection)
 
     def retry_all(self, when: float) -> None:
-        """Have everything that waits handled again at a time, each time beginning with another
-        connection: the first may take all the room."""
+        """Schedule all deferred packets to be processed again at the time `when`.
+
+        Each time another connection goes first, because the first may use up all the room.
+        """
         for first in self.waiting:
             del self.waiting[first]
             self.waiting[first] = None

@@ -1,7 +1,7 @@
-"""QoS 2, receiving (section 4.3.3): a message is held at PUBLISH and goes out at PUBREL.
+"""Receiving at QoS 2 (section 4.3.3): a message is held at PUBLISH and forwarded at PUBREL.
 
-The fact with its packet identifier and its contents is durable before PUBREC (method B of figure
-4.3: the message itself is stored). The release and every queue entry stand in one batch.
+The packet identifier and the message are durable before PUBREC is sent (method B of figure 4.3: the
+message itself is stored). The release and all resulting queue entries are in one batch.
 """
 
 from gateway.core.core import Core
@@ -22,7 +22,7 @@ from gateway.wire.packets import Pubcomp, Publish, Pubrec
 
 
 class Qos2Receive:
-    """Messages that were received and not yet released."""
+    """Messages that were received and not released yet."""
 
     def __init__(self, core: Core, admission: Admission, fan_out: FanOut) -> None:
         self.state = core.state
@@ -70,7 +70,7 @@ class Qos2Receive:
         return None
 
     def _limit_reached(self, session: Session, packet: Publish) -> str:
-        """Return the name of the limit that one more held message would exceed, or nothing."""
+        """Return the limit that another held message would exceed; empty if there is none."""
         if len(session.inbound) >= self.limits.max_awaiting_rel:
             return "max_awaiting_rel"
         total = session.inbound_bytes + len(packet.topic_field) + len(packet.payload)
@@ -121,7 +121,7 @@ class Qos2Receive:
     def receive_pubrel(
         self, session: Session, connection: Connection, packet_id: int, now: float
     ) -> None:
-        """Route the message at PUBREL; an unknown identifier gets PUBCOMP all the same."""
+        """Forward the message at PUBREL. An unknown identifier is answered with PUBCOMP too."""
         held = session.inbound.get(packet_id)
         if held is None:
             unknown = encode(Pubcomp(packet_id, PACKET_ID_NOT_FOUND), connection.version)
@@ -160,14 +160,14 @@ class Qos2Receive:
             self.statistics.drop(None, message.topic, DropReason.EXPIRED.word)
 
     def _is_refused_since(self, session: Session, message: Message) -> bool:
-        """Return whether access rules forbid what was held: they may have changed meanwhile."""
+        """Return True if the access rules, which may have changed, now deny a held message."""
         permissions = self.permissions
         return permissions.restricted and permissions.refuses_publish(
             session, message.topic, 2, message.retain
         )
 
     def abandon(self, held: Held) -> None:
-        """Give up a held message, because `await_rel_timeout` passed, to free its identifier."""
+        """Discard a held message after `await_rel_timeout`, to free its packet identifier."""
         self.statistics.abandoned += 1
         self.statistics.note(
             f"client {held.session.client_id!r}: no PUBREL {held.packet_id} within "

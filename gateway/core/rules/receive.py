@@ -1,7 +1,7 @@
-"""From the bytes of a connection to the rule of each packet, in slices; and what ends it there.
+"""Processing of a connection's received bytes, in slices, and of errors in them.
 
-A connection that sends more than a slice of work (`work.py`) is *behind*: the rest waits until the
-event loop gives it its next slice.
+A connection that sends more than one slice of work (`work.py`) is *behind*: the rest waits until
+the event loop schedules its next slice.
 """
 
 from typing import Final
@@ -31,7 +31,7 @@ REFUSED_CONNECTIONS_MAX: Final = 64
 
 
 class Receiving:
-    """Decodes, and lets the rules have one packet after the other."""
+    """Decodes received bytes and passes each packet to the rules."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Receiving:
         share: Share | None,
         listener: str,
     ) -> Connection:
-        """Return a new connection; it is closing already where there are too many."""
+        """Return a new connection. It is already closing if there are too many."""
         decoder = Decoder(
             self.limits.max_packet_size_bytes,
             allows_control_characters=self.limits.allow_control_characters,
@@ -86,7 +86,7 @@ class Receiving:
         return connection
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
-        """Handle what the bytes complete, or keep it while the connection is behind."""
+        """Process the packets completed by `data`, or store them while the connection is behind."""
         packets = connection.decoder.feed(data)
         if packets:  # [MQTT-3.1.2-24], [MQTT5-3.1.2-22]: packets count, not bytes
             connection.last_packet = now
@@ -108,7 +108,7 @@ class Receiving:
             self._make_room(now)
 
     def _make_room(self, now: float) -> None:
-        """End connections whose packets do not come to an end, where all take too much."""
+        """End connections with incomplete packets while all together use too much memory."""
         while True:
             largest = self.incoming.one_too_many(self.limits.max_packet_size_bytes)
             if largest is None:
@@ -117,7 +117,7 @@ class Receiving:
             self.end_for(largest, Violation("parts_bytes", QUOTA_EXCEEDED, detail), now)
 
     def go_on(self, connection: Connection, now: float) -> None:
-        """Give a connection that is behind its next slice of work."""
+        """Process the next slice of a connection that is behind."""
         connection.behind = False
         if connection.session is not None:
             violation = self.subscribing.go_on(connection.session, connection, now)
@@ -129,7 +129,9 @@ class Receiving:
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> None:
-        """Go on with what a client sent while its credentials were checked."""
+        """Process the result of an authentication, then the packets that the client sent
+        meanwhile.
+        """
         violation = self.authenticating.authenticated(connection, answer, now)
         if connection.state not in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED):
             self.incoming.received(connection, 0, completed=True)
@@ -178,8 +180,10 @@ class Receiving:
                 self._refuse_malformed(connection, malformed, now)
 
     def _refuse_malformed(self, connection: Connection, malformed: Malformed, now: float) -> None:
-        """Answer a CONNECT, or an AUTH before CONNACK, that is wrong or too large, with CONNACK
-        where the client understands the reason."""
+        """Answer a malformed or too large CONNECT, or AUTH before CONNACK, with CONNACK and close.
+
+        CONNACK is sent only if the client's protocol version has a code for the reason.
+        """
         version = connection.version or malformed.protocol_level
         reason, code = malformed.reason, malformed.reason_code
         # [MQTT-3.1.4-1] before 5.0 a CONNECT that breaks the rules is not answered; one that is
@@ -191,8 +195,10 @@ class Receiving:
             self.end_for(connection, Violation(reason, code, malformed.detail), now)
 
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
-        """Close for what a peer did wrong [MQTT-4.8.0-1], [MQTT5-4.13.1-1]; the will is published,
-        as with every unclean end."""
+        """Close a connection because of a violation [MQTT-4.8.0-1], [MQTT5-4.13.1-1].
+
+        The will is published, as after every unclean end.
+        """
         if not connection.is_open:
             return
         self.statistics.count_error(violation.reason)

@@ -1,4 +1,4 @@
-"""CONNACK with a code other than 0, and the close behind it (sections 3.2.2.3 and 5.0 3.2.2.2)."""
+"""CONNACK with an error code, followed by a close (sections 3.2.2.3 and 5.0 3.2.2.2)."""
 
 from typing import Final
 
@@ -37,7 +37,7 @@ REASON_CHARACTERS_MAX: Final = 500
 
 
 class Refusing:
-    """Ends a connection whose client is not let in."""
+    """Ends the connection of a client that is not accepted."""
 
     def __init__(self, core: Core, disconnecting: Disconnecting) -> None:
         self.output = core.output
@@ -53,9 +53,9 @@ class Refusing:
         *,
         says_why: bool = False,
     ) -> None:
-        """Answer CONNACK with a code other than 0 and close [MQTT-3.2.2-5], [MQTT5-3.2.2-7].
+        """Send CONNACK with an error code and close [MQTT-3.2.2-5], [MQTT5-3.2.2-7].
 
-        `says_why`: a 5.0 client gets `detail` as the reason string.
+        `says_why`: a 5.0 client receives `detail` as the reason string.
         """
         self.statistics.count_error(reason)
         why = f"{reason}: {detail}" if detail else reason

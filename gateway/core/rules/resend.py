@@ -1,7 +1,7 @@
-"""What is in flight and not acknowledged is sent again (section 4.4): PUBREL, or PUBLISH with DUP.
+"""Resending of unacknowledged packets (section 4.4): PUBREL, or PUBLISH with DUP.
 
-Messages are resent in the order in which they were first sent [MQTT-4.6.0-1], under the packet
-identifiers that they had.
+Messages are resent in the order in which they were first sent [MQTT-4.6.0-1], with their original
+packet identifiers.
 """
 
 from gateway.core.core import Core
@@ -14,7 +14,7 @@ from gateway.wire.kinds import PUBREL
 
 
 class Resending:
-    """Resends to a client that is back; before 5.0 also after `retry_interval`."""
+    """Resends packets to a client that reconnects; before MQTT 5.0 also after `retry_interval`."""
 
     def __init__(self, core: Core) -> None:
         self.recorder = core.recorder
@@ -24,7 +24,7 @@ class Resending:
         self.statistics = core.statistics
 
     def resend_all(self, session: Session, connection: Connection, now: float) -> None:
-        """Resend what is in flight; what the window has no room for waits in `unsent`."""
+        """Resend everything in flight. What exceeds the client's window waits in `unsent`."""
         session.unsent.clear()
         window = connection.window_of(self.limits)
         in_flight = session.outbound.values()
@@ -47,7 +47,7 @@ class Resending:
     def send_unsent(
         self, session: Session, connection: Connection, window: int, now: float
     ) -> None:
-        """Resend what did not fit into the window of this connection before."""
+        """Resend packets that did not fit into the window of this connection before."""
         while session.unsent and len(session.outbound) - len(session.unsent) < window:
             self._resend(session, connection, session.unsent.popleft(), now)
 

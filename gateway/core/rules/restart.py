@@ -1,4 +1,4 @@
-"""What a start takes up from the run before, and what it means that time has passed meanwhile."""
+"""Start of the core from recovered state, and the effects of the time that has passed meanwhile."""
 
 from gateway.core.core import Core
 from gateway.core.records.kinds import CloseReason
@@ -9,7 +9,7 @@ from gateway.core.timers import Timer, TimerKind
 
 
 class Restart:
-    """Ends connections that ended with the last run, and schedules what their sessions wait for."""
+    """Ends the previous run's connections, and schedules the timers of their sessions."""
 
     def __init__(self, core: Core, disconnecting: Disconnecting, publisher: Publisher) -> None:
         self.state = core.state
@@ -20,7 +20,7 @@ class Restart:
         self.publisher = publisher
 
     def take_up(self, now: float) -> None:
-        """Close the sessions of the run before; publish or schedule their wills."""
+        """Close the sessions of the previous run, and publish or schedule their wills."""
         for session in list(self.state.sessions.values()):
             if not session.closed_ms:
                 self.recorder.session_closed(session, CloseReason.RESTART, self.time.time_ms)
@@ -34,7 +34,7 @@ class Restart:
                 self.disconnecting.schedule_will(session, now)
 
     def _find_empty(self) -> None:
-        """Offer sessions that hold nothing to clients that find no place, the oldest first."""
+        """Mark empty sessions as available for clients that find no place, oldest first."""
         empty = [session for session in self.state.sessions.values() if _is_empty(session)]
         empty.sort(key=lambda session: session.closed_ms)
         for session in empty:
@@ -42,7 +42,7 @@ class Restart:
                 session.owner.empty[session] = None
 
     def count_time_switched_off(self, now: float) -> None:
-        """Count the time switched off for sessions left before an outage: timers missed it."""
+        """Add the time of an outage to the absence of sessions, because their timers missed it."""
         for session in self.state.sessions.values():
             if session.connection is None:
                 session.away_since = now - self.time.age_ms(session.closed_ms) / 1000
@@ -52,7 +52,9 @@ class Restart:
 
 
 def _is_empty(session: Session) -> bool:
-    """Return whether it holds nothing: no subscription, no message either way and no will."""
+    """Return True if a session has no subscriptions, no messages in either direction and no
+    will.
+    """
     return not (
         session.subscriptions
         or session.queued_count

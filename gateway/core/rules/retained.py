@@ -1,9 +1,10 @@
-"""Retained messages for new subscriptions, in slices: a subscriber to `#` stalls no other.
+"""Retained messages for new subscriptions, sent in slices so that a subscriber to `#` stalls no
+other.
 
-A connection has one list of filters whose retained messages are still wanted; asking again for one
-that waits adds nothing. What a persistent session gets at QoS 1 or 2 enters its queue in the batch
-of its SUBACK, as far as there is room: a power cut must not take it back. Everything else is sent a
-slice at a time, as fast as the client reads.
+Each connection has one list of filters whose retained messages are still to be sent; requesting one
+that is in the list has no effect. QoS 1 and 2 messages for a persistent session enter its queue in
+the same batch as its SUBACK, as far as there is room, so a power cut cannot lose them. Everything
+else is sent in slices, as fast as the client reads.
 """
 
 from typing import Final
@@ -37,7 +38,7 @@ WAIT_SECONDS: Final = 0.05
 
 
 class Replaying:
-    """What one connection is still to be sent."""
+    """The retained messages still to be sent to a connection."""
 
     def __init__(self) -> None:
         self.wanted: dict[str, Subscription] = {}
@@ -51,7 +52,7 @@ class Replaying:
 
 
 class RetainedReplay:
-    """Sends what is retained to those who have just subscribed [MQTT-3.3.1-6]."""
+    """Sends retained messages to new subscribers [MQTT-3.3.1-6]."""
 
     def __init__(self, core: Core, deliverer: Deliverer) -> None:
         self.state = core.state
@@ -66,9 +67,10 @@ class RetainedReplay:
         """A SUBSCRIBE for each connection that has had no SUBACK yet."""
 
     def find(self, session: Session, connection: Connection, asked: Asked) -> bool:
-        """Find what is retained for the queue of a persistent session; return whether that is all.
+        """Find retained messages for a persistent session's queue. Return True when all are found.
 
-        No more than its queue and its window have room for, and one: that one will be counted.
+        It finds at most as many as the queue and the window have room for, plus one, which will be
+        counted as dropped.
         """
         if not session.persistent:
             return True
@@ -98,7 +100,7 @@ class RetainedReplay:
                 asked.found.append(Found(subscription, message))
 
     def queue(self, session: Session, asked: Asked, now: float) -> bool:
-        """Deliver what was found; return whether that is all."""
+        """Deliver the messages that were found. Return True when all are delivered."""
         dropped = session.dropped_messages
         is_cut = len(asked.found) * DELIVERY_UNITS > SLICE_UNITS
         while asked.found_done < len(asked.found):
@@ -119,7 +121,7 @@ class RetainedReplay:
         return True
 
     def want(self, connection: Connection, subscription: Subscription) -> None:
-        """Note that the retained messages of a new subscription are to be sent."""
+        """Add a new subscription to those whose retained messages are to be sent."""
         replaying = self.replays.get(connection)
         if replaying is None:
             replaying = Replaying()
@@ -127,20 +129,20 @@ class RetainedReplay:
         replaying.wanted[subscription.topic_filter] = subscription
 
     def pump(self, connection: Connection, now: float) -> None:
-        """Send a slice, and come back for the next."""
+        """Send a slice now, and schedule the next."""
         replaying = self.replays.get(connection)
         if replaying is not None and not replaying.scheduled:
             self._send_slice(connection, replaying, FIRST_MESSAGES, now)
 
     def resume(self, connection: Connection, now: float) -> None:
-        """Send the next slice: its timer came up."""
+        """Send the next slice, when its timer fires."""
         replaying = self.replays.get(connection)
         if replaying is not None:
             replaying.scheduled = False
             self._send_slice(connection, replaying, SLICE_MESSAGES, now)
 
     def forget(self, connection: Connection) -> None:
-        """Forget a connection that is closed: nothing is sent on it any more."""
+        """Forget a closed connection: nothing more is sent on it."""
         self.replays.pop(connection, None)
         self.asked.pop(connection, None)
 
@@ -176,7 +178,7 @@ class RetainedReplay:
         self.timers.add(when, Timer(TimerKind.RETAINED, connection, None))
 
     def _begin_next(self, replaying: Replaying, session: Session) -> bool:
-        """Go on to the next filter; return False when none is left."""
+        """Start the next filter. Return False if there is none."""
         while replaying.wanted:
             topic_filter = next(iter(replaying.wanted))
             subscription = replaying.wanted.pop(topic_filter)
@@ -210,8 +212,9 @@ class RetainedReplay:
             self.deliverer.deliver(session, message, flags, now)
 
     def _is_refused(self, session: Session, message: Message) -> bool:
-        """Return whether access rules forbid a session to have a retained message, or its publisher
-        to publish it now."""
+        """Return True if a session may not receive a retained message, or its publisher may not
+        publish it now.
+        """
         permissions = self.permissions
         if not permissions.restricted:
             return False
@@ -227,7 +230,10 @@ class RetainedReplay:
         return True
 
     def _has_expired(self, message: Message) -> bool:
-        """Forget a retained message whose expiry interval has passed (5.0 section 3.3.2.3.3)."""
+        """Remove a retained message whose expiry interval has passed (MQTT 5.0 section 3.3.2.3.3).
+
+        Return True if it has expired.
+        """
         expired = self.deliverer.frames.is_expired(message)
         if expired and self.state.retained.get(message.topic) is message:
             self.recorder.retained_cleared(message.topic)

@@ -1,4 +1,4 @@
-"""Whether there is room for one more retained message: for all of them, and for its user."""
+"""Limits of retained messages: for all together and for each user."""
 
 from gateway.core.limits import Limits
 from gateway.core.sessions.message import retained_bytes_of
@@ -9,12 +9,12 @@ from gateway.core.state import State
 def retained_limit_reached(
     state: State, limits: Limits, owner: Owner | None, topic: str, size_bytes: int
 ) -> str:
-    """Return the name of the limit that one more retained message would exceed, or nothing.
+    """Return the limit that another retained message would exceed; empty if there is none.
 
-    What is retained and what is held to be retained count together.
+    Messages held at QoS 2 that will be retained are counted too.
 
     Args:
-        owner: whose message it is; None: it counts with all of them only.
+        owner: owner of the message; None: only the limits for all apply.
         size_bytes: its size in a queue.
     """
     before = state.retained.get(topic)

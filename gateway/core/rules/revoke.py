@@ -1,7 +1,7 @@
-"""Rights are taken back: routes are made again, and connections end that must not go on.
+"""Revocation of rights: routes are recalculated, and connections that are no longer allowed end.
 
-What was taken away counts for the next message, and for what waits in queues: it is asked about
-again when it leaves them.
+A revoked right applies to the next message, and to messages already queued, which are checked again
+when they leave the queue.
 """
 
 from gateway.core.core import Core
@@ -17,7 +17,7 @@ CONNECT_FORBIDDEN = "its client may not connect any more"
 
 
 class Revoking:
-    """Applies other rules and other users to what there is already."""
+    """Applies new access rules and users to existing sessions and connections."""
 
     def __init__(self, core: Core, disconnecting: Disconnecting) -> None:
         self.core = core
@@ -27,19 +27,19 @@ class Revoking:
         self.disconnecting = disconnecting
 
     def authenticate(self, authenticates: bool, methods: list[str]) -> None:
-        """Take user names for proven from now on, or not any more."""
+        """Set whether user names are authenticated from now on, and by which methods."""
         self.core.authenticates = authenticates
         self.core.methods = methods
         self.permissions.authenticate(authenticates)
         self.apply()
 
     def restrict(self, rules: AccessRules | None) -> None:
-        """Decide by these rules; None: everything is allowed."""
+        """Use these access rules. None: everything is allowed."""
         self.permissions.restrict(rules)
         self.apply()
 
     def apply(self) -> None:
-        """Have routes made again: whom a topic reaches may be other clients than before."""
+        """Recalculate all routes, since different clients may now receive a topic."""
         tree = self.state.tree
         tree.refuses = self.permissions.refuses_receive if self.permissions.restricted else None
         tree.scope_of = self.permissions.scope_of if self.permissions.has_rules else None
@@ -50,11 +50,11 @@ class Revoking:
                 tree.regroup(session)
 
     def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Forbid everything to the users of sessions and retained messages that are gone.
+        """Deny everything to removed users that still own sessions or retained messages.
 
         Args:
-            users: all that there are; None: that is not known.
-            removed: those that there were, as far as that is known.
+            users: all existing users; None if unknown.
+            removed: users known to have been removed.
         """
         gone: set[str] = set()
         if self.core.authenticates:
@@ -66,9 +66,10 @@ class Revoking:
             self.apply()
 
     def revoke_certificates(self, revoked: frozenset[str]) -> int:
-        """Let sessions whose client is away and was proven by one of these receive nothing.
+        """Stop delivery to disconnected sessions whose client used one of these certificates.
 
-        Those of certificates that are not among them any more go on. Returns how many are new.
+        Sessions whose certificate is no longer in the set are served again. Returns the number of
+        newly revoked ones.
         """
         count, differs, has_revoked = 0, False, False
         for session in self.state.sessions.values():
@@ -83,7 +84,7 @@ class Revoking:
         return count
 
     def give(self, session: Session, username: str) -> None:
-        """Let a session belong to a user."""
+        """Assign a session to a user."""
         self.core.recorder.session_owned(session, username)
         self.permissions.forget(session)
         self.state.tree.regroup(session)
@@ -91,7 +92,10 @@ class Revoking:
         session.asked_again_before = session.next_position
 
     def enforce(self, changed: frozenset[str], now: float) -> int:
-        """End the connections of users in `changed`, and those that rules forbid."""
+        """End the connections of users in `changed`, and those that the rules deny.
+
+        Return how many.
+        """
         ended = 0
         for session in list(self.state.sessions.values()):
             connection = session.connection

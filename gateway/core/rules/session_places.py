@@ -1,9 +1,8 @@
-"""Whether a client that has no session may have one: of all, and of those of its user.
+"""Limits on sessions, for all together and for each user, checked when a client needs a new one.
 
-Where there are users, clients without one have a share of all sessions, so that they cannot use
-them up. A session in which nothing would be lost is given back when there is no other place. To a
-client with a clean session one from before the start gives way as well that is empty: what its
-client has done before is not known any more.
+If users are configured, clients without one get only a share of all sessions, so they cannot use
+them up. If there is no room, a session whose loss would lose nothing is deleted. For a client with
+a clean session this includes empty sessions from before the start, for which past use is unknown.
 """
 
 from gateway.core.core import Core
@@ -20,7 +19,7 @@ GIVEN_BACK = "unused_sessions_given_back"
 
 
 class SessionPlaces:
-    """Counts places, and gives unused ones to others."""
+    """Counts sessions, and deletes unused ones to make room."""
 
     def __init__(self, core: Core, disconnecting: Disconnecting) -> None:
         self.core = core
@@ -31,7 +30,7 @@ class SessionPlaces:
         self.disconnecting = disconnecting
 
     def owner_of(self, connection: Connection) -> Owner:
-        """Return whose a session of this connection is: a name counts that has been proven."""
+        """Return the owner of a connection's session: its user, if authenticated."""
         if self.core.authenticates and connection.username:
             return self.owners.get(connection.username)
         return self.owners.get(LOCAL_PROGRAMS if connection.is_local else NO_USER)
@@ -39,9 +38,10 @@ class SessionPlaces:
     def refusal_of(
         self, connection: Connection, before: Session | None, now: float, is_clean: bool = False
     ) -> tuple[int, str]:
-        """Return the reason code that a client is refused with, and the limit; 0: it is not.
+        """Return the reason code and the limit with which a client is refused; 0 if it is accepted.
 
-        `before` is its session, if it has one; `is_clean`: a new one ends with the connection.
+        `before` is its existing session, if any. `is_clean`: a new session would end with the
+        connection.
         """
         owner = self.owner_of(connection)
         quota = owner.quota
@@ -63,8 +63,11 @@ class SessionPlaces:
         return 0, ""
 
     def _give_back(self, owner: Owner, now: float, is_clean: bool) -> bool:
-        """End the unused session whose client left first, or the oldest of those from before the
-        start that are empty; return whether there was one."""
+        """End an unused session to make room. Return False if there is none.
+
+        The unused session whose client left first is ended; for a clean client, otherwise the
+        oldest empty session from before the start.
+        """
         session = next(iter(owner.unused), None)
         if session is None and is_clean:
             session = next(iter(owner.empty), None)

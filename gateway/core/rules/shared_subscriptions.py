@@ -1,9 +1,9 @@
-"""Shared subscriptions when a member's session ends (5.0 section 4.8.2).
+"""Redistribution in shared subscriptions when a member's session ends (MQTT 5.0 section 4.8.2).
 
-What had been meant for it goes to another member of the same group: what waited, and QoS 1 that it
-had not acknowledged. Not so a QoS 2 message whose delivery was started [MQTT5-4.8.2-5]. Contents
-that are on disk only are read before the batch that ends the session is sealed, so that the end and
-the new entries are one transaction.
+Its queued messages, and its unacknowledged QoS 1 messages, are passed to another member of the
+group. A QoS 2 message whose delivery was started is not [MQTT5-4.8.2-5]. Messages that are only on
+disk are read before the batch that ends the session is sealed, so that the end and the new entries
+form one transaction.
 """
 
 from gateway.core.core import Core
@@ -16,7 +16,7 @@ from gateway.core.sessions.subscription import Subscription
 
 
 class Redistribution:
-    """Gives other members what one leaves behind."""
+    """Passes the messages of an ended session to other members of its groups."""
 
     def __init__(self, core: Core, admission: Admission, fan_out: FanOut) -> None:
         self.state = core.state
@@ -27,7 +27,7 @@ class Redistribution:
         self.effects = core.effects
 
     def begin(self, session: Session, now: float) -> None:
-        """Redistribute what a session that is about to end has in memory, and ask for the rest."""
+        """Redistribute a session's messages in memory before it ends, and request those on disk."""
         if not session.keys:
             return
         started = [delivery for delivery in session.outbound.values() if delivery.qos == 1]
@@ -46,7 +46,7 @@ class Redistribution:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Redistribute what an ended session had on disk, which the store has read."""
+        """Redistribute an ended session's messages that the store has read from disk."""
         for delivery in request.started:
             delivery.message = contents.get(delivery.message_number)
         for delivery in (*request.started, *deliveries):

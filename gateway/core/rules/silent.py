@@ -1,6 +1,6 @@
-"""Connections whose client has sent no CONNECT yet: where places are short, they give way.
+"""Connections without a CONNECT so far, which are closed when there are too many connections.
 
-Opening connections is free, so those without a CONNECT must not keep out clients that send one.
+Opening connections is free, so idle ones must not keep out clients that send a CONNECT.
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ listener's own limit."""
 
 
 class Silent:
-    """The silent connections, in the order in which they were made."""
+    """The connections without a CONNECT, oldest first."""
 
     def __init__(self, core: Core, disconnecting: Disconnecting) -> None:
         self.limits = core.limits
@@ -37,22 +37,24 @@ class Silent:
         self._connections = core.silent
 
     def add(self, connection: Connection) -> None:
-        """Note a connection that was made."""
+        """Add a new connection."""
         self._connections[connection] = None
 
     def heard(self, connection: Connection) -> None:
-        """Note that the client of a connection has sent its first packet."""
+        """Remove a connection whose client has sent its first packet."""
         self._connections.pop(connection, None)
 
     def give_way(
         self, newcomer: Connection | None, now: float, *, to_connect: bool = False
     ) -> bool:
-        """End the oldest silent connection in favour of another one; return whether there was one.
+        """Close the oldest silent connection in favour of another one.
+
+        Return False if there is none.
 
         Args:
-            newcomer: the other one; None: it is not accepted yet.
+            newcomer: the other connection; None if it is not accepted yet.
             now: the time.
-            to_connect: the newcomer has sent CONNECT, so that even the youngest gives way to it.
+            to_connect: the newcomer has sent CONNECT, so any silent connection may be closed.
         """
         is_of_listener = (
             newcomer is not None

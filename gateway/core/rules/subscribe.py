@@ -34,7 +34,7 @@ IF_NEW: Final = 1
 
 
 class Subscribing:
-    """What a client asks to receive."""
+    """Processes SUBSCRIBE and UNSUBSCRIBE."""
 
     def __init__(
         self, core: Core, retained_replay: RetainedReplay, system_messages: SystemMessages
@@ -51,7 +51,7 @@ class Subscribing:
     def receive_subscribe(
         self, session: Session, connection: Connection, packet: Subscribe, now: float
     ) -> Violation | None:
-        """Make or replace subscriptions, answer, then send what is retained [MQTT-3.8.4-4]."""
+        """Add or replace subscriptions, answer, then send retained messages [MQTT-3.8.4-4]."""
         for wanted in packet.subscriptions:
             # [MQTT5-3.2.2-10] more than the highest QoS is no error: less is granted
             wanted.qos = min(wanted.qos, self.limits.maximum_qos)
@@ -59,10 +59,11 @@ class Subscribing:
         return self.go_on(session, connection, now)
 
     def go_on(self, session: Session, connection: Connection, now: float) -> Violation | None:
-        """Give the SUBSCRIBE of a connection, if there is one, a slice of work.
+        """Process the next slice of a connection's pending SUBSCRIBE, if any.
 
-        What a persistent session finds retained is in its queue in the batch of SUBACK, or before:
-        where it is too much for one slice PUBLISH comes first, as section 3.8.4 permits.
+        Retained messages for a persistent session enter its queue in the batch of the SUBACK or
+        earlier. If they are too many for one slice, PUBLISH comes before SUBACK, which section
+        3.8.4 permits.
         """
         replay = self.retained_replay
         asked = replay.asked.get(connection)
@@ -91,7 +92,7 @@ class Subscribing:
         return None
 
     def _subscribe(self, session: Session, asked: Asked) -> bool:
-        """Make or replace subscriptions; return whether all are made."""
+        """Add or replace subscriptions. Return True when all are done."""
         work = self.state.work
         while asked.filters_done < len(asked.filters):
             if work.spent > SLICE_UNITS and asked.filters_done:
@@ -180,7 +181,7 @@ class Subscribing:
     def receive_unsubscribe(
         self, session: Session, connection: Connection, packet: Unsubscribe
     ) -> Violation | None:
-        """Remove subscriptions; UNSUBACK comes even where there were none [MQTT-3.10.4-5]."""
+        """Remove subscriptions. UNSUBACK is sent even if there were none [MQTT-3.10.4-5]."""
         codes: list[int] = []
         for topic_filter in packet.topic_filters:
             existed = topic_filter in session.subscriptions
@@ -205,7 +206,7 @@ class Subscribing:
 
 
 def options_of(wanted: WantedSubscription) -> int:
-    """Return the options byte of a subscription as it came."""
+    """Return the subscription options byte, encoded as in SUBSCRIBE."""
     return (
         wanted.qos
         | (4 if wanted.no_local else 0)

@@ -1,4 +1,4 @@
-"""A SUBSCRIBE that is being worked on: a slice at a time where it asks for much."""
+"""State of a SUBSCRIBE that is processed in slices."""
 
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.subscription import Subscription
@@ -8,7 +8,7 @@ from gateway.wire.packets import Subscription as WantedSubscription
 
 
 class Found:
-    """A retained message that a persistent session is to have in its queue."""
+    """A retained message to be added to a persistent session's queue."""
 
     def __init__(self, subscription: Subscription, message: Message) -> None:
         self.subscription = subscription
@@ -16,10 +16,10 @@ class Found:
 
 
 class Asked:
-    """What is done of a SUBSCRIBE, and what is left.
+    """Progress of a SUBSCRIBE.
 
-    A filter that stands in it several times is subscribed to once, as the last one has it: the
-    others would have been replaced in the same moment.
+    If a filter occurs several times, only the last one is processed: it would replace the others
+    immediately.
     """
 
     def __init__(self, packet: Subscribe) -> None:

@@ -1,9 +1,9 @@
-"""What the broker publishes under `$SYS`: at QoS 0, to clients that are connected, never recorded.
+"""Publication of `$SYS` topics: at QoS 0, to connected clients, never recorded.
 
-The server supplies the values; here is who gets them. They behave as retained messages do (a new
-subscriber gets what holds now, with RETAIN set), but nothing of them is kept: not in the tree of
-retained messages, not in a queue, not in the journal. To a client that is away the next value has
-all that this one did.
+The server supplies the values; this module decides who receives them. They behave like retained
+messages (a new subscriber gets the current value with RETAIN set), but are stored nowhere: not as
+retained messages, not in queues, not in the journal. A disconnected client misses nothing, because
+the next value replaces this one.
 """
 
 from gateway.core.core import Core
@@ -16,7 +16,7 @@ from gateway.wire.values import topic_field_of
 
 
 class SystemMessages:
-    """Hands values to subscribers."""
+    """Sends `$SYS` values to subscribers."""
 
     def __init__(self, core: Core) -> None:
         self.tree = core.state.tree
@@ -28,11 +28,11 @@ class SystemMessages:
         self.permissions = core.permissions
 
     def request(self, session: Session, subscription: Subscription) -> None:
-        """Note that a client that subscribed below `$SYS` is to get the present values."""
+        """Note that a new subscriber below `$SYS` needs the current values."""
         self.effects.system_subscriptions[session.number, subscription.topic_filter] = session
 
     def answer(self, values: dict[str, bytes]) -> None:
-        """Send those who asked the present values, with RETAIN set [MQTT-3.3.1-8]."""
+        """Send the current values to new subscribers, with RETAIN set [MQTT-3.3.1-8]."""
         requests = self.effects.system_subscriptions
         self.effects.system_subscriptions = {}
         messages = [_message_of(topic, payload) for topic, payload in values.items()]
@@ -48,7 +48,7 @@ class SystemMessages:
                     self._send(session, message, subscription.delivery_flags(0, True))
 
     def publish(self, values: dict[str, bytes]) -> None:
-        """Send all subscribers what has changed."""
+        """Send changed values to all subscribers."""
         for topic, payload in values.items():
             route = self.tree.route_of(topic)
             if not route.count():

@@ -1,4 +1,4 @@
-"""What happens when a timer is due: keep-alive, expiry, delays, retries."""
+"""Actions of due timers: keep-alive, expiry, delays, retries."""
 
 from typing import Final
 
@@ -29,7 +29,7 @@ OF_ABSENCE: Final = (TimerKind.WILL_DELAY, TimerKind.SESSION_EXPIRY)
 
 
 class Timeouts:
-    """The rule behind each kind of timer."""
+    """Runs the action for each kind of timer."""
 
     def __init__(
         self,
@@ -56,14 +56,14 @@ class Timeouts:
         self.backpressure = full_queues.backpressure
 
     def watch_slow_reader(self, connection: Connection, now: float) -> None:
-        """End a connection whose peer does not read for SLOW_READER_SECONDS."""
+        """Schedule the end of a connection whose peer does not read for SLOW_READER_SECONDS."""
         if not connection.slow_reader_scheduled and connection.is_open:
             connection.slow_reader_scheduled = True
             due = max(now, connection.unwritable_since + SLOW_READER_SECONDS)
             self.timers.add(due, Timer(TimerKind.SLOW_READER, connection, None))
 
     def begin_again(self, now: float) -> None:
-        """Begin the time of each client again: nothing could be read from it until now."""
+        """Restart each client's timeouts, because nothing could be read from it until now."""
         for session in self.sessions.values():
             connection = session.connection
             if connection is not None:
@@ -76,7 +76,7 @@ class Timeouts:
                 self.timers.add(now + RECONNECT_SECONDS, timer)
 
     def connection_due(self, timer: Timer, connection: Connection, now: float) -> None:
-        """Do what a timer of an open connection is for."""
+        """Run the action of a connection's timer."""
         if timer.kind is TimerKind.RETAINED:
             self.retained_replay.resume(connection, now)
         elif timer.kind in (TimerKind.PUT_OFF, TimerKind.PACE):
@@ -112,8 +112,11 @@ class Timeouts:
             self.backpressure.judge(session, connection, now)
 
     def _end_before_connected(self, connection: Connection, now: float) -> None:
-        """End a connection that is not let in by then; one whose client waits for an answer to its
-        login gets one: it may try again."""
+        """End a connection that was not accepted in time.
+
+        If its login is still being checked, the client gets an answer first, since it may try
+        again.
+        """
         if connection.state is ConnectionState.AUTHENTICATING:
             detail = "its login was not checked in time"
             self.refusing.refuse(connection, SERVER_BUSY, CONNECT_TIMEOUT, detail)
@@ -122,14 +125,14 @@ class Timeouts:
             self.disconnecting.end(connection, CloseReason.KEEP_ALIVE, now)
 
     def _end_for_credentials(self, connection: Connection, now: float) -> None:
-        """End a connection whose client was let in for a time that is over."""
+        """End a connection whose credentials have expired."""
         self.statistics.count_error(CREDENTIALS_EXPIRED)
         detail = "the token of its client has expired"
         violation = Violation(CREDENTIALS_EXPIRED, MAXIMUM_CONNECT_TIME, detail)
         self.disconnecting.end(connection, CloseReason.KICKED, now, violation)
 
     def session_due(self, timer: Timer, session: Session, now: float) -> None:
-        """Do what a timer of a session is for."""
+        """Run the action of a session's timer."""
         if timer.kind is TimerKind.SESSION_EXPIRY:
             self.disconnecting.expire(session, now)
         elif timer.kind is TimerKind.WILL_DELAY:

@@ -1,1 +1,1 @@
-"""Sessions and connections: what a client has here, in memory and without rules."""
+"""State of sessions and connections in memory, without the rules that change it."""

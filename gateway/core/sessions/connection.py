@@ -1,4 +1,4 @@
-"""A network connection as the core has it: what a session has while its client is connected.
+"""A network connection in the core, with the client's state that lasts only while it is connected.
 
 It owns the bytes that wait to be sent.
 """
@@ -15,7 +15,7 @@ from gateway.wire.packets import Connect, Packet, Publish
 
 
 class ConnectionState(Enum):
-    """How far a connection is."""
+    """Stages of a connection."""
 
     AWAITING_CONNECT = 0
     AUTHENTICATING = 1
@@ -26,7 +26,7 @@ class ConnectionState(Enum):
 
 
 class PutOff:
-    """Messages for which there is no room: before 5.0 they cannot be refused."""
+    """Deferred messages: there is no room for them, and before MQTT 5.0 they cannot be refused."""
 
     def __init__(self) -> None:
         self.packets: list[Publish] = []
@@ -38,7 +38,7 @@ class PutOff:
 
 
 class Connection:
-    """One network connection as the core sees it: a decoder in, two lists of bytes out."""
+    """A network connection as seen by the core: a decoder for input, two buffers for output."""
 
     proven_user: str | None = None
     """The user that the client has proven to be before its CONNECT, by a certificate."""
@@ -131,29 +131,33 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether the core has not closed it."""
+        """Whether the core has not closed the connection."""
         return self.state is not ConnectionState.CLOSED
 
     def counts_at(self, address_share: Share, now: float) -> None:
-        """Let it count for its address from now on."""
+        """Count the connection for its address from now on."""
         self.address_share = address_share
         self.meters += address_share.meters(now)
 
     def shares(self) -> tuple[Share, ...]:
-        """Return what its listener and its address may have."""
+        """Return the limits of its listener and its address."""
         return tuple(share for share in (self.share, self.address_share) if share is not None)
 
     def takes(self, packet: bytes) -> bool:
-        """Return whether a packet keeps to the client's maximum packet size [MQTT5-3.1.2-24]."""
+        """Return True if a packet fits the client's maximum packet size [MQTT5-3.1.2-24]."""
         return not 0 < self.maximum_packet_size_bytes < len(packet)
 
     def window_of(self, limits: Limits) -> int:
-        """Return how many QoS 1 and 2 deliveries may be in flight: never more than the client
-        allows [MQTT5-3.3.4-9]."""
+        """Return the maximum number of QoS 1 and 2 deliveries in flight [MQTT5-3.3.4-9].
+
+        It never exceeds the client's receive maximum.
+        """
         return min(limits.window_of(), self.receive_maximum)
 
     def let_go(self) -> None:
-        """Drop what only an open connection needs: the event loop may hold this one for a while."""
+        """Free what only an open connection needs, since the event loop may refer to this one for a
+        while.
+        """
         self.decoder.let_go()
         self.connect = None
         self.undecided = []
@@ -165,7 +169,7 @@ class Connection:
         self.withheld.take()
 
     def take_outgoing(self) -> bytes:
-        """Return the packets that may leave now, in one piece."""
+        """Return the packets that may be sent now, joined."""
         parts = self.outgoing.take()
         self.forwarded_bytes = 0
         return parts[0] if len(parts) == 1 else b"".join(parts)

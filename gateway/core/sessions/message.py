@@ -1,4 +1,4 @@
-"""Messages, and their way in and out of a session, as plain records."""
+"""Messages, and their state on the way in and out of a session."""
 
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class DeliveryState(IntEnum):
-    """How far a delivery is. The values stand in the table `outbound`."""
+    """State of a delivery. The values are stored in the table `outbound`."""
 
     WAITING = 0
     """In the queue."""
@@ -52,13 +52,13 @@ and its place among the retained ones. Measured with the compiled core: 460."""
 
 
 def retained_bytes_of(topic: str, size_bytes: int) -> int:
-    """Return what a message of this topic and this size in a queue costs as a retained one."""
+    """Return the memory size of a retained message, from its topic and its size in a queue."""
     return MESSAGE_BYTES + text_bytes_of(topic) + size_bytes
 
 
 @mypyc_attr(acyclic=True)
 class Message:
-    """An application message as its publisher sent it. One object serves all its receivers."""
+    """An application message as its publisher sent it. All receivers share one object."""
 
     owner: "Owner | None" = None
     """Whose it is, where it is to be retained; None: not known."""
@@ -95,28 +95,28 @@ class Message:
         """The batch whose facts entitle others to see it; -1: it needs none."""
 
     def flags(self) -> int:
-        """Return the flags of the message, in the journal and in its row."""
+        """Return the message's flags as stored in the journal and in its row."""
         return self.qos | (RETAIN if self.retain else 0) | (HAS_PLACE if self.has_place else 0)
 
     def size_bytes(self) -> int:
-        """Return what the message weighs in a queue: topic and payload."""
+        """Return the message's size in a queue: topic, payload and properties."""
         return len(self.topic_field) + len(self.payload) + len(self.forwarded)
 
     def retained_bytes(self) -> int:
-        """Return what it costs in memory to keep the message as a retained one, at the most."""
+        """Return the maximum memory size of the message when it is retained."""
         return retained_bytes_of(self.topic, self.size_bytes())
 
     def username(self) -> str | None:
-        """Return the name of the owner, None if it is not known."""
+        """Return the name of the owner, or None if unknown."""
         return None if self.owner is None else self.owner.username
 
     def retained_by(self) -> "tuple[int, str | None, str | None]":
-        """Return its number, owner and publisher, as the row of a retained message has them."""
+        """Return number, owner and publisher, as stored in the row of a retained message."""
         return self.number, self.username(), None if self.source is None else self.source.text()
 
 
 class Will:
-    """A will message, held until its connection ends (3.1.1 section 3.1.2.5)."""
+    """A will message, stored until its connection ends (3.1.1 section 3.1.2.5)."""
 
     def __init__(
         self,
@@ -140,14 +140,14 @@ class Will:
         self.forwarded = forwarded
 
     def memory_bytes(self) -> int:
-        """Return what the will costs in memory, at the most."""
+        """Return the maximum memory size of the will."""
         size_bytes = len(self.topic_field) + len(self.payload) + len(self.forwarded)
         return MESSAGE_BYTES + text_bytes_of(self.topic) + size_bytes
 
 
 @mypyc_attr(acyclic=True)
 class Held(Exchange):
-    """A QoS 2 message received and acknowledged with PUBREC, waiting for its PUBREL."""
+    """A QoS 2 message that was received and acknowledged with PUBREC, and waits for its PUBREL."""
 
     def __init__(self, session: "Session", packet_id: int, message: Message, now: float) -> None:
         self.session = session
@@ -161,7 +161,7 @@ class Held(Exchange):
 
 @mypyc_attr(acyclic=True)
 class Delivery(Exchange):
-    """A message on its way to one session: first waiting in its queue, then in flight."""
+    """A message on its way to one session: first queued, then in flight."""
 
     def __init__(
         self,

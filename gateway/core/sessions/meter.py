@@ -1,8 +1,9 @@
-"""What one client may send in a second, or all of a user, an address or a listener together, and
-what all of a user may bring into the journal in a day. Beyond it they are read from later.
+"""Rate limits: messages and bytes per second of one client, or of all of a user, address or
+listener.
 
-Counted at each read, not at each packet: a client that sent too much together owes the time that
-its rate would have taken for it.
+A user's bytes in the journal are also limited per day. Clients that exceed a limit are read from
+later. Usage is counted per read, not per packet: a client that sent too much waits as long as its
+rate would have taken.
 """
 
 from typing import Final
@@ -24,7 +25,7 @@ SECONDS_BETWEEN_LINES: Final = 60.0
 
 
 class Meter:
-    """Of one connection, or of all connections of a user, an address or a listener."""
+    """Rate meter of one connection, or of all connections of a user, address or listener."""
 
     def __init__(
         self,
@@ -37,7 +38,10 @@ class Meter:
         journal_bytes_per_day: int = 0,
         is_of_client: bool = False,
     ) -> None:
-        """`prefix` and `suffix`: of the names of its limits. A rate is of a second; 0: no limit."""
+        """Set the rates per second (0: unlimited).
+
+        `prefix` and `suffix` are parts of the limits' names.
+        """
         self.packet_rate = packet_rate
         self.byte_rate = byte_rate
         self.journal_bytes_per_day = journal_bytes_per_day
@@ -59,11 +63,13 @@ class Meter:
         self._next_line_at = now
 
     def rates(self) -> tuple[int, int, int]:
-        """Return packets and bytes a second, and bytes of the journal a day; 0: no limit."""
+        """Return the limits: packets and bytes per second, and journal bytes per day; 0:
+        unlimited.
+        """
         return self.packet_rate, self.byte_rate, self.journal_bytes_per_day
 
     def spend(self, packets_count: int, bytes_count: int, now: float) -> None:
-        """Count what one read brought."""
+        """Count the packets and bytes of one read."""
         if self._packets is None and self._bytes is None:
             return
         of_packets = 0.0 if self._packets is None else self._packets.spend(packets_count, now)
@@ -73,7 +79,7 @@ class Meter:
         self._update()
 
     def record(self, bytes_count: int, now: float) -> None:
-        """Count what came into the journal because of one read."""
+        """Count the bytes written to the journal because of one read."""
         if self._journal is not None:
             self._journal_free_at = now + self._journal.spend(bytes_count, now)
             self._update()
@@ -84,14 +90,14 @@ class Meter:
         self.limit = self._prefix + (JOURNAL_BYTES if is_journal else self._rate) + self._suffix
 
     def wants_line(self, now: float) -> bool:
-        """Return whether the log has had no line about this meter for long enough."""
+        """Return True if the last log line about this meter is long enough ago."""
         if now < self._next_line_at:
             return False
         self._next_line_at = now + SECONDS_BETWEEN_LINES
         return True
 
     def is_full(self, now: float) -> bool:
-        """Return whether there is nothing to remember."""
+        """Return True if the meter is idle and can be forgotten."""
         buckets = (self._packets, self._bytes, self._journal)
         return all(bucket is None or bucket.is_full(now) for bucket in buckets)
 

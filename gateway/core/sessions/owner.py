@@ -1,6 +1,6 @@
-"""What the sessions of one user have together, and those of all clients without a user.
+"""Counters for the sessions of one user, or of all clients without a user.
 
-The counters are kept as facts are applied, so that a limit costs a comparison. Only
+They are updated as facts are applied, so checking a limit is one comparison. Only
 `gateway.core.owners` and `gateway.core.state` change them.
 """
 
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 class Owner:
-    """A user whose name has been proven, or all clients that have named none: NO_USER and
-    LOCAL_PROGRAMS in `quota.py`."""
+    """An authenticated user, or all clients without one (NO_USER and LOCAL_PROGRAMS in
+    `quota.py`).
+    """
 
     def __init__(self, username: str, quota: Quota) -> None:
         self.username = username
@@ -36,10 +37,10 @@ class Owner:
         """Sessions from before the start that hold nothing: they may be given back next."""
 
     def assign(self, quota: Quota) -> None:
-        """Let another quota hold."""
+        """Replace the quota."""
         self.quota = quota
         self.queued_bytes_max = quota.queued_bytes
 
     def name_of(self, limit: str) -> str:
-        """Return what a limit of the quota is called in counters and in the log."""
+        """Return the name of a limit of the quota, for counters and the log."""
         return self.quota.prefix + limit

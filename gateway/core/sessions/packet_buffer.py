@@ -1,4 +1,4 @@
-"""Encoded packets for one connection, in their order, until they may leave."""
+"""Buffer of encoded packets for one connection, in order."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ COPIED_BYTES_MAX: Final = 1_024
 
 
 class PacketBuffer:
-    """A queue of packets that is emptied as a whole. Short ones are copied behind each other."""
+    """A queue of packets that is emptied as a whole. Short packets are joined by copying."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -17,17 +17,17 @@ class PacketBuffer:
         """The short packets behind the last of `_parts`. Connections are idle mostly: then None."""
 
     def is_empty(self) -> bool:
-        """Return whether nothing waits."""
+        """Return True if the buffer is empty."""
         return self._tail is None and not self._parts
 
     def first_byte(self) -> int:
-        """Return the first byte of what waits, -1 if nothing does."""
+        """Return the first byte in the buffer, or -1 if it is empty."""
         if self._parts:
             return self._parts[0][0]
         return -1 if self._tail is None else self._tail[0]
 
     def append(self, packets: bytes) -> None:
-        """Add one packet, or some in one piece."""
+        """Append one packet, or several joined ones."""
         if len(packets) <= COPIED_BYTES_MAX:
             self._writer().write(packets)
         else:
@@ -35,7 +35,9 @@ class PacketBuffer:
             self._parts.append(packets)
 
     def append_acknowledgement(self, first_byte: int, packet_id: int) -> None:
-        """Add a PUBACK, PUBREC, PUBREL or PUBCOMP that has no more than that."""
+        """Append a PUBACK, PUBREC, PUBREL or PUBCOMP that consists only of its packet
+        identifier.
+        """
         writer = self._writer()
         writer.append(first_byte)
         writer.append(2)
@@ -53,7 +55,7 @@ class PacketBuffer:
             self._tail = None
 
     def take(self) -> list[bytes]:
-        """Empty the buffer; return what was in it, in few pieces."""
+        """Empty the buffer and return its contents, in few pieces."""
         self._end_tail()
         parts = self._parts
         if parts:

@@ -1,9 +1,9 @@
-"""What is under way in one direction of a session, by packet identifier (3.1.1 section 2.3.1).
+"""Exchanges in flight in one direction of a session, by packet identifier (3.1.1 section 2.3.1).
 
-An exchange stands in the slot of its identifier modulo the number of slots. Clients count their
-identifiers up and have a window, so that two exchanges hardly ever meet in a slot; those that do
-are kept in a dict. A dict alone is slower: each of its keys above 256 is a new object every time a
-packet is decoded, so that it is found by comparing values.
+An exchange is stored in a slot: its identifier modulo the number of slots. Clients count their
+identifiers up and have a window, so collisions are rare; they are stored in a dict. A dict alone
+would be slower: every decoded key above 256 is a new object, so it must be found by comparing
+values.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _NO_SLOTS: Final[list[None]] = [None]
 
 @mypyc_attr(acyclic=True)
 class Exchange:
-    """A message under way under a packet identifier."""
+    """A message in flight, with its packet identifier."""
 
     packet_id: int
     order: int
@@ -31,7 +31,7 @@ E = TypeVar("E", bound=Exchange)
 
 
 class PacketIdentifiers(Generic[E]):
-    """Exchanges by packet identifier, in the order in which they were put in."""
+    """Exchanges by packet identifier, in the order in which they were added."""
 
     def __init__(self) -> None:
         self._slots: list[E | None] = _NO_SLOTS  # type: ignore[assignment]
@@ -51,7 +51,7 @@ class PacketIdentifiers(Generic[E]):
         return iter([exchange.packet_id for exchange in self.values()])
 
     def get(self, packet_id: int) -> E | None:
-        """Return the exchange under an identifier."""
+        """Return the exchange with a packet identifier, or None."""
         exchange = self._slots[packet_id & self._mask]
         if exchange is not None and exchange.packet_id == packet_id:
             return exchange
@@ -66,7 +66,7 @@ class PacketIdentifiers(Generic[E]):
         return exchanges
 
     def put(self, exchange: E) -> None:
-        """Add an exchange at the end, in the place of one under the same identifier."""
+        """Add an exchange at the end. It replaces one with the same identifier."""
         packet_id = exchange.packet_id
         if 2 * self._count >= self._mask:
             self._grow()
@@ -82,12 +82,12 @@ class PacketIdentifiers(Generic[E]):
         self.move_to_end(exchange)
 
     def move_to_end(self, exchange: E) -> None:
-        """Let an exchange be the last."""
+        """Move an exchange to the end."""
         self._last_order += 1
         exchange.order = self._last_order
 
     def remove(self, packet_id: int) -> bool:
-        """Free an identifier; return whether there was an exchange under it."""
+        """Remove the exchange with this identifier. Return False if there was none."""
         exchange = self._slots[packet_id & self._mask]
         if exchange is not None and exchange.packet_id == packet_id:
             self._slots[packet_id & self._mask] = None
@@ -97,7 +97,7 @@ class PacketIdentifiers(Generic[E]):
         return True
 
     def clear(self) -> None:
-        """Free all identifiers."""
+        """Remove all exchanges."""
         self._slots = _NO_SLOTS  # type: ignore[assignment]
         self._mask = 0
         self._met = None

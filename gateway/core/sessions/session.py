@@ -1,4 +1,4 @@
-"""What a session consists of (MQTT 3.1.1 section 4.1).
+"""State of a session (MQTT 3.1.1 section 4.1).
 
 Only `gateway.core.state` changes sessions, and only through facts.
 """
@@ -24,7 +24,7 @@ NO_GROUPS: Final[frozenset[str]] = frozenset()
 
 
 class Pace:
-    """How fast a client works off a queue that slows its publishers."""
+    """Measures how fast a client empties a queue that slows its publishers."""
 
     def __init__(self) -> None:
         self.since = NO_TIMER
@@ -33,20 +33,20 @@ class Pace:
         """The front of the queue then."""
 
     def begin(self, now: float, position: int) -> None:
-        """Begin to measure."""
+        """Start measuring."""
         self.since = now
         self.position = position
 
 
 class MemoryQueues:
-    """Total size of the queues of all clean sessions, which are in memory only."""
+    """Total size of the queues of all clean sessions, which are only in memory."""
 
     def __init__(self) -> None:
         self.bytes_count = 0
         self.sessions: dict[Session, None] = {}
 
     def largest(self) -> "Session | None":
-        """Return the session whose queue takes most."""
+        """Return the session with the largest queue in memory."""
         largest: Session | None = None
         most_bytes = 0
         for session in self.sessions:
@@ -158,7 +158,7 @@ class Session:
         self.delivered_messages = 0
 
     def count_at(self, shares: tuple[Share, ...]) -> None:
-        """Count it at these listener and address, and not where it counted before."""
+        """Count the session for this listener and address, and no longer for the previous ones."""
         for share in self.shares:
             share.sessions -= 1
         self.shares = shares
@@ -166,19 +166,18 @@ class Session:
             share.sessions += 1
 
     def has_room(self, limits: Limits, size_bytes: int) -> bool:
-        """Return whether one more message may wait in the queue."""
+        """Return True if another message may be queued."""
         return self.queued_count < limits.max_mqueue_len and self.has_bytes_left(limits, size_bytes)
 
     def has_bytes_left(self, limits: Limits, size_bytes: int) -> bool:
-        """Return whether the limits in bytes have room for one more message in the queue."""
+        """Return True if another message may be queued within the limits in bytes."""
         owner = self.owner
         return self.queued_bytes + size_bytes <= limits.max_mqueue_bytes and (
             owner is None or owner.queued_bytes + size_bytes <= owner.queued_bytes_max
         )
 
     def byte_limit_reached(self, limits: Limits, size_bytes: int) -> str:
-        """Return the name of the limit in bytes that one more message in the queue would exceed, or
-        nothing."""
+        """Return the limit in bytes that another queued message would exceed; empty if none."""
         if self.queued_bytes + size_bytes > limits.max_mqueue_bytes:
             return "max_mqueue_bytes"
         owner = self.owner
@@ -187,8 +186,7 @@ class Session:
         return ""
 
     def is_unused(self) -> bool:
-        """Return whether nothing is lost with it: its client has subscribed to nothing, and has
-        neither sent nor received a message."""
+        """Return True if deleting the session loses nothing: no subscription or message so far."""
         return (
             self.is_of_this_run
             and not self.received_messages
@@ -199,7 +197,7 @@ class Session:
         )
 
     def takes_at_once(self, connection: "Connection", limits: Limits, qos: int) -> bool:
-        """Return whether a message would be sent now, behind nothing that waits."""
+        """Return True if a message would be sent immediately, because nothing waits before it."""
         if not qos:
             waits = self.queued_count > 0 and self.persistent and limits.mqueue_store_qos0
             return (
@@ -216,7 +214,7 @@ class Session:
         )
 
     def enqueue(self, delivery: Delivery, size_bytes: int) -> None:
-        """Put a delivery at the end of the queue."""
+        """Append a delivery to the queue."""
         if self.stored_count or self.recent:
             self.recent.append(delivery)
         else:
@@ -230,13 +228,13 @@ class Session:
             owner.queued_bytes += size_bytes
 
     def front(self) -> Delivery | None:
-        """Return the next delivery if it is in memory; None: the queue is empty or on disk."""
+        """Return the next delivery. None: the queue is empty, or its front is on disk."""
         if not self.waiting and not self.stored_count and self.recent:
             self.waiting, self.recent = self.recent, self.waiting
         return self.waiting[0] if self.waiting else None
 
     def consume(self, position: int) -> None:
-        """Take everything up to and including `position` off the front of the queue."""
+        """Remove everything up to and including `position` from the queue."""
         while self.waiting and self.waiting[0].position <= position:
             delivery = self.waiting.popleft()
             self._taken(delivery)
@@ -253,7 +251,7 @@ class Session:
             self.first_position = position + 1
 
     def _taken(self, delivery: Delivery) -> None:
-        """Count a delivery no more that was in the queue, in memory."""
+        """Update the counters for a delivery in memory that was removed from the queue."""
         self.queued_count -= 1
         if delivery.message is None:
             return
@@ -266,17 +264,17 @@ class Session:
             owner.queued_bytes -= size_bytes
 
     def take_newest(self) -> Delivery:
-        """Take the end off the queue of a clean session, which is in memory and not empty."""
+        """Remove and return the newest delivery of a clean session's non-empty queue."""
         delivery = (self.recent or self.waiting).pop()
         self._taken(delivery)
         return delivery
 
     def memory_bytes(self) -> int:
-        """Return what the queue of a clean session costs in memory."""
+        """Return the memory size of a clean session's queue."""
         return self.queued_bytes + QUEUED_BYTES * self.queued_count
 
     def evict(self, keep: int) -> None:
-        """Forget deliveries beyond the first `keep` that a finished checkpoint wrote to disk."""
+        """Free deliveries after the first `keep` that a finished checkpoint has stored on disk."""
         waiting = self.waiting
         if not self.stored_count and not self.recent:
             if len(waiting) <= keep or waiting[keep].position >= self.frozen_position:
@@ -289,7 +287,7 @@ class Session:
             self.stored_count += 1
 
     def free_packet_id(self) -> int:
-        """Return a packet identifier that is not in flight, or 0 if all are [MQTT-2.3.1-2]."""
+        """Return an unused packet identifier, or 0 if all are in flight [MQTT-2.3.1-2]."""
         if len(self.outbound) >= 65_535:
             return 0
         packet_id = self.last_packet_id

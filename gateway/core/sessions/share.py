@@ -1,4 +1,4 @@
-"""What all clients of one listener, or of one address, may have together. Pure."""
+"""Limits and usage of all clients of one listener or one address. Pure."""
 
 from typing import Final
 
@@ -14,12 +14,15 @@ LOGIN_BURST_SECONDS: Final = 10.0
 
 
 class Share:
-    """Of a rate 0 is: no limit. What is beyond a limit that was lowered stays."""
+    """Limits shared by the clients of a listener or an address.
+
+    A rate of 0 means unlimited. Lowering a limit does not evict what already exceeds it.
+    """
 
     def __init__(
         self, connections_max: int = NO_LIMIT, prefix: str = LISTENER, suffix: str = ""
     ) -> None:
-        """`prefix` and `suffix`: of the names of its limits."""
+        """Start without limits. `prefix` and `suffix` are parts of the limits' names."""
         self.prefix = prefix
         self.suffix = suffix
         self.connections_max = connections_max
@@ -38,11 +41,13 @@ class Share:
         self._logins: TokenBucket | None = None
 
     def name_of(self, limit: str) -> str:
-        """Return what a limit is called in counters and in the log."""
+        """Return the name of a limit, for counters and the log."""
         return self.prefix + limit + self.suffix
 
     def meters(self, now: float) -> tuple[Meter, ...]:
-        """Return what counts one more connection: of its client alone, then of all together."""
+        """Return the meters of a new connection: that of its client alone, then that of all clients
+        together.
+        """
         found: tuple[Meter, ...] = ()
         if self.client_packet_rate or self.client_byte_rate:
             found = (
@@ -65,12 +70,12 @@ class Share:
         return (*found, meter)
 
     def has_login(self, now: float) -> bool:
-        """Return whether one more login is within the rate; nothing is counted."""
+        """Return True if another login is within the rate. Counts nothing."""
         logins = self._logins
         return not self.login_rate or logins is None or logins.has_one(now)
 
     def take_login(self, now: float) -> bool:
-        """Count a login; return False where it is beyond the rate."""
+        """Count a login. Return False if it exceeds the rate."""
         rate = float(self.login_rate)
         if not rate:
             return True
@@ -79,5 +84,5 @@ class Share:
         return self._logins.take(now)
 
     def is_idle(self, now: float) -> bool:
-        """Return whether there is nothing to remember."""
+        """Return True if the share is unused and can be forgotten."""
         return not self.sessions and (self._meter is None or self._meter.is_full(now))

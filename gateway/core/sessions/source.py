@@ -1,7 +1,7 @@
 """The publisher of a retained message, stored with it for the access rules.
 
-As text, on disk: the user with "=" before it or nothing, client id, listener and groups, separated
-by NUL, which none of them may have in it.
+On disk it is a text: "=" and the user (or nothing), client id, listener and groups, separated by
+NUL, which cannot occur in any of them.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -18,7 +18,7 @@ nothing is kept, and no rule about clients matches it."""
 
 @mypyc_attr(acyclic=True)
 class Source:
-    """The publisher of a retained message, as it was when it published."""
+    """The publisher of a retained message at the time of publishing."""
 
     def __init__(
         self, username: str | None, client_id: str, listener: str, groups: frozenset[str]
@@ -30,13 +30,13 @@ class Source:
         self.groups = groups
 
     def text(self) -> str:
-        """Return the text that is stored."""
+        """Return the text stored on disk."""
         user = "" if self.username is None else "=" + self.username
         return "\0".join((user, self.client_id, self.listener, *sorted(self.groups)))
 
 
 def source_of(session: "Session") -> Source:
-    """Return a session's client as the source of what it publishes now; the same one each time."""
+    """Return a session's client as a source. The object is reused until the client changes."""
     found = session.source
     if (
         found is None
@@ -50,13 +50,13 @@ def source_of(session: "Session") -> Source:
 
 
 class Sources:
-    """Sources as they are read from disk: one object for the messages of one publisher."""
+    """Sources read from disk: one object for all messages of a publisher."""
 
     def __init__(self) -> None:
         self._found: dict[str, Source] = {}
 
     def source_in(self, text: str) -> Source | None:
-        """Return the source that a text states; None: it states none."""
+        """Parse a stored text. None: it contains no source."""
         found = self._found.get(text)
         if found is None:
             parts = text.split("\0")

@@ -1,4 +1,4 @@
-"""A subscription of one session, as a plain record (4.7, 4.8)."""
+"""A subscription of a session (sections 4.7, 4.8)."""
 
 from typing import Final
 from zlib import crc32
@@ -33,27 +33,31 @@ class Subscription:
         """Of a shared one, what `TopicTree` calls the group that it is in."""
 
     def delivery_flags(self, qos: int, retain: bool) -> int:
-        """Return the flags of a delivery that came through this subscription alone."""
+        """Return the flags of a delivery that came only through this subscription."""
         flags = qos | (RETAIN if retain else 0) | (SHARED if self.is_shared else 0)
         return flags | THROUGH_ONE | self.key << KEY_SHIFT
 
 
 def names_group(topic_filter: str) -> bool:
-    """Return whether this is a shared subscription (5.0 section 4.8.2), for any version.
+    """Return True for a valid shared subscription (MQTT 5.0 section 4.8.2), in any protocol
+    version.
 
-    What only looks like one is refused to clients of 5.0; to older ones it is a filter like any
-    other, and must not be taken apart.
+    An invalid one is refused to MQTT 5.0 clients. For older clients it is an ordinary filter, and
+    must not be split.
     """
     return is_shared_filter(topic_filter) and validate_shared_filter(topic_filter) is None
 
 
 def own_bytes_of(topic_filter: str) -> int:
-    """Return what a subscription costs in memory without its levels."""
+    """Return the memory size of a subscription without its topic levels."""
     return SUBSCRIPTION_BYTES + text_bytes_of(topic_filter)
 
 
 def split_shared(topic_filter: str) -> tuple[str, str]:
-    """Return group name and filter of a shared subscription; the name is empty for others."""
+    """Return the group and the filter of a shared subscription.
+
+    For other filters the group is empty.
+    """
     if not names_group(topic_filter):
         return "", topic_filter
     _, name, rest = topic_filter.split("/", 2)

@@ -4,7 +4,7 @@ from enum import Enum
 
 
 class WhenFull(Enum):
-    """What becomes of a message for a session whose queue is at its limit."""
+    """What a session whose queue is full does with another message."""
 
     DROP_NEWEST = 0
     """The message is dropped for this session: what was accepted before stays."""

@@ -1,1 +1,3 @@
-"""Topic names and topic filters: which subscriptions and retained messages match (4.7)."""
+"""Matching of topic names with topic filters of subscriptions and retained messages (section
+4.7).
+"""

@@ -1,11 +1,10 @@
-"""A tree of topic levels: of filters with their subscribers, or of topics with what they retain.
+"""A tree of topic levels: of filters with their subscribers, or of topics with retained messages.
 
-It counts what it costs in memory. Where levels have one level below them, as most do, none has a
-dictionary.
+It tracks its memory size. A level with a single child, as most have, has no dictionary.
 
-A lookup visits levels that are not in the topic only below a `+`. How many that can be for any
-topic is known before: filters whose `+` stand in the same places have one *pattern*, and of the
-levels at the end of one pattern at most one can match the topic.
+A lookup visits levels that are not in the topic only below a `+`. Their maximum number is known in
+advance: filters with `+` at the same positions have the same *pattern*, and among the levels at the
+end of one pattern at most one can match a topic.
 """
 
 from typing import Final
@@ -29,7 +28,7 @@ many, is made again."""
 
 
 class Pattern:
-    """Where the wildcards stand on the way to a level; all such levels have it together."""
+    """Positions of the wildcards above a level, shared by all levels with the same ones."""
 
     def __init__(self, above: "Pattern | None", is_single: bool) -> None:
         self.above = above
@@ -60,20 +59,20 @@ class Node:
         self.retained: Message | None = None
 
     def child(self, name: str) -> "Node | None":
-        """Return the level below with this name."""
+        """Return the child level with this name, or None."""
         if self.children is not None:
             return self.children.get(name)
         only = self.only
         return only if only is not None and only.name == name else None
 
     def below(self) -> "list[Node]":
-        """Return all levels below."""
+        """Return all child levels."""
         if self.children is not None:
             return list(self.children.values())
         return [] if self.only is None else [self.only]
 
     def is_empty(self) -> bool:
-        """Return whether nothing hangs on this level."""
+        """Return True if the level has no children, subscribers, groups or retained message."""
         return (
             self.only is None
             and not self.children
@@ -84,7 +83,7 @@ class Node:
 
 
 class Levels:
-    """The tree from its root, and what all of it costs."""
+    """The tree, from its root, and its memory size."""
 
     def __init__(self, has_patterns: bool) -> None:
         self.root = Node("", Pattern(None, False) if has_patterns else None)
@@ -94,7 +93,7 @@ class Levels:
         """A lookup visits no more than so many levels beside those of the topic itself."""
 
     def grow(self, topic_filter: str) -> Node:
-        """Return the level at the end of a topic or filter; make what is missing."""
+        """Return the last level of a topic or filter. Missing levels are created."""
         node = self.root
         for name in topic_filter.split("/"):
             child = node.child(name)
@@ -104,7 +103,9 @@ class Levels:
         return node
 
     def path(self, topic_filter: str) -> list[Node] | None:
-        """Return the levels from the root to the end of a topic or filter, if all are there."""
+        """Return the levels from the root to the end of a topic or filter; None if any is
+        missing.
+        """
         node = self.root
         path = [node]
         for name in topic_filter.split("/"):
@@ -116,7 +117,7 @@ class Levels:
         return path
 
     def prune(self, path: list[Node]) -> None:
-        """Take away the levels at the end of a path on which nothing hangs."""
+        """Remove empty levels at the end of a path."""
         for index in range(len(path) - 1, 0, -1):
             if not path[index].is_empty():
                 return
@@ -208,7 +209,7 @@ class Levels:
 
 
 class Missing:
-    """What a topic or filter would add."""
+    """Size of what a topic or filter would add to the tree."""
 
     def __init__(self) -> None:
         self.size_bytes = 0

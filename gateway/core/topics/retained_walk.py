@@ -1,7 +1,8 @@
-"""The retained messages that a filter selects, found in steps of a bounded number of topic levels.
+"""Search for the retained messages that match a filter, in steps of a bounded number of levels.
 
-A filter may select all of `max_retained`, and the tree may change between two steps. A level that
-was cut off since holds nothing any more; a message that was retained since went out as it came.
+A filter may match all of `max_retained`, and the tree may change between two steps. A level that
+was removed meanwhile is empty. A message retained meanwhile was already delivered as a normal
+message.
 """
 
 from typing import Final
@@ -14,7 +15,7 @@ BELOW: Final = -1
 
 
 class _Siblings:
-    """Levels that are still to be visited, all at one depth of the filter."""
+    """Levels to be visited, all at the same depth of the filter."""
 
     def __init__(self, nodes: list[Node], depth: int) -> None:
         self.nodes = nodes
@@ -22,18 +23,18 @@ class _Siblings:
 
 
 class RetainedWalk:
-    """A walk through the tree, by explicit stack: `max_topic_levels` may be large."""
+    """A walk through the tree with an explicit stack, since `max_topic_levels` may be large."""
 
     def __init__(self, root: Node, topic_filter: str) -> None:
         self.levels = topic_filter.split("/")
         self.stack = [_Siblings([root], 0)]
 
     def is_over(self) -> bool:
-        """Return whether everything has been visited."""
+        """Return True if everything has been visited."""
         return not self.stack
 
     def step(self, levels: int) -> list[Message]:
-        """Visit so many topic levels more; return what they retain."""
+        """Visit up to `levels` more topic levels, and return their retained messages."""
         found: list[Message] = []
         while levels and self.stack:
             siblings = self.stack[-1]
@@ -71,7 +72,7 @@ class RetainedWalk:
 
 
 def _visible(node: Node, depth: int) -> list[Node]:
-    """Return the levels that a wildcard sees: no topic that begins with $ [MQTT-4.7.2-1]."""
+    """Return the levels that a wildcard matches: no topic that begins with $ [MQTT-4.7.2-1]."""
     if depth:
         return node.below()
     return [child for child in node.below() if not child.name.startswith("$")]

@@ -1,6 +1,6 @@
-"""Where a topic leads: sessions, each once, and shared subscriptions, one member of each.
+"""Route of a topic: all sessions it reaches, and one member of each shared subscription.
 
-A route is made by the topic tree and kept until a subscription changes.
+The topic tree creates a route and caches it until a subscription changes.
 """
 
 from enum import IntEnum
@@ -17,12 +17,12 @@ SYSTEM: Final = "$SYS"
 
 
 def is_system_topic(topic: str) -> bool:
-    """Return whether a topic, or a filter, lies under `$SYS`."""
+    """Return True if a topic or filter is below `$SYS`."""
     return topic.startswith(SYSTEM) and (len(topic) == 4 or topic[4] == "/")
 
 
 class Target:
-    """One session that a topic reaches, with the highest QoS its matching filters grant."""
+    """A session that a topic reaches, with the highest QoS granted by its matching filters."""
 
     def __init__(self, session: Session, qos: int, retain_as_published: bool) -> None:
         self.session = session
@@ -36,7 +36,7 @@ class Target:
 
 
 class Group:
-    """The members of a shared subscription: each message goes to one of them."""
+    """The members of a shared subscription. Each message goes to one of them."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -51,14 +51,14 @@ class Group:
         but: Session | None,
         refused: set[Session] | None = None,
     ) -> Session | None:
-        """Return the member that is next: fair among those that are readiest for a message.
+        """Return the member for the next message: in turn among those that are readiest.
 
         Args:
-            limits: of windows and queues.
-            qos: of the message; a member may have been granted less.
-            size_bytes: of the message.
-            but: a member that is not to have it.
-            refused: members that access rules forbid to have it.
+            limits: limits of windows and queues.
+            qos: QoS of the message; a member may have been granted less.
+            size_bytes: size of the message.
+            but: a member that must not receive it.
+            refused: members that access rules do not allow to receive it.
         """
         members = [session for session in self.members if session is not but]
         if refused:
@@ -80,7 +80,7 @@ class Group:
 
 
 class Readiness(IntEnum):
-    """What becomes of a message that is given to a member now: the higher, the better."""
+    """What would happen to a message given to a member now. Higher is better."""
 
     NEVER = 0
     LOST_AWAY = 1
@@ -97,7 +97,7 @@ class Readiness(IntEnum):
 
 
 def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> Readiness:
-    """Return what becomes of a message that is given to a member now."""
+    """Return what would happen to a message given to a member now."""
     connection = session.connection
     if connection is not None and session.takes_at_once(connection, limits, qos):
         return Readiness.OPEN
@@ -121,7 +121,9 @@ def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> R
 
 
 class Route:
-    """All sessions that a topic reaches, each once, and groups, one member of each."""
+    """All sessions that a topic reaches, each once, and groups, of which one member each receives
+    it.
+    """
 
     def __init__(self, topic: str, logged: bool) -> None:
         self.topic = topic
@@ -147,11 +149,11 @@ class Route:
         """The session log keeps the contents of messages with this topic."""
 
     def count(self) -> int:
-        """Return how many sessions get a message."""
+        """Return how many sessions receive a message."""
         return len(self.targets) + len(self.groups)
 
     def matched(self) -> int:
-        """Return how many sessions a message matched: those that may not have it count."""
+        """Return how many sessions match, including those that may not receive the message."""
         return self.count() + len(self.refused_targets)
 
 
@@ -166,7 +168,7 @@ IDENTIFIERS_BYTES: Final = 256
 
 
 def memory_bytes_of(route: Route) -> int:
-    """Return what a route costs in memory, at the most."""
+    """Return the maximum memory size of a route."""
     return (
         ROUTE_BYTES
         + text_bytes_of(route.topic)
@@ -178,7 +180,7 @@ def memory_bytes_of(route: Route) -> int:
 
 
 def add_target(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
-    """Let a route reach a session through all its subscriptions that match."""
+    """Add a session to a route, with all its matching subscriptions."""
     target = _target_of(session, subscriptions)
     foreign = [subscription for subscription in subscriptions if not subscription.no_local]
     if len(foreign) < len(subscriptions):
@@ -200,7 +202,7 @@ def add_target(route: Route, session: Session, subscriptions: list[Subscription]
 
 
 def add_refused(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
-    """Let a route know of a session that is subscribed and may not receive."""
+    """Add a session that is subscribed but may not receive the topic."""
     route.refused += 1
     target = _target_of(session, subscriptions)
     for subscription in subscriptions:
@@ -217,7 +219,7 @@ def _target_of(session: Session, subscriptions: list[Subscription]) -> Target:
 
 
 def add_group(route: Route, group: Group) -> None:
-    """Let a route reach one member of a shared subscription."""
+    """Add a shared subscription to a route."""
     route.groups.append(group)
     route.plain = False
     for session, subscription in group.members.items():

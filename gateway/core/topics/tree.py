@@ -1,8 +1,8 @@
-"""Who subscribes to a topic, and which retained messages a filter selects.
+"""Subscribers of a topic, and retained messages that match a filter.
 
-A tree of filters and a tree of topics answer; what a topic matched is kept as its `Route`, so that
-a topic that is published again costs one dictionary lookup. Shared subscriptions of MQTT 5.0
-(section 4.8.2) hang in the same tree as groups, by their filter without `$share/<name>/`.
+There is a tree of filters and a tree of topics. The result for a topic is cached as its `Route`, so
+publishing to it again costs one dictionary lookup. Shared subscriptions of MQTT 5.0 (section 4.8.2)
+are groups in the tree of filters, stored by their filter without `$share/<name>/`.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ class TopicTree:
         self.log_topics(logged_filters)
 
     def log_topics(self, logged_filters: list[str]) -> None:
-        """Let messages of these topics be recorded, and no others for the session log alone."""
+        """Set the topics whose messages are always recorded for the session log."""
         self.logged = Levels(False)
         marker = Session(0, "", False)
         for topic_filter in logged_filters:
@@ -62,11 +62,11 @@ class TopicTree:
         self.forget_all_routes()
 
     def subscription_bytes(self) -> int:
-        """Return what all subscriptions cost in memory."""
+        """Return the memory size of all subscriptions."""
         return self.filters.size_bytes + self.subscriptions_own_bytes
 
     def missing_for(self, whole_filter: str) -> Missing:
-        """Return what one more subscription would cost."""
+        """Return the additional memory size of another subscription."""
         _, topic_filter = split_shared(whole_filter)
         missing = self.filters.missing(topic_filter)
         missing.size_bytes += own_bytes_of(whole_filter)
@@ -96,7 +96,7 @@ class TopicTree:
             self._forget_routes(topic_filter)
 
     def regroup(self, session: Session) -> None:
-        """Let a session be in the groups that its rights of this moment give it."""
+        """Move a session's shared subscriptions to the groups that its current rights give it."""
         for subscription in session.subscriptions.values():
             group_name = self._group_name_of(session, subscription)
             if subscription.group != group_name:
@@ -104,14 +104,14 @@ class TopicTree:
                 self.subscribe(session, subscription)
 
     def _group_name_of(self, session: Session, subscription: Subscription) -> str:
-        """Return what a group is called: its name is without a slash, so that no two are alike."""
+        """Return the key of a group. Names contain no slash, so keys with a suffix are unique."""
         name, _ = split_shared(subscription.topic_filter)
         if not name or self.scope_of is None:
             return name
         return name + self.scope_of(session, subscription)
 
     def unsubscribe(self, session: Session, subscription: Subscription) -> None:
-        """Remove a subscription if it is there."""
+        """Remove a subscription if it exists."""
         whole_filter, group_name = subscription.topic_filter, subscription.group
         _, topic_filter = split_shared(whole_filter)
         path = self.filters.path(topic_filter)
@@ -132,7 +132,7 @@ class TopicTree:
         self._forget_routes(topic_filter)
 
     def group_of(self, subscription: Subscription) -> Group | None:
-        """Return the group of a shared subscription."""
+        """Return the group of a shared subscription, or None."""
         _, topic_filter = split_shared(subscription.topic_filter)
         path = self.filters.path(topic_filter)
         if path is None:
@@ -141,7 +141,7 @@ class TopicTree:
         return None if groups is None else groups.get(subscription.group)
 
     def route_of(self, topic: str) -> Route:
-        """Return all sessions a topic reaches; overlapping filters count once [MQTT-3.3.5-1]."""
+        """Return all sessions a topic reaches. Overlapping filters count once [MQTT-3.3.5-1]."""
         route = self.routes.get(topic)
         if route is None:
             route = self._find_route(topic)
@@ -153,7 +153,7 @@ class TopicTree:
         return route
 
     def set_retained(self, topic: str, message: Message | None) -> None:
-        """Keep `message` as the topic's retained message; None removes it."""
+        """Store the topic's retained message. None removes it."""
         self.work.spent += RETAINED_UNITS
         if message is not None:
             node = self.topics.grow(topic)
@@ -211,7 +211,7 @@ class TopicTree:
             self.routes_bytes -= memory_bytes_of(route)
 
     def forget_all_routes(self) -> None:
-        """Find each route again: subscriptions or access rules have changed."""
+        """Clear cached routes, because subscriptions or access rules have changed."""
         self.routes.clear()
         self.routes_bytes = 0
 
@@ -219,7 +219,7 @@ class TopicTree:
 def _members_to_join(
     node: Node, group_name: str, subscription: Subscription
 ) -> dict[Session, Subscription]:
-    """Return the subscribers of a level, or those of a group there; make what is missing."""
+    """Return the subscribers of a level, or those of a group there. Create what is missing."""
     if not group_name:
         if node.subscribers is None:
             node.subscribers = {}
@@ -242,7 +242,7 @@ def _members_of(node: Node, group_name: str) -> dict[Session, Subscription] | No
 
 
 def _let_go_of_empty(node: Node, group_name: str) -> None:
-    """Drop the dictionaries in which nothing is any more."""
+    """Remove empty dictionaries."""
     if not node.subscribers:
         node.subscribers = None
     groups = node.groups
@@ -260,7 +260,7 @@ def _let_go_of_empty(node: Node, group_name: str) -> None:
 def _collect(root: Node, levels: list[str], found: list[Node]) -> int:
     """Collect the nodes of all filters that match the topic's levels (section 4.7).
 
-    Returns how many levels were visited: no more than the topic's and `Levels.wild_patterns`.
+    Returns the number of visited levels: at most those of the topic and `Levels.wild_patterns`.
     """
     # [MQTT-4.7.2-1] a leading wildcard does not match a topic that begins with $
     hidden = levels[0].startswith("$")
