@@ -1,7 +1,7 @@
-"""A SQLite database that is replaced as a whole, and what its WAL needs before it is read again.
+"""Replacement of a whole SQLite database, and repair of its WAL before it is read.
 
-A new file is made under another name and takes its place whole, so that a power cut on the way
-costs nothing: either the damage is found again, or the new file is found complete::
+A new file is created under another name and then renamed, so that a power cut during the
+replacement does no harm: either the damage is found again, or the complete new file is::
 
     x.db.new -> x.db.salvaged; x.db -> x.db.damaged-...; -> x.db
 """
@@ -26,12 +26,12 @@ _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 def rewrite_wal(path: Path) -> None:
-    """Make the WAL on the medium what the page cache has for it.
+    """Write the WAL's contents in the page cache to the disk again.
 
-    After a failed fsync Linux counts the pages as clean: reads go on to give what was written, the
-    medium never gets it. SQLite would accept such a frame, append behind it, and lose all of that
-    at a power cut. The same bytes written once more are pages to be written; a cut amid this finds
-    either the old or the same new bytes in each sector.
+    After a failed fsync Linux marks the pages as clean: reads return what was written, but it never
+    reaches the disk. SQLite would accept such a frame, append after it, and lose all of that at a
+    power cut. Writing the same bytes again makes the pages dirty. A power cut meanwhile leaves each
+    sector with either its old bytes or the same new ones.
     """
     wal = path.with_name(f"{path.name}-wal")
     if not wal.exists():
@@ -51,14 +51,14 @@ def rewrite_wal(path: Path) -> None:
 
 
 def _frames_end_of(wal: FileIO) -> int:
-    """Count the bytes of frames of the WAL that is in use: those with the header's salts.
+    """Return the size of the WAL's header and valid frames: those with the header's salts.
 
-    https://www.sqlite.org/fileformat2.html#the_write_ahead_log, integers big-endian::
+    Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log, integers are big-endian::
 
         header  magic u32 | version u32 | page bytes u32 | number u32 | salts 2 * u32 | checksums
         frame   page u32 | pages u32 | salts 2 * u32 | checksums 2 * u32 | page
 
-    Behind them lie older ones, or zeros where blocks were reserved: several MiB.
+    They are followed by several MiB of old frames, or of zeros in reserved blocks.
     """
     header = os.pread(wal.fileno(), _WAL_HEADER.size, 0)
     if len(header) < _WAL_HEADER.size:
@@ -73,11 +73,11 @@ def _frames_end_of(wal: FileIO) -> int:
 
 
 def replace_database(path: Path, make: Callable[[Path], None]) -> Path | None:
-    """Put a new database in its place; return the name under which the old one is kept.
+    """Replace a database by a new one. Return the name under which the old one is kept.
 
     Args:
-        path: of the database; it need not be there.
-        make: makes the new one under the name that it is given, and closes it.
+        path: path of the database; it need not exist.
+        make: creates the new database at the given path, and closes it.
     """
     new = path.with_name(f"{path.name}.new")
     for leftover in _files_of(new):
@@ -89,7 +89,10 @@ def replace_database(path: Path, make: Callable[[Path], None]) -> Path | None:
 
 
 def finish_replacement(path: Path) -> Path | None:
-    """Let what was made take its place; the name under which the old file is kept, if any was."""
+    """Finish an interrupted replacement.
+
+    Return the name under which the old file is kept, if any.
+    """
     salvaged = _salvaged(path)
     if not salvaged.exists():
         return None
@@ -116,6 +119,6 @@ def _free_name(path: Path) -> Path:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """Return the files of the database (itself, WAL and others) that exist."""
+    """Return the existing files of a database: itself, its WAL and others."""
     names = [path.with_name(path.name + suffix) for suffix in ("", *_COMPANIONS)]
     return [name for name in names if name.exists()]

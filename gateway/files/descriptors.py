@@ -1,6 +1,6 @@
-"""File descriptors: the limit of this process, and what happens when it is reached.
+"""File descriptors: the limit of this process, and handling of its exhaustion.
 
-Each connection takes one. A process that has none left can open no file of its own either, so the
+Each connection takes one. A process without free descriptors cannot open its own files, so the
 limit is raised as far as the system allows, and part of it is reserved for files.
 """
 
@@ -24,7 +24,7 @@ _USED_UP: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 def raise_limit() -> int:
-    """Raise the soft limit of open files to the hard one, and return it."""
+    """Raise the soft limit of open files to the hard limit, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _bounded(hard)
     if _bounded(soft) >= wanted:
@@ -37,7 +37,7 @@ def raise_limit() -> int:
 
 
 def limit() -> int:
-    """Return how many files this process may have open."""
+    """Return the maximum number of open files of this process."""
     return _bounded(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
@@ -46,25 +46,30 @@ def _bounded(value: int) -> int:
 
 
 def for_connections() -> int:
-    """Return how many connections of clients the limit has room for, next to this process's own
-    files: under a low limit three quarters of it."""
+    """Return the maximum number of client connections, after a reserve for this process's own
+    files.
+
+    With a low limit it is three quarters of it.
+    """
     most = limit()
     return max(1, most - min(RESERVED, most // 4))
 
 
 def connections_within(wanted: int) -> int:
-    """Return the wanted number of connections, or fewer where the limit has no room for them."""
+    """Return the wanted number of connections, or fewer if the limit is lower."""
     return min(wanted, for_connections())
 
 
 def ran_out(error: BaseException) -> bool:
-    """Return whether a call failed because no descriptor was free."""
+    """Return True if a call failed because no descriptor was free."""
     return isinstance(error, OSError) and error.errno in _USED_UP
 
 
 def are_used_up() -> bool:
-    """Return whether no descriptor is free now: libraries report only that a file cannot be
-    opened."""
+    """Return True if no descriptor is free now.
+
+    Libraries only report that a file cannot be opened.
+    """
     try:
         descriptor = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:

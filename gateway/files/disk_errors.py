@@ -1,4 +1,4 @@
-"""Classify and word the error of a failed call."""
+"""Classification and wording of errors from system calls."""
 
 import errno
 import re
@@ -22,13 +22,15 @@ _UNREADABLE: Final = frozenset(
 
 
 def is_full(error: BaseException) -> bool:
-    """Return whether a call was refused because the disk, a quota or a table of open files is
-    full: it may be made again later."""
+    """Return True if a call failed because the disk, a quota or a file table is full.
+
+    Such a call may be repeated later.
+    """
     return isinstance(error, OSError) and error.errno in _FULL
 
 
 def is_unreadable(error: OSError) -> bool:
-    """Return whether the medium did not give bytes back: others may still be read."""
+    """Return True if the disk could not read the data. Other data may still be readable."""
     return error.errno in _UNREADABLE
 
 
@@ -36,7 +38,7 @@ _ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
 
 
 def line_of(error: object) -> str:
-    """Return an error's message as one line for people: without `[Errno 2]`, its file first."""
+    """Return an error's message as one line for people: the file first, without `[Errno 2]`."""
     if isinstance(error, OSError) and error.strerror is not None:
         text = str(error.strerror)
         if error.filename is not None:
@@ -47,5 +49,5 @@ def line_of(error: object) -> str:
 
 
 def without_errno(text: str) -> str:
-    """Return a message without the numbers that Python puts before the system's own words."""
+    """Return a message without Python's error numbers."""
     return _ERRNO.sub("", text)

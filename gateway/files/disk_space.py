@@ -1,7 +1,7 @@
-"""Room on the disk for what goes on when it is full: what is stored leaves all the same.
+"""Disk space for operations that must work when the disk is full, such as deleting stored messages.
 
-A removal at PUBCOMP is a write too. So the WAL has its blocks before it needs them, and a reserve
-beside the database file is given back in steps where that file has to grow.
+A deletion at PUBCOMP is a write too. Therefore blocks of the WAL are allocated in advance, and a
+reserve file next to the database is reduced step by step when the database has to grow.
 """
 
 import contextlib
@@ -34,8 +34,10 @@ _RESERVE_STEP_BYTES = 16 * _PAGE_BYTES
 
 
 def lacks_room(error: Exception) -> bool:
-    """Return whether the disk is full, or no file can be opened: neither means anything for what is
-    on the disk."""
+    """Return True if the disk is full or no file can be opened.
+
+    Neither means that data is damaged.
+    """
     code = getattr(error, "sqlite_errorcode", None)
     # SQLite names no cause where it cannot open a file.
     no_file = code == sqlite3.SQLITE_CANTOPEN and descriptors.are_used_up()
@@ -43,10 +45,10 @@ def lacks_room(error: Exception) -> bool:
 
 
 class DiskSpace:
-    """The WAL's blocks, the reserve and the free bytes of one SQLite database.
+    """Allocated WAL blocks, reserve and free space of one SQLite database.
 
-    `connection` is in autocommit mode. Raises `sqlite3.Error` where the file cannot be read or
-    written; a full disk is an answer, no error.
+    `connection` must be in autocommit mode. Methods raise `sqlite3.Error` if the file cannot be
+    read or written. A full disk is a result, not an error.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -55,9 +57,9 @@ class DiskSpace:
         self._connection = connection
 
     def make_wal_room(self) -> None:
-        """Give the WAL blocks for what goes on when the disk is full, while nothing writes to it.
+        """Allocate blocks for the WAL in advance. Nothing may write to it meanwhile.
 
-        SQLite takes zeros behind its frames for no frames.
+        SQLite treats zeros after its frames as their end.
         """
         total_bytes, _ = self._disk()
         size_bytes = min(WAL_BYTES_KEPT, total_bytes // _DISK_SHARE)
@@ -77,7 +79,7 @@ class DiskSpace:
                 os.posix_fallocate(file.fileno(), 0, size_bytes)
 
     def make_reserve(self) -> None:
-        """Take the reserve; where there is no room for it, it is less."""
+        """Allocate the reserve. It is smaller if the disk has too little room."""
         total_bytes, _ = self._disk()
         size_bytes = min(_RESERVE_BYTES, total_bytes // _DISK_SHARE)
         with contextlib.suppress(OSError):
@@ -89,17 +91,18 @@ class DiskSpace:
                 os.close(descriptor)
 
     def has_room(self) -> bool:
-        """Return whether the disk has room for more.
+        """Return True if new data may be stored.
 
-        Less is left to those that are stored, which have to be able to leave.
+        The space below the threshold is needed for deleting stored data.
         """
         total_bytes, free_bytes = self._disk()
         return free_bytes >= min(_FREE_BYTES_MIN, total_bytes // _DISK_SHARE)
 
     def empty_wal(self) -> None:
-        """Move what the WAL has into the database file, so that the WAL begins again in its blocks.
+        """Checkpoint the WAL into the database file, so that it starts again in its allocated
+        blocks.
 
-        A larger database file takes some of the reserve.
+        If the database file must grow, it takes space from the reserve.
         """
         while not self._checkpoint() and self._give_of_reserve():
             pass
@@ -121,6 +124,6 @@ class DiskSpace:
         return False
 
     def _disk(self) -> tuple[int, int]:
-        """Return the file system's bytes, and how many of them are free for this process."""
+        """Return the size of the file system, and the bytes that this process may still use."""
         disk = os.statvfs(self._path.parent)
         return disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize

@@ -1,7 +1,7 @@
-"""Files that survive a power cut: what is fsynced, and in which order.
+"""Durable file operations: what is synced, and in which order.
 
-A rename is durable only when both folders have been fsynced; a file's bytes only when the file has
-been. Everything here raises `OSError` and leaves what to do about it to its caller.
+A rename is durable only after both folders are synced, and a file's bytes only after the file is.
+All functions raise `OSError`, which the caller handles.
 """
 
 import os
@@ -11,12 +11,12 @@ from gateway.files.private import FILE_MODE, open_private
 
 
 def fsync_folder(folder: Path) -> None:
-    """Make names that were created, renamed or removed in a folder durable."""
+    """Make created, renamed or removed names in a folder durable."""
     _fsync(folder, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def fsync_file(path: Path) -> None:
-    """Make the bytes of a file durable that was written through another descriptor."""
+    """Make a file's bytes durable, even if they were written through another descriptor."""
     _fsync(path, os.O_RDONLY)
 
 
@@ -29,7 +29,7 @@ def _fsync(path: Path, flags: int) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make one folder whose parent exists, durably. Nothing happens where it is there already."""
+    """Create a folder durably. Its parent must exist. An existing folder is left unchanged."""
     if folder.is_dir():
         return
     folder.mkdir(exist_ok=True)
@@ -37,14 +37,14 @@ def make_folder(folder: Path) -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write every byte: on a nearly full disk one `write` may take only a part."""
+    """Write all bytes. On a nearly full disk a single `write` may write only a part."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def pwrite_all(descriptor: int, data: bytes, at: int) -> None:
-    """Write every byte at a place of a file, not fsynced."""
+    """Write all bytes at a position of a file, without fsync."""
     view = memoryview(data)
     while view:
         written = os.pwrite(descriptor, view, at)
@@ -61,16 +61,15 @@ def replace_durably(
     is_new: bool = False,
     owner: tuple[int, int] | None = None,
 ) -> None:
-    """Replace a whole file: a reader sees the old one or the new one, never a part.
+    """Replace a whole file atomically: a reader sees either the old or the new contents.
 
     Args:
-        path: of the file; it need not be there yet.
+        path: path of the file; it need not exist.
         data: its new contents.
-        partial: its name while the bytes are being written, in the same file system. It is removed
-            where this fails.
-        mode: of the new file, as far as the umask leaves it.
-        is_new: refuse a file that is there under the name `partial`; otherwise it is overwritten.
-        owner: user and group that the new file is given before it takes its place.
+        partial: temporary name in the same file system; removed if this fails.
+        mode: mode of the new file, restricted by the umask.
+        is_new: fail if `partial` exists; otherwise it is overwritten.
+        owner: user and group of the new file.
     """
     # A secret must not go into a file that another user made with other rights: then `is_new`.
     creation = os.O_EXCL if is_new else os.O_TRUNC
@@ -95,7 +94,7 @@ def replace_durably(
 
 
 def replace_keeping_owner(path: Path, data: bytes, mode: int) -> None:
-    """Replace a whole file that root writes and a service reads: its owner and group stay."""
+    """Replace a file that root writes and a service reads. Its owner and group are kept."""
     owner = None
     if os.geteuid() == 0 and path.exists():
         found = path.stat()
@@ -105,7 +104,7 @@ def replace_keeping_owner(path: Path, data: bytes, mode: int) -> None:
 
 
 def move_durably(source: Path, destination: Path) -> None:
-    """Rename within one file system; afterwards the file is under exactly one of its names."""
+    """Rename a file durably within one file system. Afterwards it has exactly one of the names."""
     source.rename(destination)
     fsync_folder(destination.parent)
     if source.parent != destination.parent:

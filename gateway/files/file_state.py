@@ -1,4 +1,4 @@
-"""What changes when a file does: for files that are looked at again and again, and read once."""
+"""Detection of changed files, so that files that are polled are read only when they change."""
 
 import os
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ FileState = tuple[int, int, int] | None
 
 
 def state_of(path: Path) -> FileState:
-    """Return what is another value once the file has changed."""
+    """Return a value that differs after the file has changed; None if it cannot be read."""
     try:
         found = os.stat(path)
     except OSError:
@@ -19,5 +19,5 @@ def state_of(path: Path) -> FileState:
 
 
 def states_of(paths: Iterable[Path]) -> tuple[FileState, ...]:
-    """Return what is another value once one of the files has changed."""
+    """Return a value that differs after any of the files has changed."""
     return tuple(map(state_of, paths))

@@ -1,6 +1,6 @@
-"""Locks between processes, by flock: the kernel lets go of them however their process ends.
+"""Locks between processes by flock, which the kernel releases however a process ends.
 
-`ProcessLock` refuses a second process, `alone_in` makes it wait.
+`ProcessLock` rejects a second process; `alone_in` makes it wait.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ HOLDER_BYTES_MAX = 32
 
 
 class LockTaken(RuntimeError):
-    """Another process has the lock."""
+    """Another process holds the lock."""
 
     def __init__(self, path: Path, holder: str) -> None:
         super().__init__(f"{path} is locked by process {holder or '?'}")
@@ -28,10 +28,10 @@ class LockTaken(RuntimeError):
 
 
 class ProcessLock:
-    """A lock on a file: one process has it, and the next one is refused."""
+    """A file lock held by one process. Another process is rejected."""
 
     def __init__(self, path: Path) -> None:
-        """Open the lock's file, made if it is missing; it is not locked yet.
+        """Open the lock file, creating it if necessary. It is not locked yet.
 
         Raises:
             OSError: as `open_private`.
@@ -41,11 +41,11 @@ class ProcessLock:
         self._file = FileIO(open_private(path, os.O_RDWR | os.O_CREAT), "r+")
 
     def take(self) -> None:
-        """Lock the file until `close`, or the end of the process.
+        """Lock the file until `close`, or until the process ends.
 
         Raises:
-            LockTaken: another process has it; this one is closed.
-            OSError: the file system cannot lock; this one is closed.
+            LockTaken: another process holds the lock. This object is closed.
+            OSError: the file system does not support locks. This object is closed.
         """
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -58,10 +58,10 @@ class ProcessLock:
             raise
 
     def note_holder(self) -> None:
-        """Write the number of this process into the file, for the message of one that is refused.
+        """Write this process's id into the file, for the error message of a rejected process.
 
         Raises:
-            OSError: the write failed, and not for want of room; the lock is closed.
+            OSError: the write failed for a reason other than lack of space. The lock is closed.
         """
         try:
             os.ftruncate(self._file.fileno(), 0)
@@ -73,7 +73,7 @@ class ProcessLock:
                 raise
 
     def close(self) -> None:
-        """Let go of the lock. A second call does nothing."""
+        """Release the lock. Repeated calls have no effect."""
         self._file.close()
 
     def __enter__(self) -> "ProcessLock":
@@ -90,7 +90,7 @@ class ProcessLock:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Wait until no other process is in here with the same folder, and keep others waiting.
+    """Lock a folder against other processes in this function, waiting until it is free.
 
     Raises:
         OSError: the folder cannot be opened or locked.

@@ -1,6 +1,6 @@
-"""The certificates in a PEM file, to compare two files, or two versions of one.
+"""Certificates in PEM files, for comparing two files or two versions of one.
 
-Nothing is verified here: that is OpenSSL's part, at every handshake.
+Nothing is verified here. OpenSSL does that at every handshake.
 """
 
 import base64
@@ -19,7 +19,7 @@ _CERTIFICATE: Final = re.compile(
 
 
 def digests_in(content: bytes) -> frozenset[bytes]:
-    """Return the SHA-256 of each certificate in a text of PEM; what is none is left out."""
+    """Return the SHA-256 of each certificate in a PEM text. Invalid blocks are ignored."""
     return frozenset(
         hashlib.sha256(encoded).digest()
         for _, block in _CERTIFICATE.findall(content)
@@ -28,8 +28,10 @@ def digests_in(content: bytes) -> frozenset[bytes]:
 
 
 def certificates_in(path: Path) -> frozenset[bytes]:
-    """Return the SHA-256 of each certificate in a file; nothing of a file that cannot be read,
-    which is reported by what uses it."""
+    """Return the SHA-256 of each certificate in a file.
+
+    Empty for an unreadable file, which the code that uses the file reports.
+    """
     try:
         with path.open("rb") as file:
             return digests_in(file.read(FILE_BYTES_MAX))

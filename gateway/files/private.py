@@ -1,9 +1,9 @@
-"""Files that other users of this machine can neither read, replace nor divert.
+"""Files that other users of this machine can neither read, replace nor redirect.
 
-What a gateway keeps holds payloads, user names and client identifiers: directories are 0750 and
-files 0640 from their first moment (`apply_umask`), those of an earlier version are tightened at
-the next start (`prepare`). A link that another user put where one of our files is to be would make
-us write into a file of that user's choice, with our rights: it is refused, never followed.
+A gateway's files contain payloads, user names and client identifiers. Directories are created with
+mode 0750 and files with 0640 (`apply_umask`); those of an earlier version are tightened at the next
+start (`prepare`). If another user places a link where one of our files belongs, we would write to a
+file of that user's choice with our rights. Therefore links are rejected and never followed.
 """
 
 import contextlib
@@ -33,19 +33,19 @@ and their modes are not ours to change."""
 
 
 class SecretExposed(Exception):
-    """A file with a secret is open to other users; the message names it and the mend."""
+    """A file with a secret is accessible to other users. The message names it and the fix."""
 
 
 def apply_umask() -> None:
-    """Make what this process creates from now on unreadable for others."""
+    """Make all files that this process creates from now on unreadable for others."""
     os.umask(UMASK)
 
 
 def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
-    """Open a regular file of ours as `os.open` does, and return its descriptor.
+    """Open one of our regular files like `os.open`, and return its descriptor.
 
     Raises:
-        OSError: as `os.open`; also where a link or anything but a regular file is in its place.
+        OSError: as `os.open`; also if the path is a link or not a regular file.
     """
     try:
         # O_NONBLOCK: a FIFO in its place must not block this process.
@@ -61,10 +61,10 @@ def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
 
 
 def exposure_of(path: Path, mode: int) -> str | None:
-    """Return how a file that holds a secret lets others at it, with the mend; None: it does not.
+    """Return how a secret file is accessible to other users, with the fix; None if it is not.
 
-    A group may read it: that is how root gives a secret to a service. What is no regular file is
-    the end of a pipe that a person named, which has no other readers.
+    The group may read it, since root passes secrets to services in this way. A path that is not a
+    regular file is a pipe named on the command line, which no other user can read.
     """
     if not stat.S_ISREG(mode) or not mode & stat.S_IRWXO:
         return None
@@ -75,12 +75,12 @@ def exposure_of(path: Path, mode: int) -> str | None:
 
 
 def first_line_of(path: Path, bytes_max: int) -> str:
-    """Return the first line of a file that holds a secret, without its end; at most `bytes_max`.
+    """Return the first line of a secret file without its line end, at most `bytes_max` bytes.
 
     Raises:
-        SecretExposed: others can read or write the file.
-        OSError: it cannot be read.
-        UnicodeDecodeError: it is not UTF-8.
+        SecretExposed: other users can read or write the file.
+        OSError: the file cannot be read.
+        UnicodeDecodeError: the file is not UTF-8.
     """
     with path.open("rb") as file:
         exposure = exposure_of(path, os.fstat(file.fileno()).st_mode)
@@ -90,13 +90,13 @@ def first_line_of(path: Path, bytes_max: int) -> str:
 
 
 def prepare(data_dir: Path) -> None:
-    """Make the data directory, or tighten the modes of what an earlier version left in it.
+    """Create the data directory, or tighten the modes of files that an earlier version left there.
 
-    Only what is ours is touched, by owner and by name. Its own mode is changed last: it marks that
-    the rest is done, and a later start reads no more than the names at the top.
+    Only our own files are changed, checked by owner and name. The directory's mode is changed last,
+    which marks that the rest is done: later starts read only the names at the top level.
 
     Raises:
-        OSError: it cannot be made, or another user has put a link there in place of a file of ours.
+        OSError: it cannot be created, or another user has put a link in place of one of our files.
     """
     data_dir.mkdir(parents=True, exist_ok=True)
     for path in _ours_in(data_dir):
@@ -136,8 +136,10 @@ def _refuse_planted(path: Path) -> None:
 
 
 def _stat_of(path: Path) -> os.stat_result | None:
-    """Return what a name is; None where another process of ours has removed it since it was listed:
-    a broker that stops removes its WAL."""
+    """Return the status of a path; None if it was removed since it was listed.
+
+    For example, a broker that stops removes its WAL.
+    """
     try:
         return path.lstat()
     except FileNotFoundError:

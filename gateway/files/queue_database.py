@@ -1,8 +1,8 @@
-"""A queue in SQLite that survives any power cut: WAL mode, synchronous=FULL, one writer.
+"""A queue in SQLite that survives power cuts: WAL mode, synchronous=FULL, one writer.
 
-The bridge's outbox and the uplink's queue are built on it. Statements run on the event loop's
-thread and only touch the page cache; `QueueDatabase.commit` waits for the disk, and `CommitThread`
-calls it. Nothing else uses the connection meanwhile.
+The bridge's outbox and the uplink's queue are based on it. Statements run on the event loop's
+thread and only change the page cache. `QueueDatabase.commit`, called by `CommitThread`, waits for
+the disk. Nothing else uses the connection meanwhile.
 """
 
 import asyncio
@@ -20,17 +20,18 @@ _BUSY_SECONDS = 5.0
 
 
 class NoRoom(Exception):
-    """The disk has no room: nothing of the transaction is there, and it may be tried again."""
+    """The disk is full. Nothing of the transaction is stored, and it may be repeated."""
 
 
 class NewerFormat(RuntimeError):
-    """The file is sound, and of a version of the tables that this program does not know."""
+    """The file is valid, but has tables of a newer version than this program supports."""
 
 
 class QueueDatabase(ABC):
-    """The file at `path`, open until `close`.
+    """The queue's database file at `path`, open until `close`.
 
-    Raises `sqlite3.Error` where it cannot be read or written, and the constructor `NewerFormat`.
+    Methods raise `sqlite3.Error` if the file cannot be read or written. The constructor can also
+    raise `NewerFormat`.
     """
 
     migration_set: ClassVar[str]
@@ -75,14 +76,14 @@ class QueueDatabase(ABC):
 
     @abstractmethod
     def _migrate(self) -> None:
-        """Bring the tables up to date."""
+        """Migrate the tables to the current version."""
 
     @abstractmethod
     def _load(self) -> None:
-        """Read what the last run left."""
+        """Load the data of the last run."""
 
     def close(self) -> None:
-        """Close the file; an open transaction comes to nothing."""
+        """Close the file. An open transaction is rolled back."""
         self._connection.close()
 
     def begin(self) -> None:
@@ -90,10 +91,10 @@ class QueueDatabase(ABC):
         self._connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Commit; return when everything since `begin` survives a power cut.
+        """Commit. When this returns, everything since `begin` survives a power cut.
 
         Raises:
-            NoRoom: nothing since `begin` is stored.
+            NoRoom: the disk is full. Nothing since `begin` is stored.
         """
         try:
             self._connection.execute("COMMIT")
@@ -105,26 +106,26 @@ class QueueDatabase(ABC):
             raise NoRoom(str(error)) from error
 
     def roll_back(self) -> None:
-        """End the transaction; nothing since `begin` is stored."""
+        """Roll the transaction back. Nothing since `begin` is stored."""
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
     def property(self, name: str) -> str | None:
-        """Return a property's value; None where it has none."""
+        """Return the value of a property, or None."""
         row = self._connection.execute(
             "SELECT value FROM properties WHERE name = ?", (name,)
         ).fetchone()
         return None if row is None else str(row[0])
 
     def set_property(self, name: str, value: str) -> None:
-        """Give a property its value."""
+        """Set a property."""
         self._connection.execute(
             "INSERT OR REPLACE INTO properties (name, value) VALUES (?, ?)", (name, value)
         )
 
 
 class CommitThread:
-    """The one thread that waits for the disk on behalf of a queue's event loop."""
+    """The only thread that waits for the disk on behalf of a queue's event loop."""
 
     def __init__(self, database: QueueDatabase, name: str) -> None:
         self._database = database
@@ -133,13 +134,13 @@ class CommitThread:
 
     @property
     def seconds(self) -> float:
-        """How long the commit that is under way has taken; 0 where there is none."""
+        """Seconds since the running commit began; 0 if none is running."""
         if self._began is None:
             return 0.0
         return asyncio.get_running_loop().time() - self._began
 
     async def commit(self) -> bool:
-        """Return whether there was room; without it nothing of the transaction is there."""
+        """Commit in the thread. Return False if the disk is full and nothing is stored."""
         loop = asyncio.get_running_loop()
         self._began = loop.time()
         done = loop.run_in_executor(self._executor, self._database.commit)
@@ -155,13 +156,13 @@ class CommitThread:
         return True
 
     async def close(self) -> None:
-        """Close the database, behind a COMMIT that may still run."""
+        """Close the database, after a commit that may be running."""
         await asyncio.get_running_loop().run_in_executor(self._executor, self._database.close)
         self._executor.shutdown()
 
 
 def applied_migrations_of(connection: sqlite3.Connection, migration_set: str) -> tuple[str, ...]:
-    """Return the names in the order in which they were applied, none for a new file."""
+    """Return the names of the applied migrations in their order; empty for a new file."""
     table = "SELECT 1 FROM sqlite_schema WHERE name = '_sqlite_migrations'"
     if connection.execute(table).fetchone() is None:
         return ()

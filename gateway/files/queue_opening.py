@@ -1,7 +1,7 @@
-"""Opening a queue's file, whatever state it is in: damage never keeps its program from starting.
+"""Opening of a queue's file in any state: damage never prevents a start.
 
-A damaged file is set aside (kept, with a time stamp), and what can be read of it goes into a new
-one. A power cut on the way costs nothing (`gateway.files.database_file`).
+A damaged file is set aside (kept, with a time stamp), and its readable contents are copied to a new
+one. A power cut meanwhile does no harm (`gateway.files.database_file`).
 """
 
 import contextlib
@@ -21,12 +21,12 @@ logger = logging.getLogger(__name__)
 
 
 class QueueError(RuntimeError):
-    """A queue cannot be read, written or had for oneself: one line with the mend."""
+    """A queue cannot be read, written or locked. The message is one line with the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueNames:
-    """What a queue is called in errors and in the log."""
+    """Names of a queue in errors and in the log."""
 
     queue: str
     """As in "cannot open ..."."""
@@ -36,7 +36,7 @@ class QueueNames:
     """What is in it, in the plural."""
 
     def cannot_write(self, path: Path, error: sqlite3.Error) -> QueueError:
-        """Return the error for a file whose disk refuses a write."""
+        """Return the error for a file that cannot be written."""
         return QueueError(
             f"cannot write {self.queue} {path}: {error}; "
             f"free space on the disk or replace it, then start the {self.program} again"
@@ -49,18 +49,18 @@ def open_queue(
     open_database: Callable[[Path], Database],
     fill: Callable[[Database, sqlite3.Connection | None], int],
 ) -> Database:
-    """Open a queue; a damaged or missing file is replaced by a new one, with what can be read.
+    """Open a queue. A damaged or missing file is replaced by a new one with the readable contents.
 
     Args:
-        path: of the file.
-        names: what it is called.
-        open_database: opens it, or makes it where it is not there.
-        fill: writes the first rows of a new file, within a transaction, and what can be read of a
-            damaged one where there is one; returns how much of its contents that was.
+        path: path of the file.
+        names: names of the queue in messages.
+        open_database: opens or creates the file.
+        fill: writes the first rows of a new file in a transaction, including the readable
+            contents of the damaged file, if any; returns how many of these it copied.
 
     Raises:
         NoRoom: the disk is full.
-        QueueError: not even a new file can be made, or a newer version has written it.
+        QueueError: no new file can be created, or a newer version has written the file.
     """
 
     def replace(damage: sqlite3.Error | None) -> None:
@@ -108,7 +108,7 @@ def _replace(
     fill: Callable[[Database, sqlite3.Connection | None], int],
     damage: sqlite3.Error | None,
 ) -> None:
-    """Put a new file in the place of a damaged or missing one, and log what became of the old."""
+    """Replace a damaged or missing file by a new one, and log what happened to the old one."""
     count = 0
 
     def make(new: Path) -> None:

@@ -1,6 +1,6 @@
-"""The process around a queue: alone in its directory, waiting for room on a full disk, watched.
+"""Process of a queue: locks its directory, waits while the disk is full, reports that it is alive.
 
-The bridge and the uplink are such processes; what they do with their queue is theirs.
+The bridge and the uplink are such processes. Their own packages say what they do with the queue.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ COMMIT_SECONDS_MAX = 60.0
 
 
 class Closing(Protocol):
-    """What works on an open queue."""
+    """An object that works on an open queue."""
 
     async def close(self) -> None:
-        """Close the queue's file, behind a commit that may still run."""
+        """Close the queue's file, after a commit that may be running."""
 
 
 Opened = TypeVar("Opened", bound=Closing)
@@ -38,10 +38,10 @@ Opened = TypeVar("Opened", bound=Closing)
 
 @dataclass(frozen=True, slots=True)
 class Supervision:
-    """How the process is ended, and what it reports.
+    """How the process is stopped, and how it reports its state.
 
-    `stop` ends it. `ready` is called when it works, or waits for room on a full disk; `alive` each
-    second while the event loop runs and no commit stands still.
+    `stop` ends it. `ready` is called when it works, or waits for space on a full disk. `alive` is
+    called every second while the event loop runs and no commit hangs.
     """
 
     stop: asyncio.Event
@@ -49,14 +49,14 @@ class Supervision:
     alive: Callable[[], None]
 
     async def watch(self, commits: CommitThread) -> None:
-        """Report until the end that the process works, while it does."""
+        """Report that the process is alive, as long as it is, until it stops."""
         while not self.stop.is_set():
             if commits.seconds < COMMIT_SECONDS_MAX:
                 self.alive()
             await self.stopped_within(ALIVE_SECONDS)
 
     async def stopped_within(self, seconds: float) -> None:
-        """Wait for the end, so long at the most."""
+        """Wait until the process is stopped, at most `seconds`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.stop.wait()
@@ -71,18 +71,18 @@ async def serve_queue(
     opened_on: Callable[[Database], Opened],
     serve: Callable[[Opened], Awaitable[None]],
 ) -> None:
-    """Open a queue that no other process uses, work on it, and close it.
+    """Lock and open a queue, work on it, and close it.
 
     Args:
-        path: of the file, in a directory of the process's own, which is made.
-        names: what the queue is called.
-        supervision: how the process is ended.
+        path: path of the file, in a directory of this process that is created if necessary.
+        names: names of the queue in messages.
+        supervision: how the process is stopped.
         open_database: opens the file, in a thread.
-        opened_on: makes of it what works on the queue.
-        serve: does so until the end.
+        opened_on: creates the object that works on the open queue.
+        serve: works on the queue until the process is stopped.
 
     Raises:
-        QueueError: one line with the mend.
+        QueueError: one line with the fix.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _only_one(path, names):
@@ -99,7 +99,7 @@ async def serve_queue(
 
 @contextlib.contextmanager
 def _only_one(path: Path, names: QueueNames) -> Iterator[None]:
-    """Refuse a second process: two would take each other's packet identifiers."""
+    """Reject a second process: two would use each other's packet identifiers."""
     with ProcessLock(path.with_name(f"{names.program}.lock")) as lock:
         try:
             lock.take()
@@ -118,7 +118,10 @@ async def _open_with_room(
     open_database: Callable[[Path], Database],
     opened_on: Callable[[Database], Opened],
 ) -> Opened | None:
-    """Wait while the disk is full; None where the end comes first. Raises QueueError."""
+    """Open the queue, waiting while the disk is full. None: stopped before that.
+
+    Raises QueueError.
+    """
     is_logged = False
     while not supervision.stop.is_set():
         try:
@@ -149,7 +152,7 @@ def _opened(
 
 
 async def end_all(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancel tasks, and return when they have ended."""
+    """Cancel tasks and wait until they have ended."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

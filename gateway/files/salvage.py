@@ -1,7 +1,7 @@
-"""Saves the rows of a damaged SQLite database that can still be read, into a sound one.
+"""Copying of a damaged SQLite database's readable rows into a new one.
 
-Whether an error means damage is decided here too: a database that is set aside because its disk is
-full would be lost for nothing. What a row means, and whether it is whole, its room decides.
+This module also decides whether an error means damage: setting a database aside because its disk is
+full would lose it for nothing. The package that owns a table decides whether its rows are valid.
 """
 
 import sqlite3
@@ -47,16 +47,16 @@ _HEADER = struct.Struct(">16xH10xI")
 
 
 def is_damage(error: BaseException) -> bool:
-    """Return whether an error of SQLite is damage in the file, not a fault around it."""
+    """Return True if an SQLite error means damage in the file, not a temporary failure."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return code is None or code in READING_FAILED or code & 0xFF not in _CIRCUMSTANCES
 
 
 def lengthen_emptied(path: Path) -> bool:
-    """Give a database without a byte one page of zeros; return whether it was empty.
+    """Extend an empty database file to one page of zeros. Return True if it was empty.
 
-    A file system that loses a file's size leaves zero bytes. SQLite takes that for a new database
-    and deletes the WAL beside it, which may hold every page.
+    A file system may lose a file's size and leave zero bytes. SQLite treats such a file as a new
+    database and deletes the WAL next to it, which may contain every page.
     """
     if path.stat().st_size:
         return False
@@ -66,10 +66,10 @@ def lengthen_emptied(path: Path) -> bool:
 
 
 def lengthen_cut_off(path: Path) -> None:
-    """Put zeros where the end of the file was cut off.
+    """Fill the end of a truncated database file with zeros.
 
-    SQLite reads nothing of a file that is shorter than its header claims, and all but the zeros of
-    one that is not.
+    SQLite reads nothing from a file that is shorter than stated in its header. With zeros in place it
+    reads all other pages.
     """
     with path.open("r+b") as file:
         header = file.read(_HEADER.size)
@@ -82,7 +82,7 @@ def lengthen_cut_off(path: Path) -> None:
 
 
 class ReadableRows:
-    """Iterates over the rows of a query up to the first that cannot be read."""
+    """Iterates over the rows of a query until the first unreadable one."""
 
     def __init__(
         self, source: sqlite3.Connection, query: str, parameters: Sequence[object] = ()
@@ -101,12 +101,12 @@ class ReadableRows:
 
 
 def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> int:
-    """Copy every row of a table that can be read; return how many rows the target gained.
+    """Copy all readable rows of a table. Return how many rows the target gained.
 
     Args:
-        source: of the damaged database.
-        target: with a table of the same name and columns; a row whose key it has is left out.
-        table: its name. A table without a primary key is not copied.
+        source: the damaged database.
+        target: a database with a table of the same name and columns; existing keys are skipped.
+        table: name of the table. A table without a primary key is not copied.
     """
     before = target.total_changes
     try:
@@ -136,10 +136,10 @@ def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: st
 def _copy_around_damage(
     source: sqlite3.Connection, query: str, target: sqlite3.Connection, insert: str
 ) -> None:
-    """Copy rows in the order of their first column, a number, and begin again behind damage.
+    """Copy rows in the order of their first column, a number, and continue after damaged pages.
 
-    A page that cannot be read holds a few rows that are next to each other, or, above them, many:
-    so the steps grow until something can be read again.
+    An unreadable page hides a few neighbouring rows, or many if it is higher in the tree. So the
+    steps grow until rows are readable again.
     """
     last = -1
     step = 1
@@ -159,7 +159,7 @@ def _copy_around_damage(
 def _copy(
     rows: ReadableRows, target: sqlite3.Connection, insert: str
 ) -> tuple[bool, tuple[Any, ...] | None]:
-    """Insert rows; return whether all of them could be read, and the last one that could."""
+    """Insert rows. Return whether all were readable, and the last readable one."""
     last = None
     for row in rows:
         target.execute(insert, row)

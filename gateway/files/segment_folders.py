@@ -1,13 +1,13 @@
-"""Folders of segment files, a thousand to a subfolder, of which only what has changed is listed.
+"""Folders of segment files, with one subfolder per thousand segments.
 
-Segments 1 to 999 lie in the folder itself, those of each thousand after them in a subfolder::
+Segments 1 to 999 are in the folder itself, those of each following thousand in a subfolder::
 
     log/sent/<name of segment 999>
     log/sent/00012___/<name of segment 12345>
 
-A year of a quiet gateway is 500,000 segments. Their totals are counted a subfolder at a time and
-kept until the subfolder changes, the oldest is found in the first subfolder, and a FAT stick, which
-takes some 5,000 names of this length in a folder, takes them all.
+A quiet gateway writes 500,000 segments a year. Totals are counted per subfolder and cached until it
+changes, and the oldest segment is in the first subfolder. A FAT file system, which stores about
+5,000 names of this length per folder, can hold them all.
 """
 
 import heapq
@@ -38,7 +38,7 @@ _SEGMENT = re.compile(r".+\.([0-9]{8,19})\.([0-9]{12,19})-([0-9]{12,19})\.[0-9a-
 
 @dataclass(frozen=True, slots=True, order=True)
 class SegmentFile:
-    """A segment by its file name; the order is that of the chain."""
+    """A segment, described by its file name. Sorts in the order of the chain."""
 
     number: int
     name: str
@@ -51,7 +51,7 @@ class SegmentFile:
 
 @dataclass(frozen=True, slots=True)
 class Subfolder:
-    """Totals of the segments in one folder, without those in folders below it."""
+    """Totals of the segments in one folder, not counting its subfolders."""
 
     path: Path
     count: int
@@ -63,16 +63,16 @@ class Subfolder:
 
 
 def subfolder_of(folder: Path, number: int) -> Path:
-    """Return the folder in which the segment with this number lies."""
+    """Return the folder of the segment with this number."""
     if number < SUBFOLDER_SEGMENTS:
         return folder
     return folder / f"{number // SUBFOLDER_SEGMENTS:05d}___"
 
 
 def make_subfolder(folder: Path, number: int) -> Path:
-    """Return the folder for a segment, made where it is missing. Raises `OSError`.
+    """Return the folder for a segment, creating it if necessary. Raises `OSError`.
 
-    It has the mode of the folder above: on a device another process removes files there.
+    It gets the mode of its parent folder, since on a device another process removes files there.
     """
     path = subfolder_of(folder, number)
     if not path.is_dir():
@@ -84,7 +84,7 @@ def make_subfolder(folder: Path, number: int) -> Path:
 
 
 def segment_file_of(name: str) -> SegmentFile | None:
-    """Return the numbers in a file's name, None where it is no segment's name."""
+    """Parse a segment's file name. None: it is not the name of a segment."""
     match = _SEGMENT.fullmatch(name)
     if match is None:
         return None
@@ -102,14 +102,14 @@ def subfolders_in(folder: Path, *, newest_first: bool = False) -> list[Path]:
 
 
 def names_in(folder: Path) -> Iterator[str]:
-    """Yield the names of all files in a folder and its subfolders, in no order."""
+    """Yield the names of all files in a folder and its subfolders, unordered."""
     for path in subfolders_in(folder):
         with suppress(FileNotFoundError), os.scandir(path) as entries:
             yield from (entry.name for entry in entries)
 
 
 def oldest_in(path: Path, count: int) -> list[SegmentFile]:
-    """Return at most `count` segments of one folder with their sizes, oldest first.
+    """Return the oldest segments of one folder, at most `count`, with their sizes.
 
     Raises `OSError`.
     """
@@ -117,7 +117,7 @@ def oldest_in(path: Path, count: int) -> list[SegmentFile]:
 
 
 def put_in_place(folder: Path) -> None:
-    """Move segments that lie in the folder itself to their subfolders: put there by hand.
+    """Move segments from the folder to their subfolders, if a person put them there.
 
     Raises `OSError`.
     """
@@ -130,14 +130,14 @@ def put_in_place(folder: Path) -> None:
 
 
 def remove_if_empty(folder: Path, path: Path) -> None:
-    """Remove a subfolder in which nothing is left; the folder itself stays."""
+    """Remove a subfolder if it is empty. The folder itself is never removed."""
     if path != folder:
         with suppress(OSError):
             path.rmdir()
 
 
 class SegmentFolder:
-    """The totals of a folder, as of the latest `look`. One thread uses it."""
+    """Totals of a folder, as of the latest `look`. Use it from one thread."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -147,9 +147,9 @@ class SegmentFolder:
         self.size_bytes = 0
 
     def look(self) -> list[Subfolder]:
-        """List what has changed; return the subfolders that hold segments, oldest first.
+        """List what has changed. Return the subfolders that contain segments, oldest first.
 
-        One that does not exist is empty. Raises `OSError`.
+        A missing folder counts as empty. Raises `OSError`.
         """
         before, self._known = self._known, {}
         found = [self._total_of(self.folder, before)]
@@ -198,7 +198,10 @@ def _total(path: Path, files: Iterable[SegmentFile]) -> Subfolder:
 
 
 def _scan(path: Path, subfolders: list[str]) -> Iterator[SegmentFile]:
-    """Yield the segments in one folder with their sizes, and note the names of its subfolders."""
+    """Yield the segments in one folder with their sizes.
+
+    Append the subfolders' names to `subfolders`.
+    """
     with os.scandir(path) as entries:
         for entry in entries:
             file = segment_file_of(entry.name)

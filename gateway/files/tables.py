@@ -1,7 +1,7 @@
-"""What makes and migrates tables: sqlite-utils, without pandas and numpy.
+"""Import of sqlite-utils, which creates and migrates tables, without pandas and numpy.
 
-Where they are installed, as beside the cloud jobs, sqlite-utils imports both to know their types
-as columns: half a second of a processor and 100 MB, for types that no table of ours has.
+If they are installed, as for the cloud jobs, sqlite-utils imports both to support their types as
+columns. That would take half a second of CPU time and 100 MB, for types that we do not use.
 """
 
 import sys
@@ -14,7 +14,7 @@ NOT_FOR_TABLES: Final = ("pandas", "numpy")
 
 @contextmanager
 def _absent(names: tuple[str, ...]) -> Iterator[None]:
-    """Let imports of these modules fail, unless they have been imported already."""
+    """Make imports of these modules fail, unless they were imported before."""
     hidden = [name for name in names if name not in sys.modules]
     for name in hidden:
         sys.modules[name] = None  # type: ignore[assignment]  # what `import` takes for absent

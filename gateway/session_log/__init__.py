@@ -1,17 +1,17 @@
-"""The session log: the events of the journal leave the device in sealed segments.
+"""The session log: events of the journal, exported from the device in sealed segments.
 
-One reason: turn the broker's journal into sealed segments (docs/formats/session-log.md) and bring
-them to their target, in a process of its own that may crash, starve or be killed at any moment
-without a lost or a doubled event. The broker is the only writer of the journal; this room reads it
-and reports through the control socket how far it has got.
+This package turns the broker's journal into sealed segments (docs/formats/session-log.md) and
+uploads them to their target. It runs in its own process, which may crash, starve or be killed at
+any moment without losing or duplicating an event. Only the broker writes the journal; this package
+reads it, and reports its progress through the control socket.
 
     main.py          the composition root: exporter, uploader and control link in one process
     export/          journal -> segments
     segments/        the files themselves
     upload/          segments -> target
-    control_link.py  what the broker is sent: status, and what the journal may drop
-    priority.py      the process comes behind the broker for processor and disk
-    faults.py        what fails at the moment, for the status and the log
+    control_link.py  reports to the broker: status, and what the journal may drop
+    priority.py      CPU and disk priorities below the broker's
+    faults.py        current failures, for the status and the log
     settings.py      settings and limits
-    waiting.py       waits that end early
+    waiting.py       waits that can end early
 """

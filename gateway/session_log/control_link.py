@@ -1,10 +1,10 @@
-"""The uploader's line to the broker: its status once a second, and what the journal may drop.
+"""Connection to the broker: reports the status once a second, and what the journal may drop.
 
-The broker may be absent, restarting or another one: this end keeps trying and delays nothing.
+The broker may be absent, restarting or replaced. The link keeps trying and delays nothing else.
 
-`exported` lets the broker drop events, so it is sent only after events of the broker's
-present boot have been sealed. A boot's id is random: having it proves that the segments were
-written from this broker's own database and not from one that it has replaced since.
+`exported` allows the broker to drop events. It is sent only after events of the broker's current
+boot have been sealed: a boot's id is random, so having it proves that the segments come from this
+broker's own database, not from one that it has since replaced.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Record = dict[str, object]
 
 
 class ControlLink:
-    """Reports to the broker while it can be reached."""
+    """Reports to the broker while it is reachable."""
 
     def __init__(
         self, socket: Path, *, status: Callable[[], Record], on_broker: Callable[[], None]
@@ -43,12 +43,12 @@ class ControlLink:
         self._refusal = Fault("reporting to the broker")
 
     def sealed(self, head: Head) -> None:
-        """Note the newest sealed segment."""
+        """Record the newest sealed segment."""
         self._head = head
         self._changed.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Connect and report, again and again, until ``stop``; then report once more."""
+        """Connect and report until ``stop`` is set; then report once more."""
         while not stop.is_set():
             try:
                 await self._serve_connection(stop)

@@ -1,4 +1,4 @@
-"""What fails at the moment: one log line when a fault begins, one when it is over."""
+"""Current failures: one log line when a fault begins, and one when it ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class Fault:
-    """One thing that can fail, and the sentence that the status shows while it does."""
+    """Something that can fail, and the sentence that the status shows meanwhile."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -23,9 +23,9 @@ class Fault:
         self.since_ms: int | None = None
 
     def begin(self, sentence: str, kind: str) -> None:
-        """Show the fault, and log it where it is new.
+        """Set the fault for the status, and log it if it is new.
 
-        ``kind`` names the cause: a new sentence of the same kind changes the status only.
+        ``kind`` names the cause: a new sentence of the same kind only changes the status.
         """
         if self.since_ms is None:
             self.since_ms = time.time_ns() // 1_000_000
@@ -34,24 +34,24 @@ class Fault:
         self.sentence, self._kind = sentence, kind
 
     def show(self, sentence: str) -> None:
-        """Change what the status shows; the caller has logged it."""
+        """Change the sentence in the status. The caller has logged it."""
         if self.since_ms is None:
             self.since_ms = time.time_ns() // 1_000_000
         self.sentence = sentence
 
     def end(self) -> None:
-        """Show no fault, and log the end of one."""
+        """Clear the fault, and log its end."""
         if self.sentence is not None:
             logger.info("%s works again", self._what)
         self.sentence = self.since_ms = None
 
     def begin_with(self, problem: OSError | sqlite3.Error) -> None:
-        """Begin with an exception's own sentence and kind."""
+        """Set the fault from an exception."""
         self.begin(sentence_of(problem), kind_of(problem))
 
 
 def sentence_of(problem: Exception) -> str:
-    """Return what a person needs to know about a failure, with the mend."""
+    """Return a sentence about a failure, with the fix."""
     if descriptors.ran_out(problem):
         return f"{line_of(problem)}: raise the limit of open files (LimitNOFILE of the service)"
     if is_full(problem):
@@ -64,5 +64,5 @@ def sentence_of(problem: Exception) -> str:
 
 
 def kind_of(problem: Exception) -> str:
-    """Return what names the cause of a failure, without its details."""
+    """Return a name for the cause of a failure, without details."""
     return f"{type(problem).__name__} {getattr(problem, 'errno', None)}"

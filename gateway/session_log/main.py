@@ -1,4 +1,4 @@
-"""The process `oncegate upload`: exporter, uploader and the control link to the broker."""
+"""The process `oncegate upload`: exporter, uploader, and the connection to the broker."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ logger = logging.getLogger(__name__)
 
 
 class LogInUse(RuntimeError):
-    """Another process exports to this data directory; the message names it."""
+    """Another process exports from this data directory. The message names it."""
 
 
 def _nothing() -> None:
-    """Take no notice, for a caller that needs none."""
+    """Do nothing: default for callbacks."""
 
 
 async def serve(
@@ -36,12 +36,12 @@ async def serve(
     ready: Callable[[], None] = _nothing,
     alive: Callable[[], None] = _nothing,
 ) -> None:
-    """Export and upload until ``stop``; returns when all is sealed and reported.
+    """Export and upload until ``stop`` is set. Return when everything is sealed and reported.
 
-    ``journal`` is called on this thread, with `OSError` and `sqlite3.Error` as its failures.
-    ``ready`` is called when this process has the log's lock, ``alive`` whenever the exporter has
-    taken a step, also one that failed: to try again is its work.
-    Raises `LogInUse`, and `OSError` where the data directory cannot be used at all.
+    ``journal`` is called on this thread, and may raise `OSError` and `sqlite3.Error`. ``ready`` is
+    called when this process has locked the log. ``alive`` is called after each step of the
+    exporter, including failed ones, since retrying is part of its work. Raises `LogInUse`, and
+    `OSError` if the data directory cannot be used at all.
     """
     make_folder(settings.data_dir)
     make_folder(settings.log_dir)
@@ -53,7 +53,7 @@ async def serve(
 
 
 class _SessionLog:
-    """Wires the three together; they stop one after the other, each with its work done."""
+    """Connects exporter, uploader and control link, and stops them one after another."""
 
     def __init__(
         self, settings: SessionLogSettings, journal: Journal, alive: Callable[[], None]
@@ -83,7 +83,7 @@ class _SessionLog:
         self._uploader.wake()
 
     def _make_room(self) -> None:
-        """Delete first, on a full disk, what the target already has."""
+        """Delete uploaded segments when the disk is full, before anything else."""
         self._uploader.prune_all()
 
     def _status(self) -> Record:
@@ -107,7 +107,7 @@ class _SessionLog:
 
 @contextmanager
 def _only_one(log_dir: Path) -> Iterator[None]:
-    """Refuse a second exporter: it would write a second chain. Raises LogInUse."""
+    """Reject a second exporter, which would write a second chain. Raises LogInUse."""
     with ProcessLock(log_dir / "lock") as lock:
         try:
             lock.take()

@@ -1,12 +1,12 @@
-"""The process `oncegate upload` comes behind the broker, for the processor and for the disk.
+"""CPU and I/O priorities of `oncegate upload`, lower than the broker's.
 
-It has the journal's time, which is hours; a client waits for the broker's next commit. These values
-stand in the unit of systemd as well (image/systemd/oncegate-upload.service), because a service may
-not change its own priority there; a process that has them already changes nothing.
+The uploader may take hours, while clients wait for the broker's next commit. The systemd unit has
+the same values (image/systemd/oncegate-upload.service), because a service may not change its
+priority there. A process that has them already changes nothing.
 
-The I/O priority is the lowest of the class best-effort, not the class idle: a commit of the broker
-can wait for what this process has written, because both share the file system's own journal, and
-what is idle can be kept waiting for seconds. Of the kernel's schedulers, BFQ honours it.
+The I/O priority is the lowest of the best-effort class, not the idle class: a commit of the broker
+may wait for data of this process, because both share the file system's journal, and an idle process
+can be delayed for seconds. Of the kernel's schedulers, BFQ honours it.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ logger = logging.getLogger(__name__)
 
 
 def lower_priority() -> None:
-    """Take the priorities of this module for the calling thread and those that it starts.
+    """Lower the priorities of the calling thread, and of threads it starts.
 
-    What the system does not allow is logged: the process works without it.
+    If the system does not allow it, this is logged, and the process works without it.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -51,7 +51,7 @@ def lower_priority() -> None:
 
 
 def io_priority_of(thread: int) -> tuple[int, int]:
-    """Return the class and level of a thread's I/O priority; 0 is the calling thread.
+    """Return the class and level of a thread's I/O priority. Thread 0 is the calling one.
 
     Raises OSError.
     """

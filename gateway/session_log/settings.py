@@ -1,4 +1,4 @@
-"""What a caller may choose about the session log, and every limit of this room with its reason."""
+"""Settings of the session log, and all limits of this package with their reasons."""
 
 from __future__ import annotations
 
@@ -106,15 +106,16 @@ SENTENCE_CHARACTERS_MAX = 300
 
 
 class SettingsError(ValueError):
-    """A setting is out of its range; the message names it and what is allowed."""
+    """A setting is out of range. The message names it and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLogSettings:
-    """Where the session log is written, how it is cut and where it goes.
+    """Where the session log is written, how it is divided and where it is uploaded.
 
-    ``target`` is a URL: ``file:///...``, ``s3://...``, ``gs://...``, ``az://...``, ``http(s)://...``.
-    ``payload_topics`` are MQTT topic filters whose payloads stand in the log themselves.
+    ``target`` is a URL: ``file:///...``, ``s3://...``, ``gs://...``, ``az://...``,
+    ``http(s)://...``. ``payload_topics`` are MQTT topic filters: payloads of matching topics are
+    included in the log.
     """
 
     gateway: str

@@ -1,4 +1,4 @@
-"""Waits that end early: every pause of this room is a wait for something that may happen."""
+"""Waits that can end early. Every pause in this package waits for an event."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 
 
 async def happened_within(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for the event; False when the time is over first."""
+    """Wait for the event. Return False if the time is over first."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -17,7 +17,7 @@ async def happened_within(event: asyncio.Event, seconds: float) -> bool:
 
 
 async def either_within(one: asyncio.Event, other: asyncio.Event, seconds: float) -> None:
-    """Wait until one of two things happens or the time is over."""
+    """Wait until one of two events happens or the time is over."""
     waits = [asyncio.create_task(event.wait()) for event in (one, other)]
     try:
         await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -27,7 +27,9 @@ async def either_within(one: asyncio.Event, other: asyncio.Event, seconds: float
 
 
 class Backoff:
-    """Waits that double between two limits, with jitter so that a fleet does not retry as one."""
+    """Waits that double between two limits, with jitter so that a fleet does not retry at the same
+    time.
+    """
 
     def __init__(self, limits_seconds: tuple[float, float]) -> None:
         self._first_seconds, self._longest_seconds = limits_seconds

@@ -1,7 +1,8 @@
-"""How the disk's room is shared out: the one place that decides what goes first when it runs short.
+"""Sharing of disk space: decides what is removed first when the disk runs short.
 
-`budget` decides and is pure: what lies there and how much is free in, what goes out. `inventory`
-looks and removes. The broker asks once a second (`gateway/server/housekeeping.py`), because it has
-to make room when no other process runs. Tables, outbox and what is acknowledged and not yet
-delivered are in no inventory: nothing here can name them.
+`budget` makes the decision and is pure: it takes the existing files and the free space, and returns
+what to remove. `inventory` lists and removes files. The broker calls them once a second
+(`gateway/server/housekeeping.py`), since it must free space even if no other process runs. Tables,
+outbox, and messages that are acknowledged but not delivered are not in the inventory, so they can
+never be removed.
 """

@@ -1,8 +1,8 @@
-"""What goes first when the disk runs short: a pure decision.
+"""Decision about what is removed first when the disk runs short. Pure.
 
-The order, the first first: copies whose target has them; what was set aside as damaged; the spare
-file of the journal; then, oldest events first, sealed segments that exist nowhere else; and the
-journal as far as the tables cover it.
+The order: copies that the target has; damaged files that were set aside; the journal's spare file;
+then, by age of their events, sealed segments that exist nowhere else; and the journal as far as the
+tables cover it.
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ RESERVE_SHARE, RESERVE_BYTES_MAX = 32, 4 * MIB
 
 
 class Kind(IntEnum):
-    """What may go; the lower number goes first."""
+    """Kinds of removable items. Lower numbers are removed first."""
 
     SENT = 0
     """In log/sent: its target has it."""
@@ -53,7 +53,7 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that may go."""
+    """One removable item."""
 
     kind: Kind
     path: str
@@ -70,7 +70,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the operator has configured, in bytes; None: as the file system is large."""
+    """Configured limits in bytes. None: depends on the size of the file system."""
 
     free_min: int | None = None
     log_max: int | None = None
@@ -82,7 +82,7 @@ class Limits:
     """A number of segments."""
 
     def of_disk(self, total_bytes: int, total_files: int = 0) -> "Rules":
-        """Return what holds on a file system of this size; no files: it has no limit of them."""
+        """Return the limits for a file system of this size. `total_files` 0: no limit on files."""
         free_min = _given(self.free_min, min(FREE_BYTES_MAX, total_bytes // FREE_SHARE))
         share_bytes = total_bytes // self.brokers_count
         return Rules(
@@ -106,7 +106,7 @@ def _given(configured: int | None, default: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Bytes, and numbers of files."""
+    """Limits in bytes and numbers of files."""
 
     free_min: int
     """The floor: with less nothing new is taken."""
@@ -118,16 +118,18 @@ class Rules:
 
     @property
     def room_is_made_below(self) -> int:
-        """With less free than this something has to go, so that the floor is not reached."""
+        """Free space below which items are removed, so that the minimum is not reached."""
         return 2 * self.free_min
 
     @property
     def taken_again_from(self) -> int:
-        """What has to be free before anything new is taken again: no flapping at the floor."""
+        """Free space required before new data is accepted again, which prevents flapping at the
+        minimum.
+        """
         return self.free_min + self.free_min // 2
 
     def is_full(self, free_bytes: int, *, was_full: bool) -> bool:
-        """Return whether nothing new may be taken."""
+        """Return True if no new data may be accepted."""
         return free_bytes < (self.taken_again_from if was_full else self.free_min)
 
 
@@ -135,7 +137,7 @@ _LOG = (Kind.SENT, Kind.SEGMENT)
 
 
 def is_room_needed(items: Iterable[Item], free_bytes: int, rules: Rules) -> bool:
-    """Return whether something has to go."""
+    """Return True if something must be removed."""
     found = list(items)
     return free_bytes < rules.room_is_made_below or any(
         excess > 0
@@ -147,7 +149,7 @@ def is_room_needed(items: Iterable[Item], free_bytes: int, rules: Rules) -> bool
 
 
 def removals_of(items: Iterable[Item], free_bytes: int, rules: Rules) -> list[Item]:
-    """Return what has to go, in the order in which it goes. The newest segment never does."""
+    """Return the items to remove, in order. The newest segment is always kept."""
     in_order = sorted(items, key=lambda item: (item.kind, item.age, item.path))
     removals: dict[Item, None] = {}
     for kinds, bytes_max, files_max in _bounds(rules):
@@ -179,7 +181,7 @@ def _excess_of(counted: list[Item], bytes_max: int, files_max: int) -> tuple[int
 
 
 def _beyond(counted: list[Item], bytes_max: int, files_max: int) -> dict[Item, None]:
-    """Return what is too much of some kinds together, in their order."""
+    """Return the items that exceed the limits of several kinds together, in order."""
     excess_bytes, excess_files = _excess_of(counted, bytes_max, files_max)
     removals: dict[Item, None] = {}
     for item in _without_newest_segment(counted):
@@ -192,7 +194,7 @@ def _beyond(counted: list[Item], bytes_max: int, files_max: int) -> dict[Item, N
 
 
 def _without_newest_segment(in_order: list[Item]) -> list[Item]:
-    """Return the items without the newest segment, which the next will name as its previous one."""
+    """Return the items without the newest segment, to which the next one will refer."""
     newest = max((item.last_sequence for item in in_order if item.kind == Kind.SEGMENT), default=0)
     return [
         item

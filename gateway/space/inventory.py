@@ -1,4 +1,4 @@
-"""What lies in the data directory that may go, and how it goes."""
+"""Removable files in the data directory, and their removal."""
 
 import os
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ LOG_FOLDERS = {
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A file system."""
+    """Size and free space of a file system."""
 
     total_bytes: int
     """0: the file system does not report it."""
@@ -39,29 +39,30 @@ class Disk:
 
 
 def disk_of(folder: Path) -> Disk:
-    """Look at the file system. Raises OSError."""
+    """Return size and free space of a file system. Raises OSError."""
     disk = os.statvfs(folder)
     return Disk(disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize, disk.f_files)
 
 
 class Inventory:
-    """Files that may be deleted, without the journal. Only folders that have changed are listed."""
+    """Removable files except the journal. Only folders that have changed are listed again."""
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
         self._folders = {name: SegmentFolder(data_dir / name) for name in LOG_FOLDERS}
 
     def totals(self) -> list[Item]:
-        """List everything, the segments of a subfolder as one item. Raises OSError."""
+        """List everything, with the segments of each subfolder as one item. Raises OSError."""
         items = self._others()
         for name, kind in LOG_FOLDERS.items():
             items += [self._whole(each, kind) for each in self._folders[name].look()]
         return items
 
     def items(self, oldest_count: int) -> list[Item]:
-        """List everything, of each folder of segments this many one by one, the oldest.
+        """List everything, with the oldest segments of each folder as separate items.
 
-        The others are one item a subfolder. Raises OSError; what goes meanwhile is left out.
+        At most `oldest_count` per folder; the rest is one item per subfolder. Files that are
+        removed meanwhile are skipped. Raises OSError.
         """
         items = self._others()
         for name, kind in LOG_FOLDERS.items():
@@ -75,7 +76,7 @@ class Inventory:
         return items
 
     def _others(self) -> list[Item]:
-        """List what is damaged, segments aside, and the spare file."""
+        """List damaged files other than segments, and the spare file."""
         data_dir = self._data_dir
         paths = [
             path
@@ -130,7 +131,7 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _item_of(data_dir: Path, path: Path, kind: Kind) -> list[Item]:
-    """Return one item for a file or a whole folder; none where there is nothing."""
+    """Return one item for a file or a whole folder; empty if it does not exist."""
     try:
         status = path.lstat()
         size_bytes = status.st_blocks * 512
@@ -142,7 +143,7 @@ def _item_of(data_dir: Path, path: Path, kind: Kind) -> list[Item]:
 
 
 def remove(data_dir: Path, item: Item) -> bool:
-    """Remove an item; return whether it was there. Raises OSError."""
+    """Remove an item. Return False if it did not exist. Raises OSError."""
     path = data_dir / item.path
     try:
         if path.is_dir() and not path.is_symlink():

@@ -1,5 +1,5 @@
-"""What must survive a power cut: the journal, and the state tables as its checkpoint, in SQLite.
+"""Durable state of the broker: the journal, and SQLite tables as its checkpoint.
 
-One batch is one blob, one frame of the journal, one fsync. The tables follow in bounded steps; what
-they lack after a cut is in the journal. The broker is the only writer of both.
+A batch is one blob, one frame of the journal and one fsync. The tables follow in bounded steps;
+what they lack after a power cut is in the journal. Only the broker writes both.
 """

@@ -1,15 +1,15 @@
-"""The checkpoint: the net change of a stretch of the journal, written to the tables in steps.
+"""Checkpoint: the net change of a part of the journal, written to the tables in steps.
 
-A step is a bounded number of rows inside the transaction of some batch. A row may be newer than the
-stretch, never newer than the journal: the batch that is committed with it holds all facts up to
-now. But whatever the journal behind the stretch refers to must be in the tables when the stretch
-counts as covered. The order makes a cut between two steps harmless:
+A step writes a bounded number of rows within the transaction of a batch. A row may be newer than
+this part of the journal, but never newer than the whole journal: the batch committed with it
+contains all facts up to now. But when the part counts as covered, everything that the following
+journal refers to must be in the tables. The order makes a power cut between two steps harmless:
 
-1. messages before the rows that refer to them, queue rows before the session row with where
-   the queue begins and ends (as it was when the stretch ended);
-2. removals by key, then upserts: a packet identifier may have been freed and taken again;
-3. messages that lost a reference go last, and only when no row refers to them;
-4. the number of the last batch covered moves with the last step.
+1. messages before the rows that refer to them; queue rows before the session row with where
+   the queue begins and ends (as of the end of this part);
+2. deletions by key, then upserts: a packet identifier may have been freed and used again;
+3. messages that lost a reference last, and only if no other row refers to them;
+4. the number of the last covered batch changes with the last step.
 """
 
 import sqlite3
@@ -46,7 +46,7 @@ Item = TypeVar("Item")
 
 
 class Checkpoint:
-    """One checkpoint on its way. Call `step` inside a transaction until it returns True."""
+    """A checkpoint in progress. Call `step` in a transaction until it returns True."""
 
     def __init__(
         self,
@@ -75,19 +75,19 @@ class Checkpoint:
         self._steps = self._run()
 
     def step(self) -> bool:
-        """Write one chunk; return whether that was the last."""
+        """Write one chunk. Return True if it was the last one."""
         self.is_finished = next(self._steps, True) is True
         return self.is_finished
 
     def committed(self) -> None:
-        """Forget the rows since the last commit: they are in the WAL."""
+        """Forget the rows since the last commit, which are in the WAL now."""
         self._uncommitted.clear()
 
     def write_again(self) -> None:
-        """Repeat in a new transaction what the last one lost when it was rolled back.
+        """Repeat the rows of the last transaction, which was rolled back.
 
-        The statements are blind and no other process writes, so the same ones in the same order
-        come to the same rows, whatever has happened to the state since.
+        The statements do not depend on existing rows and no other process writes, so repeating them
+        in the same order gives the same rows, even if the state has changed since.
         """
         self.lacks_room = False
         lost, self._uncommitted = self._uncommitted, []
@@ -186,10 +186,10 @@ class Checkpoint:
             yield False
 
     def _is_needed(self, delivery: Delivery) -> bool:
-        """Return whether a replay from this checkpoint on needs the contents of a message.
+        """Return True if a replay from this checkpoint needs the contents of a message.
 
-        Also those that a session left to another member of its group when it ended: the new entry
-        follows this checkpoint in the journal.
+        This includes messages that an ended session left to another member of its group: the new
+        entry comes after this checkpoint in the journal.
         """
         if delivery.state is not DeliveryState.DONE:
             return True
@@ -259,10 +259,10 @@ class Checkpoint:
         )
 
     def _trim(self, session: Session) -> Iterator[bool]:
-        """Remove queue rows that were started before this checkpoint began.
+        """Delete queue rows of deliveries that were started before this checkpoint began.
 
-        Not what was started since: its row of `outbound` comes with the next checkpoint, and
-        until then this row is what keeps the contents.
+        Rows of later deliveries are kept: their rows in `outbound` come with the next checkpoint,
+        and until then the queue row keeps the message.
         """
         while rows := self.connection.execute(
             "SELECT session, position FROM queue WHERE session = ? AND position < ?"
@@ -290,7 +290,7 @@ class Checkpoint:
         yield False
 
     def _sweep(self, first: int) -> Iterator[bool]:
-        """Remove messages that a cut checkpoint left without a row that refers to them."""
+        """Delete messages that an interrupted checkpoint left without a reference."""
         while True:
             numbers = self.connection.execute(
                 "SELECT number FROM messages WHERE number >= ? AND number < ?"
@@ -319,7 +319,7 @@ class Checkpoint:
 
 
 def _chunks(rows: Iterable[tuple[Item, Message | None]]) -> Iterator[list[Item]]:
-    """Yield the first of each pair, as many at a time as one look at the clock is for."""
+    """Yield chunks of rows, each small enough to be written between two checks of the clock."""
     chunk: list[Item] = []
     size_bytes = 0
     for row, message in rows:

@@ -1,7 +1,7 @@
-"""When a checkpoint begins, its steps beside the commits, and how far the tables cover the journal.
+"""Scheduling of checkpoints: start, steps next to the commits, and the covered part of the journal.
 
-Steps run on the caller's thread, beside batches. What blocks has a thread of its own: the COMMIT of
-rows, which no batch waits for, and `finish`, which has a connection of its own as well.
+Steps run on the caller's thread, together with batches. Blocking work has its own thread: the
+COMMIT of rows, for which no batch waits, and `finish`, which also has its own connection.
 """
 
 import os
@@ -37,10 +37,13 @@ CHECKPOINT_IDLE_SECONDS = 60.0
 
 
 class Checkpointing:
-    """The one checkpoint that may be on its way."""
+    """At most one checkpoint in progress."""
 
     def __init__(self, files: Files, covered: int, now: float, *, sweep: bool) -> None:
-        """`sweep`: look for unreferenced messages with the first checkpoint."""
+        """Set the files and the start.
+
+        `sweep`: the first checkpoint deletes unreferenced messages.
+        """
         self._writer = files.writer
         self._copier = files.copier
         self._wal = files.wal
@@ -60,7 +63,7 @@ class Checkpointing:
         """Bytes of blobs since the last checkpoint began, those of earlier lives too."""
 
     def is_wanted(self, changes: Changes, interval_seconds: float, now: float) -> bool:
-        """Return whether it is time to begin a checkpoint."""
+        """Return True if a checkpoint should begin."""
         if self._checkpoint is not None or self.covered < self.written_to:
             return False
         if self.journal_bytes >= CHECKPOINT_BYTES:
@@ -73,23 +76,23 @@ class Checkpointing:
 
     @property
     def wants_rows(self) -> bool:
-        """Whether a checkpoint is on its way, has rows to write, and none are being committed."""
+        """Whether a checkpoint has rows to write, and none are being committed."""
         return self._checkpoint is not None and not self._rows_wait and not self._has_rows
 
     @property
     def lacks_room(self) -> bool:
-        """Whether the disk was too full for a checkpoint's rows: it waits for `resume`.
+        """Whether the disk was too full for a checkpoint's rows, so that it waits for `resume`.
 
-        The journal goes on without it, and none of it goes meanwhile.
+        Meanwhile the journal grows, and none of it is dropped.
         """
         return self._checkpoint is not None and self._rows_wait
 
     def resume(self) -> None:
-        """Try again to write the rows for which there was no room."""
+        """Retry the rows for which there was no space."""
         self._rows_wait = False
 
     def begin(self, state: State, next_sequence: int, now: float) -> None:
-        """Freeze the net change up to `next_sequence`; its rows are written by steps."""
+        """Freeze the net change up to `next_sequence`. Steps write its rows."""
         sweep_from = 0 if self._sweep else None
         self._sweep = False
         assert self._checkpoint is None, "its rows would be lost, and the journal behind them go"
@@ -102,14 +105,14 @@ class Checkpointing:
     # `rows_committed`
 
     def begin_rows(self) -> None:
-        """Open a transaction for rows, if a checkpoint wants it."""
+        """Open a transaction for rows, if a checkpoint needs one."""
         self._takes_rows = self.wants_rows
         if self._takes_rows:
             self._has_rows = True
             self._writer.execute("BEGIN IMMEDIATE")
 
     def step(self, *, serving: bool = False) -> None:
-        """Write rows into the transaction of this batch, if it has one, for a few milliseconds."""
+        """Write rows into this batch's transaction for a few milliseconds, if it has one."""
         checkpoint = self._checkpoint
         if checkpoint is None or not self._takes_rows:
             return
@@ -128,13 +131,13 @@ class Checkpointing:
         return self._has_rows
 
     def commit_rows(self) -> None:
-        """Commit what the steps wrote; on a full disk roll it back. Blocks.
+        """Commit the written rows; on a full disk roll them back. Blocks.
 
-        On a thread; meanwhile `begin_rows` and `step` do nothing. The batch that the rows came with
-        is durable: they may not be newer than the journal.
+        Runs in a thread. Meanwhile `begin_rows` and `step` do nothing. The batch that came with the
+        rows must be durable, because rows may not be newer than the journal.
 
         Raises:
-            sqlite3.Error: what is on the disk is uncertain; the process has to end.
+            sqlite3.Error: the state on disk is uncertain, so the process has to end.
         """
         checkpoint = self._checkpoint
         assert checkpoint is not None
@@ -149,11 +152,11 @@ class Checkpointing:
             self._writer.execute("ROLLBACK")
 
     def rows_committed(self) -> set[Session] | None:
-        """Note that `commit_rows` has returned; where there was no room the rows wait for `resume`.
+        """Process the result of `commit_rows`. If there was no space, the rows wait for `resume`.
 
         Returns:
-            The sessions that the checkpoint touched, once its last row is committed: `finish` then
-            makes it durable. None: there are more.
+            The sessions changed by the checkpoint, if its last row is committed: call `finish` to
+            make it durable. None: there are more rows.
         """
         checkpoint = self._checkpoint
         assert checkpoint is not None
@@ -171,13 +174,13 @@ class Checkpointing:
     # -- behind the last row
 
     def finish(self) -> int:
-        """Make committed rows durable and copy them into the database file; blocks on the disk.
+        """Sync the committed rows and copy them to the database file. Blocks.
 
-        On a thread and connection of its own: no client waits for it. No other checkpoint begins
-        until it has returned.
+        Runs in its own thread with its own connection, and no client waits for it. The next
+        checkpoint starts only after it has returned.
 
         Returns:
-            The first sequence that the tables do not cover, for `finished`.
+            The first sequence number that the tables do not cover, for `finished`.
         """
         covered = self.written_to
         os.fsync(self._wal.fileno())
@@ -190,5 +193,5 @@ class Checkpointing:
         return covered
 
     def finished(self, covered: int) -> None:
-        """Note that the tables cover the journal up to `covered`, whatever happens."""
+        """Record that the tables durably cover the journal up to `covered`."""
         self.covered = max(self.covered, covered)

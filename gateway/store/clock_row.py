@@ -1,7 +1,6 @@
 """Gateway time in the tables: one row of `meta`, written with each checkpoint.
 
-The row is as of the batch with which the checkpoint began; the journal behind it goes on
-from there.
+The row is as of the batch in which the checkpoint began. The journal continues from there.
 """
 
 import json
@@ -14,7 +13,7 @@ KEY = "clock"
 
 
 def row_of(time: GatewayTime) -> str:
-    """Return the value of the row."""
+    """Return the row's value."""
     run = time.run
     return json.dumps(
         {
@@ -33,7 +32,7 @@ def _written_outage(outage: Outage) -> list[int]:
 
 
 def load(time: GatewayTime, text: str) -> bool:
-    """Take over what a row has; return False, and leave all as it is, if it is unreadable."""
+    """Load the row. If it is unreadable, change nothing and return False."""
     try:
         row: dict[str, Any] = json.loads(text)
         gateway_ms, wall_ms = int(row["gateway_ms"]), int(row["wall_ms"])

@@ -1,4 +1,4 @@
-"""The database file: how it is opened, locked, checked and, if damaged, set aside and salvaged."""
+"""The database file: opening, locking, checking, and salvage after damage."""
 
 import os
 import sqlite3
@@ -32,22 +32,21 @@ WAL_PART_BYTES = 1024 * 1024
 
 
 class DataDirectoryInUse(RuntimeError):
-    """Another broker has this data directory."""
+    """Another broker uses this data directory."""
 
 
 class StoreUnavailable(OSError):
-    """The database cannot be used just now; that is no damage in it."""
+    """The database cannot be used now, but is not damaged."""
 
 
 class UnreadableDatabase(RuntimeError):
-    """The medium did not give a page back this time."""
+    """The disk failed to read a page this time."""
 
 
 def refuse_if_unavailable(path: Path, error: BaseException) -> None:
-    """Distinguish faults around the database (full, read-only, locked) from damage in it.
+    """Raise StoreUnavailable if an error is not damage, but a full, read-only or locked disk.
 
-    Raises:
-        StoreUnavailable: it was a fault around it; setting the file aside would lose what it holds.
+    Setting the file aside for such an error would lose its contents.
     """
     if is_damage(error):
         return
@@ -58,11 +57,11 @@ def refuse_if_unavailable(path: Path, error: BaseException) -> None:
 
 
 def lock(data_dir: Path) -> ProcessLock:
-    """Take the data directory for this process, until the lock is closed.
+    """Lock the data directory for this process, until the lock is closed.
 
     Raises:
-        DataDirectoryInUse: another broker holds it.
-        StoreUnavailable: nothing can be written there, or a link is in the lock's place.
+        DataDirectoryInUse: another broker holds the lock.
+        StoreUnavailable: the directory is not writable, or there is a link in place of the lock.
     """
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
@@ -85,10 +84,10 @@ def lock(data_dir: Path) -> ProcessLock:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a writing connection: WAL, transactions begun by hand, fsyncs as well.
+    """Open a connection for writing: WAL mode, explicit transactions and fsyncs.
 
-    A COMMIT is durable when the WAL is fsynced, which no client waits for: until then the journal
-    has what it covers.
+    A COMMIT is durable only when the WAL is synced. No client waits for that, since the journal
+    contains everything until then.
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
@@ -103,7 +102,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
-    """Open a connection that cannot write; it sees what is committed."""
+    """Open a read-only connection, which sees committed data."""
     uri = f"{path.resolve().as_uri()}?mode=ro"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
@@ -111,19 +110,19 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Make the tables, or bring them up to date."""
+    """Create or migrate the tables."""
     from gateway.store import schema  # noqa: PLC0415 - see there
 
     schema.migrate(connection)
 
 
 def rewrite_wal(path: Path) -> None:
-    """Make the WAL on the medium equal to that in the page cache. Raises OSError.
+    """Write the WAL's contents in the page cache to the disk again. Raises OSError.
 
-    After a failed fsync Linux counts the pages as clean: reads go on to give what was written, the
-    medium never gets it. Tables that a start finds in such frames would be taken for durable, the
-    journal that they cover would go, and a power cut would take both. Written once more, the same
-    bytes are pages to be written; a cut amid this finds old or new bytes that are the same.
+    After a failed fsync Linux marks the pages as clean: reads return what was written, but it never
+    reaches the disk. At startup, tables in such frames would seem durable, the journal that they
+    cover would be dropped, and a power cut would lose both. Writing the same bytes again makes the
+    pages dirty. A power cut meanwhile leaves old or new bytes, which are the same.
     """
     wal = path.with_name(path.name + "-wal")
     try:
@@ -142,7 +141,7 @@ def rewrite_wal(path: Path) -> None:
 
 
 def _read_wal(descriptor: int, at: int) -> bytes:
-    """Read the next bytes of a WAL, none behind those that cannot be read: SQLite judges them."""
+    """Read the next bytes of a WAL, up to the first unreadable ones. SQLite validates them."""
     try:
         return os.pread(descriptor, WAL_PART_BYTES, at)
     except OSError as error:
@@ -152,11 +151,10 @@ def _read_wal(descriptor: int, at: int) -> bytes:
 
 
 def empty_wal(connection: sqlite3.Connection) -> None:
-    """Copy the WAL of earlier runs into the database file, fsynced, and begin a new one.
+    """Copy the WAL of earlier runs into the database file, synced, and start a new one.
 
-    Nothing is ever appended to a WAL whose durability is not known. One that another process reads,
-    or for whose copy a full disk has no room, stays, which costs nothing: `rewrite_wal` made it
-    durable.
+    Nothing is ever appended to a WAL of unknown durability. If another process reads the WAL, or
+    the disk is too full for the copy, it stays, which is harmless: `rewrite_wal` made it durable.
     """
     try:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -166,13 +164,13 @@ def empty_wal(connection: sqlite3.Connection) -> None:
 
 
 def damage_of(path: Path, *, thorough: bool) -> str | None:
-    """Return what is wrong with a database file, None if nothing was found.
+    """Return the damage found in a database file, or None.
 
-    `thorough` reads every page (after an unclean stop); otherwise only the schema is read. What
-    cannot be read is tried again before it counts as damage.
+    `thorough` reads every page (used after an unclean stop). Otherwise only the schema is read.
+    Unreadable data counts as damage only after repeated attempts.
 
     Raises:
-        StoreUnavailable: it cannot be opened for a reason that is not damage.
+        StoreUnavailable: it cannot be opened, but is not damaged.
     """
     for _ in range(medium.READ_ATTEMPTS - 1):
         try:
@@ -186,7 +184,7 @@ def damage_of(path: Path, *, thorough: bool) -> str | None:
 
 
 def _damage_of(path: Path, *, thorough: bool) -> str | None:
-    """Look once. Raises StoreUnavailable, UnreadableDatabase."""
+    """Check once. Raises StoreUnavailable and UnreadableDatabase."""
     try:
         with closing(connect(path)) as connection:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -206,7 +204,7 @@ def _damage_of(path: Path, *, thorough: bool) -> str | None:
 
 
 def set_aside(path: Path) -> Path:
-    """Move a damaged database with its WAL into a folder of its own and return its new path."""
+    """Move a damaged database with its WAL into a new folder. Return its new path."""
     folder = _new_damaged_folder(path.parent)
     for suffix in ("", "-wal", "-shm"):
         source = path.with_name(path.name + suffix)
@@ -218,7 +216,7 @@ def set_aside(path: Path) -> Path:
 
 
 def set_file_aside(path: Path, data_dir: Path) -> Path:
-    """Move a file of which nothing can be read into a folder of its own; return its new path."""
+    """Move a completely unreadable file into a new folder. Return its new path."""
     kept = _new_damaged_folder(data_dir) / path.name
     move_durably(path, kept)
     return kept
@@ -237,7 +235,7 @@ def _new_damaged_folder(data_dir: Path) -> Path:
 
 
 def finish_salvage(path: Path) -> bool:
-    """Let a salvaged database take the place of the damaged one that was set aside for it."""
+    """Put a salvaged database in place of the damaged one. Return False if there is none."""
     salvaged = path.with_name(SALVAGED_NAME)
     if path.exists() or not salvaged.exists():
         return False
@@ -249,7 +247,7 @@ def finish_salvage(path: Path) -> bool:
 
 
 def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
-    """Copy every row that can still be read; return the rows saved by table."""
+    """Copy all readable rows. Return the number of saved rows by table."""
     saved = dict.fromkeys(TABLES, 0)
     lengthen_cut_off(damaged)
     try:

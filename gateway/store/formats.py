@@ -1,4 +1,4 @@
-"""The format of a data directory: which are understood, and what is refused in a sentence.
+"""Formats of a data directory: those supported, and the errors for others.
 
 =======  ==========================================================================================
 format   what is different
@@ -12,7 +12,7 @@ format   what is different
 7        retained messages name their publisher
 =======  ==========================================================================================
 
-What a later version wrote is not damage: it is refused, and nothing is changed or set aside.
+Data of a later version is not damage: it is rejected, and nothing is changed or set aside.
 """
 
 import sqlite3
@@ -35,11 +35,11 @@ BLOB_MAGICS = (layout.BLOB_MAGIC_1, layout.BLOB_MAGIC)
 
 
 class OtherFormat(OSError):
-    """A format that cannot be used as it is; the message has the file, the format and the mend."""
+    """An unsupported format. The message has the file, the format and the fix."""
 
 
 def newer(file: Path, found: str, understood: str) -> OtherFormat:
-    """Return the refusal of what a later version wrote."""
+    """Return the error for data of a later version."""
     return OtherFormat(
         f"{file} has format {found}, this version of Oncegate understands {understood}: start the "
         "newer version again; nothing was changed"
@@ -47,7 +47,7 @@ def newer(file: Path, found: str, understood: str) -> OtherFormat:
 
 
 def format_of(connection: sqlite3.Connection) -> str | None:
-    """Return the format of a database, None if nothing is in it yet. Raises sqlite3.Error."""
+    """Return the format of a database; None if it is empty. Raises sqlite3.Error."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     if "meta" not in tables:
         return None
@@ -63,7 +63,7 @@ def format_of(connection: sqlite3.Connection) -> str | None:
 
 
 def refuse_newer_database(path: Path) -> None:
-    """Raise OtherFormat if a later version wrote a database; one that cannot be read is damaged."""
+    """Raise OtherFormat if a later version wrote a database. Unreadable ones pass, as damaged."""
     if not path.exists() or not path.stat().st_size:
         return
     uri = f"{path.resolve().as_uri()}?mode=ro"
@@ -77,7 +77,7 @@ def refuse_newer_database(path: Path) -> None:
 
 
 def refuse_earlier_database(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise OtherFormat if a database is not one that can be read as it is, as an audit does."""
+    """Raise OtherFormat for a database that must be migrated first, as an audit cannot do that."""
     found = format_of(connection)
     if found is not None and found in {str(each) for each in range(1, JOURNAL_IS_FILES)}:
         raise OtherFormat(
@@ -87,9 +87,9 @@ def refuse_earlier_database(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def refuse_newer_blob(file: Path, blob: bytes) -> None:
-    """Raise OtherFormat if a blob is whole and of a later version.
+    """Raise OtherFormat if a blob is complete and of a later version.
 
-    Every version's begins with OGJ and a digit, and ends with a CRC of all before it.
+    In every version a blob starts with OGJ and a digit, and ends with a CRC of all bytes before it.
     """
     magic = blob[: len(layout.BLOB_MAGIC)]
     if magic in BLOB_MAGICS or not magic.startswith(layout.BLOB_MAGIC_PREFIX):

@@ -1,7 +1,7 @@
-"""The journal on disk: a batch is one write and one fdatasync, and nothing else is waited for.
+"""The journal on disk: a batch takes one write and one fdatasync, and waits for nothing else.
 
-Files of one length, written from front to end; those that are both in the tables and exported are
-used again, so that a journal that is exported takes no new room and changes no metadata.
+The files have the same length and are written from front to end. A file whose events are in the
+tables and exported is reused, so that the journal needs no new space and changes no metadata.
 """
 
 import os
@@ -51,9 +51,9 @@ DROP_FILES_MAX = 4
 
 
 class Journal:
-    """The files of the journal, as their only writer sees them.
+    """The files of the journal, as seen by their only writer.
 
-    `append` may run on another thread; meanwhile others may look and not touch (`total_bytes`,
+    `append` may run in another thread. Meanwhile other threads may only read (`total_bytes`,
     `has_droppable`).
     """
 
@@ -76,9 +76,9 @@ class Journal:
         """Behind the newest frame stands a part of one for which there was no room."""
 
     def resume(self, reading: JournalReading) -> None:
-        """Go on behind the newest blob of earlier runs, all of which were read. Raises OSError.
+        """Continue after the newest blob of earlier runs, all of which were read. Raises OSError.
 
-        Behind damage a new file is begun: under its salt nothing that could not be read is a frame.
+        After damage a new file is started, whose new salt makes unreadable data invalid.
         """
         self.folder.mkdir(exist_ok=True)
         self._files = list(reading.files)
@@ -106,23 +106,23 @@ class Journal:
 
     @property
     def position(self) -> tuple[int, int]:
-        """The newest file by the number in its name, and where its newest frame ends."""
+        """The newest file by the number in its name, and the end of its newest frame."""
         return self._number, self._files[-1].size_bytes if self._files else 0
 
     # -- a batch
 
     def has_room(self, blob_bytes: int) -> bool:
-        """Return whether the newest file has room for a blob of this size.
+        """Return True if the newest file has room for a blob of this size.
 
-        One that was the reserve is longer than others.
+        A file that was the reserve is longer than the others.
         """
         end = self._at + FRAME.size + blob_bytes
         return self._descriptor >= 0 and (end <= self.file_bytes or end <= self._length)
 
     def write_ahead(self, blob: bytes) -> None:
-        """Write the frame of a blob that is appended next, unless another file has to be begun.
+        """Write the frame of the blob that is appended next, unless a new file must be started.
 
-        What goes wrong, `append` meets again.
+        Errors are ignored, since `append` will encounter them again.
         """
         if not self.has_room(len(blob)):
             return
@@ -135,13 +135,12 @@ class Journal:
             self._ahead = frame
 
     def append(self, first_sequence: int, blob: bytes) -> None:
-        """Make a blob durable, in the reserve if the disk is full.
+        """Append a blob durably, using the reserve if the disk is full.
 
         Raises:
             NoRoom: the disk is full and the reserve is used up. A part of the blob may be in the
-                file, which is as good as nothing: the same call may be made again, and what is
-                appended next overwrites it.
-            OSError: anything else, after which nothing more may be appended.
+                file. This is harmless: the call may be repeated, and the next append overwrites it.
+            OSError: any other error, after which nothing more may be appended.
         """
         try:
             if self.has_room(len(blob)):
@@ -160,7 +159,7 @@ class Journal:
             self._begin_file(first_sequence, blob, source)
 
     def _file_with_room(self, size_bytes: int) -> Path | None:
-        """Return a file to begin whose blocks are there already."""
+        """Return an existing file with enough blocks to start a new journal file in, or None."""
         for name in (SPARE_NAME, RESERVE_NAME):
             path = self.folder / name
             if path.exists() and path.stat().st_size >= size_bytes:
@@ -168,7 +167,7 @@ class Journal:
         return None
 
     def _leave_file(self) -> None:
-        """Let nothing more be appended to the newest file."""
+        """Close the newest file for appending."""
         if self._descriptor < 0:
             return
         if self._is_torn:
@@ -181,9 +180,9 @@ class Journal:
         self._descriptor = -1
 
     def _begin_file(self, first_sequence: int, blob: bytes, source: Path) -> None:
-        """Write header and first frame into a file that no process reads, then give it its name.
+        """Write header and first frame into a hidden file, then give it its name.
 
-        After NoRoom the next file is begun in the same way.
+        After NoRoom the next file is started in the same way.
         """
         salt = secrets.token_bytes(SALT_BYTES)
         path = self.folder / f"{self._number + 1:0{NUMBER_DIGITS}d}.ogj"
@@ -226,7 +225,7 @@ class Journal:
         self._at = end
 
     def _make_room(self) -> None:
-        """Write zeros up to where the next commits will write, as far as the disk has room."""
+        """Fill the file with zeros ahead of the next commits, as far as the disk has space."""
         length = min(-(-self._length // ROOM_BYTES) * ROOM_BYTES, self.file_bytes)
         # Block by block: what comes in one write the kernel keeps, and counts as written, in one.
         while self._length < length:
@@ -242,13 +241,13 @@ class Journal:
     # -- the reserve
 
     def has_reserve(self) -> bool:
-        """Return whether there is a file to go on with on a full disk."""
+        """Return True if there is a reserve for a full disk."""
         return (self.folder / RESERVE_NAME).exists()
 
     def make_reserve(self, size_bytes: int) -> None:
-        """Have a file of at least so many bytes ready, if there is none; blocks on the disk.
+        """Create a reserve of at least `size_bytes` if there is none. Blocks.
 
-        May run beside everything else: the file gets its name when it is whole. Raises OSError.
+        May run in parallel: the file gets its name when it is complete. Raises OSError.
         """
         self.reserve_bytes = size_bytes
         if self.has_reserve():
@@ -265,7 +264,7 @@ class Journal:
         fsync_folder(self.folder)
 
     def give_up_reserve(self) -> bool:
-        """Free the reserve's room for something else; return whether there was any."""
+        """Delete the reserve to free its space. Return False if there is none."""
         if not self.has_reserve():
             return False
         (self.folder / RESERVE_NAME).unlink()
@@ -275,15 +274,15 @@ class Journal:
 
     @property
     def total_bytes(self) -> int:
-        """Bytes of all events that are kept."""
+        """Size of all stored events in bytes."""
         return sum(file.size_bytes for file in self._files)
 
     def has_droppable(self, before_sequence: int) -> bool:
-        """Return whether a file holds nothing from `before_sequence` on. The newest one stays."""
+        """Return True if a file other than the newest has only events before `before_sequence`."""
         return len(self._files) > 1 and self._files[1].first_sequence <= before_sequence
 
     def droppable(self, before_sequence: int) -> list[tuple[Path, int, int, int]]:
-        """Return path, bytes, first and last event of the files that `drop` may drop."""
+        """Return path, size, first and last event of the files that `drop` may delete."""
         files = list(self._files)
         return [
             (file.path, file.size_bytes, file.first_sequence, after.first_sequence - 1)
@@ -292,15 +291,15 @@ class Journal:
         ]
 
     def drop(self, before_sequence: int, bytes_max: int = 0) -> tuple[int, int] | None:
-        """Drop the oldest files that hold nothing from `before_sequence` on.
+        """Delete the oldest files that have only events before `before_sequence`.
 
         Args:
-            before_sequence: what may be dropped.
-            bytes_max: how many bytes may stay.
+            before_sequence: events from here on are kept.
+            bytes_max: delete only until the journal has this size.
 
         Returns:
-            First sequence number that is gone, and the first that is there; None: nothing went.
-            A power cut may bring files back, which is harmless.
+            The first deleted sequence number, and the first one that is left; None: nothing was
+            deleted. A power cut may restore files, which is harmless.
         """
         first = self._files[0].first_sequence if self._files else 0
         for _ in range(DROP_FILES_MAX):
@@ -311,8 +310,10 @@ class Journal:
         return (first, now_first) if now_first > first else None
 
     def _let_go_of(self, path: Path) -> None:
-        """Keep the blocks of a file that is dropped where they are wanted: on a disk that others
-        fill, what is freed is gone."""
+        """Delete a file, or reuse it as spare file or reserve if one is needed.
+
+        On a disk that other programs fill, freed blocks would be lost.
+        """
         size_bytes = path.stat().st_size
         if size_bytes >= self.reserve_bytes > 0 and not self.has_reserve():
             path.rename(self.folder / RESERVE_NAME)
@@ -322,7 +323,7 @@ class Journal:
             path.unlink()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -1,14 +1,15 @@
-"""How far the journal reached: a record beside it, by which a start sees that its end is missing.
+"""Record of the journal's end, which shows at startup whether the end is missing.
 
-A journal whose newest file was truncated, emptied or removed looks like one that ended there. The
-record is written after each commit, when its bytes have been released, without an fsync of its own:
-a process that is killed leaves it exact or one commit older, a power cut may leave an older one,
-which claims less. So a batch that was being written is never taken for damage. It is fsynced with
-each file that is begun, with each checkpoint and at the end::
+A journal whose newest file was truncated, emptied or removed looks like a shorter one. The record
+is written after each commit, when its packets have been released, without an fsync of its own. A
+killed process leaves it exact or one commit older. A power cut may leave an older one, which claims
+less. So a batch that was being written is never considered damaged. The record is synced with each
+new file, with each checkpoint and at the end::
 
     magic "OGR1" | store 8 | next sequence u64 | number of the newest file u64 | its end u64 | CRC 4
 
-It is written in place: its bytes are in one sector, of which a power cut keeps the old or the new.
+It is written in place. It fits into one sector, of which a power cut leaves the old or the new
+contents.
 """
 
 import os
@@ -32,7 +33,7 @@ RECORD_BYTES = _RECORD.size + layout.CRC.size
 
 @dataclass(frozen=True)
 class JournalEnd:
-    """How far the journal reached at least."""
+    """The minimum that the journal must contain."""
 
     store: str
     next_sequence: int
@@ -44,7 +45,7 @@ class JournalEnd:
 
 
 def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
-    """Return the record, None if there is none; and in a sentence what is wrong with it.
+    """Return the record (None if there is none), and a sentence if it is damaged.
 
     Raises OSError.
     """
@@ -69,7 +70,7 @@ def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
 
 
 class EndRecord:
-    """The record, as the broker writes it. `note` and `fsync` may run on different threads."""
+    """Writes the record. `note` and `fsync` may run in different threads."""
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
@@ -78,7 +79,7 @@ class EndRecord:
         self._descriptor = -1
 
     def begin(self, end: JournalEnd) -> None:
-        """Write the record durably; on a disk that has no room for it there is none.
+        """Write the record durably. On a full disk there is none.
 
         Raises OSError.
         """
@@ -98,7 +99,7 @@ class EndRecord:
             self.close()
 
     def note(self, next_sequence: int, file_number: int, end_bytes: int) -> None:
-        """Note that the journal is durable up to there. Raises OSError."""
+        """Record that the journal is durable up to a position. Raises OSError."""
         if self._descriptor < 0:
             return
         try:
@@ -111,7 +112,7 @@ class EndRecord:
             os.fdatasync(self._descriptor)
 
     def fsync(self) -> None:
-        """Fsync the record. Raises OSError."""
+        """Sync the record. Raises OSError."""
         if self._descriptor >= 0:
             os.fdatasync(self._descriptor)
 

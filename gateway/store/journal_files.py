@@ -1,8 +1,8 @@
-"""The journal's files as they are read: by a start, by the uploader, by an audit.
+"""Reading of the journal's files: at startup, by the uploader, and by an audit.
 
-A file is a header and frames, one for each batch; docs/formats/journal.md has the bytes. The
-writer of a frame knew the salt of the file, which is drawn whenever a file is begun: what an
-earlier use of the file left behind it, and what a client made look like a frame, are distinguished.
+A file consists of a header and one frame per batch (docs/formats/journal.md). A frame is valid only
+with the file's salt, which is random and changes whenever a file is started. So remains of an
+earlier use of the file, and client data that looks like a frame, are recognised.
 """
 
 import os
@@ -53,7 +53,7 @@ class JournalFile:
     """False: the medium does not give the header back, which need not be damaged."""
 
     def read(self, attempts: int = 1) -> Contents | None:
-        """Return the contents, None if the file was dropped since it was found."""
+        """Return the contents; None if the file was dropped since it was found."""
         try:
             contents = read_whole(self.path, attempts)
             head, is_readable = _head_of(self.path, attempts)
@@ -64,9 +64,10 @@ class JournalFile:
         return None if is_other else contents
 
     def blobs(self, *, is_newest: bool) -> list[bytes] | None:
-        """Return the blobs, None if the file was dropped since it was found.
+        """Return the blobs; None if the file was dropped since it was found.
 
-        The newest blob of all is left out if it is not whole: it is, or was, being written.
+        An incomplete newest blob of the whole journal is left out, since it may still be being
+        written.
         """
         contents = self.read()
         if contents is None:
@@ -80,9 +81,9 @@ class JournalFile:
 
 
 def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]:
-    """Return salt and first sequence, None where they are damaged, and whether all was readable.
+    """Return salt and first sequence number (None: damaged), and whether all of it was readable.
 
-    Raises OtherFormat for a file that a later version wrote.
+    Raises OtherFormat for a file of a later version.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -96,20 +97,20 @@ def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]
 
 
 def _is_sound(head: bytes) -> bool:
-    """Return whether a header is whole, of whatever version."""
+    """Return True if a header of any version is complete."""
     return len(head) >= HEADER_BYTES and (
         crc32(head[: _HEADER.size]) == layout.CRC.unpack_from(head, _HEADER.size)[0]
     )
 
 
 def header_of(salt: bytes, first_sequence: int) -> bytes:
-    """Return the first bytes of a file."""
+    """Return the header of a file."""
     header = _HEADER.pack(HEADER_MAGIC, salt, first_sequence)
     return header + layout.CRC.pack(crc32(header))
 
 
 def frame_of(salt: bytes, blob: bytes) -> bytes:
-    """Return a blob as it stands in a file."""
+    """Return the frame of a blob."""
     return FRAME.pack(len(blob), _check(salt, len(blob), blob[-layout.CRC.size :])) + blob
 
 
@@ -118,7 +119,7 @@ def _check(salt: bytes, length: int, blob_crc: bytes) -> int:
 
 
 def salt_in(head: bytes) -> tuple[bytes, int] | None:
-    """Return salt and first sequence of a file by its first bytes, None where they are damaged."""
+    """Return salt and first sequence number from a file's header; None if it is damaged."""
     if not head.startswith(HEADER_MAGIC) or not _is_sound(head):
         return None
     _, salt, first_sequence = _HEADER.unpack_from(head)
@@ -126,35 +127,35 @@ def salt_in(head: bytes) -> tuple[bytes, int] | None:
 
 
 def sequence_of(blob: bytes) -> int:
-    """Return the first sequence number of a blob that is long enough to have one."""
+    """Return the first sequence number of a blob, which must be long enough to have one."""
     return int(layout.BLOB_HEADER_1.unpack_from(blob)[6])
 
 
 def count_of(blob: bytes) -> int:
-    """Return how many events a blob has."""
+    """Return the number of events in a blob."""
     return int(layout.BLOB_HEADER_1.unpack_from(blob)[7])
 
 
 def boot_of(blob: bytes) -> str:
-    """Return the start of the broker that a blob is of."""
+    """Return the boot (start of the broker) that wrote a blob."""
     return bytes(layout.BLOB_HEADER_1.unpack_from(blob)[2]).hex()
 
 
 def journal_files(folder: Path, attempts: int = 1) -> list[JournalFile]:
     """Return the files of a journal in the order of their events.
 
-    The header has the order. A name may be that of an earlier use of the file: renaming is made
-    durable after the contents.
+    The order is taken from the headers. A name may be that of an earlier use of the file, since
+    renaming becomes durable after the contents.
 
     Args:
-        folder: where they are.
-        attempts: how often what cannot be read is tried.
+        folder: folder of the files.
+        attempts: how often unreadable data is tried.
     """
     return placed_files(folder, attempts)[0]
 
 
 def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], list[Path]]:
-    """Return the files in order, and those of which too little can be read to place them."""
+    """Return the files in order, and those of which too little is readable to order them."""
     files: list[JournalFile] = []
     unplaced: list[Path] = []
     for path in sorted(folder.glob(FILE_PATTERN)):
@@ -179,7 +180,7 @@ def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], li
 
 
 def store_of(file: JournalFile) -> str | None:
-    """Return the store that a file's first sound batch names, None if there is none to be read."""
+    """Return the store named by a file's first valid batch; None if there is none."""
     contents = file.read()
     for _, blob in frames(b"" if contents is None else contents.data, HEADER_BYTES, file.salt):
         if has_valid_crc(blob):
@@ -188,7 +189,7 @@ def store_of(file: JournalFile) -> str | None:
 
 
 def may_be_of(file: JournalFile, stores: Collection[str]) -> bool:
-    """Return true if the first batch of a file names one of `stores`. Nothing is verified."""
+    """Return True if the first batch of a file names one of `stores`. Nothing is verified."""
     at = HEADER_BYTES + FRAME.size
     descriptor = os.open(file.path, os.O_RDONLY)
     try:
@@ -201,13 +202,13 @@ def may_be_of(file: JournalFile, stores: Collection[str]) -> bool:
 def frames(
     data: bytes, at: int, salt: bytes | None, *, behind_damage: bool = True
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield position and blob of each frame from `at` on.
+    """Yield position and blob of each frame, starting at `at`.
 
     Args:
         data: the file, or a part of it.
-        at: where the first frame begins.
-        salt: the file's, None where its header is damaged.
-        behind_damage: whether to look for frames behind what is none.
+        at: position of the first frame.
+        salt: the file's salt; None if its header is damaged.
+        behind_damage: continue the search after damaged bytes.
     """
     while True:
         blob = _frame_at(data, at, salt)

@@ -1,4 +1,4 @@
-"""The journal as another process reads it: in order, page by page, beside a broker that runs."""
+"""Reading of the journal by another process: in order, in pages, while the broker runs."""
 
 import errno
 import logging
@@ -32,7 +32,7 @@ waits, because clients wait for a start."""
 
 
 class JournalReader:
-    """Reads blobs from a data directory, also while a broker writes there."""
+    """Reads blobs from a data directory, even while a broker writes there."""
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / FOLDER_NAME
@@ -49,10 +49,9 @@ class JournalReader:
         """Calls in a row that the medium failed."""
 
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
-        """Return blobs that hold events behind `sequence`, oldest first, about `bytes_max` bytes.
+        """Return blobs with events after `sequence`, oldest first, about `bytes_max` bytes.
 
-        They are durable. Nothing comes back while there is no journal or it cannot be read just
-        now.
+        They are durable. Returns nothing while there is no journal or it cannot be read.
         """
         try:
             blobs = self._read(sequence + 1, bytes_max)
@@ -87,7 +86,7 @@ class JournalReader:
         return blobs
 
     def _bytes_of(self, descriptor: int, count: int, at: int) -> bytes:
-        """Read from a file; zeros where the medium has failed for long. Raises OSError."""
+        """Read from a file; zeros if the disk has failed repeatedly. Raises OSError."""
         if self._unreadable_tries < UNREADABLE_TRIES_MAX:
             return read_at(descriptor, count, at)
         return read_blocks(descriptor, count, at).data
@@ -95,7 +94,9 @@ class JournalReader:
     def _read_file(
         self, file: JournalFile, sequence: int, bytes_max: int, is_newest: bool
     ) -> list[bytes]:
-        """Read from the blob on that holds `sequence`, and see to it that the disk has it."""
+        """Read blobs, starting with the one that contains `sequence`, and make sure that they are
+        on disk.
+        """
         try:
             descriptor = os.open(file.path, os.O_RDONLY)
         except FileNotFoundError:
@@ -140,7 +141,7 @@ class JournalReader:
         bytes_max: int,
         is_newest: bool,
     ) -> list[tuple[int, bytes]]:
-        """Return the blobs in `data`, which begins at `start`, with their places in the file."""
+        """Return the blobs in `data`, which starts at `start`, with their positions in the file."""
         found: list[tuple[int, bytes]] = []
         size_bytes = 0
         # Behind the newest blob there is nothing but what an earlier use left: not looked through.

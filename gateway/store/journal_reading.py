@@ -1,7 +1,7 @@
-"""The journal as a start reads it: from the checkpoint to its end, and what is wrong on the way.
+"""Reading of the journal at startup: from the checkpoint to its end, with the damage found.
 
-What cannot be read is tried again, then reported, and never mistaken for the journal's end: behind
-a block that the medium does not return there may be batches that were acknowledged.
+Unreadable data is retried, then reported, and never taken for the journal's end: after an
+unreadable block there may be batches that were acknowledged.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -27,18 +27,17 @@ Gap = tuple[int, int]
 
 
 class JournalReading:
-    """The blobs of a journal from a checkpoint on, in order, and what was wrong with it.
+    """The blobs of a journal since a checkpoint, in order, and the damage found.
 
-    While the broker writes, what is read last may be a batch that is not durable yet.
+    While the broker writes, the last blob may be a batch that is not durable yet.
 
     Args:
-        folder: the journal's.
+        folder: folder of the journal.
         checkpoint: the first sequence number that the tables do not cover.
-        passed_over: what earlier starts could not read and went on without. It never counts again,
-            even if the medium gives it back: later batches were recorded as if it had not been.
-        stores: whose batches count; none: those of any.
-        known_end: how far the journal reached at least, as it was recorded before the files are
-            looked at here.
+        passed_over: ranges that earlier starts could not read and skipped. They are never used,
+            even if they become readable: later batches were recorded without them.
+        stores: the stores whose batches are used; empty: those of any.
+        known_end: the recorded minimum end of the journal, read before the files.
     """
 
     def __init__(
@@ -76,16 +75,16 @@ class JournalReading:
 
     @property
     def known_to(self) -> int:
-        """The first sequence number that was not durable for certain; 0 where nothing is known."""
+        """The first sequence number that was not certainly durable; 0 if unknown."""
         return 0 if self.known_end is None else self.known_end.next_sequence
 
     @property
     def known_file(self) -> int:
-        """The number in the name of the newest file that there was; 0 where none is known."""
+        """The number in the name of the newest known file; 0 if unknown."""
         return 0 if self.known_end is None else self.known_end.file_number
 
     def _leave_out_foreign(self, stores: Collection[str]) -> None:
-        """Leave out files that another gateway's broker, or an earlier one's, has written."""
+        """Ignore files written by another gateway's broker, or for an earlier database."""
         for file in list(self.files):
             try:
                 store = None if may_be_of(file, stores) else store_of(file)
@@ -98,12 +97,10 @@ class JournalReading:
                 )
 
     def blobs(self) -> Iterator[Blob]:
-        """Yield the blobs from `checkpoint` on, and those before it in the same file.
+        """Yield the blobs since `checkpoint`, and earlier ones in the same file.
 
-        A newest blob that is not whole was being written when the power was cut: nothing of it
-        was acknowledged, and it is passed over.
-
-        Raises OtherFormat for a blob that a later version wrote, OSError.
+        An incomplete newest blob was being written during a power cut. It was not acknowledged, and
+        is skipped. Raises OSError, and OtherFormat for a blob of a later version.
         """
         first = 0
         for index, file in enumerate(self.files):
@@ -146,7 +143,7 @@ class JournalReading:
             yield blob
 
     def _place_before(self, file: JournalFile, at: int) -> str:
-        """Return where the bytes between the newest blob and a later one are."""
+        """Describe where the bytes between the newest blob and a later one are."""
         if self.end is not None and self.end[0] is file:
             return f"{at - self.end[2]} bytes of {file.path.name}"
         if at > HEADER_BYTES:
@@ -162,10 +159,10 @@ class JournalReading:
         self._reason = ""
 
     def look_for_end(self, next_sequence: int) -> None:
-        """Report what is missing between the end that was found and the one that is known.
+        """Report what is missing between the end that was found and the recorded one.
 
         Args:
-            next_sequence: behind everything that was found, wherever.
+            next_sequence: the sequence number after everything that was found.
         """
         known = self.known_end
         if known is None or self._is_passed_over(next_sequence, self.known_to - 1):
@@ -184,16 +181,16 @@ class JournalReading:
         )
 
     def _is_passed_over(self, first: int, last: int) -> bool:
-        """Return whether all of a stretch is what earlier starts went on without."""
+        """Return True if a whole range was skipped by earlier starts."""
         for gap_first, gap_last in self._passed_over:
             if gap_first <= first <= gap_last:
                 first = gap_last + 1
         return first > last
 
     def _look_at_the_end(self, read: list[tuple[JournalFile, Contents]]) -> None:
-        """Report what cannot be read behind the newest blob, in its file and in those behind it.
+        """Report what is unreadable after the newest blob, in its file and in later ones.
 
-        What lies before it is a gap in the numbers, and reported as that.
+        Unreadable data before it is reported as a gap in the numbers.
         """
         found: list[str] = []
         is_behind = self.end is None

@@ -1,4 +1,4 @@
-"""Messages lost to damage, in a sentence for each session: counted where there was damage."""
+"""Counts of messages lost through damage: one sentence per session."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -29,11 +29,11 @@ class Loss:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Number of all lost messages."""
         return self.count + self.skipped + self.received
 
     def sentence(self) -> str:
-        """Return what is said about it."""
+        """Return the sentence about the loss."""
         name = (
             f"client {self.client_id[:CLIENT_ID_SHOWN]!r}"
             if self.client_id
@@ -54,7 +54,7 @@ def _messages(count: int) -> str:
 
 
 def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[str]:
-    """Return a sentence for each of the sessions that lost most, and one for the others."""
+    """Return a sentence for each of the sessions that lost most, and one for the rest."""
     losses = _of_unknown_sessions(connection, recovered)
     for number, loss in _of_known_sessions(connection, recovered.state).items():
         loss.skipped = recovered.lost.skipped.pop(number, 0)
@@ -76,7 +76,7 @@ def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[
 
 
 def _of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -> list[Loss]:
-    """Sessions of which only messages are left, in the journal or in the tables."""
+    """Return the losses of sessions of which only messages are left, in journal or tables."""
     lost, state = recovered.lost.sessions, recovered.state
     losses = {
         number: Loss(each.client_id, each.queued_count(), 0, len(each.held), True)
@@ -103,7 +103,7 @@ def _of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -
 
 
 def _of_known_sessions(connection: sqlite3.Connection, state: State) -> dict[int, Loss]:
-    """Rows or contents that are missing in the queues of sessions."""
+    """Return the losses of existing sessions: missing rows or messages in their queues."""
     losses: dict[int, Loss] = {}
     for session in state.numbers.values():
         count = _missing_in(connection, session)

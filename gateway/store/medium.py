@@ -1,6 +1,6 @@
-"""Reads files from a medium that fails: tries again, and names the bytes it does not return.
+"""Reading of files from a failing disk: retries, and reports which bytes are unreadable.
 
-A read may also be short without an error; only the end of a file ends it here.
+A read may also return less without an error. Here it ends only at the end of the file.
 """
 
 import os
@@ -23,7 +23,7 @@ READ_RETRY_SECONDS = 0.25
 
 @dataclass
 class Contents:
-    """What could be read of a file."""
+    """The readable contents of a file."""
 
     data: bytes
     unreadable: list[range] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Contents:
 
 
 def read_at(descriptor: int, count: int, at: int) -> bytes:
-    """Read `count` bytes, fewer only at the end of the file. Raises OSError."""
+    """Read `count` bytes; fewer only at the end of the file. Raises OSError."""
     data = os.pread(descriptor, count, at)
     if len(data) == count or not data:
         return data
@@ -44,15 +44,15 @@ def read_at(descriptor: int, count: int, at: int) -> bytes:
 
 
 def read_blocks(descriptor: int, count: int, at: int, attempts: int = 1) -> Contents:
-    """Read `count` bytes from `at` on, block by block where the medium fails.
+    """Read `count` bytes at `at`, block by block if the disk fails.
 
     Args:
-        descriptor: of the file.
-        count: how many bytes at most.
-        at: the offset of the first; `Contents.unreadable` counts from it.
-        attempts: how often a block is tried that cannot be read.
+        descriptor: descriptor of the file.
+        count: maximum number of bytes.
+        at: offset of the first byte; `Contents.unreadable` counts from it.
+        attempts: how often an unreadable block is tried.
 
-    Raises OSError for what is no fault of the medium.
+    Raises OSError for errors that are not failures of the disk.
     """
     try:
         return Contents(read_at(descriptor, count, at))
@@ -70,7 +70,7 @@ def read_blocks(descriptor: int, count: int, at: int, attempts: int = 1) -> Cont
 
 
 def _block_starts(at: int, count: int) -> list[int]:
-    """Return where blocks of `count` bytes from `at` on begin, counted from there."""
+    """Return where blocks of `count` bytes starting at `at` begin, relative to `at`."""
     return [0, *range(BLOCK_BYTES - at % BLOCK_BYTES, count, BLOCK_BYTES)] if count else []
 
 
@@ -86,7 +86,7 @@ def _read_block(descriptor: int, data: bytearray, block: range, at: int) -> bool
 
 
 def read_whole(path: Path, attempts: int = 1) -> Contents:
-    """Read a file, block by block where the medium fails. Raises OSError."""
+    """Read a file, block by block if the disk fails. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         size_bytes = os.fstat(descriptor).st_size

@@ -1,7 +1,8 @@
-"""Brings the database of an earlier format up to date: nothing that was kept is lost or unsaid.
+"""Migration of a database from an earlier format. Nothing is lost, or lost without a report.
 
-Until format 3 the journal was a table. Its rows become files first; then, in one transaction that
-is fsynced, the tables get their columns and the table goes. A cut in between repeats or ends it.
+Up to format 3 the journal was a table. First its rows are written to files. Then, in one synced
+transaction, the tables get new columns and the journal's table is dropped. A power cut meanwhile
+repeats or completes the migration.
 """
 
 import os
@@ -38,14 +39,14 @@ LEFT_TABLE = "journal_not_applied"
 
 
 def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> list[str]:
-    """Bring a database up to date; return what has to be reported of it, as of damage.
+    """Migrate a database. Return messages to report in the same way as damage.
 
     Args:
-        connection: writing, in autocommit mode.
-        data_dir: where the journal's files go; None: there is no journal yet.
+        connection: for writing, in autocommit mode.
+        data_dir: directory for the journal's files; None: there is no journal yet.
 
     Raises:
-        OSError, sqlite3.Error: nothing is lost; the next start begins again.
+        OSError, sqlite3.Error: nothing is lost, and the next start repeats the migration.
     """
     found = format_of(connection)
     reports: list[str] = []
@@ -83,7 +84,10 @@ def _has_journal(connection: sqlite3.Connection) -> bool:
 
 
 def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: bool) -> str:
-    """Make files of the table; return what is to become of it, "drop" or "leave"."""
+    """Write the journal's table to files.
+
+    Return what happens to the table: "drop", "leave" or "keep".
+    """
     blobs = _blobs(connection, is_first=is_first)
     first = next(blobs, None)
     if first is None:
@@ -108,7 +112,7 @@ def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: b
 
 
 def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[int, bytes]]:
-    """Yield first sequence and blob of each row; what is damaged is damaged in a file as well."""
+    """Yield sequence number and blob of each row. Damaged blobs are yielded unchanged."""
     for sequence, blob in connection.execute(
         "SELECT sequence, blob FROM journal ORDER BY sequence"
     ):
@@ -119,7 +123,7 @@ def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[
 def _files(
     first: tuple[int, bytes], blobs: Iterator[tuple[int, bytes]]
 ) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the blobs of each file, and the first sequence in it."""
+    """Yield the first sequence number and the blobs of each file."""
     sequence, frames = first[0], [first[1]]
     size_bytes = len(first[1])
     for next_sequence, blob in blobs:
@@ -141,7 +145,7 @@ def _write_file(path: Path, first_sequence: int, blobs: list[bytes]) -> None:
 
 
 def _add_columns_of_5_0(connection: sqlite3.Connection) -> None:
-    """Give the tables of format 1 their columns: sessions of 3.1.1 do not expire."""
+    """Add the columns missing in format 1. Sessions of MQTT 3.1.1 do not expire."""
     connection.execute("ALTER TABLE sessions ADD COLUMN expiry INTEGER NOT NULL DEFAULT 0")
     connection.execute("UPDATE sessions SET expiry = ?", (EXPIRY_NEVER,))
     for column in ("delay INTEGER NOT NULL DEFAULT 0", "expiry INTEGER NOT NULL DEFAULT -1"):
@@ -165,9 +169,9 @@ _LAYOUTS = layout.LAYOUTS | {
 
 
 def _of_5_0(blob: bytes) -> bytes:
-    """Return a blob of format 1 with its records as they are since format 2.
+    """Convert a blob of format 1 to the records of format 2.
 
-    One that is damaged stays as it is, and is found to be damaged when it is read.
+    A damaged blob is returned unchanged, and is found to be damaged when it is read.
     """
     if not has_valid_crc(blob):
         return blob

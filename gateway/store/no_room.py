@@ -1,4 +1,4 @@
-"""A full disk, as distinct from one that fails: what lacked room may be written again later."""
+"""Errors of a full disk, which allow a retry, as opposed to those of a failing disk."""
 
 import sqlite3
 
@@ -10,17 +10,19 @@ _NO_ROOM_FOR_ROWS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE
 
 
 class NoRoom(OSError):
-    """The disk is full. What was to be written is not durable and has not been reported; the
-    same call may be made again."""
+    """The disk is full.
+
+    The data is not durable and was not reported as such. The call may be repeated.
+    """
 
 
 def no_room_of(error: OSError) -> NoRoom:
-    """Return the same error as one that may be tried again."""
+    """Convert an error to one that allows a retry."""
     return NoRoom(error.errno, error.strerror, error.filename)
 
 
 def lacks_room(error: BaseException | None) -> bool:
-    """Return whether an error, or what led to it, means that the disk is full."""
+    """Return True if an error, or one of its causes, means that the disk is full."""
     while error is not None:
         if isinstance(error, sqlite3.Error) and rows_lack_room(error):
             return True
@@ -31,7 +33,7 @@ def lacks_room(error: BaseException | None) -> bool:
 
 
 def rows_lack_room(error: sqlite3.Error) -> bool:
-    """Return whether SQLite refused for want of room, or of a file descriptor."""
+    """Return True if SQLite failed because of a lack of disk space or file descriptors."""
     code = getattr(error, "sqlite_errorcode", None)
     # SQLite names no cause where it cannot open a file.
     return code in _NO_ROOM_FOR_ROWS or (

@@ -1,6 +1,6 @@
-"""A start: the database is repaired as far as it can be, the state is rebuilt, the journal goes on.
+"""Opening of the store: repairs the database, rebuilds the state, and continues the journal.
 
-Nothing is changed where a later version was here, or where the disk refuses.
+If the data is from a later version, or the disk refuses, nothing is changed.
 """
 
 import os
@@ -31,7 +31,7 @@ bytes there, and a number has 32 bits."""
 
 @dataclass
 class Opened:
-    """What a start found, for the log, the status page and the session log."""
+    """Result of opening the store, for the log, the status page and the session log."""
 
     recovered: Recovered
     recovery: StartKind
@@ -41,7 +41,7 @@ class Opened:
 
 @dataclass
 class Files:
-    """What a running store has open beside its journal."""
+    """The open files of a running store, other than the journal."""
 
     writer: sqlite3.Connection
     """Writes rows; not while a commit is under way on its thread."""
@@ -66,7 +66,10 @@ class Opening:
     """One attempt to open a data directory."""
 
     def __init__(self, data_dir: Path, journal: Journal, wal_room_bytes: int) -> None:
-        """`wal_room_bytes`: what the WAL is given, for checkpoints on a full disk."""
+        """Prepare the attempt.
+
+        `wal_room_bytes` are allocated to the WAL, for checkpoints on a full disk.
+        """
         self.data_dir = data_dir
         self.path = data_dir / database.DATABASE_NAME
         self.journal = journal
@@ -75,9 +78,9 @@ class Opening:
         self._others: list[sqlite3.Connection | IO[bytes]] = []
 
     def open(self, logged_filters: list[str], now: float, *, unclean: bool) -> tuple[Opened, Files]:
-        """Open the database, repairing what can be repaired, and rebuild the state.
+        """Open the database, repair it if necessary, and rebuild the state.
 
-        `unclean`: the last run did not stop cleanly. Raises sqlite3.Error, OSError, OtherFormat.
+        `unclean`: the last run did not stop cleanly. Raises sqlite3.Error, OSError and OtherFormat.
         """
         formats.refuse_newer_database(self.path)
         journal_files(self.journal.folder)  # refuses what a later version wrote
@@ -108,7 +111,7 @@ class Opening:
         return Opened(recovered, recovery, store, damage), files
 
     def close(self) -> None:
-        """Close what an attempt that failed had opened."""
+        """Close everything that a failed attempt has opened."""
         for opened in self._others:
             opened.close()
         self._others.clear()
@@ -133,7 +136,7 @@ class Opening:
             return self._load(logged_filters, now)
 
     def _load(self, logged_filters: list[str], now: float) -> tuple[Recovered, bytes]:
-        """Connect, and read everything that a start reads; return the state and the store's id."""
+        """Connect and load everything. Return the state and the store's id."""
         self._writer = database.connect(self.path)
         try:
             database.empty_wal(self._writer)
@@ -164,10 +167,11 @@ class Opening:
         return Files(self._writer, reader, copier, wal, unsynced)
 
     def _make_wal_room(self) -> None:
-        """Let the WAL have blocks for checkpoints on a full disk, before anything is written to it.
+        """Allocate blocks of the WAL for checkpoints on a full disk, before anything is written to
+        it.
 
-        SQLite takes zeros behind its frames for no frames, and never makes the file shorter before
-        the database is closed.
+        SQLite treats zeros after its frames as their end, and does not shorten the file before the
+        database is closed.
         """
         try:
             with self.path.with_name(self.path.name + "-wal").open("r+b") as wal:
@@ -178,7 +182,9 @@ class Opening:
                 raise
 
     def _replace(self, found: str) -> str:
-        """Set the damaged file aside, salvage its rows, and return the sentence that reports it."""
+        """Set the damaged file aside, salvage its rows, and return a sentence about it for the
+        report.
+        """
         # Saved first, then set aside, then replaced: a cut in between loses nothing.
         salvaged = self.path.with_name(database.SALVAGED_NAME)
         salvaged.unlink(missing_ok=True)
@@ -195,10 +201,10 @@ class Opening:
         )
 
     def _go_on_without(self, recovered: Recovered) -> None:
-        """Note what cannot be read: it is never applied behind what is recorded from now on.
+        """Record what is unreadable, so that it is never applied after newer records.
 
-        Where that is the journal's end, no number that it may have used is given again: an event
-        there takes a byte at least.
+        If it is at the journal's end, numbers that it may have used are not used again: an event
+        takes at least one byte there.
         """
         journal = recovered.journal
         if journal.unread_end_bytes:
@@ -216,7 +222,7 @@ class Opening:
                 database.set_file_aside(path, self.data_dir)
 
     def _store_id(self, journal: JournalReading) -> bytes:
-        """Return the store's id; make a new one where the tables that had it are gone."""
+        """Return the store's id. Create a new one if the tables that contained it are gone."""
         row = self._writer.execute("SELECT value FROM meta WHERE key = 'store'").fetchone()
         if row is not None:
             return bytes.fromhex(row[0])

@@ -1,7 +1,7 @@
-"""Sessions that are older than the recording of users: formats 1 and 2.
+"""Sessions without a known user, from formats 1 and 2, which did not record users.
 
-Which user such a session belongs to is not known, so that it passes to the first who comes back to
-it. A later session without a user is a client's that named none, and stays with such clients.
+Such a session passes to the first user whose client returns to it. A later session without a user
+belongs to a client without one, and stays with such clients.
 """
 
 import sqlite3
@@ -17,7 +17,7 @@ ALL: Final = "all"
 
 
 def mark(state: State, value: str | None) -> None:
-    """Mark the sessions whose owner is not known, as the row of `meta` has it; None: there is none.
+    """Mark the sessions with an unknown owner, according to the row of `meta` (None: no such row).
 
     Raises:
         ValueError: the row is neither a number nor `ALL`.
@@ -31,7 +31,7 @@ def mark(state: State, value: str | None) -> None:
 
 
 def settle(connection: sqlite3.Connection, state: State) -> None:
-    """Write the number of the next session, before there is one. Raises sqlite3.Error."""
+    """Replace `ALL` in the row by the next session number. Raises sqlite3.Error."""
     connection.execute(
         "UPDATE meta SET value = ? WHERE key = ? AND value = ?",
         (str(state.next_session_number), KEY, ALL),

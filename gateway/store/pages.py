@@ -1,4 +1,4 @@
-"""Pages of queued messages: what a client that came back is sent next, in bounded pieces."""
+"""Pages of queued messages: the next messages for a client, read in bounded pieces."""
 
 import sqlite3
 
@@ -17,11 +17,11 @@ def load_page(
     end_position: int,
     payload_bytes_max: int | None,
 ) -> tuple[list[Delivery], int]:
-    """Read a stretch of a session's queue.
+    """Read a part of a session's queue.
 
     Returns:
-        The deliveries, and how many positions they cover: all, or fewer where the payloads come to
-        `payload_bytes_max`. The message that reaches it is the last, so that each page has one.
+        The deliveries, and how many positions they cover: all, or fewer if the payloads reach
+        `payload_bytes_max`. The message that reaches it is included, so a page is never empty.
     """
     deliveries: list[Delivery] = []
     payload_bytes = 0

@@ -1,4 +1,4 @@
-"""How many bytes wait for each session, counted at a start."""
+"""Size of each session's queue in bytes, calculated at startup."""
 
 import sqlite3
 
@@ -6,7 +6,7 @@ from gateway.core.state import State
 
 
 def measure(connection: sqlite3.Connection, state: State) -> None:
-    """Count how many bytes wait for each session, in one pass over the queues on disk."""
+    """Calculate the size of each session's queue in bytes, in one pass over the queues on disk."""
     for session in state.sessions.values():
         session.queued_bytes = sum(
             delivery.message.size_bytes()

@@ -1,8 +1,7 @@
-"""From the disk back to the state: load the tables, then apply the journal behind them.
+"""Recovery of the state: loads the tables, then applies the journal after the checkpoint.
 
-Only what the core needs immediately is loaded: sessions, subscriptions, identifiers, retained
-messages, wills. Contents of queued messages and of messages in flight stay on disk until they are
-to be sent.
+Only data that the core needs immediately is loaded: sessions, subscriptions, identifiers, retained
+messages, wills. Queued messages and messages in flight stay on disk until they are to be sent.
 """
 
 import sqlite3
@@ -38,7 +37,7 @@ STORES_BEFORE = "stores_before"
 
 @dataclass
 class Recovered:
-    """What a start found."""
+    """Result of a recovery."""
 
     state: State
     journal: JournalReading
@@ -63,7 +62,7 @@ class Recovered:
 
 
 def gaps_in(text: str) -> list[Gap]:
-    """Return the stretches that a row of `meta` names: "100-119 140-140". Raises ValueError."""
+    """Parse ranges in a row of `meta`, such as "100-119 140-140". Raises ValueError."""
     pairs = (each.split("-") for each in text.split())
     return [(int(first), int(last)) for first, last in pairs]
 
@@ -77,9 +76,9 @@ def recover(
     *,
     with_unsynced: bool = False,
 ) -> Recovered:
-    """Return the state as of the last committed batch, or before the one of `end_sequence`.
+    """Return the state as of the last committed batch, or before the batch of `end_sequence`.
 
-    `with_unsynced`: also what was written behind it and not committed.
+    `with_unsynced`: include what was written afterwards without a commit.
     """
     state = State(logged_filters)
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
@@ -186,7 +185,7 @@ def _load_subscriptions(connection: sqlite3.Connection, state: State) -> None:
 def message_of(
     number: int, topic: str, payload: bytes, flags: int, properties: bytes | None
 ) -> Message:
-    """Return a message as its row has it."""
+    """Create a message from its row."""
     message = Message(number, topic, topic_field_of(topic), payload, flags & 3, bool(flags & 4))
     if properties is not None:
         message.expires_ms, message.forwarded = properties_in(properties)
@@ -241,10 +240,10 @@ def _load_outbound(connection: sqlite3.Connection, state: State) -> None:
 
 
 def _load_queues(state: State) -> None:
-    """Return where each queue lies on disk.
+    """Set the position of each queue on disk.
 
-    A row may be missing at its front where the delivery was over before the checkpoint came to
-    it: the journal behind the checkpoint takes that position off the queue.
+    Rows at its front may be missing if the delivery was completed before the checkpoint reached it:
+    the journal after the checkpoint removes these positions from the queue.
     """
     for session in state.sessions.values():
         session.stored_first = session.first_position
@@ -263,7 +262,7 @@ def _load_wills(connection: sqlite3.Connection, state: State) -> None:
 
 
 def _complete(connection: sqlite3.Connection, state: State, meta: dict[str, str]) -> None:
-    """Put in order what the replay left: owners, resend order, contents, sizes of queues."""
+    """Complete the state after the replay: owners, resend order, messages, sizes of queues."""
     owners.mark(state, meta.get(owners.KEY))
     wanted: dict[int, list[Delivery]] = {}
     for session in state.sessions.values():
@@ -280,12 +279,12 @@ def _complete(connection: sqlite3.Connection, state: State, meta: dict[str, str]
 
 
 def _resend_order(delivery: Delivery) -> tuple[int, int]:
-    """Return a key that sorts PUBREL by PUBREC [MQTT-4.6.0-4], PUBLISH by place in the queue."""
+    """Return a sort key: PUBRELs by PUBREC [MQTT-4.6.0-4], then PUBLISHes by queue position."""
     return -delivery.state, delivery.pubrec or delivery.position
 
 
 def load_contents(connection: sqlite3.Connection, numbers: list[int]) -> dict[int, Message]:
-    """Return messages by number; those that are not there are left out."""
+    """Return messages by number. Missing ones are left out."""
     contents: dict[int, Message] = {}
     for start in range(0, len(numbers), CONTENTS_PER_QUERY):
         part = numbers[start : start + CONTENTS_PER_QUERY]

@@ -1,10 +1,11 @@
-"""The tables, made and migrated by sqlite-utils. docs/formats/journal.md describes them.
+"""The database tables, created and migrated by sqlite-utils (docs/formats/journal.md).
 
-What stands here is never changed in place: a database that an earlier version made is brought up to
-date by a migration at the end, and `formats` counts one more.
+Existing definitions are never changed: a migration at the end updates databases of earlier
+versions, and increments the number in `formats`.
 
-A table whose key is not one integer is WITHOUT ROWID: one B-tree to write to, not two. Only a start
-that has tables to make or to change loads this module: sqlite-utils takes three MB of memory.
+A table whose key is not a single integer is WITHOUT ROWID, so that it has one B-tree instead of
+two. This module is imported only when tables must be created or changed, because sqlite-utils takes
+3 MB of memory.
 """
 
 import sqlite3
@@ -23,19 +24,19 @@ def m001_journal_and_state(db: Database) -> None:
 
 @migrations()
 def m002_owners(db: Database) -> None:
-    """Add to a session the user that its client named; NULL: it named none."""
+    """Add the user of a session; NULL: none."""
     db.execute("ALTER TABLE sessions ADD COLUMN username TEXT")
 
 
 @migrations()
 def m003_owners_of_retained_messages(db: Database) -> None:
-    """Add to a retained message the user whom it counts for; NULL: it is not known."""
+    """Add the user to whose quota a retained message counts; NULL: unknown."""
     db.execute("ALTER TABLE retained ADD COLUMN owner TEXT")
 
 
 @migrations()
 def m004_sources_of_retained_messages(db: Database) -> None:
-    """Add to a retained message who published it; NULL: it is not known."""
+    """Add the publisher of a retained message; NULL: unknown."""
     db.execute("ALTER TABLE retained ADD COLUMN source TEXT")
 
 
@@ -71,5 +72,5 @@ _FIRST = (
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the tables up to date."""
+    """Migrate the tables to the current version."""
     migrations.apply(Database(connection))

@@ -1,8 +1,8 @@
-"""The store's one interface: open, commit a batch, take part in checkpoints, load pages.
+"""The store's interface: opening, commits of batches, checkpoints, loading of pages.
 
-Everything but `fsync_commit`, `commit_rows` and `finish_checkpoint` runs on the caller's thread, in
-bounded slices. While a batch is being committed the caller does not touch the journal, and while
-rows are, not the writing connection.
+Everything except `fsync_commit`, `commit_rows` and `finish_checkpoint` runs on the caller's thread,
+in bounded slices. While a batch is being committed, the caller must not use the journal; while rows
+are, it must not use the writing connection.
 """
 
 import os
@@ -49,13 +49,14 @@ class Store:
     # -- opening
 
     def open(self, logged_filters: list[str], now: float) -> Opened:
-        """Open the database, repairing what can be repaired, and rebuild the state.
+        """Open the database, repair it if necessary, and rebuild the state.
 
-        On a full disk the journal's reserve is given up for it: what is there can be delivered.
+        On a full disk the journal's reserve is given up for this, so that stored messages can be
+        delivered.
 
         Raises:
-            StoreUnavailable: the disk is full, read-only or the like, or a later version was here;
-                nothing was changed.
+            StoreUnavailable: the disk is full, read-only or otherwise unusable, or the data is from
+                a later version; nothing was changed.
         """
         try:
             try:
@@ -105,7 +106,7 @@ class Store:
         return opened
 
     def _write_checkpoint(self, recovered: Recovered, now: float) -> None:
-        """Write all of a checkpoint, unless the disk is too full for it: then it waits."""
+        """Write a complete checkpoint. If the disk is too full, it is postponed."""
         self.begin_checkpoint(recovered, recovered.next_sequence, now)
         while self.checkpointing:
             self.begin(recovered.next_sequence, None)
@@ -118,39 +119,38 @@ class Store:
     # -- a batch: `begin`, then `fsync_commit` on the commit thread
 
     def begin(self, first_sequence: int, blob: bytes | None) -> None:
-        """Take the batch's blob, and open a transaction for rows if a checkpoint wants it."""
+        """Set the batch's blob, and open a transaction for rows if a checkpoint needs one."""
         if blob is not None:
             self._pending = (first_sequence, blob)
             self._checkpoints.journal_bytes += len(blob)
         self._checkpoints.begin_rows()
 
     def write_ahead(self) -> None:
-        """Write the batch that was begun, so that a killed process has not lost it, and leave it to
-        `fsync_commit` to make it durable.
+        """Write the current batch without fsync, so that a killed process does not lose it.
 
-        What this cannot do (another file has to be begun, the disk is full) `fsync_commit` does.
+        `fsync_commit` makes it durable, and starts another file or uses the reserve if necessary.
         """
         if self._pending is not None:
             self.journal.write_ahead(self._pending[1])
 
     def has_room_ahead(self, blob_bytes: int) -> bool:
-        """Return whether `write_ahead` can write a blob of this size."""
+        """Return True if `write_ahead` can write a blob of this size."""
         return self.journal.has_room(blob_bytes)
 
     def write_unsynced(self, batch_number: int, part: bytes) -> None:
-        """Write a part of the batch that is being collected, also while another is committed.
+        """Write a part of the batch being collected, even while another one is committed.
 
         Raises:
-            OSError: the disk fails. One that is full is none: see `Unsynced.write`.
+            OSError: the disk fails. A full disk is not an error: see `Unsynced.write`.
         """
         self._files.unsynced.write(batch_number, part)
 
     def fsync_commit(self) -> float:
-        """Make the batch durable; blocks on the disk. Returns how many seconds that took.
+        """Make the batch durable. Blocks. Return how many seconds it took.
 
         Raises:
-            NoRoom: the disk is full. The batch is still the one that was begun: call again.
-            OSError: what is on the disk is uncertain; the process has to end.
+            NoRoom: the disk is full. The batch is still pending: call again.
+            OSError: the state on disk is uncertain, so the process has to end.
         """
         began = time.monotonic()
         if self._pending is not None:
@@ -161,9 +161,9 @@ class Store:
         return time.monotonic() - began
 
     def note_end(self) -> None:
-        """Record how far the newest commit reaches, after its bytes were released. Raises OSError.
+        """Record the end of the newest commit, after its packets were released. Raises OSError.
 
-        A process that is killed in between leaves a record of the commit before.
+        If the process is killed before this, the record is that of the previous commit.
         """
         if self._unnoted is not None:
             self._end_record.note(*self._unnoted)
@@ -172,34 +172,34 @@ class Store:
     # -- checkpoints: see `Checkpointing`
 
     def wants_checkpoint(self, changes: Changes, interval_seconds: float, now: float) -> bool:
-        """Return whether it is time to begin a checkpoint."""
+        """Return True if a checkpoint should begin."""
         return self._checkpoints.is_wanted(changes, interval_seconds, now)
 
     @property
     def checkpointing(self) -> bool:
-        """Whether a checkpoint is on its way, has rows to write, and none are being committed."""
+        """Whether a checkpoint has rows to write, and none are being committed."""
         return self._checkpoints.wants_rows
 
     @property
     def checkpoint_lacks_room(self) -> bool:
-        """Whether the disk was too full for a checkpoint's rows: it waits."""
+        """Whether the disk was too full for a checkpoint's rows, so that it waits."""
         return self._checkpoints.lacks_room
 
     @property
     def written_to(self) -> int:
-        """The first sequence that the tables do not cover: rows are written, durable or not."""
+        """The first sequence number for which no rows are written, durably or not."""
         return self._checkpoints.written_to
 
     def resume_checkpoint(self) -> None:
-        """Try again to write the rows for which there was no room."""
+        """Retry the rows for which there was no space."""
         self._checkpoints.resume()
 
     def begin_checkpoint(self, recovered: Recovered, next_sequence: int, now: float) -> None:
-        """Freeze the net change up to `next_sequence`; its rows are written by steps."""
+        """Freeze the net change up to `next_sequence`. Steps write its rows."""
         self._checkpoints.begin(recovered.state, next_sequence, now)
 
     def step_checkpoint(self, *, serving: bool = False) -> None:
-        """Write rows for a few milliseconds, into the transaction that this batch began."""
+        """Write rows for a few milliseconds, in the transaction that this batch began."""
         self._checkpoints.step(serving=serving)
 
     @property
@@ -208,50 +208,50 @@ class Store:
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
-        """Commit rows, on a thread, once the batch that they came with is durable.
+        """Commit rows in a thread, after the batch that came with them is durable.
 
         Raises:
-            sqlite3.Error: what is on the disk is uncertain; the process has to end.
+            sqlite3.Error: the state on disk is uncertain, so the process has to end.
         """
         self._checkpoints.commit_rows()
 
     def rows_committed(self) -> set[Session] | None:
-        """Note that rows are; return the sessions touched, behind the last row."""
+        """Process the result of `commit_rows`. Return the changed sessions after the last row."""
         return self._checkpoints.rows_committed()
 
     def finish_checkpoint(self) -> int:
-        """Make committed rows durable, on a thread; return the argument of the next method."""
+        """Make committed rows durable, in a thread. Return the end for `checkpoint_finished`."""
         self._end_record.fsync()
         return self._checkpoints.finish()
 
     def checkpoint_finished(self, covered: int) -> None:
-        """Note that the tables cover the journal up to `covered`, whatever happens."""
+        """Record that the tables durably cover the journal up to `covered`."""
         self._checkpoints.finished(covered)
 
     # -- what the journal need not keep
 
     @property
     def journal_total_bytes(self) -> int:
-        """Bytes of the journal that are kept."""
+        """Size of the stored part of the journal in bytes."""
         return self.journal.total_bytes
 
     def droppable_files(self) -> list[tuple[Path, int, int, int]]:
-        """Return path, bytes, first and last event of files that only the session log wants."""
+        """Return path, size, first and last event of files needed only for the session log."""
         return self.journal.droppable(self._checkpoints.covered)
 
     def has_droppable(self) -> bool:
-        """Return whether `drop_exported` would drop anything."""
+        """Return True if `drop_exported` would drop anything."""
         return self.journal.has_droppable(self._exported_and_covered())
 
     def drop_exported(self) -> bool:
-        """Drop what is both in the tables and exported; return whether anything was."""
+        """Drop what is both in the tables and exported. Return True if there was anything."""
         return self.journal.drop(self._exported_and_covered()) is not None
 
     def _exported_and_covered(self) -> int:
         return min(self._checkpoints.covered, self.exported_sequence + 1)
 
     def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
-        """Drop the oldest files, exported or not, that the tables cover, beyond `bytes_max`.
+        """Drop the oldest files that the tables cover, exported or not, down to `bytes_max`.
 
         Returns:
             First and last sequence number that the session log will lack, or None.
@@ -272,7 +272,7 @@ class Store:
         contents: list[int],
         payload_bytes_max: int | None = None,
     ) -> tuple[dict[int, Message], list[Delivery], int]:
-        """Read messages in flight by number, and positions of a queue: see `pages`."""
+        """Load messages in flight by number, and a page of a session's queue. See `pages`."""
         reader = self._files.reader
         messages = load_contents(reader, contents)
         end = first_position + count
@@ -282,7 +282,7 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the connections; `clean` means that everything was committed."""
+        """Close the store. `clean` means that everything was committed."""
         self._files.close()
         self.journal.close()
         if clean:

@@ -1,4 +1,4 @@
-"""The names of the tables, by what their rows belong to. `schema.py` makes them."""
+"""Names of the tables, grouped by what their rows belong to. `schema.py` creates them."""
 
 SESSION_TABLES = ("sessions", "subscriptions", "inbound", "outbound", "queue", "wills")
 """Tables with rows that belong to one session, by `session` (in sessions: `number`)."""

@@ -1,16 +1,15 @@
-"""What is written before it is fsynced: facts that no client waits for, within their tick.
+"""Files for records that are written before they are synced, because no client waits for them.
 
-They share a later fsync, up to `lazy_commit_delay` later. A process that is killed has lost nothing
-that it wrote, synced or not, so each tick writes them here; the journal itself has one frame under
-way at a time and nothing unsynced before it. Two files alternate: while a batch is being committed
-the next one is collected. Nothing here is ever fsynced, and each batch overwrites the one before
-the last::
+They share a later fsync, up to `lazy_commit_delay` later. Data that was written survives if the
+process is killed, so each tick writes its records here; the journal itself allows only one
+unfinished frame. Two files alternate: while a batch is being committed, the next one is collected.
+The files are never synced, and each batch overwrites the last but one::
 
     magic "OGU1" | salt 8 | boot before 8 | CRC 4 | frames as in the journal, one for each part
 
-A start takes the parts that lead on from the journal's end, up to the first that is missing, and
-commits them to the journal before anything else. After a power cut that is as much of the last
-second as the file system happened to write.
+At startup the parts that continue the journal's end, up to the first missing one, are committed to
+the journal before anything else. After a power cut these are whatever the file system happened to
+write of the last second.
 """
 
 import os
@@ -49,7 +48,7 @@ class _File:
 
 
 class Unsynced:
-    """The two files, as the broker writes them. Not for two threads."""
+    """The two files, as written by the broker. Not thread-safe."""
 
     def __init__(self, folder: Path, boot_before: str) -> None:
         self._salt = secrets.token_bytes(SALT_BYTES)
@@ -60,10 +59,10 @@ class Unsynced:
             file.path.unlink(missing_ok=True)
 
     def write(self, batch: int, part: bytes) -> None:
-        """Write a part of the batch with this number. Its parts come in order.
+        """Write a part of the batch with this number. The parts must come in order.
 
-        On a full disk nothing is written, and none of the batch's later parts either: then a killed
-        process loses what no client was waiting for. Raises OSError for anything else.
+        On a full disk nothing is written, including the batch's later parts. A killed process then
+        loses records that no client was waiting for. Raises OSError for other errors.
         """
         file = self._files[batch % 2]
         if file.batch != batch:
@@ -99,7 +98,7 @@ class Unsynced:
         file.at = HEADER_BYTES
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for file in self._files:
             if file.descriptor >= 0:
                 os.close(file.descriptor)
@@ -107,12 +106,12 @@ class Unsynced:
 
 
 def unsynced_batches(folder: Path, next_sequence: int, boot: str) -> list[bytes]:
-    """Return what was written and not committed, as a blob for each batch.
+    """Return what was written and not committed, as one blob per batch.
 
     Args:
-        folder: the journal's.
-        next_sequence: behind the journal's newest blob.
-        boot: the start of the broker that this blob is of; "" where there is none.
+        folder: folder of the journal.
+        next_sequence: the sequence number after the journal's newest blob.
+        boot: the boot that wrote that blob; "" if there is none.
     """
     found = [parts for name in FILE_NAMES if (parts := _parts_in(folder / name, boot))]
     blobs: list[bytes] = []
@@ -124,7 +123,7 @@ def unsynced_batches(folder: Path, next_sequence: int, boot: str) -> list[bytes]
 
 
 def _parts_in(path: Path, boot: str) -> list[Blob]:
-    """Return the parts of the batch that a file holds, as far as they follow each other."""
+    """Return the parts of the batch in a file, up to the first gap."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""From the broker's journal to sealed segments in log/sealed."""
+"""Export of the broker's journal to sealed segments in log/sealed."""

@@ -1,9 +1,9 @@
-"""The journal becomes sealed segments, in order, without a gap that is not in the journal itself.
+"""Exporter: turns the journal into sealed segments, in order and without gaps of its own.
 
-What `on_sealed` names is durable, so the journal may drop it. A segment has one boot, one store,
-one clock quality, and consecutive sequences.
-After any failure the open segment is thrown away and the journal read again from the last sealed
-one: there is one way back, and a start takes it too.
+`on_sealed` is called with durable segments, so the journal may drop their events. All events of a
+segment have the same boot, store and clock quality, and consecutive sequence numbers. After any
+failure, and at startup, the open segment is discarded, and the journal is read again from the last
+sealed one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ logger = logging.getLogger(__name__)
 
 
 class Exporter:
-    """One per data directory. `run` is its whole life; the attributes are for the status."""
+    """Exporter of one data directory.
+
+    `run` is its whole life; the attributes are for the status.
+    """
 
     def __init__(
         self,
@@ -86,22 +89,22 @@ class Exporter:
 
     @property
     def public_keys(self) -> list[str]:
-        """The keys that this gateway signs or has signed with, newest last."""
+        """Public keys with which this gateway signs or has signed, newest last."""
         return self._signing_key.public_keys
 
     @property
     def open_segment(self) -> dict[str, int]:
-        """The status's `open`."""
+        """`open` of the status."""
         if self._writer is None:
             return {"segment": self._chain.next_segment, "events": 0}
         return {"segment": self._writer.header.segment, "events": self._writer.count}
 
     def survey_soon(self) -> None:
-        """Look at what the journal holds again: the broker may have another database now."""
+        """Check the journal's contents again, because the broker may have another database now."""
         self._survey_due = True
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Export until ``stop``, then what is left (within a limit), and seal."""
+        """Export until ``stop`` is set, then export the rest (within a time limit), and seal."""
         backoff = Backoff(EXPORT_RETRY_SECONDS)
         while not stop.is_set():
             if self._on_step is not None:
@@ -130,7 +133,7 @@ class Exporter:
             self._begin_again(problem)
 
     async def _step(self) -> bool:
-        """Take one page of the journal; False when there was nothing new."""
+        """Export one page of the journal. Return False if there was nothing new."""
         # Pages are short work on the loop, and it must go round between them.
         await asyncio.sleep(0)
         if not self._is_loaded:
@@ -159,11 +162,11 @@ class Exporter:
             self._on_sealed(self._chain.head)
 
     async def _survey(self) -> None:
-        """Find events that the position would pass over, and go back to them.
+        """Find events that the current position would skip, and go back to them.
 
-        A database that was replaced counts from 1 again, and one that lost its last commits (a
-        card that lied about fsync) counts some numbers twice. Both were written by a boot of
-        which nothing was exported yet, so the first batch of an unknown boot is where to go on.
+        A replaced database counts from 1 again. A database that lost its last commits (because the
+        card did not honour fsync) uses some numbers twice. Both were written by a boot of which
+        nothing was exported yet, so the export continues at the first batch of an unknown boot.
         """
         sequence = -1
         unknown: dict[str, Blob] = {}
@@ -229,7 +232,7 @@ class Exporter:
     def _takes(
         self, writer: SegmentWriter, batch: JournalBatch, first_sequence: int, bytes_count: int
     ) -> bool:
-        """Return whether these lines belong into the open segment."""
+        """Return True if these lines belong to the open segment."""
         header = writer.header
         return (
             (header.boot, header.store, header.clock) == (batch.boot, batch.store, batch.clock)

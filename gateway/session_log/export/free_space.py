@@ -1,4 +1,4 @@
-"""The free space of the disk that the session log leaves to the broker."""
+"""Disk space that the session log leaves free for the broker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gateway.session_log.settings import FREE_BYTES_MAX, FREE_SHARE
 
 
 def check_free_space(directory: Path, bytes_min: int | None) -> None:
-    """Raise `OSError` (ENOSPC) where the disk has less than ``bytes_min`` free; None: its share."""
+    """Raise `OSError` (ENOSPC) if less than ``bytes_min`` are free. None: a share of the disk."""
     disk = os.statvfs(directory)
     if bytes_min is None:
         bytes_min = min(FREE_BYTES_MAX, disk.f_blocks * disk.f_frsize // FREE_SHARE)
@@ -23,7 +23,9 @@ def check_free_space(directory: Path, bytes_min: int | None) -> None:
 
 
 def is_on_disk_of(url: str, directory: Path) -> bool:
-    """Return whether a target is a directory in the same file system: filling it gains nothing."""
+    """Return True if a target is a directory in the same file system, so that moving frees no
+    space.
+    """
     parts = urlsplit(url)
     if parts.scheme != "file":
         return False

@@ -1,4 +1,4 @@
-"""The journal as a series of batches: bounded pages, and damage that does not stop the export."""
+"""Reading of the journal in pages of batches. Damage does not stop the export."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ Journal = Callable[[int, int], list[bytes]]
 
 
 class JournalPages:
-    """Reads pages of batches. A blob that cannot be decoded is kept in log/damaged and skipped:
-    its events show as a gap."""
+    """Reads pages of batches.
+
+    A blob that cannot be decoded is kept in log/damaged and skipped, which leaves a gap in the
+    events.
+    """
 
     def __init__(self, journal: Journal, log_dir: Path) -> None:
         self._journal = journal
@@ -38,11 +41,13 @@ class JournalPages:
         self._seen_damaged: OrderedDict[str, None] = OrderedDict()
 
     def after(self, sequence: int) -> list[JournalBatch]:
-        """Return the next batches with events after ``sequence``; [] when there are none (yet)."""
+        """Return the next batches with events after ``sequence``; empty if there are none (yet)."""
         return self._page(sequence, self._batch_of)
 
     def headers_after(self, sequence: int) -> list[Blob]:
-        """Return the same blobs, events not decoded: enough to see which boots wrote them."""
+        """Return the same blobs without decoding their events, to find out which boots wrote
+        them.
+        """
         return self._page(sequence, self._header_of)
 
     def _page(self, sequence: int, taken: Callable[[bytes, int], Taken | None]) -> list[Taken]:
@@ -57,7 +62,7 @@ class JournalPages:
             self._bytes_max *= 2
 
     def _header_of(self, blob: bytes, sequence: int) -> Blob | None:
-        """Return the blob's header, None where it is damaged or ends before ``sequence``."""
+        """Return the blob's header; None if it is damaged or ends before ``sequence``."""
         try:
             header = Blob(blob)
         except DamagedBlob as damage:
@@ -66,7 +71,7 @@ class JournalPages:
         return header if header.last_sequence > sequence else None
 
     def _batch_of(self, blob: bytes, sequence: int) -> JournalBatch | None:
-        """Return the batch in a blob, None where it is damaged or ends before ``sequence``."""
+        """Return the batch in a blob; None if it is damaged or ends before ``sequence``."""
         if blob == self._latest[0] and self._latest[1] <= sequence:
             return None
         try:

@@ -1,8 +1,7 @@
-"""Room that the session log has taken in advance, to go on with when the disk is full.
+"""Disk space reserved in advance, so that the session log can continue when the disk is full.
 
-It is given up step by step, and what needs it tries again immediately: on a disk that others fill,
-what is freed is soon gone. With a target elsewhere a small segment is enough to give the journal's
-room back.
+It is freed in steps, and the failed operation is retried immediately, since other programs may take
+the freed space. If the target is elsewhere, a small segment is enough to free the journal's space.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ logger = logging.getLogger(__name__)
 
 
 class Reserve:
-    """The file log/reserve."""
+    """The reserve file log/reserve."""
 
     def __init__(self, log_dir: Path) -> None:
         self._path = log_dir / "reserve"
 
     def make(self) -> None:
-        """Take the room again where there is enough; nothing happens where there is not."""
+        """Allocate the reserve again if there is enough space."""
         disk = os.statvfs(self._path.parent)
         size_bytes = min(RESERVE_BYTES_MAX, disk.f_blocks * disk.f_frsize // RESERVE_SHARE)
         if self._size() >= size_bytes or self.is_tight():
@@ -41,7 +40,7 @@ class Reserve:
             logger.info("no reserve for a full disk could be made: %s", line_of(problem))
 
     def give(self) -> bool:
-        """Free a step of it; whether there was any left."""
+        """Free a part of the reserve. Return False if it was used up."""
         size_bytes = self._size()
         with suppress(OSError):
             os.truncate(self._path, max(0, size_bytes - RESERVE_STEP_BYTES))
@@ -49,7 +48,7 @@ class Reserve:
         return False
 
     def is_tight(self) -> bool:
-        """Return whether so little is free that segments had better be small."""
+        """Return True if so little space is free that segments should be small."""
         disk = os.statvfs(self._path.parent)
         return disk.f_bavail * RESERVE_SHARE < 4 * disk.f_blocks
 

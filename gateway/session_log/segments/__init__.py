@@ -1,1 +1,1 @@
-"""Segment files: how one is named, written, verified and chained (docs/formats/session-log.md)."""
+"""Segment files: naming, writing, verification and chaining (docs/formats/session-log.md)."""

@@ -1,10 +1,10 @@
-"""Where the chain of segments stands: the newest sealed segment, kept durably.
+"""Head of the chain of segments: the newest sealed one, stored durably.
 
-The files show it as long as they are on the device; `log/chain.json` keeps it when they have been
-uploaded and pruned. It is written after a segment has been sealed, so the file is never
-behind the state by more than the segment a crash cut off, and the two are checked against each
-other at every start. Whatever is in doubt is exported again: an event that stands in two segments
-has one identity `(gateway, boot, sequence)` and is dropped by the reader, one in none is lost.
+The files show it as long as they are on the device; `log/chain.json` keeps it after they were
+uploaded and pruned. It is written after a segment is sealed, so it can be at most one segment
+behind the files after a crash. Both are compared at every start. In case of doubt, events are
+exported again: an event in two segments has one identity `(gateway, boot, sequence)`, so readers
+drop the repeat, while an event in none would be lost.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A sealed segment as the one after it must know it."""
+    """The properties of a sealed segment that the next one needs."""
 
     gateway: str
     boot: str
@@ -51,7 +51,7 @@ class Head:
 
 
 class Chain:
-    """The heads of the newest segments, newest last, and the boots whose events were exported."""
+    """Heads of the newest segments, newest last, and the boots whose events were exported."""
 
     def __init__(self, log_dir: Path, gateway: str) -> None:
         self._log_dir = log_dir
@@ -76,11 +76,11 @@ class Chain:
 
     @property
     def last_sequence(self) -> int:
-        """The last sequence sealed; a gateway that gets a new id goes on with its events."""
+        """The last sealed sequence number. It also continues after a gateway gets a new id."""
         return self.head.last_sequence if self.head is not None else 0
 
     def load(self) -> None:
-        """Read state and files, set damaged newest segments aside, repair the state.
+        """Load state and files, set damaged newest segments aside, and repair the state.
 
         Raises `OSError`.
         """
@@ -102,7 +102,7 @@ class Chain:
             self._save()
 
     def advance(self, name: SegmentName) -> None:
-        """Add a segment that was sealed. Raises `OSError`: it is sealed all the same."""
+        """Add a sealed segment. If this raises `OSError`, the segment is sealed nevertheless."""
         self._add(name)
         self._save()
 
@@ -112,14 +112,14 @@ class Chain:
         return (name for name in names if name.gateway == self._gateway)
 
     def _not_before_head(self, directory: str) -> list[SegmentName]:
-        """Return the segments that can correct the state: where it is lost, the newest ones."""
+        """Return the segments that can correct the state; if the state is lost, the newest ones."""
         head = self.head
         least = head.segment if head is not None and head.gateway == self._gateway else 0
         names = takewhile(lambda name: name.segment >= least, self._own(directory))
         return list(islice(names, SEGMENTS_RECALLED_MAX))
 
     def _is_whole(self, name: SegmentName) -> bool:
-        """Return whether a listed segment is whole, or was when the uploader moved it meanwhile."""
+        """Return True if a segment is complete, or was when the uploader moved it meanwhile."""
         path = path_of(self._log_dir / "sealed", name)
         try:
             load_segment(path)
@@ -149,7 +149,7 @@ class Chain:
         return False
 
     def _take(self, name: SegmentName) -> None:
-        """Let a file correct the state: it is there, so it was sealed."""
+        """Correct the state from a file: since it exists, the segment was sealed."""
         head = self.head
         if head is None or head.gateway != self._gateway or name.segment > head.segment:
             self._add(name)
@@ -189,7 +189,7 @@ class Chain:
         self._heads, self.boots = heads, boots
 
     def _is_given_up(self, problem: OSError) -> bool:
-        """Return whether the medium has failed so often that waiting does not mend it."""
+        """Return True if the disk has failed so often that waiting longer is pointless."""
         self._unreadable_tries += 1
         return is_unreadable(problem) and self._unreadable_tries >= CHAIN_TRIES_MAX
 
@@ -207,9 +207,9 @@ class Chain:
 
 
 def _state_of(path: Path, data: bytes) -> tuple[list[Head], list[str]]:
-    """Return the state in ``data``, two lines: JSON and its sha256.
+    """Parse the state: two lines, JSON and its SHA-256.
 
-    Raises `NewerFormat`, and `ValueError`, `KeyError` or `TypeError` where it is anything else.
+    Raises `NewerFormat`; also `ValueError`, `KeyError` or `TypeError` for anything else.
     """
     text, _, rest = data.partition(b"\n")
     if rest != hashlib.sha256(text).hexdigest().encode("ascii") + b"\n":

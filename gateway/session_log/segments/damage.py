@@ -1,8 +1,8 @@
-"""What cannot be read is kept in log/damaged: for people to look at, or to be tried again.
+"""Unreadable files, kept in log/damaged for people to examine or for another attempt.
 
-A segment there has not reached its target: it is never removed for an error, and comes back when it
-can be read, unless its events were exported again meanwhile. Of everything else (blobs of the
-journal, a chain's state, segments that were exported again) a bounded number is kept.
+A segment in log/damaged has not reached its target. It is never removed because of an error, and
+returns when it is readable, unless its events were exported again meanwhile. Of other files
+(journal blobs, chain states, segments that were exported again) a limited number is kept.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def set_aside(log_dir: Path, path: Path) -> None:
 
 
 def is_set_aside(log_dir: Path, name: SegmentName) -> bool:
-    """Return whether a segment was moved to log/damaged."""
+    """Return True if a segment was moved to log/damaged."""
     return path_of(log_dir / "damaged", name).exists()
 
 
@@ -44,10 +44,11 @@ def segments_set_aside(log_dir: Path) -> Iterator[SegmentName]:
 
 
 def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentName]:
-    """Return those of which another segment in log/sealed or log/sent has number and events.
+    """Return the segments whose number and events are also in another segment in log/sealed or
+    log/sent.
 
-    The journal has no gap of its own behind the first of them: what the other one lacks at its end
-    stands in the segments after it.
+    The journal has no gaps after the first of these segments, so events missing at the end of the
+    other one are in the segments after it.
     """
     wanted = {(name.gateway, name.segment) for name in names}
     folders = {
@@ -74,13 +75,15 @@ def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentNa
 
 
 def retire(log_dir: Path, name: SegmentName) -> None:
-    """Rename a segment in log/damaged whose events were exported again: it is tried no more."""
+    """Rename a segment in log/damaged whose events were exported again, so that it is not
+    retried.
+    """
     directory = _directory_with_room(log_dir)
     move_durably(path_of(directory, name), directory / f"{name}.exported-again")
 
 
 def bring_back(log_dir: Path, name: SegmentName) -> None:
-    """Move a segment that can be read again from log/damaged to log/sealed."""
+    """Move a segment that is readable again from log/damaged to log/sealed."""
     move_durably(path_of(log_dir / "damaged", name), make_path(log_dir / "sealed", name))
 
 

@@ -1,4 +1,4 @@
-"""The name of a segment file, which states what is in it (docs/formats/session-log.md)::
+"""Names of segment files, which describe their contents (docs/formats/session-log.md)::
 
 <gateway>.<boot>.<segment, 8 digits>.<first>-<last, 12 digits each>.<sha256>.jsonl.zst
 """
@@ -36,7 +36,7 @@ class SegmentName:
 
 
 def segment_name_of(text: str) -> SegmentName | None:
-    """Return the parts of a file's name, None where it is no segment's name."""
+    """Parse a file's name. None: it is not the name of a segment."""
     match = _NAME.fullmatch(text)
     if match is None:
         return None
@@ -53,22 +53,22 @@ def segment_name_of(text: str) -> SegmentName | None:
 
 
 def path_of(directory: Path, name: SegmentName) -> Path:
-    """Return where a segment lies in a directory of segments."""
+    """Return the path of a segment in a directory of segments."""
     return subfolder_of(directory, name.segment) / str(name)
 
 
 def make_path(directory: Path, name: SegmentName) -> Path:
-    """Return the same, its subfolder made where it is missing. Raises `OSError`."""
+    """Return the path of a segment, creating its subfolder if necessary. Raises `OSError`."""
     return make_subfolder(directory, name.segment) / str(name)
 
 
 def segments_in(directory: Path) -> list[SegmentName]:
-    """Return all segments of a directory in the order of the chain, without other files."""
+    """Return all segments of a directory in the order of the chain. Other files are ignored."""
     return [name for path in subfolders_in(directory) for name in segments_of(path)]
 
 
 def each_segment_in(directory: Path, *, newest_first: bool = False) -> Iterator[SegmentName]:
-    """Yield the same, with no more than a subfolder's in memory; a missing directory is empty."""
+    """Yield all segments of a directory, keeping only one subfolder in memory. May be missing."""
     try:
         paths = subfolders_in(directory, newest_first=newest_first)
     except FileNotFoundError:
@@ -79,7 +79,7 @@ def each_segment_in(directory: Path, *, newest_first: bool = False) -> Iterator[
 
 
 def segments_of(path: Path) -> list[SegmentName]:
-    """Return the segments of one folder, in the same order; one that is missing is empty."""
+    """Return the segments of one folder in the order of the chain; empty if it is missing."""
     try:
         found = os.listdir(path)
     except FileNotFoundError:

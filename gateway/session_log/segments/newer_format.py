@@ -1,4 +1,4 @@
-"""What a later version wrote is not damage: it is refused in a sentence, and left as it is."""
+"""The error for files written by a later version: they are not damaged, and are left unchanged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class NewerFormat(OSError):
-    """A file has a format of a later version; the message names both and the mend."""
+    """A file has the format of a later version. The message names both versions and the fix."""
 
     def __init__(self, file: Path, found: object, understood: int) -> None:
         super().__init__(

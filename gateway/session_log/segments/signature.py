@@ -1,6 +1,6 @@
-"""The signature in a segment's footer: Ed25519 (RFC 8032), once a segment.
+"""The Ed25519 signature (RFC 8032) in a segment's footer.
 
-Signed is ASCII text of six lines, each with its line end (docs/formats/session-log.md)::
+The signed data is ASCII text of six lines with line ends (docs/formats/session-log.md)::
 
     oncegate-session-log-signature-1
     <gateway>
@@ -9,9 +9,9 @@ Signed is ASCII text of six lines, each with its line end (docs/formats/session-
     <last sequence>
     <sha256 of all lines before the footer, 64 hexadecimal digits>
 
-The hash covers the header, and so boot, store and the sha256 of the segment before: a signature
-vouches for the chain that leads to its segment. The first line keeps a signature of anything else
-from being one of a segment.
+The hash covers the header, with boot, store and the SHA-256 of the previous segment, so a signature
+vouches for the whole chain up to its segment. The first line prevents signatures of other data from
+being valid for a segment.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _SIGNATURE = re.compile(r"[0-9a-f]{128}", re.ASCII)
 
 
 class BadSignature(ValueError):
-    """A footer's signature does not hold for its segment; the message names the reason."""
+    """A footer's signature is not valid for its segment. The message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignedPart:
-    """What a signature vouches for."""
+    """The signed properties of a segment."""
 
     gateway: str
     segment: int
@@ -48,7 +48,7 @@ class SignedPart:
     sha256: str
 
     def signed_bytes(self) -> bytes:
-        """Return the bytes that are signed."""
+        """Return the signed bytes."""
         numbers = (self.segment, self.first_sequence, self.last_sequence)
         lines = (PREFIX, self.gateway, *map(str, numbers), self.sha256)
         return "".join(f"{line}\n" for line in lines).encode("ascii")
@@ -58,26 +58,26 @@ class Signer:
     """A private key, which never leaves the process."""
 
     def __init__(self, seed: bytes) -> None:
-        """Make the key of a seed of SEED_BYTES random bytes."""
+        """Derive the key from a seed of SEED_BYTES random bytes."""
         self._key = Ed25519PrivateKey.from_private_bytes(seed)
         self.public_key = self._key.public_key().public_bytes_raw().hex()
         """64 hexadecimal digits."""
 
     def signature_of(self, part: SignedPart) -> str:
-        """Return the signature, 128 hexadecimal digits."""
+        """Return the signature as 128 hexadecimal digits."""
         return self._key.sign(part.signed_bytes()).hex()
 
 
 def is_public_key(text: str) -> bool:
-    """Return whether a text has the form of a public key."""
+    """Return True if a text has the form of a public key."""
     return _PUBLIC_KEY.fullmatch(text) is not None
 
 
 def signer_of(footer: dict[str, object], part: SignedPart) -> str | None:
-    """Return the public key that signed a segment, None where its footer has no signature.
+    """Return the public key that signed a segment; None if its footer has no signature.
 
     Raises:
-        BadSignature: there is one, and it does not hold for this segment.
+        BadSignature: the signature is not valid for this segment.
     """
     if "public_key" not in footer and "signature" not in footer:
         return None

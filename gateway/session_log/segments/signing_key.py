@@ -1,13 +1,13 @@
-"""The gateway's signing key: made on the device at the first start, and kept in log/signing-key.
+"""The gateway's signing key, created on the device at the first start, stored in log/signing-key.
 
-The folder is the uploader's own, and so is the file: mode 0600, one line::
+The file belongs to the uploader, has mode 0600, and contains one line::
 
     <seed, 64 hexadecimal digits> <public key, 64 hexadecimal digits>
 
-That the one belongs to the other is checked at each start: a flipped bit must not become another
-key. A key that was lost or damaged keeps nothing from starting: a new one is made, which is logged,
-and `log/signing-key.pub` has all public keys of this device, newest last. Where the segments are
-ingested they wait in quarantine until a person has added the new key (docs/decisions/0088).
+Each start checks that the two belong together, so a flipped bit cannot produce another key. A lost
+or damaged key does not prevent a start: a new one is created, and this is logged.
+`log/signing-key.pub` lists all public keys of this device, newest last. The ingest job keeps
+segments in quarantine until a person has added the new key (docs/decisions/0088).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FILE_BYTES_MAX: Final = 4096
 
 
 class SigningKey:
-    """The key of one log folder; only the process that has the folder's lock may load it."""
+    """The key of a log folder. Only the process that has locked the folder may load it."""
 
     def __init__(self, log_dir: Path) -> None:
         self._log_dir = log_dir
@@ -45,10 +45,10 @@ class SigningKey:
         """All that this device had, newest last; empty before `load`."""
 
     def load(self) -> Signer:
-        """Return the key that is kept, or a new one that is on the disk when this returns.
+        """Return the stored key, or a new one, which is on disk when this returns.
 
         Raises:
-            OSError: it can be neither read nor made at present.
+            OSError: the key can be neither read nor created now.
         """
         make_folder(self._log_dir)
         former = public_keys_in(self._log_dir)
@@ -72,7 +72,7 @@ class SigningKey:
         return signer
 
     def _kept(self) -> Signer | None:
-        """Return the key in the file, None where there is none; a damaged one is set aside."""
+        """Return the stored key, or None if there is none. A damaged one is set aside."""
         try:
             text = _text_of(self._path)
         except FileNotFoundError:
@@ -101,10 +101,10 @@ class SigningKey:
 
 
 def public_keys_in(log_dir: Path) -> list[str]:
-    """Return the public keys that a log folder names, newest last; none where there is no file.
+    """Return the public keys listed in a log folder, newest last; empty if there is no file.
 
     Raises:
-        OSError: the file is there and cannot be opened.
+        OSError: the file exists but cannot be opened.
     """
     try:
         text = _text_of(log_dir / PUBLIC_KEY_FILE)

@@ -1,10 +1,10 @@
-"""Read a sealed segment and verify all of it: name, checksums, header, footer, every sequence.
+"""Verification of a sealed segment: name, checksums, header, footer and every sequence number.
 
-A signature in the footer is verified too. Whose key it is, and whether there has to be one, is for
-the caller to judge.
+A signature in the footer is verified too. The caller decides whose key it must be, and whether a
+signature is required.
 
-The result is a segment that is whole, or `DamagedSegment` with the reason. Memory stays bounded
-whatever the bytes are: a frame is never decompressed beyond the format's limit.
+The result is a complete segment, or `DamagedSegment` with the reason. Memory is bounded for any
+input: a frame is never decompressed beyond the format's limit.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _WINDOW_LOG_MAX = 27
 
 
 class DamagedSegment(ValueError):
-    """A file is not the segment that its name states; the message names the difference."""
+    """A file is not the segment that its name states. The message names the difference."""
 
 
 class UnknownVersion(DamagedSegment):
-    """A file is whole, by its checksum, and of a later version of the format."""
+    """A file is complete according to its checksum, but has a later version of the format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Segment:
 
 
 def load_segment(path: Path) -> Segment:
-    """Read the segment in a file. Raises `DamagedSegment`, `OSError`."""
+    """Load and verify a segment. Raises `DamagedSegment` and `OSError`."""
     name = segment_name_of(path.name)
     if name is None:
         raise DamagedSegment(f"{path.name} is no segment's name")
@@ -54,7 +54,7 @@ def load_segment(path: Path) -> Segment:
 
 
 def load_segment_bytes(path: Path) -> bytes:
-    """Read the file's bytes and check them against the sha256 in its name."""
+    """Read a segment's bytes and verify the SHA-256 in its name."""
     name = segment_name_of(path.name)
     if name is None:
         raise DamagedSegment(f"{path.name} is no segment's name")
@@ -69,9 +69,9 @@ def load_segment_bytes(path: Path) -> bytes:
 
 
 def segment_of(name: SegmentName, data: bytes) -> Segment:
-    """Return the segment in ``data``, checked line by line.
+    """Return the segment in ``data``, verified line by line.
 
-    Raises `DamagedSegment`, `UnknownVersion`.
+    Raises `DamagedSegment` and `UnknownVersion`.
     """
     lines = _decompressed(data).split(b"\n")
     if lines.pop() != b"":

@@ -1,9 +1,9 @@
-"""The segment being written: lines in, one sealed file out.
+"""The open segment: takes lines and produces one sealed file.
 
-Bytes go through a streaming compressor straight to the file in log/open, so that a segment costs
-the card its compressed size once and the process a few hundred kilobytes whatever its length. The
-frame carries its checksum; it cannot carry its content size, which is unknown when it begins.
-Nothing here is durable before `seal` returns: until then the journal holds the events.
+Bytes pass through a streaming compressor directly into the file in log/open. So the card writes
+only the compressed size, once, and the process needs a few hundred kilobytes, whatever the length.
+The frame has a checksum, but no content size, which is unknown when it begins. Nothing is durable
+before `seal` returns; until then the journal has the events.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COMPRESSION: dict[int, int] = {
 
 @dataclass(frozen=True, slots=True)
 class SegmentHeader:
-    """What is the same for every event of a segment, and the segment's place in the chain."""
+    """Properties shared by all events of a segment, and its position in the chain."""
 
     gateway: str
     boot: str
@@ -65,7 +65,7 @@ class SegmentHeader:
 
 
 class SegmentWriter:
-    """Appends lines of consecutive events and seals them, signed where a signer is given."""
+    """Appends lines of consecutive events and seals them, with a signature if a signer is given."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class SegmentWriter:
         return self.first_sequence + self.count
 
     def room(self, segment_bytes_max: int) -> int:
-        """Return the bytes of lines that still fit, the footer kept free."""
+        """Return how many bytes of lines still fit before the footer."""
         return segment_bytes_max - FOOTER_BYTES_MAX - self._bytes
 
     def append(self, lines: bytes, count: int) -> None:
@@ -99,9 +99,9 @@ class SegmentWriter:
         self.count += count
 
     def seal(self, sealed_dir: Path) -> SegmentName:
-        """End the file and move it to ``sealed_dir``; when this returns it is durable there.
+        """Finish the file and move it to ``sealed_dir``. It is durable there when this returns.
 
-        On an `OSError` the file is in neither or in one of the directories: `Chain.load` looks.
+        After an `OSError` the file is in one of the directories or in none. `Chain.load` finds out.
         """
         self._write(self._compressor.compress(self._footer()))
         self._write(self._compressor.flush())
@@ -123,7 +123,7 @@ class SegmentWriter:
         return name
 
     def abandon(self) -> None:
-        """Throw away what was written: the journal still has it."""
+        """Discard the open segment. The journal still has its events."""
         self._close()
         self._path.unlink(missing_ok=True)
 

@@ -1,1 +1,1 @@
-"""From log/sealed to the target that the configuration names, and then to log/sent."""
+"""Upload from log/sealed to the configured target, after which segments move to log/sent."""

@@ -1,4 +1,4 @@
-"""Work that may hang longer than the process should live."""
+"""Work in a thread that may hang longer than the process should live."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 
 async def in_daemon_thread(work: Callable[[], None]) -> None:
-    """Run ``work`` beside the loop and raise what it raises.
+    """Run ``work`` in a daemon thread, and raise what it raises.
 
-    Cancelling gives up waiting, and a process that ends does not wait either: the threads of
-    `asyncio.to_thread` are joined at the end, through minutes of a network that does not answer.
+    Cancelling stops only the wait. A process that ends does not wait either, while it would join
+    threads of `asyncio.to_thread`, even through minutes without a network.
     """
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()

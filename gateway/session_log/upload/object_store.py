@@ -1,8 +1,8 @@
-"""A bucket or container (S3, GCS, Azure, HTTP PUT) as a target, through obstore.
+"""Upload to a bucket or container (S3, GCS, Azure, HTTP PUT), through obstore.
 
-Credentials come from the process's environment (AWS_*, GOOGLE_*, AZURE_*), never from a file that
-this room writes, and never leave it. One segment is one PUT: whole or not there. It is safe to
-repeat, because a name carries the sha256 of its bytes.
+Credentials come from the environment of the process (AWS_*, GOOGLE_*, AZURE_*). They are never
+stored or passed on. A segment is one PUT, so it is either complete or missing. Repeating it is
+safe, because the name contains the SHA-256 of the bytes.
 """
 
 from __future__ import annotations
@@ -71,13 +71,15 @@ class ObjectStoreTarget:
             )
 
     def _has(self, name: str, data: bytes) -> bool:
-        """Return whether these bytes are there already: after a crash between PUT and log/sent."""
+        """Return True if the target already has these bytes, after a crash between PUT and
+        log/sent.
+        """
         if self._size(name) != len(data):
             return False
         return bytes(obstore.get(self._store, name).bytes()) == data
 
     def _size(self, name: str) -> int | None:
-        """Return the bytes at the target; None where nothing is there or nothing may be seen."""
+        """Return the size at the target; None if there is nothing, or reading is not permitted."""
         try:
             meta = obstore.head(self._store, name)
         except (FileNotFoundError, PermissionDeniedError, UnauthenticatedError):
@@ -108,6 +110,6 @@ def _target_error(problem: Exception) -> TargetError:
 
 
 def _is_md5_of(data: bytes, e_tag: str | None) -> bool:
-    """Return whether an ETag is the MD5 of `data`, as many stores have it for a simple PUT."""
+    """Return True if an ETag is the MD5 of `data`, as many stores define it for a simple PUT."""
     digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
     return e_tag is not None and e_tag.strip('"').lower() == digest

@@ -1,4 +1,4 @@
-"""What of a target may be shown: a URL without its secrets, an error message without the URL's."""
+"""Removal of secrets from URLs and error messages."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _QUERY = re.compile(r"(https?://[^\s?\"']+)\?[^\s\"')]+")
 
 
 def shown_target(url: str) -> str:
-    """Return the URL without user, password, query and fragment."""
+    """Return a URL without user, password, query and fragment."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def shown_error(problem: BaseException | str) -> str:
-    """Return a library's message on one line, cut, without credentials."""
+    """Return a library's message on one line, shortened and without credentials."""
     # What obstore adds after this is for its own developers.
     text = " ".join(str(problem).partition("Debug source:")[0].split()) or type(problem).__name__
     text = _QUERY.sub(r"\1?...", _USER_PART.sub("//", text))

@@ -1,7 +1,7 @@
-"""The reason that an object store gives for a refusal: its status, code and message.
+"""Parsing of an object store's error response: status, code and message.
 
-obstore puts the answer at the end of a long text, after the URL twice. Stores answer in XML (S3,
-Google, Azure) or JSON; proxies in HTML; some in nothing at all.
+obstore puts the response at the end of a long text, after two copies of the URL. Stores respond in
+XML (S3, Google, Azure) or JSON, proxies in HTML, and some with an empty body.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _CHECKSUM_MESSAGE = re.compile(r"(?i)checksum|x-amz-sdk|header you provided impl
 
 
 def is_answer(problem: BaseException) -> bool:
-    """Return whether a store answered, so that the failure is none of the network."""
+    """Return True if a store responded, so that the failure is not one of the network."""
     return _STATUS.search(str(problem)) is not None
 
 
 def sentence_and_kind_of(problem: BaseException) -> tuple[str, str]:
-    """Return what went wrong in a sentence without secrets, and the name of the cause."""
+    """Return a sentence about the failure, without secrets, and a name for its cause."""
     text, name = str(problem).partition("\n\nDebug source:")[0], type(problem).__name__
     status = _STATUS.search(text)
     method = _METHOD.search(text)

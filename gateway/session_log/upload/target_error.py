@@ -1,11 +1,14 @@
-"""The one way in which a target fails."""
+"""The error that all targets raise."""
 
 from __future__ import annotations
 
 
 class TargetError(Exception):
-    """The target did not take a segment. The message is a sentence without secrets; ``kind`` names
-    the cause, so that the same cause is logged once."""
+    """The target did not accept a segment.
+
+    The message is a sentence without secrets. ``kind`` names the cause, so that repeated failures
+    with the same cause are logged once.
+    """
 
     def __init__(self, sentence: str, kind: str) -> None:
         super().__init__(sentence)

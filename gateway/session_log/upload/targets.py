@@ -1,7 +1,7 @@
-"""Where sealed segments go. A target takes a file's bytes under its name, once or many times.
+"""Targets for sealed segments. A target stores a file's bytes under its name.
 
-`put` returns when the target has exactly these bytes under this name and will keep them; putting
-the same segment again changes nothing. It raises `TargetError` otherwise.
+When `put` returns, the target has stored exactly these bytes durably under this name. Putting the
+same segment again changes nothing. On failure it raises `TargetError`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Target(Protocol):
 
 
 class DirectoryTarget:
-    """A directory: a USB disk, a network mount, or the place where a test or `ingest` looks.
+    """A directory as target: a USB disk, a network mount, or a local folder.
 
-    obstore's own directory store does not fsync; a segment that a power cut may take back must not
+    obstore's own directory store does not fsync, but a segment that a power cut could undo must not
     be moved to log/sent.
 
-    A mount point whose disk is not there is a directory of the disk below it. So one on the disk of
-    the data directory or of the system is taken only where it lies in the data directory, as the
-    default does, or holds the marker: what is there is not mounted over, and may hold a disk's
-    worth of segments that the disk then hides.
+    A mount point without its disk is an ordinary directory on the disk below. So a directory on the
+    same disk as the data directory or the system is accepted only inside the data directory, which
+    is the default, or if it contains the marker file. Otherwise segments could fill the wrong disk,
+    and become hidden when the right one is mounted.
     """
 
     def __init__(self, directory: Path, data_dir: Path) -> None:
@@ -70,7 +70,7 @@ class DirectoryTarget:
         replace_durably(path, data, partial=folder / f".{name}.partial")
 
     def _refuse_if_not_meant(self) -> None:
-        """Raise `TargetError` where this is probably the place at which a disk is to be mounted."""
+        """Raise `TargetError` if the directory is probably a mount point without its disk."""
         directory = self._directory
         if directory.resolve().is_relative_to(self._data_dir.resolve()):
             return
@@ -86,7 +86,7 @@ class DirectoryTarget:
 
 
 def target_of(url: str, data_dir: Path, *, checksum_header: bool = True) -> Target:
-    """Return the target that a URL names. Raises `TargetError` where it names none."""
+    """Return the target for a URL. Raises `TargetError` if the URL is not supported."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         path = Path(unquote(parts.path))

@@ -1,9 +1,9 @@
-"""Sealed segments reach their target, oldest first, and then stay on the device for a while.
+"""Uploader: sends sealed segments to their target, oldest first, then keeps them for a while.
 
-Every segment arrives under its name with its bytes, whatever is cut and repeated on the way. The
-disk space is bounded: log/sent is pruned, log/sealed is never touched before its segments have
-arrived. A segment that cannot be read waits in log/damaged, is tried again, and delays no other.
-The uploader runs beside the exporter and never delays it.
+Every segment arrives with its name and bytes, whatever is interrupted and repeated meanwhile. Disk
+usage is limited: log/sent is pruned, while log/sealed keeps its segments until they have arrived.
+An unreadable segment is moved to log/damaged and retried later, and delays no other. The uploader
+runs next to the exporter and never delays it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ NAMES_SHOWN = 3
 
 
 class Uploader:
-    """One per data directory. `run` is its whole life; the attributes are for the status."""
+    """Uploader of one data directory. Start it with `run`; the attributes are for the status."""
 
     def __init__(self, settings: SessionLogSettings) -> None:
         self._settings = settings
@@ -83,13 +83,12 @@ class Uploader:
 
     @property
     def sent(self) -> dict[str, int]:
-        """The status's `sent`: what of it is still on this device."""
+        """`sent` of the status: uploaded segments that are still on this device."""
         return {"count": self._sent.count, "bytes": self._sent.size_bytes}
 
     @property
     def sealed(self) -> dict[str, int]:
-        """The status's `sealed`. Looked at again only after a change: the status is asked for
-        every second."""
+        """`sealed` of the status, counted again only after a change."""
         if self._sealed_changed and self._is_counted:
             self._sealed_changed = False
             # What cannot be listed now, the next pass over it reports.
@@ -98,12 +97,12 @@ class Uploader:
         return {"count": self._sealed.count, "bytes": self._sealed.size_bytes}
 
     def wake(self) -> None:
-        """Continue: there is a new sealed segment."""
+        """Continue, because there is a new sealed segment."""
         self._sealed_changed = True
         self._work.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Upload until ``stop``, then, if the target answers, the rest within a limit."""
+        """Upload until ``stop`` is set, then the rest within a time limit."""
         backoff = Backoff(UPLOAD_RETRY_SECONDS)
         await self._count()
         while not stop.is_set():
@@ -121,7 +120,7 @@ class Uploader:
                 logger.info("segments wait in log/sealed for the next start")
 
     async def _count(self) -> None:
-        """Look at all folders for the first time: that lists everything, beside the loop."""
+        """List all folders for the first time, in a thread."""
         for folder in (self._sealed, self._sent, self._damaged):
             # What cannot be listed now, the first pass reports.
             with suppress(OSError):
@@ -129,7 +128,7 @@ class Uploader:
         self._is_counted = True
 
     def prune_all(self) -> None:
-        """Give up every sent segment: their target has them, and the disk is full."""
+        """Delete all sent segments: their target has them, and the disk is full."""
         try:
             _prune(SegmentFolder(self._sent_dir), bytes_keep=0, files_keep=0)
         except OSError as problem:
@@ -142,7 +141,7 @@ class Uploader:
         await asyncio.to_thread(_prune, self._sent, bytes_keep=bytes_keep, files_keep=files_keep)
 
     async def _upload_all(self, stop: asyncio.Event) -> bool:
-        """Make one pass over log/sealed; return False when it ended with a failure."""
+        """Upload all segments in log/sealed once. Return False after a failure."""
         try:
             make_folder(self._sealed_dir)
             make_folder(self._sent_dir)
@@ -207,7 +206,7 @@ class Uploader:
         move_durably(path, make_path(self._sent_dir, name))
 
     def _put_off(self, path: Path, reason: str) -> None:
-        """Put off one segment that cannot be read: it must not keep all others on the device."""
+        """Set an unreadable segment aside, so that it does not block the others."""
         with suppress(FileNotFoundError):
             # The exporter may have found the same damage at the same time.
             set_aside(self._settings.log_dir, path)
@@ -220,7 +219,7 @@ class Uploader:
         self._show_damaged()
 
     async def _try_damaged_again(self, stop: asyncio.Event) -> None:
-        """Upload from log/damaged what can be read again. Raises `TargetError`, `OSError`."""
+        """Upload segments from log/damaged that are readable. Raises `TargetError`, `OSError`."""
         log_dir = self._settings.log_dir
         names = list(islice(segments_set_aside(log_dir), DAMAGED_TRIED_MAX))
         # Once for all, and not on the loop: a target that is away leaves thousands of files.
@@ -238,7 +237,7 @@ class Uploader:
         self._show_damaged()
 
     async def _try_again(self, name: SegmentName) -> None:
-        """Bring a segment back from log/damaged and upload it, if it can be read again."""
+        """Move a segment back from log/damaged and upload it, if it is readable again."""
         log_dir = self._settings.log_dir
         path = path_of(log_dir / "damaged", name)
         try:
@@ -255,7 +254,7 @@ class Uploader:
         await self._upload(name)
 
     def _show_damaged(self) -> None:
-        """Have the status name what waits in log/damaged, as long as anything does."""
+        """List the segments in log/damaged in the status, if there are any."""
         self._damaged.look()
         count = self._damaged.count
         if not count:
@@ -271,13 +270,13 @@ class Uploader:
 
 
 def _tidied(folder: SegmentFolder) -> None:
-    """Count a folder's segments, each in its place. Raises `OSError`."""
+    """Move a folder's segments into the right subfolders and count them. Raises `OSError`."""
     put_in_place(folder.folder)
     folder.look()
 
 
 def _prune(sent: SegmentFolder, *, bytes_keep: int, files_keep: int) -> None:
-    """Remove sent segments, oldest first, until the rest fits. Raises `OSError`."""
+    """Remove sent segments, oldest first, until the limits are met. Raises `OSError`."""
     # Looked at each time: the broker removes files there too, where the disk runs short.
     subfolders = sent.look()
     if sent.count <= files_keep and sent.size_bytes <= bytes_keep:
