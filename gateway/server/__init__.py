@@ -1,4 +1,4 @@
-"""What surrounds the core: sockets, the clock, batches and their commits, the control socket.
+"""The environment of the core: sockets, clock, batches and their commits, control sockets.
 
-Everything with a side effect happens here; everything that is decided is decided in the core.
+All side effects happen here. All decisions are made in the core.
 """

@@ -1,7 +1,7 @@
-"""Bans while the broker runs: made by an operator or for flapping, listed, lifted, and over.
+"""Bans while the broker runs: added by operators or for flapping, listed, lifted and expired.
 
-A ban holds from the moment it is made: connections that it is about end, new ones are refused. Then
-it is written down by a thread of its own, because a card takes its time.
+A ban takes effect immediately: matching connections end, and new ones are rejected. A thread of its
+own then writes it to disk, since SD cards are slow.
 """
 
 import asyncio
@@ -32,11 +32,11 @@ RETRY_SECONDS = 60.0
 
 
 class TooManyBans(Exception):
-    """There is no room for one more that is made by hand."""
+    """An operator tried to add a ban, but the list is full."""
 
 
 class Bans:
-    """All bans, and what follows from them."""
+    """All active bans, and their effects."""
 
     def __init__(
         self, event_loop: EventLoop, addresses: AddressLimits, configuration: Configuration
@@ -53,7 +53,7 @@ class Bans:
         self.set_flapping(configuration.flapping)
 
     def load(self) -> None:
-        """Let the bans of the last run hold. A file that cannot be used is set aside."""
+        """Load and apply the bans of the last run. An unusable file is set aside."""
         try:
             bans = bans_file.load(self._path)
         except BansFileError as error:
@@ -70,7 +70,7 @@ class Bans:
             logger.info("bans in force: %d (oncegate ctl ban list)", len(bans))
 
     def set_flapping(self, settings: Flapping) -> None:
-        """Look for clients that flap as the configuration has it now."""
+        """Apply the configured settings for detecting flapping clients."""
         flapping = self._event_loop.broker.bans.flapping
         flapping.enabled = settings.enable
         flapping.count_max = settings.max_count
@@ -79,19 +79,19 @@ class Bans:
         self._ban_ms = int(settings.ban_time * 1000)
 
     def listed(self) -> list[Ban]:
-        """Return the bans that hold, the oldest first."""
+        """Return the active bans, oldest first."""
         return list(self._bans.values())
 
     # -- by hand
 
     async def add(self, ban: Ban) -> tuple[int, bool]:
-        """Ban, and end the connections that it is about.
+        """Add a ban and end the matching connections.
 
         Returns:
-            How many there were, and whether the ban is on disk.
+            The number of ended connections, and whether the ban is on disk.
 
         Raises:
-            TooManyBans: there is no room for it.
+            TooManyBans: the list is full.
         """
         key = (ban.kind, ban.value)
         if key not in self._bans and len(self._bans) >= bans_file.BANS_MAX:
@@ -100,7 +100,7 @@ class Bans:
         return ended, await self._write()
 
     async def lift(self, kind: Kind, value: str) -> tuple[Ban, bool] | None:
-        """Lift a ban; return it, and whether that is on disk. None: there is none."""
+        """Lift a ban. Return it, and whether that is on disk. None: there is no such ban."""
         ban = self._bans.pop((kind, value), None)
         if ban is None:
             return None
@@ -111,7 +111,7 @@ class Bans:
     # -- by themselves
 
     def tick(self) -> None:
-        """Once a second: end bans whose time is over, and ban clients that flap."""
+        """Expire bans and ban flapping clients. Called once a second."""
         time_ms = self.time_ms()
         over = [
             key
@@ -147,7 +147,7 @@ class Bans:
     # -- what a ban does
 
     def time_ms(self) -> int:
-        """Return the time by which bans end, in milliseconds since 1970."""
+        """Return the time used for the expiry of bans, in milliseconds since 1970."""
         return self._event_loop.wall_clock.shown()[0]
 
     def _begin(self, ban: Ban) -> int:
@@ -179,7 +179,7 @@ class Bans:
     # -- on disk
 
     async def _write(self) -> bool:
-        """Write all bans down; return whether they are on disk."""
+        """Write all bans to disk. Return False on failure."""
         bans = self.listed()
         self._is_unwritten = False
         try:
@@ -195,7 +195,7 @@ class Bans:
         self._writing = None
 
     async def stop(self) -> None:
-        """Write down what is not written yet, and end the thread."""
+        """Write unsaved bans and end the thread."""
         if self._writing is not None:
             await self._writing
         if self._is_unwritten:

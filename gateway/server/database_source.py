@@ -1,4 +1,4 @@
-"""The source of users that is a database, from the configuration. It stands on an extra."""
+"""Users in a database, created from the configuration. Needs an optional dependency."""
 
 import ssl
 from pathlib import Path

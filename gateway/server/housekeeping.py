@@ -1,8 +1,8 @@
-"""How much room there is on the disk, once a second, and what follows from it.
+"""Monitoring of disk space, once a second, and removal of files when it is short.
 
-Below the floor nothing new is taken (`gateway/core/rules/full_disk.py`); above it something goes
-early enough (`gateway/space/budget.py` decides what). The look into the folders and the removals
-have a thread of their own: a card takes its time for both.
+Below the minimum no new data is accepted (`gateway/core/rules/full_disk.py`). Above it, files are
+removed in time (`gateway/space/budget.py` decides which). A thread lists the folders and removes
+files, since SD cards are slow.
 """
 
 import asyncio
@@ -35,13 +35,13 @@ RESERVE_RETRY_SECONDS = 5.0
 
 @dataclass
 class Round:
-    """What one look into the folders found."""
+    """Result of one check of the folders."""
 
     removals: list[Item]
 
 
 class Housekeeping:
-    """The broker's half of the budget."""
+    """The part of the space budget that runs in the broker."""
 
     def __init__(self, event_loop: EventLoop, data_dir: Path, limits: Limits) -> None:
         self.limits = limits
@@ -63,12 +63,14 @@ class Housekeeping:
 
     @property
     def rules(self) -> Rules:
-        """What holds on this file system."""
+        """The limits for this file system."""
         return self.limits.of_disk(self.disk.total_bytes, self.disk.total_files)
 
     def prepare(self) -> None:
-        """Make the reserve before a client is accepted: a disk that fills in the next moment must
-        find it there. Blocks; on a disk that has no room for it there is none yet."""
+        """Allocate the reserve before clients are accepted, in case the disk fills up soon after.
+
+        Blocks while it writes. If the disk has no space for it, the reserve is created later.
+        """
         try:
             self.disk = disk_of(self._data_dir)
             rules = self.rules
@@ -78,7 +80,7 @@ class Housekeeping:
             logger.warning("the reserve for a full disk could not be made: %s", line_of(error))
 
     def tick(self) -> None:
-        """Look how much is free, and begin what has to be done."""
+        """Check the free space, and start whatever is necessary."""
         try:
             self.disk = disk_of(self._data_dir)
         except OSError as error:
@@ -125,7 +127,7 @@ class Housekeeping:
         return "deliveries stop when the journal finds no room, for there is no reserve"
 
     def _note_wait(self, waits: bool) -> None:
-        """Report once that not even deliveries can be written: the reserve is used up."""
+        """Log once when even deliveries cannot be written, because the reserve is used up."""
         if waits and not self._waits:
             logger.error(
                 "no room for the journal, %d bytes are free: deliveries and acknowledgements wait",
@@ -160,7 +162,7 @@ class Housekeeping:
         self._begin(lambda: Round(self._removals(journal, free_bytes, rules)))
 
     def _removals(self, journal: list[Item], free_bytes: int, rules: Rules) -> list[Item]:
-        """Look into the folders; return what goes in this round."""
+        """List the folders and return what is to be removed in this round."""
         if not is_room_needed(self._inventory.totals() + journal, free_bytes, rules):
             return []
         items = self._inventory.items(REMOVALS_MAX) + journal
@@ -168,7 +170,7 @@ class Housekeeping:
         return list(islice(removals, REMOVALS_MAX))
 
     def _decided(self, decided: Round) -> None:
-        """Report what will be missing, and only then remove it."""
+        """Log which data will be missing, and only then remove it."""
         removals = decided.removals
         if not removals:
             return
@@ -216,7 +218,7 @@ class Housekeeping:
     # -- the status
 
     def status(self) -> dict[str, Any]:
-        """Return the status's `disk`."""
+        """Return `disk` of the status."""
         rules = self.rules
         return {
             "total_bytes": self.disk.total_bytes,
@@ -230,14 +232,14 @@ class Housekeeping:
         }
 
     async def stop(self) -> None:
-        """Wait for what is under way."""
+        """Wait for the running work."""
         if self._working is not None:
             await asyncio.wait([self._working])
         self._thread.shutdown()
 
 
 def ranges_of(items: Any) -> list[tuple[int, int]]:
-    """Return the events of some segments as few ranges: one for segments that follow each other."""
+    """Return the events of some segments as few ranges, by merging consecutive segments."""
     ranges: list[tuple[int, int]] = []
     for item in items:
         if ranges and ranges[-1][1] + 1 == item.first_sequence:

@@ -1,4 +1,4 @@
-"""What a configuration means for the limits of the core and for the room on the disk."""
+"""Conversion of the configuration to limits of the core and of disk space."""
 
 import os
 from collections.abc import Callable
@@ -25,7 +25,7 @@ QUEUE_MEMORY_BYTES_MAX = 256 << 20
 
 
 def apply_limits(limits: Limits, configuration: Configuration) -> None:
-    """Set every limit of the core from `[mqtt]` and `[[queues]]`."""
+    """Set all limits of the core from `[mqtt]` and `[[queues]]`."""
     mqtt = configuration.mqtt
     limits.max_inflight = mqtt.max_inflight
     limits.max_mqueue_len = mqtt.max_mqueue_len or NO_LIMIT
@@ -62,7 +62,7 @@ def apply_limits(limits: Limits, configuration: Configuration) -> None:
 
 
 def memory_bytes(limit_file: Path = CGROUP_LIMIT) -> int:
-    """Return how much memory there is, or how much the control group allows."""
+    """Return the size of the memory in bytes, or the limit of the control group if it is lower."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         limit = limit_file.read_text().strip()
@@ -72,13 +72,13 @@ def memory_bytes(limit_file: Path = CGROUP_LIMIT) -> int:
 
 
 def queue_memory_of(memory_total_bytes: int) -> int:
-    """Return what the queues of clean sessions may take of a machine's memory by default."""
+    """Return the default memory limit of clean sessions' queues, from the machine's memory."""
     share = memory_total_bytes // MEMORY_SHARE
     return max(QUEUE_MEMORY_BYTES_MIN, min(share, QUEUE_MEMORY_BYTES_MAX))
 
 
 def bound_by_files(configuration: Configuration) -> str | None:
-    """Return the sentence for log and page where open files bound the connections."""
+    """Return a message for log and page if the limit of open files limits connections, or None."""
     configured = configuration.mqtt.max_connections
     most = descriptors.connections_within(configured)
     if most == configured:
@@ -93,7 +93,7 @@ def bound_by_files(configuration: Configuration) -> str | None:
 
 
 def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | None:
-    """Return the function from a client's identifier to what its queue does when it is full."""
+    """Return a function that returns a client's `WhenFull` policy; None if none is configured."""
     policies = [
         (ClientPattern(each.client), WhenFull[each.when_full.upper()])
         for each in configuration.queues
@@ -107,7 +107,7 @@ def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | No
 
 
 def space_limits_of(configuration: Configuration) -> SpaceLimits:
-    """Return how the disk's room is shared out, from `[disk]`."""
+    """Return the disk space limits from `[disk]`."""
     disk = configuration.disk
     return SpaceLimits(
         disk.free_min,

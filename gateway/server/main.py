@@ -1,4 +1,6 @@
-"""The broker's composition root: configuration in, a running broker, an orderly end."""
+"""Composition root of the broker: creates it from the configuration, runs it, and stops it in
+order.
+"""
 
 import asyncio
 import logging
@@ -57,11 +59,11 @@ async def serve(
     """Run the broker until `stop` is set.
 
     Raises:
-        DataDirectoryInUse: another broker has the data directory.
-        AccessFileError: the users, or the access rules, cannot be used.
+        DataDirectoryInUse: another broker uses the data directory.
+        AccessFileError: the users or the access rules cannot be used.
         CertificateError: a listener's certificate cannot be used.
         StoreFailed: a commit failed; nothing untrue has been sent.
-        OSError: an address cannot be listened on.
+        OSError: a listener's address cannot be used.
     """
     try:
         scheduling.take_short_turns()
@@ -79,7 +81,7 @@ async def serve(
 
 
 class Running:
-    """A broker that runs."""
+    """A running broker."""
 
     def __init__(
         self,
@@ -125,7 +127,7 @@ class Running:
     async def start(
         cls, configuration: Configuration, reload: ReadConfiguration | None
     ) -> "Running":
-        """Recover the store, take up what the last run left, listen."""
+        """Recover the store, continue the state of the last run, and start listening."""
         loop = asyncio.get_running_loop()
         users, rules = users_of(configuration), rules_of(configuration)
         revoked = revoked_by(configuration.listeners)
@@ -168,7 +170,7 @@ class Running:
         await self.listening.start(configuration.listeners)
 
     async def until(self, stop: asyncio.Event) -> None:
-        """Look after the broker until asked to stop or until the store fails."""
+        """Run the periodic work until asked to stop, or until the store fails."""
         loop = asyncio.get_running_loop()
         ends = [
             loop.create_task(stop.wait()),
@@ -198,10 +200,10 @@ class Running:
         )
 
     def end_on_mistake(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Handle an exception that left one of the loop's callbacks.
+        """Handle an exception raised by a callback of the event loop.
 
-        The network's own errors end a connection. Anything else there is ours: going on would mean
-        acknowledging what a restart does not find.
+        Network errors only end a connection. Anything else is a bug: continuing could acknowledge
+        data that a restart would not find.
         """
         error = context.get("exception")
         if error is not None and descriptors.ran_out(error):
@@ -213,7 +215,7 @@ class Running:
             self.event_loop.committer.halt(error)
 
     async def stop(self) -> None:
-        """Stop accepting, end connections, write everything down."""
+        """Stop accepting, end all connections, and commit everything."""
         self.status.state = "stopping"
         self.service.stopping()
         self.listening.close()

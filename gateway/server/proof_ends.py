@@ -1,8 +1,9 @@
-"""Until when users are proven whom no list has: by a token, a certificate, or through a proxy.
+"""Expiry of proofs for users that are in no list: those of tokens, certificates and proxies.
 
-No source reports that such a user is gone. So a stored session of theirs goes on receiving for
-`sessions_outlive_proof` after the end of what proved them last, and then is one of a user who is
-gone: it receives nothing until its client is back with a proof. An open connection is a proof.
+No source reports when such a user is removed. A stored session therefore continues to receive
+messages for `sessions_outlive_proof` after its user's last proof has expired. Then the user counts
+as removed: the session receives nothing until its client returns with a proof. An open connection
+counts as a proof.
 """
 
 from collections.abc import Mapping
@@ -21,10 +22,10 @@ Ends = Mapping[str, int | None]
 
 
 class ProofEnds:
-    """Knows when the proofs of users end."""
+    """Stores when the proofs of users expire."""
 
     def __init__(self, broker: Broker, ends: Ends) -> None:
-        """Begin with the ends that the last run kept."""
+        """Start with the expiry times stored by the last run."""
         self._broker = broker
         self._time = broker.state.time
         self.ends: dict[str, int | None] = dict(ends)
@@ -40,16 +41,16 @@ class ProofEnds:
         has_database: bool,
         gone: frozenset[str] = frozenset(),
     ) -> None:
-        """Let these settings hold.
+        """Apply settings.
 
-        A user of a stored session of whom nothing is known is proven until now: by an earlier
-        version, or before a power cut.
+        A user of a stored session without any record counts as proven until now: the session is
+        from an earlier version, or a power cut lost the record.
 
         Args:
-            listed: users who are in a list; None: all are, or none is proven.
-            outlived_seconds: how long sessions go on after a proof; None: without limit.
-            has_database: a user may be one of a database, which is asked.
-            gone: users who are known to be gone already.
+            listed: users that are in a list; None: all are, or users are not authenticated.
+            outlived_seconds: how long sessions outlive a proof; None: unlimited.
+            has_database: a user may be in a database, which is queried.
+            gone: users known to be removed.
         """
         self._outlived_ms = None
         if listed is None:
@@ -64,7 +65,7 @@ class ProofEnds:
             self.ends.pop(name, None)
 
     def note(self, username: str, seconds: float | None, now: float) -> None:
-        """Note that a user is proven for so long; None: by what is asked about it."""
+        """Record for how many seconds a user is proven; None: its source is queried regularly."""
         if username in self._listed:
             return
         if seconds is None:
@@ -76,7 +77,7 @@ class ProofEnds:
         self.ends[username] = end_ms if before is None else max(before, end_ms)
 
     def over(self, now: float) -> frozenset[str]:
-        """Return the users whose proof is over for too long, and forget it."""
+        """Return the users whose proof expired too long ago, and forget them."""
         if self._outlived_ms is None or now < self._looks_at:
             return frozenset()
         self._looks_at = now + LOOK_SECONDS
@@ -101,7 +102,7 @@ class ProofEnds:
         return frozenset(late - connected)
 
     def of_sessions(self) -> dict[str, int | None]:
-        """Return what is to be kept, and forget users who have no session."""
+        """Return the expiry times to store, and forget users without sessions."""
         owners = self._owners()
         self.ends = {name: end for name, end in self.ends.items() if name in owners}
         return dict(self.ends)

@@ -1,4 +1,4 @@
-"""What `[quotas]` and `[[user_quotas]]` mean for the core."""
+"""Conversion of `[quotas]` and `[[user_quotas]]` to the core's quotas."""
 
 import re
 
@@ -31,7 +31,7 @@ JOURNAL_BYTES_MIN = 1 << 20
 
 
 class ConfiguredQuotas(Quotas):
-    """The quota of each user: of the first table whose pattern matches the name."""
+    """The quota of each user, from the first table whose pattern matches the name."""
 
     def __init__(self, anonymous: Quota, tables: tuple[UserQuota, ...]) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class ConfiguredQuotas(Quotas):
         self._tables = [(pattern_of(table.user), table) for table in tables]
 
     def quota_of(self, username: str) -> Quota:
-        """Return what a user may have, or those without one."""
+        """Return the quota of a user, or of clients without one."""
         if username == NO_USER:
             return self._anonymous
         if username == LOCAL_PROGRAMS:
@@ -51,7 +51,7 @@ class ConfiguredQuotas(Quotas):
 
 
 def quotas_of(configuration: Configuration) -> ConfiguredQuotas:
-    """Return all quotas. Where no user is proven, all clients are alike and nothing is reserved."""
+    """Return all quotas. Without authentication all clients are equal and nothing is reserved."""
     anonymous = Quota(ANONYMOUS)
     if configuration.authenticates:
         anonymous = _anonymous_of(configuration)
@@ -90,7 +90,7 @@ def _journal_bytes_per_day(configuration: Configuration) -> int:
 
 
 def quota_in(table: UserQuota) -> Quota:
-    """Return what a table allows each user that it is about."""
+    """Return the quota that a table gives each matching user."""
     quota = Quota(USER)
     quota.connections = _or_unlimited(table.connections)
     quota.sessions = _or_unlimited(table.sessions)
@@ -112,5 +112,5 @@ def _or_unlimited(limit: int | None) -> int:
 
 
 def pattern_of(names: str) -> re.Pattern[str]:
-    """Return a pattern for names in which `*` stands for any characters."""
+    """Return a regular expression for names in which `*` matches any characters."""
     return re.compile(".*".join(re.escape(part) for part in names.split("*")), re.DOTALL)

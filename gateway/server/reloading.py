@@ -1,7 +1,7 @@
-"""The configuration, users and access rules are read again: what changes immediately, what with a
-restart.
+"""Reloading of configuration, users and access rules, and what still needs a restart.
 
-First everything is read, checked and bound that can fail; then it is applied, which cannot.
+First everything that can fail is done: reading, checking and binding. Then the changes are applied,
+which cannot fail.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ ReadConfiguration = Callable[[], Configuration]
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that a reload needs and that can be wrong, found right."""
+    """Everything that a reload needs, read and validated."""
 
     configuration: Configuration
     """What is going to hold: what waits for a restart is as it was."""
@@ -57,7 +57,7 @@ class Prepared:
 
 
 class Reloading:
-    """Replaces the configuration of a broker that runs."""
+    """Replaces the configuration of a running broker."""
 
     def __init__(
         self,
@@ -93,13 +93,13 @@ class Reloading:
         """What was in the files of the sources that are asked now."""
 
     def reload(self) -> dict[str, Any]:
-        """Read configuration, users, rules and certificates again, and let them hold.
+        """Read configuration, users, rules and certificates again, and apply them.
 
         Returns:
-            As docs/formats/control-socket.md has it: which keys took effect, and which wait.
+            The keys that took effect and those that wait, as in docs/formats/control-socket.md.
 
         Raises:
-            ConfigurationError, AccessFileError: everything stays as it was.
+            ConfigurationError, AccessFileError: nothing has changed.
         """
         if self._read is None:
             return _answer_of(Changes((), (), {}, ()), [], 0)
@@ -115,7 +115,7 @@ class Reloading:
         return answer
 
     def _prepared(self, wanted: Configuration) -> Prepared:
-        """Do all that can fail. Raises ConfigurationError, AccessFileError."""
+        """Do everything that can fail. Raises ConfigurationError and AccessFileError."""
         configuration = in_force(self.configuration, wanted)
         changes = changes_between(self.configuration, wanted)
         users = users_of(configuration)
@@ -137,9 +137,9 @@ class Reloading:
     def _authenticator_of(
         self, configuration: Configuration, users: PasswordFile | None, source_files: SourceFiles
     ) -> Authenticator | None:
-        """Return what asks other sources of users than before, None where they are the same.
+        """Return an authenticator for changed sources of users; None if they are unchanged.
 
-        Sources with the same settings and files go on, with what they remember.
+        Sources with unchanged settings and files are kept, with their caches.
         """
         before, after = self.configuration.access, configuration.access
         other = self._with_other_files(source_files) | {
@@ -161,13 +161,16 @@ class Reloading:
         return authenticator_of(configuration, users, others, checks)
 
     def _with_other_files(self, source_files: SourceFiles) -> set[str]:
-        """Return the sources whose files have other contents than when they were made."""
+        """Return the sources whose files have changed since they were loaded."""
         before = self._source_files
         names = {*before, *source_files}
         return {name for name in names if before.get(name) != source_files.get(name)}
 
     def _apply(self, prepared: Prepared) -> tuple[list[str], int]:
-        """Let it hold; return keys of files with other contents, and the connections ended."""
+        """Apply a reload.
+
+        Return the keys of files that changed, and the number of ended connections.
+        """
         configuration, event_loop = prepared.configuration, self._event_loop
         before, self.configuration = self.configuration, configuration
         now = asyncio.get_running_loop().time()
@@ -189,7 +192,7 @@ class Reloading:
         return contents, ended + revoked
 
     def _apply_rights(self, before: Configuration, prepared: Prepared) -> tuple[list[str], int]:
-        """Let other users and rules hold for what there is."""
+        """Apply changed users and rules to existing sessions and connections."""
         broker, configuration = self._event_loop.broker, prepared.configuration
         contents = [
             f"access.{name}" for name in sorted(self._with_other_files(prepared.source_files))
@@ -213,7 +216,7 @@ class Reloading:
         return contents, ended
 
     def _apply_sources(self, before: Configuration, prepared: Prepared) -> frozenset[str]:
-        """Ask other sources of users; return the users who have to log in again."""
+        """Replace the sources of users. Return the users who have to log in again."""
         event_loop, broker = self._event_loop, self._event_loop.broker
         access, files = prepared.configuration.access, prepared.source_files
         proofs_hold = not takes_keys_away(self._source_files, files) and all(
@@ -240,7 +243,10 @@ class Reloading:
         return frozenset(name for name in names if name is not None)
 
     def reload_on_signal(self) -> None:
-        """Reload at SIGHUP as `reload`; a mistake in the file leaves everything as it was."""
+        """Reload at SIGHUP, like `reload`.
+
+        If there is a mistake, nothing changes and it is logged.
+        """
         problem = None
         try:
             self.reload()

@@ -1,10 +1,11 @@
-"""Users that a source had and has no more: their stored sessions receive nothing, nor does a late
-will of theirs go out, until a source proves them again.
+"""Removed users: stored sessions and pending wills of users that a source no longer has.
 
-With a password file alone the list of users is all that has to be known. Beside a source that
-cannot be listed (certificates, tokens, a database) a user of a session may be one of that source:
-only who was in the file, and is not any more, is known to be gone. That is kept over a restart, for
-the file may be changed while the broker does not run. So are the certificates of stored sessions.
+Such sessions receive nothing, and the wills are not published, until a source authenticates the
+user again. With only a password file, its list of users is sufficient. If other sources exist that
+cannot be listed (certificates, tokens, a database), a session's user may belong to one of those.
+Only users that were in the file and no longer are count as removed. They are stored across
+restarts, because the file may change while the broker is stopped. The certificates of stored
+sessions are stored too.
 """
 
 import asyncio
@@ -34,10 +35,10 @@ takes is not looked for on a list of revoked ones. One walk over all sessions in
 
 
 class RemovedUsers:
-    """Has the core know which users of sessions are gone."""
+    """Reports removed users to the core."""
 
     def __init__(self, data_dir: Path, broker: Broker) -> None:
-        """Read what the last run kept. A file that cannot be used is set aside."""
+        """Load what the last run stored. An unusable file is set aside."""
         self._path = data_dir / FILE_NAME
         self._broker = broker
         self._users: frozenset[str] | None = None
@@ -64,7 +65,7 @@ class RemovedUsers:
                 session.certificate = certificate
 
     def take(self, configuration: Configuration, file: PasswordFile | None) -> None:
-        """Let the users of the password file be those of this moment; None: there is no file."""
+        """Apply the current users of the password file. None: there is no file."""
         names = NO_USERS if file is None else file.usernames
         self._users = users_known(configuration, file)
         removed = (self._kept.removed | self._kept.known) - names
@@ -78,24 +79,27 @@ class RemovedUsers:
         self._keep(names, removed)
 
     def add(self, username: str) -> None:
-        """Let a user be gone whom a database has no more."""
+        """Record a user that was removed from a database."""
         self._keep(self._kept.known, self._kept.removed | {username})
 
     def note_proof(self, username: str, seconds: float | None) -> None:
-        """Note that a user is proven for so long; None: a list or a database has it."""
+        """Record for how many seconds a user is proven; None: a list or a database has it."""
         now = self._loop.time()
         self.proof_ends.note(username, seconds, now)
         if seconds is not None:
             self._certificates_at = min(self._certificates_at, now + CERTIFICATE_SECONDS)
 
     def stop(self) -> None:
-        """Write down by what, and until when, users are proven."""
+        """Store the proofs of users and when they expire."""
         kept = self._of_sessions(self._kept.known, self._kept.removed)
         if kept != self._kept:
             self._write(kept)
 
     def tick(self) -> None:
-        """Once a second: forget who was proven again, and write what could not be written."""
+        """Forget users that were authenticated again, and retry failed writes.
+
+        Called once a second.
+        """
         now = self._loop.time()
         over = self.proof_ends.over(now)
         if over:
@@ -124,7 +128,7 @@ class RemovedUsers:
         self._broker.know_users(self._users, kept.removed)
 
     def _of_sessions(self, known: frozenset[str], removed: frozenset[str]) -> Kept:
-        """Return what is to be kept, with what there is to know of stored sessions now."""
+        """Return the data to store, including the current details of stored sessions."""
         return Kept(known, removed, self.proof_ends.of_sessions(), self._certificates())
 
     def _certificates(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""From the configuration to the access rules of a broker, and to the users that it knows."""
+"""Access rules and known users of a broker, from its configuration."""
 
 from collections.abc import Iterator
 
@@ -13,10 +13,10 @@ from gateway.core.rules.permissions import Client
 
 
 def rules_of(configuration: Configuration) -> FileRules | None:
-    """Return the rules of a broker; None: everything is allowed.
+    """Return the access rules of a broker; None: everything is allowed.
 
     Raises:
-        RulesFileError: the file cannot be used, or its rules forbid the bridge its readings.
+        RulesFileError: the file is invalid, or does not let the bridge publish readings.
     """
     file = rules_file_of(configuration)
     if file is None:
@@ -29,8 +29,11 @@ def rules_of(configuration: Configuration) -> FileRules | None:
 
 
 def rules_file_of(configuration: Configuration) -> RulesFile | None:
-    """Return the rules of `[access] rules_file`, or the default of a broker with users that is
-    reached from the network. Raises RulesFileError."""
+    """Return the rules in `[access] rules_file`, or the default ones. Raises RulesFileError.
+
+    The default rules apply to a broker with users that is reachable from the network. None: no
+    rules.
+    """
     path = configuration.access.rules_file
     if path is not None:
         return load(path)
@@ -47,7 +50,7 @@ def rules_file_of(configuration: Configuration) -> RulesFile | None:
 
 
 def bridge_user_of(configuration: Configuration) -> str | None:
-    """Return the user as whom the bridge connects to this broker; None: as none, or elsewhere."""
+    """Return the bridge's user at this broker; None: it has none, or uses another broker."""
     bridge = configuration.bridge
     if not configuration.access.sources:
         return None
@@ -57,18 +60,18 @@ def bridge_user_of(configuration: Configuration) -> str | None:
 
 
 def users_known(configuration: Configuration, users: PasswordFile | None) -> frozenset[str] | None:
-    """Return all users that there are; None: a certificate or another source may name others."""
+    """Return all existing users. None: a certificate or another source may name others."""
     others = {*configuration.access.sources} - {"password_file"}
     return None if users is None or others or _proves_users(configuration) else users.usernames
 
 
 def _proves_users(configuration: Configuration) -> bool:
-    """Return whether a certificate may prove who a client is."""
+    """Return True if a certificate can authenticate clients."""
     return any(listener.proves_users for listener in configuration.listeners)
 
 
 def _is_open(listener: Listener) -> bool:
-    """Return whether all is allowed at a listener without a file of rules: as the operator said."""
+    """Return True if a listener allows everything by default, without a rules file."""
     return not listener.is_reached_from_network or listener.is_open_to_network
 
 
@@ -89,7 +92,9 @@ def _refuse_silent_bridge(rules: FileRules, configuration: Configuration) -> Non
 
 
 def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, str]]:
-    """Yield a topic of each kind, the filter of that kind, and what it carries."""
+    """Yield a topic of each kind that the bridge uses, the filter of that kind, and its
+    contents.
+    """
     for port in configuration.serial:
         yield f"sensors/{_device_of(port)}/value", "sensors/#", "readings"
     for each in _states_of(configuration):
@@ -100,14 +105,16 @@ def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, 
 
 
 def _states_of(configuration: Configuration) -> list[str]:
-    """Return filters of the states that the bridge publishes of the gateway, ports and devices."""
+    """Return topic filters for the states of gateway, ports and devices that the bridge
+    publishes.
+    """
     bridge = configuration.bridge
     filters = [] if bridge.availability_topic is None else [f"{bridge.availability_topic}/#"]
     return filters if bridge.home_assistant_prefix is None else [*filters, f"{GATEWAY_TOPIC}/#"]
 
 
 def _device_of(port: Serial) -> str:
-    """Return the name of a device of a port, as its topics have it."""
+    """Return the name of one of a port's devices, as used in its topics."""
     if port.protocol.device_prefix is not None:
         return f"{port.protocol.device_prefix}0"
     return (*port.protocol.device_names, port.device or port.name)[0]

@@ -1,4 +1,6 @@
-"""What the files hold that `[access.jwt]` and `[access.mysql]` name: a reload compares it."""
+"""Digests of the files named in `[access.jwt]` and `[access.mysql]`, to detect changes at a
+reload.
+"""
 
 import hashlib
 import json
@@ -17,10 +19,10 @@ _KEY: Final = "key "
 
 
 def source_files_of(configuration: Configuration) -> SourceFiles:
-    """Return what is in the files of each source that has some.
+    """Return digests of the contents of each source's files.
 
-    Of a file that cannot be read nothing is in it: why is up to what the source is made by. To be
-    read before the source is made, so that what changes between the two is noticed.
+    An unreadable file has no contents; creating the source reports the reason. Call this before
+    creating the source, so that a change in between is detected.
     """
     access = configuration.access
     files: dict[str, frozenset[str]] = {}
@@ -33,7 +35,7 @@ def source_files_of(configuration: Configuration) -> SourceFiles:
 
 
 def takes_keys_away(before: SourceFiles, after: SourceFiles) -> bool:
-    """Return whether a key that has proven users is not in the provider's file any more."""
+    """Return True if a key was removed from the provider's file."""
     gone = before.get("jwt", frozenset()) - after.get("jwt", frozenset())
     return any(each.startswith(_KEY) for each in gone)
 

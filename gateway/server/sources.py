@@ -1,6 +1,6 @@
-"""Sources of users beside the password file, from the configuration.
+"""Sources of users other than the password file, created from the configuration.
 
-Only where they are configured is this module loaded: what they stand on comes with extras.
+This module is imported only if they are configured, since it needs optional dependencies.
 """
 
 import json
@@ -14,7 +14,7 @@ from gateway.configuration.jwt import Jwt, ProviderUrl
 
 
 def token_users_of(jwt: Jwt) -> TokenUsers:
-    """Return the users whose tokens `[access.jwt]` accepts. Raises AccessFileError."""
+    """Return the source of users for `[access.jwt]`. Raises AccessFileError."""
     rules = TokenRules(
         issuer=jwt.issuer,
         audience=jwt.audience,

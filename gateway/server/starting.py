@@ -1,4 +1,4 @@
-"""The parts of a broker that is about to run, from its configuration and its data directory."""
+"""Construction of a broker's parts from its configuration and data directory."""
 
 import asyncio
 import logging
@@ -36,7 +36,7 @@ JOURNAL_FILES = 8
 
 
 def users_of(configuration: Configuration) -> PasswordFile | None:
-    """Return the users, where there is a password file.
+    """Load the password file, if there is one.
 
     Raises:
         PasswordFileError: it cannot be used.
@@ -48,12 +48,12 @@ def users_of(configuration: Configuration) -> PasswordFile | None:
 def other_sources_of(
     configuration: Configuration, kept: Mapping[str, Source] | None = None
 ) -> dict[str, Source]:
-    """Return the sources of users beside the password file, by their keys in `[access]`.
+    """Return the sources of users other than the password file, by their keys in `[access]`.
 
-    Those in `kept` are not made again.
+    Those in `kept` are reused.
 
     Raises:
-        AccessFileError: a file of theirs cannot be used.
+        AccessFileError: one of their files cannot be used.
     """
     access = configuration.access
     sources: dict[str, Source] = dict(kept or {})
@@ -74,10 +74,10 @@ def authenticator_of(
     others: dict[str, Source],
     checks: Checks | None = None,
 ) -> Authenticator:
-    """Return what checks clients: the sources of users that are configured, in their order.
+    """Return an authenticator with the configured sources of users, in their order.
 
-    Users of a file that `others` has already are not replaced.
-    `checks` are those of the authenticator in whose place it comes.
+    If `others` already contains the password file, it is not replaced. `checks` are taken over from
+    the authenticator that this one replaces.
     """
     sources = dict(others)
     if users is not None and "password_file" not in sources:
@@ -98,10 +98,10 @@ def store_of(configuration: Configuration) -> Store:
 
 
 def opened_of(store: Store, configuration: Configuration) -> Opened:
-    """Recover what the last run left.
+    """Recover the state of the last run.
 
     Raises:
-        DataDirectoryInUse: another broker has the data directory.
+        DataDirectoryInUse: another broker uses the data directory.
     """
     now = asyncio.get_running_loop().time()
     with garbage.ignored():
@@ -111,7 +111,7 @@ def opened_of(store: Store, configuration: Configuration) -> Opened:
 def broker_of(
     configuration: Configuration, opened: Opened, boot: bytes, authenticator: Authenticator
 ) -> Broker:
-    """Return the core with the state that was recovered."""
+    """Return the core with the recovered state."""
     limits = Limits()
     apply_limits(limits, configuration)
     bound = bound_by_files(configuration)
@@ -128,18 +128,20 @@ def broker_of(
 
 
 def apply_rules(broker: Broker, rules: FileRules | None) -> None:
-    """Let rules hold for what the last run left, before anything of it goes on; None: everything
-    is allowed."""
+    """Apply access rules to the recovered state before anything runs.
+
+    None: everything is allowed.
+    """
     broker.restrict(rules)
     name = "everything is allowed" if rules is None else rules.file.name
     logger.info("access rules: %s", name)
 
 
 def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> None:
-    """Let sessions of the bridge belong to its user: they may be older than the first users.
+    """Assign the bridge's sessions to its user, since they may be older than the first users.
 
-    A session without a user is refused to a client that names one, and what the bridge has in
-    flight must not wait until an operator drops it.
+    A session without a user is refused to a client that names one. Without this, the bridge's
+    messages in flight would wait until an operator deletes the session.
     """
     user = bridge_user_of(configuration)
     if user is None:
@@ -151,7 +153,7 @@ def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> No
 
 
 def identity_of(configuration: Configuration, opened: Opened, boot: bytes) -> Identity:
-    """Return what does not change while the process runs."""
+    """Return the values that do not change while the process runs."""
     return Identity(
         log_identity(configuration),
         boot.hex(),
@@ -162,7 +164,7 @@ def identity_of(configuration: Configuration, opened: Opened, boot: bytes) -> Id
 
 
 def begin_run(event_loop: EventLoop, opened: Opened, identity: Identity) -> None:
-    """Log and record how the last run ended, and take up what it left."""
+    """Log and record how the last run ended, and start the core with its state."""
     broker = event_loop.broker
     _log_recovery(opened)
     for damage in opened.damage:

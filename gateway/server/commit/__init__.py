@@ -1,1 +1,1 @@
-"""The durability promise: nothing is sent before it is on disk, one blob and one fsync a batch."""
+"""Durability: nothing is sent before it is on disk, with one blob and one fsync per batch."""

@@ -1,10 +1,10 @@
-"""Nothing is sent before it is on disk: this module is the durability argument.
+"""Writing of batches, which is the durability guarantee: nothing is sent before it is on disk.
 
-A batch is sealed, its blob goes into the journal and is fsynced on a thread of its own (on a quick
-disk and for a small batch: by the event loop), and only then may the batch's bytes leave. What
-arrives meanwhile is the next batch. Rows of a checkpoint are committed behind it (`checkpoints`).
-A full disk makes the batch wait, unsent, until there is room. Any other failure ends the process:
-nothing untrue has been sent.
+A batch is sealed, and its blob is written to the journal and synced by a thread (by the event loop
+itself if the disk is fast and the batch is small). Only then may the batch's packets be sent. Input
+received meanwhile forms the next batch. Checkpoint rows are committed afterwards (`checkpoints`).
+If the disk is full, the batch waits unsent until there is space. Any other failure ends the
+process, before it has sent anything untrue.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ SECONDS_BETWEEN_LINES = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes:
-    """What is called when something has become of a batch."""
+    """Callbacks for the result of writing a batch."""
 
     released: Callable[[], None]
     """Its bytes may leave."""
@@ -56,7 +56,7 @@ class Outcomes:
 
 
 class BatchWriter:
-    """Writes one batch at a time, and releases what waited for it."""
+    """Writes one batch at a time, and releases the packets that waited for it."""
 
     def __init__(
         self,
@@ -100,22 +100,22 @@ class BatchWriter:
 
     @property
     def waits_for_room(self) -> bool:
-        """Whether a batch cannot be written because the disk is full."""
+        """Whether a batch is waiting because the disk is full."""
         return self._waiting is not None and not self.waits_for_descriptor
 
     @property
     def waits_for_descriptor(self) -> bool:
-        """True while a batch cannot be written because no file can be opened."""
+        """Whether a batch is waiting because no file can be opened."""
         return self._waiting is not None and self._lacks_descriptor
 
     def stalled_seconds(self) -> float:
-        """Return how long the commit in flight has been under way, 0 if there is none."""
+        """Return how long the running commit has taken, in seconds; 0 if none is running."""
         if not self.is_busy or self._waiting is not None:
             return 0.0  # waiting for room is what a broker has to do that is alive
         return self._loop.time() - self._started_at
 
     def write_part(self) -> None:
-        """Write what was recorded since the last part, without an fsync."""
+        """Write the records since the last part, without fsync."""
         broker = self.broker
         # A part has to be a state that there was: the end of a session and what it leaves others.
         self._hand_over()
@@ -126,7 +126,7 @@ class BatchWriter:
             self._outcomes.failed(error)
 
     def commit(self, *, checkpoint_interval_seconds: float) -> None:
-        """Seal what was collected and commit it; none may be under way."""
+        """Seal the collected records and commit them. No commit may be running."""
         broker, store = self.broker, self.store
         self._hand_over()
         recorder = broker.batch
@@ -165,7 +165,7 @@ class BatchWriter:
             self._commit_on_thread(batch)
 
     def _seal(self, now: float, checkpoint_interval_seconds: float) -> SealedBatch:
-        """Seal what was collected, and begin a checkpoint behind it if one is due."""
+        """Seal the collected records, and start a checkpoint after them if one is due."""
         batch = self.broker.seal(now, *self.wall_clock.read())
         if batch.blob is not None:
             self.sealed_at = now
@@ -174,7 +174,7 @@ class BatchWriter:
         return batch
 
     def _hand_over(self) -> None:
-        """Read what sessions that end in this batch leave to others: one transaction for both."""
+        """Read the messages that ended sessions leave to others, for the same transaction."""
         for request in self.broker.effects.take_hand_overs():
             contents, deliveries, _ = self.store.load_page(
                 request.session, request.first_position, request.count, request.contents
@@ -200,7 +200,7 @@ class BatchWriter:
         return seconds
 
     def _commit_here(self, batch: SealedBatch) -> None:
-        """Commit on the loop's thread: this disk is done before a thread would have begun."""
+        """Commit on the event loop's thread, because this disk is faster than starting a thread."""
         try:
             seconds = self.store.fsync_commit()
         except NoRoom as error:
@@ -232,14 +232,14 @@ class BatchWriter:
         self._durable(batch, done.result())
 
     def _durable(self, batch: SealedBatch, seconds: float) -> None:
-        """Note how long it took to make a batch durable, and release its bytes."""
+        """Record the duration of a commit, and release its packets."""
         assert batch.blob is not None
         self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
         self.metrics.add(seconds, len(batch.blob))
         self._release(batch)
 
     def _release(self, batch: SealedBatch) -> None:
-        """Release the bytes of a batch that is durable, or has nothing to be made durable."""
+        """Release the packets of a batch that is durable, or contains nothing to be stored."""
         self.broker.committed(batch)
         self.checkpoints.commit_rows()
         self._outcomes.released()
@@ -247,7 +247,7 @@ class BatchWriter:
     # -- a batch that finds no room
 
     def _wait_for_room(self, error: NoRoom, batch: SealedBatch) -> None:
-        """Wait for room: nothing of the batch has been sent, it can be written a while later."""
+        """Keep a batch until there is space. None of its packets has been sent yet."""
         if self.is_last:
             self.is_unwritten = self.is_stopped = True
             logger.error(
@@ -289,7 +289,7 @@ class BatchWriter:
     # -- the end
 
     def write_last(self) -> None:
-        """Give up from now on a batch that finds no room; one that waits is tried once more."""
+        """From now on, give up a batch for which there is no space. Retry a waiting one once."""
         self.is_last = True
         if self._waiting is not None:
             self._write_again()

@@ -1,8 +1,8 @@
-"""Checkpoints beside the batches: when one begins, its rows, its fsync, the memory that it frees.
+"""Checkpoints parallel to the batches: start, rows, fsync, and freeing of memory.
 
-Some rows are written with each batch. Once that is durable they are committed on a thread of their
-own: SQLite writes whole pages, which takes up to ten milliseconds, and no client waits for it. Once
-all of them are committed they are fsynced, and what is in the tables may leave the memory.
+Some rows are written with each batch. Once the batch is durable, a thread commits them: SQLite
+writes whole pages, which takes up to ten milliseconds, but no client waits for it. When all rows
+are committed they are synced, and data that is in the tables may be removed from memory.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ EVICTION_SECONDS = 0.001
 
 
 class Checkpoints:
-    """The checkpoints of one run, one at a time."""
+    """Checkpoints of one run of the broker, one at a time."""
 
     def __init__(
         self,
@@ -30,9 +30,12 @@ class Checkpoints:
         failed: Callable[[BaseException], None],
         go_on: Callable[[], None],
     ) -> None:
-        """Args:
-        failed: called when the tables could not be written.
-        go_on: called when more rows may be written.
+        """Connect the checkpoints with broker and store.
+
+        Args:
+
+            failed: called if the tables cannot be written.
+            go_on: called when more rows may be written.
         """
         self.broker = broker
         self.store = store
@@ -49,7 +52,7 @@ class Checkpoints:
         """What the last checkpoint wrote and memory still holds: the next one has to wait."""
 
     def is_due(self, interval_seconds: float, now: float) -> bool:
-        """Return whether one is to begin with the next batch."""
+        """Return True if a checkpoint should start with the next batch."""
         # A new one states again how far the tables hold each queue: the last statement has to be
         # used up before.
         if self._evictable:
@@ -57,12 +60,12 @@ class Checkpoints:
         return self.store.wants_checkpoint(self.broker.changes, interval_seconds, now)
 
     def begin(self, now: float) -> None:
-        """Begin one: it covers everything up to the next record."""
+        """Start a checkpoint. It covers everything up to the next record."""
         next_sequence = self.broker.batch.next_sequence
         self.store.begin_checkpoint(self.recovered, next_sequence, now)
 
     def commit_rows(self) -> None:
-        """Have the rows that came with a batch committed, now that the batch is durable."""
+        """Commit the rows written with a batch, which is durable now."""
         if self._committing is None and self.store.has_rows:
             self._committing = self._loop.run_in_executor(self._thread, self.store.commit_rows)
             self._committing.add_done_callback(self._committed)
@@ -79,7 +82,7 @@ class Checkpoints:
         self._go_on()
 
     def finish(self, sessions: set[Session]) -> None:
-        """Have rows that are all committed fsynced, and evict what they hold of `sessions`."""
+        """Sync the committed rows, and free the memory of `sessions` that they cover."""
         self._finishing = self._loop.run_in_executor(self._thread, self.store.finish_checkpoint)
         self._finishing.add_done_callback(self._finished)
         self._evictable = list(sessions)
@@ -93,7 +96,7 @@ class Checkpoints:
         self.store.checkpoint_finished(done.result())
 
     def _evict(self) -> None:
-        """Evict what is in the tables, for some milliseconds at a time."""
+        """Free memory of data that is in the tables, a few milliseconds at a time."""
         deadline = time.monotonic() + EVICTION_SECONDS
         while self._evictable:
             self.broker.evict(self._evictable.pop())
@@ -102,7 +105,7 @@ class Checkpoints:
                 return
 
     def evict_no_more(self) -> None:
-        """Forget what could be evicted: the process is to end, and its memory with it."""
+        """Stop freeing memory, because the process is about to end."""
         self._evictable.clear()
 
     @property
@@ -111,12 +114,12 @@ class Checkpoints:
         return self._committing is not None
 
     async def committed(self) -> None:
-        """Wait until rows that are being committed are."""
+        """Wait until the running commit of rows is finished."""
         if self._committing is not None:
             await asyncio.wait([self._committing])
 
     async def finished(self) -> None:
-        """Wait until no fsync is under way."""
+        """Wait until the running fsync is finished."""
         if self._finishing is not None:
             await asyncio.wait([self._finishing])
 

@@ -1,4 +1,4 @@
-"""When a batch is committed: when a client waits, when a second has passed, when the end comes."""
+"""Timing of commits: when a client waits, after a second, and at the end."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class Committer:
-    """Commits what the core has collected, one batch at a time."""
+    """Commits the collected records, one batch at a time."""
 
     def __init__(
         self,
@@ -33,11 +33,13 @@ class Committer:
         written: Callable[[], None] = lambda: None,
         full: Callable[[], None] = lambda: None,
     ) -> None:
-        """Args:
-        released: called when the bytes of a batch may leave.
-        failed: called when the process has to end.
-        written: called when what no client waits for is written, and not fsynced.
-        full: called when a batch finds no room on the disk.
+        """Connect the committer with broker and store.
+
+        Args:
+            released: called when the packets of a batch may be sent.
+            failed: called when the process has to end.
+            written: called when records that no client waits for are written, but not synced.
+            full: called when there is no space for a batch.
         """
         self.broker = broker
         self.store = store
@@ -64,9 +66,11 @@ class Committer:
     # -- when
 
     def tick(self) -> None:
-        """Commit now, later, or not at all: called whenever the core may have something new.
+        """Commit now or later if there is anything to commit.
 
-        Afterwards all facts that no client waits for are written, at least.
+        Call this whenever the core has new records.
+
+        Afterwards all records that no client waits for are at least written.
         """
         if self.writer.is_stopped:
             return
@@ -83,19 +87,19 @@ class Committer:
             self.write_down()
 
     def wants_tick(self) -> bool:
-        """Return whether `tick` would find something to do, a commit in flight aside."""
+        """Return True if `tick` has work to do, apart from a running commit."""
         return self.journal_room.is_wanted or self._has_work()
 
     def write_down(self) -> None:
-        """Write what was recorded and no client waits for, so that a killed process keeps it.
+        """Write records that no client waits for, so that they survive if the process is killed.
 
-        It is fsynced with its batch. Whatever may show a client that it has happened leaves later.
+        They are synced with their batch. Packets that reveal them to a client are sent after that.
         """
         if self.broker.batch.lazy and not self.writer.is_stopped:
             self.writer.write_part()
 
     def upkeep(self, journal_bytes_max: int) -> None:
-        """Check, once a second, for checkpoints that are due and blobs to drop."""
+        """Start due checkpoints and drop old blobs. Called once a second."""
         if self.failure is not None:
             return
         self.metrics.advance(self._loop.time())
@@ -148,7 +152,7 @@ class Committer:
         self._end_with(fault_of_writing(self.store.path.name, error))
 
     def halt(self, error: BaseException) -> None:
-        """Send nothing more after a mistake of our own: the state may be half changed."""
+        """Send nothing more after a bug in the broker, because the state may be inconsistent."""
         if self.failure is None:
             self._end_with(fault_of_broker(error))
 
@@ -161,7 +165,7 @@ class Committer:
     # -- the end
 
     async def drain(self) -> None:
-        """Commit everything, write the tables whole, and end the threads."""
+        """Commit everything, write a complete checkpoint, and end the threads."""
         self.writer.write_last()
         await self._commit_while(self._has_work)
         self.checkpoints.evict_no_more()
@@ -186,7 +190,7 @@ class Committer:
             await self._quiet()
 
     async def _quiet(self) -> None:
-        """Wait until no batch and no rows are being committed: what is wanted shows then."""
+        """Wait until no batch and no rows are being committed."""
         while self.writer.is_busy or self.checkpoints.is_committing:
             await self.writer.quiet.wait()
             await self.checkpoints.committed()

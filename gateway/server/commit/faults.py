@@ -1,18 +1,17 @@
-"""What ends the process: something was not written, or the state may be half changed.
+"""Errors that end the process: a write failed, or the state may be inconsistent.
 
-Nothing that was not on disk has been acknowledged by then, and each sentence for the operator
-contains that.
+Nothing has been acknowledged that is not on disk, which is part of each message to the operator.
 """
 
 from gateway.files.disk_errors import line_of
 
 
 class StoreFailed(OSError):
-    """What was to be committed is not on disk; the process has to end."""
+    """Data to be committed is not on disk. The process has to end."""
 
 
 def fault_of_writing(what: str, error: BaseException) -> StoreFailed:
-    """Return the fault of a file, named `what`, that could not be written."""
+    """Return the error for a file that could not be written. `what` is its name."""
     return StoreFailed(
         f"cannot write {what}: {line_of(error)}; nothing that was not on disk has "
         "been acknowledged. Look at the disk (full? read-only? failing?), then start again"
@@ -20,7 +19,7 @@ def fault_of_writing(what: str, error: BaseException) -> StoreFailed:
 
 
 def fault_of_broker(error: BaseException) -> StoreFailed:
-    """Return the fault of an exception that is a mistake of our own."""
+    """Return the error for an exception caused by a bug in the broker."""
     return StoreFailed(
         f"a mistake in the broker itself ({type(error).__name__}: {error}); nothing that "
         "was not on disk has been acknowledged. Start again, and report the lines above"

@@ -1,4 +1,4 @@
-"""What may be dropped of the journal: what is exported, and the oldest part where room is short."""
+"""Limits of the journal: exported blobs are dropped, and the oldest ones if space is short."""
 
 import logging
 
@@ -22,25 +22,30 @@ class JournalRoom:
         """How large the journal may be this time only, for want of room."""
 
     def exported(self, sequence: int) -> None:
-        """Note that the session log is sealed up to `sequence`: those blobs may go."""
+        """Record that the session log is sealed up to `sequence`, so that those blobs may be
+        dropped.
+        """
         self.store.exported_sequence = max(self.store.exported_sequence, sequence)
 
     def give_up(self, size_bytes: int) -> None:
-        """Drop so much of the journal's oldest part, exported or not, as far as the tables cover
-        it: the disk is short of room."""
+        """Drop at least `size_bytes` of the journal's oldest part, because the disk is short of
+        space.
+
+        Blobs are dropped even if they are not exported, but only those that the tables cover.
+        """
         if size_bytes:
             self._given_up_bytes = max(0, self.store.journal_total_bytes - size_bytes)
             self.is_wanted = True
 
     def look(self, bytes_max: int) -> None:
-        """Look whether there is something to drop; the journal is to have `bytes_max` at most."""
+        """Check whether blobs can be dropped. The journal may have at most `bytes_max`."""
         self._bytes_max = bytes_max
         is_too_long = self.store.journal_total_bytes > bytes_max
         if is_too_long or self.store.has_droppable():
             self.is_wanted = True
 
     def drop(self) -> None:
-        """Remove exported blobs, and beyond `max_journal` also such as are not exported.
+        """Remove exported blobs, and if `max_journal` is exceeded also blobs that are not exported.
 
         Raises:
             OSError: a file cannot be removed.

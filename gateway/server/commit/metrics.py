@@ -1,10 +1,10 @@
-"""Counts, sizes and durations of commits, for the status."""
+"""Metrics of commits for the status: counts, sizes and durations."""
 
 from gateway.core.recent import STEPS, StepClock
 
 
 class CommitMetrics:
-    """Counts, sizes and durations of commits since the start; durations in seconds."""
+    """Counts, sizes and durations (in seconds) of commits since the start."""
 
     def __init__(self) -> None:
         self.batches = 0
@@ -24,13 +24,13 @@ class CommitMetrics:
         self._longest[0] = max(self._longest[0], seconds)
 
     def advance(self, now: float) -> None:
-        """Forget the longest commits of more than an hour before `now`, in monotonic seconds."""
+        """Discard maxima that are more than an hour older than `now` (monotonic, in seconds)."""
         for _ in range(min(self._clock.passed(now), STEPS + 1)):
             self._longest = [0.0, *self._longest[:STEPS]]
 
     @property
     def seconds_max_recent(self) -> float:
-        """Duration of the longest commit of the last hour."""
+        """Duration of the longest commit in the last hour."""
         return max(self._longest)
 
     def mean_ms(self) -> float:

@@ -1,1 +1,1 @@
-"""The broker's end of the control sockets: the contract is docs/formats/control-socket.md."""
+"""The broker's side of the control sockets (docs/formats/control-socket.md)."""

@@ -1,4 +1,4 @@
-"""The commands of the control socket about bans: docs/formats/control-socket.md is the contract."""
+"""Control socket commands for bans (docs/formats/control-socket.md)."""
 
 from dataclasses import asdict
 from typing import Any
@@ -44,7 +44,7 @@ class BanRequests:
         return {"banned": asdict(ban), "ended": ended, "kept": is_kept}
 
     def listed(self, request: dict[str, Any]) -> dict[str, Any]:
-        """List bans, some at a time."""
+        """List bans, in pages."""
         first = request.get("first", 0)
         if not isinstance(first, int) or isinstance(first, bool) or first < 0:
             raise Refused("bad_request", "'first' has to be a number from 0 on")

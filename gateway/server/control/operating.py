@@ -1,7 +1,7 @@
-"""What the page's socket takes of people and programs, and the line of the audit log about each.
+"""Commands accepted on the status page's socket, and a line of the audit log for each.
 
-The page decides who they are; here it is checked again as far as the configuration goes: a role
-that no user, group or token of ``[api]`` can have does nothing, whatever the page claims.
+The page decides who the caller is. The role is checked again here: a role that no user, group or
+token of ``[api]`` can have is refused, whatever the page claims.
 """
 
 import logging
@@ -33,7 +33,7 @@ NAME_CHARACTERS_MAX: Final = 1_024
 
 
 class Operating:
-    """Who may act by the configuration that holds, and what was done."""
+    """Checks what the configuration allows callers to do, and logs what was done."""
 
     def __init__(self) -> None:
         self.page: Api | None = None
@@ -42,10 +42,10 @@ class Operating:
         """Actions since the start, by command; ``refused`` are those that were not carried out."""
 
     def permit(self, name: str, request: Mapping[str, Any]) -> None:
-        """Let a command pass that its caller may give.
+        """Check that the caller may use a command.
 
         Raises:
-            Refused: it is none of this socket's, or the role is not enough or not the caller's.
+            Refused: the command is not allowed on this socket, or not with the caller's role.
         """
         if name not in LEAST_ROLES:
             raise Refused("forbidden", f"this socket takes only {', '.join(sorted(LEAST_ROLES))}")
@@ -62,7 +62,7 @@ class Operating:
             raise Refused("forbidden", f"{name} is for {LEAST_ROLES[name]}s, not for {role}s")
 
     def _highest_of(self, name: str, *, is_program: bool) -> int:
-        """Return the highest role that this caller can have: groups and tokens are not known."""
+        """Return the highest role that this caller can have. Groups and tokens are unknown here."""
         page = self.page
         if page is None or not page.has_operators:
             return -1
@@ -74,7 +74,7 @@ class Operating:
         return max((ROLES.index(role) for role in roles), default=-1)
 
     def note(self, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Count one request, and write its line."""
+        """Count a request, and log one line about it."""
         name = str(request.get("command"))[:SHOWN_CHARACTERS_MAX]
         is_done = answer["ok"] is True
         self.counted[name if is_done else "refused"] += 1

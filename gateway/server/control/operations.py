@@ -1,7 +1,7 @@
-"""Actions of operators as events of the session log: who did what, and what came of it.
+"""Recording of operators' actions as events of the session log: who did what, with what result.
 
-So the cloud can tell why a client was gone. What is only read is no action; those that only an
-operator can take are here, wherever they were asked for.
+They show in the cloud why a client was disconnected. Reading is not an action. All actions reserved
+for operators are recorded, wherever they were requested.
 """
 
 import json
@@ -29,16 +29,16 @@ _CREDENTIALS: Final = struct.Struct("3i")
 
 
 class Operations:
-    """Writes an event for each action."""
+    """Records an event for each action."""
 
     def __init__(self, observe: Callable[[str, str], None], now: Callable[[], float]) -> None:
-        """`observe` takes the action and its detail."""
+        """Set the callbacks. `observe` takes the action and its details."""
         self._observe = observe
         self._now = now
         self._refused = TokenBucket(REFUSED_PER_SECOND, REFUSED_BURST, now())
 
     def note(self, request: Mapping[str, Any], answer: Mapping[str, Any], who: str) -> None:
-        """Write the event of a request that was answered."""
+        """Record the event of an answered request."""
         command = request.get("command")
         if command not in RECORDED or (
             answer["ok"] is not True and not self._refused.take(self._now())
@@ -50,20 +50,20 @@ class Operations:
         self._observe(action, detail)
 
     def note_signal(self, problem: str | None) -> None:
-        """Write the event of a reload at SIGHUP; None: it went well."""
+        """Record a reload by SIGHUP. None: it succeeded."""
         outcome = "done" if problem is None else f"failed: {shown(problem)}"
         self._observe("reload", f"SIGHUP: no arguments: {outcome}")
 
 
 def who_of(request: Mapping[str, Any]) -> str:
-    """Return who asked at the page, as it states."""
+    """Return who made a request on the page, as stated by the page."""
     kind = "the program " if request.get("program") is True else ""
     by, role, place = (shown(request.get(key)) for key in ("by", "role", "from"))
     return f"{kind}{by} ({role}) from {place}"
 
 
 def arguments_of(request: Mapping[str, Any]) -> str:
-    """Return what an action was about."""
+    """Return the arguments of an action."""
     return ", ".join(
         f"{shown(key)}={shown(value)}"
         for key, value in sorted(request.items())[:8]
@@ -72,7 +72,7 @@ def arguments_of(request: Mapping[str, Any]) -> str:
 
 
 def outcome_of(answer: Mapping[str, Any]) -> str:
-    """Return what came of it: of a reload, which keys wait."""
+    """Return the result of an action. For a reload it names the keys that need a restart."""
     if answer["ok"] is not True:
         return f"refused: {answer['error']['message'][:SHOWN_CHARACTERS_MAX]!a}"
     waiting = answer["result"].get("needs_restart")
@@ -80,12 +80,12 @@ def outcome_of(answer: Mapping[str, Any]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as it may stand in a line: printable ASCII, cut."""
+    """Return a value for a log line: printable ASCII, shortened."""
     return ascii(value)[:SHOWN_CHARACTERS_MAX]
 
 
 def caller_at(peer: socket.socket | None) -> str:
-    """Return which user of this machine is at the other end of a Unix socket."""
+    """Return the local user at the other end of a Unix socket."""
     if peer is None:
         return "a user of this machine"
     credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)

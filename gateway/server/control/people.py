@@ -1,7 +1,7 @@
-"""People at the status page: is the password the user's, and does what proved it still hold?
+"""Logins at the status page: checks passwords, and whether the proof of a login is still valid.
 
-The page keeps no passwords: one list of users counts, the broker's. What a password costs to check,
-and who has to wait for it, is the same as for a client of MQTT.
+The page has no passwords of its own: the broker's users count. A password check costs the same as
+for an MQTT client, and waits in the same queue.
 """
 
 import asyncio
@@ -29,19 +29,24 @@ Request = dict[str, Any]
 
 
 class People:
-    """Answers `authenticate` and `user`."""
+    """Answers the requests `authenticate` and `user`."""
 
     def __init__(self, authentications: Authentications, version_key: bytes) -> None:
-        """`version_key` is a secret that stays the same over a restart."""
+        """Set the dependencies.
+
+        `version_key` is a secret that must stay the same across restarts.
+        """
         self._authentications = authentications
         self._version_key = version_key
         self._checks: set[asyncio.Task[AuthenticationAnswer]] = set()
 
     async def authenticate(self, request: Request) -> dict[str, Any]:
-        """Return whether the password, or token, is a user's; its groups; and what proved it.
+        """Check a user's password or token.
+
+        Return the result, the user's groups and the proof's version.
 
         Raises:
-            Refused: it cannot be asked like this, or not now.
+            Refused: the request is invalid, or cannot be answered now.
         """
         username = _bounded(request, "username", USERNAME_BYTES_MAX)
         password = _bounded(request, "password", PASSWORD_BYTES_MAX)
@@ -63,10 +68,10 @@ class People:
         }
 
     async def user(self, request: Request) -> dict[str, Any]:
-        """Return the version of what proves a user now; None where there is no such user.
+        """Return the version of a user's current proof; None if there is no such user.
 
         Raises:
-            Refused: it cannot be asked like this, or the source does not answer.
+            Refused: the request is invalid, or the source does not answer.
         """
         username = _bounded(request, "username", USERNAME_BYTES_MAX)
         source = _bounded(request, "source", SOURCE_BYTES_MAX, FileUsers.name)
@@ -79,7 +84,7 @@ class People:
         return {"version": version}
 
     def stop(self) -> None:
-        """Give up the checks that wait."""
+        """Cancel the checks that are waiting."""
         for check in list(self._checks):
             check.cancel()
 

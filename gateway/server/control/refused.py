@@ -1,11 +1,11 @@
-"""Why a request is refused, and the arguments that every command reads alike."""
+"""Refusal of requests, and parsing of common arguments."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 class Refused(Exception):
-    """A request that cannot be answered: its code and a sentence."""
+    """A request cannot be answered. Has a code and a sentence."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -13,10 +13,10 @@ class Refused(Exception):
 
 
 def text_of(request: Mapping[str, Any], key: str, default: str | None = None) -> str:
-    """Return an argument that is a string.
+    """Return a text argument.
 
     Raises:
-        Refused: it is not, or it is missing and has no default.
+        Refused: it is not a text, or it is missing and has no default.
     """
     value = request.get(key, default)
     if value is None and default is not None:

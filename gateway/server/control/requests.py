@@ -1,6 +1,6 @@
-"""The commands of the control sockets: for the API, the tools and our other processes.
+"""Commands of the control sockets, for the API, the tools and our other processes.
 
-docs/formats/control-socket.md is the contract.
+They are documented in docs/formats/control-socket.md.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class Control:
         version_key: bytes,
         bans: Bans,
     ) -> None:
-        """`version_key` makes the versions of passwords: see `People`."""
+        """Set the dependencies. `version_key` derives the versions of proofs: see `People`."""
         ban_requests = BanRequests(bans)
         self._event_loop = event_loop
         self._status = status
@@ -90,7 +90,7 @@ class Control:
         }
 
     async def start(self, configuration: Configuration) -> None:
-        """Listen at the sockets. Raises OSError, which names the file and the mend."""
+        """Open the sockets. Raises OSError, which names the file and the fix."""
         gateway = configuration.gateway
         self._sockets = [
             ControlSocket(gateway.control_socket, gateway.control_group, self._answer),
@@ -101,7 +101,10 @@ class Control:
         await self._operate(configuration)
 
     async def keep_operating(self, configuration: Configuration) -> None:
-        """Let `operate.sock` be there or not as the configuration now has it: once a second."""
+        """Open or close `operate.sock` according to the current configuration.
+
+        Called once a second.
+        """
         try:
             await self._operate(configuration)
         except OSError as error:
@@ -129,7 +132,7 @@ class Control:
             self._operate_socket = None
 
     async def stop(self) -> None:
-        """Stop listening and close what is connected."""
+        """Close the sockets and all connections."""
         self.people.stop()
         for each in self._sockets:
             await each.stop()
@@ -276,7 +279,7 @@ class Control:
 
 
 def _reported(request: Request) -> dict[str, Any]:
-    """Take what the command line did: its event follows."""
+    """Accept a report of what the command line did. Its event follows."""
     if request.get("action") not in REPORTED:
         raise Refused("bad_request", f"'action' has to be one of {sorted(REPORTED)}")
     text_of(request, "name")

@@ -1,8 +1,8 @@
-"""One Unix socket at which the broker answers a line of JSON with another.
+"""A Unix socket on which the broker answers lines of JSON.
 
-`control.sock` takes every command, `status.sock` those that only read, `operate.sock` what
-operators do at the page. Who may connect is decided by each file's mode and group.
-docs/formats/control-socket.md is the contract.
+`control.sock` accepts every command, `status.sock` only those that read, and `operate.sock`
+operators' actions on the page. The mode and group of each file decide who may connect.
+docs/formats/control-socket.md describes the protocol.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ Answer = Callable[[bytes, str], Awaitable[dict[str, Any]]]
 
 
 class ControlSocket:
-    """Listens at `path`; `answer` gives the answer to each line."""
+    """Listens at `path`. `answer` returns the answer to each line."""
 
     def __init__(self, path: Path, group: str | None, answer: Answer) -> None:
         self._path = path
@@ -45,10 +45,10 @@ class ControlSocket:
         self._inode: int | None = None
 
     async def start(self) -> None:
-        """Listen. What a killed broker left in its place is replaced.
+        """Open the socket. A stale file left by a killed broker is replaced.
 
         Raises:
-            OSError: it names the file, what is wrong and what mends it.
+            OSError: names the file, the problem and the fix.
         """
         try:
             await self._start()
@@ -71,7 +71,7 @@ class ControlSocket:
             _give_to(self._group, self._path)
 
     async def stop(self) -> None:
-        """Stop listening and close what is connected."""
+        """Close the socket and all connections."""
         if self._server is not None:
             self._server.close()
         for writer in list(self._connections):
@@ -106,7 +106,7 @@ class ControlSocket:
 
 
 def refusal_of(code: str, message: str) -> dict[str, Any]:
-    """Return the answer of a request that is refused."""
+    """Return the answer to a refused request."""
     return {"ok": False, "error": {"code": code, "message": message}}
 
 
@@ -128,7 +128,7 @@ def _give_to(group: str, path: Path) -> None:
 
 
 def _mend_of(error: OSError) -> str:
-    """Return what went wrong with a socket, and what to change."""
+    """Return what went wrong with a socket, and the fix."""
     match error.errno:
         case errno.ENAMETOOLONG:
             return (

@@ -1,1 +1,1 @@
-"""After everything that happened: what the core sends leaves, and the next batch begins."""
+"""The event loop: sends the core's output and starts the next batch after every event."""

@@ -1,9 +1,9 @@
-"""When the core's timers run: after everything that has arrived was read.
+"""Scheduling of the core's timers, after all received data was read.
 
-A process that stood still (SIGSTOP, a suspended machine, a card that does not answer) finds timers
-due and sockets full at the same time. What the sockets hold is read first, so that a client whose
-PINGREQ was waiting is not taken for silent. After a longer standstill each client also gets its
-time again: what it sent meanwhile may be on its way, because TCP repeats it ever more rarely.
+A process that was paused (SIGSTOP, a suspended machine, a card that does not respond) finds due
+timers and full sockets at the same time. The sockets are read first, so that a client whose PINGREQ
+has arrived is not considered silent. After a longer pause each client also gets its full timeout
+again: its packets may still be in transit, because TCP retransmits at growing intervals.
 """
 
 import asyncio
@@ -35,7 +35,10 @@ class Alarm:
     """Wakes the core when its next timer is due."""
 
     def __init__(self, broker: Broker, schedule: Callable[[], None]) -> None:
-        """`schedule` is called when there may be something to send or to commit."""
+        """Set the dependencies.
+
+        `schedule` is called when there may be something to send or commit.
+        """
         self._broker = broker
         self._schedule = schedule
         self._loop = asyncio.get_running_loop()
@@ -44,7 +47,7 @@ class Alarm:
         self._looked_at = self._loop.time()
 
     def set(self, due: float | None) -> None:
-        """Wake the core at `due`, unless it is woken earlier."""
+        """Wake the core at `due`, unless it will be woken earlier."""
         if due is None or due >= self._due:
             return
         if self._timer is not None:
@@ -53,7 +56,7 @@ class Alarm:
         self._timer = self._loop.call_at(due, self._ring)
 
     def look(self) -> None:
-        """Look at the clock, at least once a second, and note a standstill."""
+        """Check the clock, at least once a second, and detect pauses of the process."""
         now = self._loop.time()
         seconds = now - self._looked_at
         self._looked_at = now
@@ -79,6 +82,6 @@ class Alarm:
         self._schedule()
 
     def stop(self) -> None:
-        """Wake the core no more."""
+        """Stop waking the core."""
         if self._timer is not None:
             self._timer.cancel()

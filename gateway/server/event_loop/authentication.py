@@ -1,4 +1,4 @@
-"""Answers the core's questions about credentials, a task for each question."""
+"""Authentication requests of the core: each is answered by a task."""
 
 import asyncio
 from collections import Counter
@@ -29,15 +29,15 @@ PAGE: Final = "page"
 
 
 def _do_nothing(username: str) -> None:
-    """Stand for what keeps who is gone, where nothing does."""
+    """Do nothing. Default if nothing records removed users."""
 
 
 def _note_nothing(username: str, seconds: float | None) -> None:
-    """Stand for what keeps until when users are proven."""
+    """Do nothing. Default if nothing records how long users are authenticated."""
 
 
 class Authentications:
-    """Every check of credentials that is under way."""
+    """All running checks of credentials."""
 
     def __init__(
         self,
@@ -61,16 +61,16 @@ class Authentications:
 
     @property
     def problems(self) -> list[str]:
-        """What keeps sources of users from answering now."""
+        """Messages from the sources of users that cannot answer now, and why."""
         return self._authenticator.problems
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Take these for the users: see `Authenticator.replace_users`."""
+        """Replace the users. See `Authenticator.replace_users`."""
         return self._authenticator.replace_users(users)
 
     @property
     def sources(self) -> dict[str, Source]:
-        """The sources of users of this moment, by their keys in `[access]`."""
+        """The current sources of users, by their keys in `[access]`."""
         return self._authenticator.sources
 
     @property
@@ -80,15 +80,15 @@ class Authentications:
 
     @property
     def checks(self) -> Checks:
-        """The checks under way, and what is known of guessing."""
+        """The running checks, and the record of wrong guesses."""
         return self._authenticator.checks
 
     def tick(self) -> None:
-        """Once a second: ask again about what connections stand on."""
+        """Check the proofs of open connections again. Called once a second."""
         self.proofs.tick(self._authenticator.sources, self.checks)
 
     def replace(self, authenticator: Authenticator) -> None:
-        """Ask other sources of users from now on; what is under way is asked of them again."""
+        """Replace the sources of users. Running exchanges are answered with "server busy"."""
         before, self._authenticator = self._authenticator, authenticator
         before.close_sources(authenticator)
         detail = "the sources of users were replaced"
@@ -96,7 +96,7 @@ class Authentications:
             self._settle(connection, AuthenticationAnswer(SERVER_BUSY, None, None, detail))
 
     def begin(self, request: AuthenticationRequest) -> None:
-        """Let a question be answered; `answered` is called when the core has its answer."""
+        """Start answering a request. `answered` is called when the core has received the answer."""
         connection = request.connection
         if not connection.is_open:
             return  # lost since: an exchange made now would never be forgotten
@@ -116,7 +116,7 @@ class Authentications:
         self._exchanges.forget(connection)
 
     def stop(self) -> None:
-        """Ask nothing more."""
+        """Stop all checks."""
         self.proofs.stop()
         for task in list(self._tasks):
             task.cancel()
@@ -175,7 +175,7 @@ class Authentications:
             self.proofs.keep(connection, login, answer)
 
     def _end(self, connection: Connection, is_gone: bool) -> None:
-        """End a connection whose proof does not hold any more."""
+        """End a connection whose proof is no longer valid."""
         username = connection.username
         source = self.proofs.source_of(connection)
         if is_gone and username is not None:
@@ -188,11 +188,13 @@ class Authentications:
         self._answered(connection)
 
     def note_proof(self, username: str, seconds: float | None) -> None:
-        """Pass on that a certificate has proven a user."""
+        """Report that a certificate has authenticated a user."""
         self.user_proven(username, seconds)
 
     def withdraw(self, username: str) -> None:
-        """Let a user be gone whose certificate was revoked, where no other connection proves it."""
+        """Treat a user as removed if the certificate was revoked and no other connection proves
+        it.
+        """
         if not self._connections_of(username):
             self.user_gone(username)
 
@@ -227,10 +229,10 @@ class Authentications:
     async def check_page_login(
         self, username: str, password: bytes, address: str
     ) -> AuthenticationAnswer:
-        """Answer whether the password is the user's, for a person at the status page.
+        """Check the password of a person at the status page.
 
-        It waits its turn with the passwords of clients, and guessing is slowed as theirs is.
-        `address` is where the person is, with a port, as connections have it.
+        It is queued with the passwords of clients, and guessing is slowed down in the same way.
+        `address` is the person's address with a port, as for connections.
         """
         login = Login(username, password, listener=PAGE, address=address)
         check = self._loop.create_task(self._checked(login))
@@ -240,9 +242,9 @@ class Authentications:
         return await asyncio.shield(check)
 
     async def entry_of_page_user(self, source: str, username: str, address: str) -> bytes | None:
-        """Return what would prove to a source now that a person is the user, as `Proven` has it.
+        """Return the current proof of a person at the status page from one source, as in `Proven`.
 
-        None: there is no such user, or no such source. Raises NotKnown.
+        None: there is no such user or source. Raises NotKnown.
         """
         login = Login(username, listener=PAGE, address=address)
         return await self._authenticator.entry_of(source, login)

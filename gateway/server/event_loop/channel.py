@@ -1,4 +1,4 @@
-"""What the event loop has of a client's network connection, whatever carries the bytes."""
+"""A client's network connection as the event loop sees it, independent of its transport."""
 
 from abc import ABC, abstractmethod
 
@@ -6,7 +6,7 @@ from gateway.core.sessions.connection import Connection
 
 
 class Channel(ABC):
-    """One connection: bytes out, whether it is read from, and what was read and not worked on."""
+    """A connection: its output, whether it is read, and input that was read but not processed."""
 
     connection: Connection
 
@@ -27,17 +27,17 @@ class Channel(ABC):
         """The connection is gone, and what came before is not handled yet."""
 
     def is_behind(self) -> bool:
-        """Return whether there is more of this client's to be handled than it had a turn for."""
+        """Return True if there is input that was not processed in this client's turn."""
         return self.connection.behind or bool(self.unread)
 
     @abstractmethod
     def write(self) -> None:
-        """Write what the core has for this client, and close if the core closed the connection."""
+        """Send what the core has for this client. Close if the core closed the connection."""
 
     @abstractmethod
     def update_reading(self) -> None:
-        """Read from the socket only while what comes in can be worked on."""
+        """Read from the socket only while its input can be processed."""
 
     @abstractmethod
     def abort(self) -> None:
-        """End the connection without waiting for what is still to be written."""
+        """End the connection immediately, without sending remaining data."""

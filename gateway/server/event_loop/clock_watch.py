@@ -1,4 +1,4 @@
-"""Steps and changes of quality of the wall clock: logged, and written into the session log."""
+"""Monitoring of the wall clock: steps and changes of quality are logged and recorded."""
 
 import logging
 
@@ -14,7 +14,7 @@ clock is never synchronised deadlines wait for so long again."""
 
 
 class ClockWatch:
-    """Compares the wall clock with what was last logged of it."""
+    """Compares the wall clock with its last logged state."""
 
     def __init__(self, wall_clock: WallClock, broker: Broker) -> None:
         self._wall_clock = wall_clock
@@ -22,10 +22,10 @@ class ClockWatch:
         self._quality_logged = wall_clock.quality
 
     def look(self, idle_seconds: float) -> None:
-        """Look at the clock: once a second.
+        """Check the clock. Called once a second.
 
         Args:
-            idle_seconds: since the time was last written down.
+            idle_seconds: seconds since the time was last recorded.
         """
         quality = self._wall_clock.look()
         step_ms = self._wall_clock.step_ms()

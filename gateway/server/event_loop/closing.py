@@ -1,7 +1,7 @@
-"""Connections that are closed and not gone yet, and whether there is room for another one.
+"""Connections that are being closed, and the limit on their number.
 
 A peer that does not read, or does not close its side, keeps a closed connection and its descriptor
-for a while. Their number is bounded.
+open for a while.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class Closing:
     """The channels that are being closed, oldest first."""
 
     def __init__(self, channels: Sized) -> None:
-        """`channels`: all that are not gone, these included."""
+        """Set the collection of all open channels, which includes those being closed."""
         self._all = channels
         self._channels: dict[Channel, None] = {}
         self._none_left = asyncio.Event()
@@ -38,13 +38,13 @@ class Closing:
         self._all_max = most - min(FILES, most // 4)
 
     def add(self, channel: Channel) -> None:
-        """Note a channel that is being closed, and cut the oldest one beyond the limit."""
+        """Add a channel that is being closed. Cut the oldest one if there are too many."""
         self._channels[channel] = None
         if len(self._channels) > CLOSING_MAX:
             self.cut_oldest()
 
     def forget(self, channel: Channel) -> None:
-        """Forget a channel whose connection is gone."""
+        """Remove a channel whose connection is gone."""
         self._channels.pop(channel, None)
 
     def note_gone(self) -> None:
@@ -61,12 +61,14 @@ class Closing:
                     await self._none_left.wait()
 
     def is_room_short(self) -> bool:
-        """Return whether one more connection would take a descriptor that files need."""
+        """Return True if another connection would take a descriptor that is reserved for files."""
         return len(self._all) >= self._all_max
 
     def cut_oldest(self) -> bool:
-        """Cut the channel that has been closing for the longest time; return whether there was
-        one."""
+        """Cut the channel that has been closing for the longest time.
+
+        Return False if there is none.
+        """
         if not self._channels:
             return False
         channel = next(iter(self._channels))

@@ -1,8 +1,8 @@
-"""The event loop's half of the broker: one tick after everything that happened.
+"""The event loop of the broker: one tick after every event.
 
-A tick sends what the core has to send, reads the pages it asked for, has credentials checked and
-lets the committer decide about the next batch. It knows connections as `Channel` only: sockets,
-WebSocket frames and the PROXY header are the listeners'.
+A tick sends the core's output, reads requested pages, starts requested credential checks, and lets
+the committer decide about the next batch. It knows connections only as `Channel`; the listeners
+handle sockets, WebSocket frames and PROXY headers.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ up in memory, once for each subscriber, before it shows who reads too slowly."""
 
 
 class EventLoop:
-    """Connects channels, the core and the store."""
+    """Connects channels, core and store."""
 
     def __init__(
         self,
@@ -105,8 +105,10 @@ class EventLoop:
     # -- what happens
 
     def has_descriptor(self) -> bool:
-        """Return whether one more connection leaves descriptors for files. Where it does not, a
-        connection that is being closed, or is silent, is cut for it."""
+        """Return True if another connection leaves enough descriptors for files.
+
+        If not, a connection that is being closed, or is silent, is cut to make room.
+        """
         if not self.closing.is_room_short() or self.closing.cut_oldest():
             return True
         return self.broker.silent.give_way(None, self._loop.time())
@@ -120,7 +122,7 @@ class EventLoop:
         share: Share | None,
         listener: str,
     ) -> Connection:
-        """Take a client's connection to a listener, whose name access rules may depend on."""
+        """Accept a client's connection to a listener, whose name access rules may depend on."""
         now = self._loop.time()
         connection = self.broker.accept(address, anonymous, now, share, listener)
         self.channels[connection] = channel
@@ -128,7 +130,7 @@ class EventLoop:
         return connection
 
     def receive(self, channel: Channel, data: bytes) -> None:
-        """Take bytes that a client sent: too much work for one turn goes on in `Reading`."""
+        """Process received bytes. Work that exceeds one turn continues in `Reading`."""
         if channel.unread:
             channel.unread = channel.unread[channel.unread_from :] + data
             channel.unread_from = 0
@@ -161,12 +163,12 @@ class EventLoop:
             self._write_out()
 
     def violate(self, channel: Channel, violation: Violation) -> None:
-        """End a connection for what its client sent wrongly around its packets."""
+        """End a connection because of a violation outside its MQTT packets."""
         self.broker.end_for(channel.connection, violation, self._loop.time())
         self.schedule()
 
     def lose(self, channel: Channel) -> None:
-        """End a lost connection, but handle first what had come before, a DISCONNECT perhaps."""
+        """End a lost connection, after processing what it sent before, such as a DISCONNECT."""
         if channel.is_behind() and channel.connection.is_open:
             channel.lost = True
             return
@@ -181,16 +183,16 @@ class EventLoop:
         self.schedule()
 
     def set_writable(self, channel: Channel, *, writable: bool) -> None:
-        """Pass on that a socket's buffer filled up or has room again."""
+        """Report that a socket's buffer is full, or has room again."""
         self.broker.set_writable(channel.connection, writable, self._loop.time())
         self.schedule()
 
     def set_reading(self, connection: Connection, *, reading: bool) -> None:
-        """Pass on that a socket is read from again, or not for now."""
+        """Report that a socket is paused for reading, or read again."""
         self.broker.set_reading(connection, reading, self._loop.time())
 
     def limits_changed(self, batch_limits: BatchLimits) -> None:
-        """Take over the limits of a configuration that was read again; the core's are set."""
+        """Apply the limits of a reloaded configuration. Those of the core are set already."""
         self.batch_limits = self.committer.limits = batch_limits
         self.reading.uncommitted_bytes_max = batch_limits.max_uncommitted
         self.broker.limits_changed(self._loop.time())
@@ -199,13 +201,13 @@ class EventLoop:
     # -- the tick
 
     def schedule(self) -> None:
-        """Have a tick as soon as asyncio has handed out what it has already."""
+        """Schedule a tick after the events that asyncio is already processing."""
         if not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self._tick)
 
     def _batch_released(self) -> None:
-        """Go on: a batch's bytes may leave. Within a tick that is what the tick does next."""
+        """Schedule a tick to send the released packets, unless one is running."""
         if not self._committing or self.committer.wants_tick():
             self.schedule()
 
@@ -247,12 +249,12 @@ class EventLoop:
                 channel.write()
 
     def set_disk_full(self, full: bool) -> None:
-        """Take nothing new that needs the disk, or take it again."""
+        """Stop or resume accepting data that needs disk space."""
         self.broker.set_disk_full(full)
         self.schedule()
 
     def _read_on(self, connection: Connection) -> None:
-        """Read on: while its credentials were checked, or it waited, nothing more was taken."""
+        """Resume reading after a credential check or a deferral."""
         channel = self.channels.get(connection)
         if channel is not None:
             channel.update_reading()
@@ -261,13 +263,13 @@ class EventLoop:
         self.schedule()
 
     def uptime_seconds(self) -> float:
-        """Return for how long this broker has been running, by the monotonic clock."""
+        """Return the broker's uptime in seconds, by the monotonic clock."""
         return self._loop.time() - self._started_at
 
     # -- upkeep and the end
 
     def upkeep(self) -> None:
-        """Do what is due once a second."""
+        """Run the periodic work. Called once a second."""
         self._alarm.look()
         log_notices(self.broker.statistics, self._loop.time())
         self.authentications.tick()
@@ -277,7 +279,7 @@ class EventLoop:
         self.schedule()
 
     async def stop(self) -> None:
-        """End all connections, write everything down, close the store."""
+        """End all connections, commit everything and close the store."""
         committer = self.committer
         if committer.failure is None:
             now = self._loop.time()

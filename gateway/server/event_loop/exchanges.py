@@ -1,7 +1,7 @@
-"""The exchanges of enhanced authentication that wait for their clients: a bounded number of them.
+"""Enhanced authentication exchanges that wait for their clients; their number is limited.
 
-Where there is no place, the address that holds the most gives one up, and of its exchanges the
-oldest: who opens a thousand takes them from itself.
+When the limit is reached, the address with the most exchanges loses its oldest one. A client that
+opens a thousand exchanges thus only displaces its own.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ EXCHANGES_OF_AN_ADDRESS_MAX = 500
 
 
 class Waiting:
-    """An exchange, whose it is, and when the broker's patience with its client ends."""
+    """An exchange, its origin, and its deadline."""
 
     def __init__(self, exchange: Exchange, origin: str, deadline: asyncio.TimerHandle) -> None:
         self.exchange = exchange
@@ -34,12 +34,12 @@ class Exchanges:
         self._of_origins: dict[str, dict[Connection, None]] = {}
 
     def __len__(self) -> int:
-        """Return how many are open."""
+        """Return the number of open exchanges."""
         return len(self._waiting)
 
     @property
     def connections(self) -> list[Connection]:
-        """Whose they are."""
+        """The connections that have an exchange."""
         return list(self._waiting)
 
     def get(self, connection: Connection) -> Exchange | None:
@@ -48,7 +48,7 @@ class Exchanges:
         return None if waiting is None else waiting.exchange
 
     def one_too_many(self, origin: str) -> Connection | None:
-        """Return whose exchange has to end before one of `origin` is added; None: none has to."""
+        """Return whose exchange must end before one of `origin` is added; None if there is room."""
         own = self._of_origins.get(origin, {})
         if len(own) >= EXCHANGES_OF_AN_ADDRESS_MAX:
             return _oldest_of(own)
@@ -64,12 +64,12 @@ class Exchanges:
         origin: str,
         deadline: asyncio.TimerHandle,
     ) -> None:
-        """Keep the exchange of a connection that has none."""
+        """Store the exchange of a connection that has none."""
         self._waiting[connection] = Waiting(exchange, origin, deadline)
         self._of_origins.setdefault(origin, {})[connection] = None
 
     def forget(self, connection: Connection) -> None:
-        """Forget the exchange of a connection, if there is one."""
+        """Remove the exchange of a connection, if there is one."""
         waiting = self._waiting.pop(connection, None)
         if waiting is None:
             return
@@ -80,12 +80,12 @@ class Exchanges:
             del self._of_origins[waiting.origin]
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Remove all exchanges."""
         for connection in list(self._waiting):
             self.forget(connection)
 
 
 def _oldest_of(own: dict[Connection, None]) -> Connection:
-    """Return the connection that began first; those that are let in already come last."""
+    """Return the oldest connection; those that are already connected come last."""
     not_in = (each for each in own if each.state is not ConnectionState.CONNECTED)
     return next(not_in, next(iter(own)))

@@ -1,4 +1,4 @@
-"""Lines about misbehaving clients in the log: a bounded number of them a second."""
+"""Log lines about misbehaving clients, limited in number per second."""
 
 import logging
 
@@ -18,7 +18,7 @@ TAKEOVERS_PER_SECOND_MAX = 10
 
 
 def log_notices(statistics: Statistics, now: float) -> None:
-    """Log what the core has noted since the last call: once a second."""
+    """Log what the core has noted since the last call. Called once a second."""
     statistics.recently_denied.advance(now)
     statistics.recently_dropped.advance(now)
     for sentence, client_id in statistics.denials.take(now, DENIALS_PER_SECOND_MAX):

@@ -1,4 +1,4 @@
-"""Pages of queued messages: read from disk when the core asks, some in a tick."""
+"""Pages of queued messages that the core has requested, read from disk a few per tick."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ PAGES_PER_TICK_MAX = 16
 
 
 class Pages:
-    """What the core asked for and has not got."""
+    """Pages that the core has requested and not received yet."""
 
     def __init__(self, broker: Broker, store: Store) -> None:
         self._broker = broker
@@ -21,11 +21,11 @@ class Pages:
         self._requests: list[PageRequest] = []
 
     def are_wanted(self) -> bool:
-        """Return whether there is something to read."""
+        """Return True if there are requests."""
         return bool(self._requests or self._broker.effects.pages)
 
     def load(self) -> None:
-        """Read what was asked for first."""
+        """Read the oldest requested pages."""
         broker = self._broker
         self._requests.extend(broker.effects.take_pages())
         for request in self._requests[:PAGES_PER_TICK_MAX]:

@@ -1,10 +1,10 @@
-"""What proved the users of open connections is asked about again.
+"""Repeated checks of the proofs on which open connections depend.
 
-A row of the database that is gone or differs, and a key that the identity provider has withdrawn,
-end the connections that stand on it. A source is asked once in each of its intervals about all
-connections that it proved, one after the other and at a bounded rate. While it does not answer no
-connection ends: that a device may go on is worth more than that a user is gone some minutes
-earlier. For logins `when_down` decides.
+If a database row was removed or changed, or the identity provider has withdrawn a key, the
+connections that depend on it end. Once per interval, a source is queried about all connections that
+it proved, one after another and at a bounded rate. While it does not answer, no connection ends:
+uninterrupted service of devices matters more than removing a user some minutes earlier. For new
+logins `when_down` decides.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ any more."""
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What one connection stands on."""
+    """The proof on which one connection depends."""
 
     source: str
     login: Login
@@ -36,7 +36,7 @@ class Proof:
 
 
 class Proofs:
-    """The proofs of all connections whose source can end one."""
+    """The proofs of all connections whose source can end them."""
 
     def __init__(self, ended: Ended) -> None:
         self._ended = ended
@@ -48,21 +48,21 @@ class Proofs:
         return len(self._proofs)
 
     def keep(self, connection: Connection, login: Login, answer: Proven) -> None:
-        """Take note of what let a client in, or let it stay."""
+        """Store the proof of a connection that was accepted or re-authenticated."""
         proof = Proof(answer.source, login.of(login.username), answer.digest)
         self._proofs[connection] = proof
 
     def forget(self, connection: Connection) -> None:
-        """Forget a connection that is gone."""
+        """Remove the proof of a connection that is gone."""
         self._proofs.pop(connection, None)
 
     def source_of(self, connection: Connection) -> str | None:
-        """Return the source that proved a connection's user; None: it is none of those here."""
+        """Return the source that proved a connection's user; None if it is none of these."""
         proof = self._proofs.get(connection)
         return None if proof is None else proof.source
 
     def tick(self, sources: Mapping[str, Source], checks: Checks) -> None:
-        """Once a second: ask the sources whose time has come."""
+        """Query the sources that are due. Called once a second."""
         loop = asyncio.get_running_loop()
         for name, source in sources.items():
             interval = source.recheck_seconds
@@ -74,7 +74,7 @@ class Proofs:
                 self._passes[name] = loop.create_task(self._pass(source, checks))
 
     async def _pass(self, source: Source, checks: Checks) -> None:
-        """Ask a source about each connection that it proved."""
+        """Query a source about each connection that it proved."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         asked = [each for each, proof in self._proofs.items() if proof.source == source.name]
@@ -100,6 +100,6 @@ class Proofs:
             self._ended(connection, digest is None)
 
     def stop(self) -> None:
-        """Ask nothing more."""
+        """Stop all queries."""
         for task in self._passes.values():
             task.cancel()

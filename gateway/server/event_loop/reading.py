@@ -1,8 +1,8 @@
-"""How much of what clients sent is worked on before the others are served.
+"""Fair reading: how much of a client's input is processed before the others are served.
 
-A client has slices of work until its turn is over. What is left then is behind: it is not read
-from, and those that are behind have a turn each, in the order in which they fell behind
-(docs/decisions/0052, 0154). A client whose packets need the disk is not read from while too much
+A client may use slices of work until its turn is over. A client with remaining input is behind: it
+is not read, and all clients that are behind take turns, in the order in which they fell behind
+(docs/decisions/0052, 0154). A client whose packets need the disk is not read while too much data
 waits for its commit.
 """
 
@@ -39,7 +39,7 @@ is decoded immediately; then the core has it as packets, and its own bounds hold
 
 
 class Reading:
-    """The clients that are not read from for now, because they sent too much."""
+    """The clients that are not read at present, because they sent too much."""
 
     def __init__(
         self,
@@ -50,11 +50,14 @@ class Reading:
         lose: Callable[[Channel], None],
         schedule: Callable[[], None],
     ) -> None:
-        """Args:
-        uncommitted_bytes_max: of records that wait for their commit.
-        may_go_on: returns False after a fault, which ends the process.
-        lose: called for a connection that was gone before its last packet was handled.
-        schedule: called when there may be something to send or to commit.
+        """Set the limit and the callbacks.
+
+        Args:
+            broker: the core.
+            uncommitted_bytes_max: maximum size of records that wait for their commit.
+            may_go_on: returns False after an error that ends the process.
+            lose: called for a connection that was lost before its last packet was processed.
+            schedule: called when there may be something to send or to commit.
         """
         self.uncommitted_bytes_max = uncommitted_bytes_max
         self.unread_bytes = 0
@@ -82,9 +85,9 @@ class Reading:
     # -- more than the disk takes
 
     def look_at_records(self, channel: Channel, recorded_bytes: int) -> None:
-        """Stop reading from a client that brought records beyond the limit.
+        """Stop reading from a client whose records exceed the limit.
 
-        `recorded_bytes` is what waited for its commit before.
+        `recorded_bytes` is the size of uncommitted records before this read.
         """
         pending_bytes = self._broker.batch.pending_bytes()
         if recorded_bytes < pending_bytes > self.uncommitted_bytes_max:
@@ -94,7 +97,7 @@ class Reading:
             channel.update_reading()
 
     def resume_overloaded(self) -> None:
-        """Read on once so much is committed that there is room for some reads."""
+        """Resume reading when enough is committed to leave room for some reads."""
         if not self._overloaded or (
             self._broker.batch.pending_bytes() > self.uncommitted_bytes_max // 2
         ):
@@ -110,9 +113,10 @@ class Reading:
     # -- more than its rate
 
     def look_at_rates(self, channel: Channel, recorded_bytes: int | None) -> None:
-        """Stop reading from a client that sent more than its rates allow, while it owes.
+        """Stop reading from a client that exceeded its rates, until it is within them again.
 
-        `recorded_bytes` is what waited for its commit before; None: nothing new has come.
+        `recorded_bytes` is the size of uncommitted records before this read; None: nothing was
+        read.
         """
         meters, now = channel.connection.meters, self._loop.time()
         if recorded_bytes is not None:
@@ -142,8 +146,10 @@ class Reading:
     # -- more than a turn of work
 
     def end_turn(self, channel: Channel, began: float) -> None:
-        """Let the core have more slices of what a client sent, until its turn is over, and count
-        the work of all. `began` is when it began, by `perf_counter`."""
+        """Process more slices of a client's input until its turn is over, and count the work.
+
+        `began` is the start of the turn, by `perf_counter`.
+        """
         if channel.connection.behind or channel.unread:
             self._go_on(channel, began + TURN_SECONDS)
         spent = self._work.spent
@@ -163,8 +169,11 @@ class Reading:
         work.spent = spent
 
     def puts_off(self, channel: Channel, data: bytes) -> bool:
-        """Keep what a read brought for a turn of the client's own, where reads had more than a
-        turn since the last tick. Return False where they had less, or too much waits already."""
+        """Keep received data for a later turn of its client, if reads exceeded a turn since the
+        last tick.
+
+        Return False, without keeping it, if they did not, or if too much data is kept already.
+        """
         size_bytes = len(data)
         if self.tick_units <= TURN_UNITS or self.unread_bytes + size_bytes > UNREAD_BYTES_MAX:
             return False
@@ -175,12 +184,12 @@ class Reading:
         return True
 
     def begin(self, channel: Channel, data: bytes) -> None:
-        """Let the core have of what a read brought as much as a slice is."""
+        """Feed at most one slice of the received bytes to the core."""
         channel.unread = data
         self._read_on(channel)
 
     def _read_on(self, channel: Channel) -> None:
-        """Let the core have what was read, in pieces, until this slice of work is spent."""
+        """Feed received bytes to the core in pieces, until the slice is used up."""
         connection, data, position = channel.connection, channel.unread, channel.unread_from
         self.unread_bytes -= channel.unread_counted
         # Where too much waits for its turn, memory counts for more than time.
@@ -198,7 +207,7 @@ class Reading:
         self.unread_bytes += channel.unread_counted
 
     def fall_behind(self, channel: Channel) -> None:
-        """Put off what is left of a client's packets: it has its turn after those of others."""
+        """Defer a client's remaining input to its next turn, after those of others."""
         if channel not in self._behind:
             channel.update_reading()
             if channel.overloaded:
@@ -209,7 +218,7 @@ class Reading:
             self._loop.call_soon(self._catch_up)
 
     def _catch_up(self) -> None:
-        """Give the one that has waited longest its next turn."""
+        """Give the client that has waited longest its next turn."""
         self._scheduled = False
         if not self._behind or not self._may_go_on():
             return

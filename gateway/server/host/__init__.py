@@ -1,1 +1,1 @@
-"""What the broker asks of the system and the interpreter under it: clocks, memory, socket files."""
+"""Interface to operating system and interpreter: clocks, memory, socket files."""

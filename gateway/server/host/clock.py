@@ -1,8 +1,8 @@
-"""The two clocks: monotonic time decides, wall time is only written down.
+"""The two clocks: monotonic time is used for decisions, wall time is only recorded.
 
-A Raspberry Pi has no battery for its clock: wall time may start in the past and jump. A jump is
-noticed by comparing both clocks, and the kernel knows whether wall time is disciplined at all. What
-the last run wrote down last is the earliest that it can be now.
+A Raspberry Pi has no battery-backed clock: wall time may start in the past, and jump. Jumps are
+detected by comparing both clocks. The kernel reports whether wall time is synchronised at all. The
+current time cannot be earlier than the last time recorded by the previous run.
 """
 
 import ctypes
@@ -42,7 +42,7 @@ def quality() -> ClockQuality:
 
 @cache
 def _adjtimex() -> Callable[[], int] | None:
-    """Return adjtimex(2) with a buffer whose `modes` are 0, which only reads."""
+    """Return a function that calls adjtimex(2) with `modes` 0, which only reads."""
     if not sys.platform.startswith("linux"):
         return None
     function = ctypes.CDLL(None).adjtimex
@@ -57,9 +57,9 @@ def _adjtimex() -> Callable[[], int] | None:
 
 
 class WallClock:
-    """Wall time in milliseconds since 1970-01-01 UTC, how good it is, and the steps it makes.
+    """Wall time in milliseconds since 1970-01-01 UTC, its quality, and its steps.
 
-    `floor_ms` is what the last run wrote down last, and `floor_clock` how good that was.
+    `floor_ms` is the last time recorded by the previous run, and `floor_clock` its quality.
     """
 
     def __init__(self, floor_ms: int = 0, floor_clock: ClockQuality = ClockQuality.UNKNOWN) -> None:
@@ -74,7 +74,10 @@ class WallClock:
         self.look()
 
     def look(self) -> ClockQuality:
-        """Ask the kernel how good its clock is: once a second, a system call may take a while."""
+        """Query the kernel for the clock's quality.
+
+        Once a second, as the system call may be slow.
+        """
         found = quality()
         self._offset_ms = _wall_ms() - _monotonic_ms()
         if found is ClockQuality.SYNCHRONISED and quality() is not ClockQuality.SYNCHRONISED:
@@ -83,8 +86,7 @@ class WallClock:
         return found
 
     def shown(self) -> tuple[int, ClockQuality]:
-        """Return what the clock shows now, as every process of the gateway sees it, and how
-        good that is."""
+        """Return the time as every process of the gateway sees it now, and its quality."""
         # Both clocks without a call between: this is read for each batch.
         time_ms, found = time.time_ns() // NS_PER_MS, self.quality
         if found is ClockQuality.SYNCHRONISED:
@@ -95,10 +97,10 @@ class WallClock:
         return time_ms, found
 
     def read(self) -> tuple[int, ClockQuality]:
-        """Return the time to write down, and how good it is.
+        """Return the time to record, and its quality.
 
-        Time that is written down does not go back over a restart, unless a synchronised clock shows
-        that what was written down was wrong.
+        Recorded time does not go backwards across a restart, unless a synchronised clock shows that
+        the earlier record was wrong.
         """
         time_ms, found = self.shown()
         if found is not ClockQuality.SYNCHRONISED:
@@ -111,11 +113,11 @@ class WallClock:
 
     @staticmethod
     def time_ms() -> int:
-        """Return what the clock shows now, in milliseconds since 1970-01-01 UTC."""
+        """Return the current wall time in milliseconds since 1970-01-01 UTC."""
         return _wall_ms()
 
     def step_ms(self) -> int:
-        """Return by how much wall time jumped since the last call, 0 if it did not."""
+        """Return by how many milliseconds wall time jumped since the last call; 0 if it did not."""
         offset = _wall_ms() - _monotonic_ms()
         step = offset - self._stepped_from_ms
         self._stepped_from_ms = offset

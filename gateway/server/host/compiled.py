@@ -1,4 +1,4 @@
-"""Which build of `gateway.wire` and `gateway.core` runs: compiled with mypyc, or plain Python."""
+"""Detection of the running build of `gateway.wire` and `gateway.core`: compiled or plain Python."""
 
 from types import FunctionType
 from typing import Final

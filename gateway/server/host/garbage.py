@@ -1,10 +1,10 @@
-"""What Python's garbage collector may cost: a few milliseconds at a time, however much is kept.
+"""Limits for Python's garbage collector: a pause of a few milliseconds, however many objects exist.
 
-Almost everything goes by reference counts. A collection walks over all objects that it has not
-come to know before, so what it has seen once is set aside for good: 100,000 sessions or a million
-queued messages would otherwise make all clients wait for half a second. The price is that a cycle
-which lives longer than one collection is never found; connections and sessions leave none (a test
-counts them), and a recovery makes none.
+Almost everything is freed by reference counts. A collection visits all objects that it has not seen
+before, so objects seen once are set aside for good; otherwise 100,000 sessions or a million queued
+messages would pause all clients for half a second. The price is that a cycle which survives one
+collection is never freed. Connections and sessions leave no cycles (a test counts them), and
+recovery creates none.
 """
 
 import gc
@@ -21,7 +21,7 @@ NEVER: Final = 1_000_000_000
 
 @contextmanager
 def ignored() -> Iterator[None]:
-    """Switch garbage collection off during a recovery: nothing it makes is garbage."""
+    """Disable garbage collection during a recovery, which creates no garbage."""
     gc.collect()
     gc.disable()
     try:
@@ -31,7 +31,7 @@ def ignored() -> Iterator[None]:
 
 
 def watch() -> None:
-    """Let the collector look at new objects only, once each, from now on."""
+    """From now on, collect only new objects, and each object only once."""
     gc.freeze()
     gc.set_threshold(GARBAGE_OBJECTS, NEVER, NEVER)
     if _set_aside not in gc.callbacks:

@@ -1,11 +1,11 @@
-"""How long a thread of the broker waits for the interpreter while the event loop has it.
+"""Limit on how long a thread of the broker waits for the interpreter lock.
 
-A thread that has done its part, an fsync for instance, needs the interpreter to say so. It asks for
-it when it has waited for this long without a change; the event loop hands it over at the next place
-where it may. But a loop that gives it up by itself, for a moment in each of its turns, and has it
-again before the thread is awake, makes the thread wait from the start again: with half a
-millisecond, and turns of a tenth, commits stood for 13 ms and longer. Python's own 5 ms are more
-than most commits take.
+A thread that has finished its work, such as an fsync, needs the lock to report it. It requests the
+lock after waiting for the switch interval without a change of its holder, and the event loop then
+releases it as soon as possible. But the event loop also releases the lock briefly in each of its
+turns, and takes it back before the thread is awake, so that the thread must wait again. With an
+interval of half a millisecond, and turns of a tenth, commits took 13 ms and longer. Python's
+default of 5 ms is longer than most commits take.
 """
 
 import sys
@@ -18,5 +18,5 @@ thread waits, which is a few times a batch."""
 
 
 def switch_quickly() -> None:
-    """Have threads of this process wait for the interpreter no longer than that."""
+    """Shorten the interpreter's switch interval for all threads of this process."""
     sys.setswitchinterval(SWITCH_SECONDS)

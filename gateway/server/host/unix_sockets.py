@@ -1,4 +1,4 @@
-"""Files of Unix sockets: their modes, what an earlier run left of them, who else may have them."""
+"""Files of Unix sockets: modes, stale files of an earlier run, group access."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ _SOCKET_UMASK = 0o117
 
 @contextmanager
 def closed_to_others() -> Iterator[None]:
-    """Let the files of sockets made meanwhile be 0660 from their first moment."""
+    """Create socket files with mode 0660 within this context."""
     before = os.umask(_SOCKET_UMASK)
     try:
         yield
@@ -28,15 +28,15 @@ def closed_to_others() -> Iterator[None]:
 
 
 def inode_of(path: Path) -> int:
-    """Return what distinguishes one file of this name from the next."""
+    """Return a number that distinguishes this file from a later one of the same name."""
     return path.lstat().st_ino
 
 
 def remove_stale(path: Path) -> None:
-    """Remove the socket that a killed broker left; anything else there is not ours to remove.
+    """Remove a socket left by a killed broker. Never removes anything else.
 
     Raises:
-        OSError: it is no socket, or another process listens at it.
+        OSError: the file is not a socket, or another process listens on it.
     """
     try:
         mode = path.lstat().st_mode
@@ -50,7 +50,7 @@ def remove_stale(path: Path) -> None:
 
 
 def is_answered(path: Path) -> bool:
-    """Return whether a process listens at a socket's file."""
+    """Return True if a process listens on a socket file."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(PROBE_SECONDS)
         try:

@@ -1,1 +1,1 @@
-"""From a configured listener to a connection: sockets, the PROXY header, WebSocket frames."""
+"""Listeners: sockets, the PROXY header, WebSocket frames, TLS, and the MQTT protocol."""

@@ -1,9 +1,9 @@
-"""How many connections one address may have, and make in a second: decided at accept. And what its
-clients may have and send together, which the core counts.
+"""Limits of one address: connections and new connections per second, checked at accept.
 
-Nothing is read from a connection that is refused, and the core does not know of it: it costs a
-look into one table. Addresses of IPv6 count by their first 64 bits, because one machine has all of
-these to choose from; link-local ones, which share them, count each for itself.
+The sessions and rates of an address's clients are limited as well; the core counts those. Nothing
+is read from a rejected connection and the core never sees it, so it costs one table lookup. IPv6
+addresses count by their first 64 bits, because one machine can choose any of them. Link-local
+addresses, which share these bits, count individually.
 """
 
 import ipaddress
@@ -49,7 +49,7 @@ _HOST_BITS: Final = 64
 
 @dataclass(frozen=True)
 class AddressSettings:
-    """What holds for each address. 0: no limit."""
+    """Limits for each address. 0: unlimited."""
 
     connections_max: int
     """Open at a time."""
@@ -64,7 +64,7 @@ class AddressSettings:
 
     @property
     def limits_nothing(self) -> bool:
-        """Whether no address need be remembered."""
+        """Whether there are no limits, so that addresses need not be counted."""
         return not (self.connections_max or self.rate or self.limits_clients)
 
     @property
@@ -74,7 +74,7 @@ class AddressSettings:
 
 
 class Entry:
-    """What is known of one address."""
+    """Counters of one address."""
 
     def __init__(self, bucket: TokenBucket) -> None:
         self.open_count = 0
@@ -85,7 +85,7 @@ class Entry:
         """Since the last line in the log."""
 
     def is_idle(self, now: float) -> bool:
-        """Return whether there is nothing to remember."""
+        """Return True if the entry can be forgotten."""
         is_idle = not self.open_count and self.bucket.is_full(now)
         return is_idle and (self.share is None or self.share.is_idle(now))
 
@@ -104,7 +104,7 @@ class AddressLimits:
         self._next_banned_line_at = 0.0
 
     def replace_settings(self, settings: AddressSettings, now: float) -> None:
-        """Let other limits hold for connections that are made from now on."""
+        """Replace the limits for new connections."""
         if settings == self._settings:
             return
         self._settings = settings
@@ -115,15 +115,14 @@ class AddressLimits:
                 self._assign(entry.share)
 
     def is_exempt(self, address: Address) -> bool:
-        """Return whether an address is this machine's, or one that the operator named."""
+        """Return True for addresses of this machine, and those exempted by the operator."""
         return any(address in network for network in self.exempt)
 
     def enter(self, address: Address | None, now: float) -> tuple[str, str]:
-        """Count one more connection of an address; None: it has none that could be counted.
+        """Count a new connection. None: it has no address that could be counted.
 
         Returns:
-            The name of the limit that it exceeds, or nothing; then, where it counts, what `leave`
-            wants to have when it is gone.
+            The exceeded limit, or an empty text; and the key for `leave` if the connection counts.
         """
         settings = self._settings
         if address is not None and self.banned and address in self.banned:
@@ -146,7 +145,7 @@ class AddressLimits:
         return "", key
 
     def leave(self, key: str, now: float) -> None:
-        """Count that a connection is gone, which `enter` counted under this key."""
+        """Count the end of a connection. `key` is the one returned by `enter`."""
         entry = self._entries.get(key)
         if entry is None:
             return
@@ -155,8 +154,10 @@ class AddressLimits:
             del self._entries[key]
 
     def share_of(self, key: str) -> Share | None:
-        """Return what the clients of an address have together, which `enter` counted under this
-        key; None: nothing is limited."""
+        """Return the shared limits of an address's clients; None: nothing is limited.
+
+        `key` is the one returned by `enter`.
+        """
         entry = self._entries.get(key)
         if entry is None or not self._settings.limits_clients:
             return None
@@ -191,8 +192,10 @@ class AddressLimits:
         return TokenBucket(rate, rate * BURST_SECONDS, now)
 
     def _make_room(self) -> None:
-        """Forget addresses without connection and session. Those with one are as many as there are
-        of these."""
+        """Forget addresses without connections and sessions to make room.
+
+        The other addresses are limited by the number of connections and sessions.
+        """
         for key in list(_first(self._entries, LOOKED_AT)):
             if len(self._entries) < ENTRIES_MAX:
                 return
@@ -202,7 +205,7 @@ class AddressLimits:
 
 
 def address_settings_of(configuration: Configuration) -> AddressSettings:
-    """Return what one address may have, from `[quotas]`: by default half of all connections."""
+    """Return the limits from `[quotas]`. Default: half of all connections per address."""
     quotas = configuration.quotas
     half = max(1, descriptors.connections_within(configuration.mqtt.max_connections) // 2)
     return AddressSettings(
@@ -220,13 +223,13 @@ def _first(entries: dict[str, Entry], count: int) -> list[str]:
 
 
 def address_in(text: str) -> Address | None:
-    """Return the address in `HOST:PORT` or `[HOST]:PORT`; None: there is none, as with a path."""
+    """Return the address in `HOST:PORT` or `[HOST]:PORT`; None if there is none, as in a path."""
     host = text.rpartition(":")[0].strip("[]")
     return address_of(host)
 
 
 def address_of(host: str) -> Address | None:
-    """Return an address; one of IPv4 also where the kernel shows it as one of IPv6."""
+    """Parse an address. An IPv4 address mapped to IPv6 is returned as IPv4."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -237,7 +240,7 @@ def address_of(host: str) -> Address | None:
 
 
 def key_of(address: Address) -> str:
-    """Return what an address counts as: itself, or its first 64 bits."""
+    """Return the key of an address: itself, or its first 64 bits."""
     if isinstance(address, ipaddress.IPv4Address) or address.is_link_local:
         return str(address)
     network = int(address) >> _HOST_BITS << _HOST_BITS

@@ -1,4 +1,4 @@
-"""Networks from which no connection is taken: one question for each length of prefix."""
+"""Banned networks, searched with one set lookup per prefix length."""
 
 import ipaddress
 
@@ -7,7 +7,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class BannedNetworks:
-    """A set of networks that can be asked about one address."""
+    """A set of networks that can be searched for an address."""
 
     def __init__(self, networks: list[Network]) -> None:
         self._by_length: dict[tuple[int, int], set[int]] = {}
@@ -32,5 +32,5 @@ class BannedNetworks:
 
 
 def network_of(text: str) -> Network:
-    """Return a network that was written in its one form."""
+    """Parse a network in canonical form."""
     return ipaddress.ip_network(text)

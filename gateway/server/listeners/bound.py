@@ -1,7 +1,6 @@
-"""Sockets that listen, before anything accepts from them: what a reload has in hand until it is
-sure that nothing of it fails.
+"""Listening sockets before connections are accepted: a reload binds them before it is applied.
 
-The kernel keeps the connections of clients meanwhile.
+Meanwhile the kernel queues the clients' connections.
 """
 
 import contextlib
@@ -19,14 +18,14 @@ BACKLOG = 1_024
 
 @dataclass(frozen=True)
 class Bound:
-    """The sockets of one listener: several, where `localhost` has several addresses."""
+    """The sockets of one listener; several if `localhost` has several addresses."""
 
     sockets: tuple[socket.socket, ...]
     file: tuple[Path, int] | None = None
     """Of a Unix socket: its file, and what distinguishes it from another's of that name."""
 
     def remove_file(self) -> None:
-        """Remove the socket's file, unless another process has put its own there since."""
+        """Remove the socket's file, unless another process has replaced it."""
         if self.file is not None:
             path, inode = self.file
             with contextlib.suppress(FileNotFoundError):
@@ -34,28 +33,28 @@ class Bound:
                     path.unlink()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Close the sockets and remove the file."""
         self.remove_file()
         for each in self.sockets:
             each.close()
 
     def share_port(self, *, shared: bool) -> None:
-        """Let other sockets of this user bind to the port, or not any more (SO_REUSEPORT)."""
+        """Allow or forbid other sockets of this user to bind to the same port (SO_REUSEPORT)."""
         for each in self.sockets:
             if each.family != socket.AF_UNIX:
                 each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, shared)
 
 
 def bind(listener: Listener, given_up: Iterable[Bound] = ()) -> Bound:
-    """Listen where a listener is configured.
+    """Bind and listen as configured.
 
     Args:
-        listener: what is configured.
-        given_up: sockets that will be closed when nothing else fails. One of them may have the
-            port at an address that is a part of this one: `0.0.0.0` in the place of `127.0.0.1`.
+        listener: the configured listener.
+        given_up: sockets that will be closed if nothing else fails. One of them may have the
+            same port at an overlapping address: `127.0.0.1` when `0.0.0.0` replaces it.
 
     Raises:
-        OSError: that is not possible; of these sockets none is left.
+        OSError: the address cannot be used. No socket stays open.
     """
     if listener.path is not None:
         return _bind_unix(listener.path)

@@ -1,8 +1,8 @@
-"""The certificates of the TLS listeners while the broker runs: looked at again, and replaced.
+"""Certificates of the TLS listeners, watched and replaced while the broker runs.
 
-New files are used from the next handshake on; connections go on, but for those whose certificate a
-new revocation list names, or whose authority is not trusted any more. Files that cannot be used
-change nothing. A connection ends with its client's certificate.
+New files are used from the next handshake on. Existing connections continue, except those whose
+certificate is on a new revocation list, or whose authority is no longer trusted. Unusable files
+change nothing. A connection ends when its client's certificate expires.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ REVOKED: Final = "tls_certificate_revoked"
 
 
 class Certificates:
-    """What one listener serves with."""
+    """Certificates of one listener."""
 
     def __init__(self, files: TlsFiles) -> None:
         """Load the files. Raises CertificateError."""
@@ -66,7 +66,7 @@ class Certificates:
         """What the status shows, for each address of the listener."""
 
     def candidate(self, now: float) -> Loaded:
-        """Return what is on disk. Raises CertificateError where it cannot be used now."""
+        """Load the files on disk. Raises CertificateError if they cannot be used now."""
         self._tried = states_of(self.files.paths)
         try:
             loaded = load(self.files)
@@ -81,14 +81,14 @@ class Certificates:
         return loaded
 
     def is_outdated(self) -> bool:
-        """Return whether the files are others than those in use.
+        """Return True if the files differ from those in use.
 
-        An expired certificate that was served from the start on is not: nothing better is there.
+        False for an expired certificate that was used from the start: there is no better one.
         """
         return self.problem is not None or states_of(self.files.paths) != self.used_state
 
     def use(self, loaded: Loaded) -> None:
-        """Serve with what was loaded from the next handshake on."""
+        """Use a loaded certificate from the next handshake on."""
         withdrawn = self.loaded.authorities - loaded.authorities
         self.loaded = loaded
         self.used_state = self._tried
@@ -106,7 +106,10 @@ class Certificates:
         self.used()
 
     def end_expired(self, now: float) -> float:
-        """End the connections whose client's certificate is over; return when the next one is."""
+        """End connections whose client certificate has expired.
+
+        Return when the next one expires.
+        """
         soonest = float("inf")
         for protocol, peer in list(self.peers.items()):
             if peer.not_after > now:
@@ -117,14 +120,14 @@ class Certificates:
         return soonest
 
     def adopt(self, other: "Certificates") -> None:
-        """Serve with other files from the next handshake on, which were loaded already."""
+        """Use another listener's files, which are loaded already, from the next handshake on."""
         self.files = other.files
         self._tried = other.used_state
         self.settling = None
         self.use(other.loaded)
 
     def show(self, now: float) -> None:
-        """Bring what the status shows up to date."""
+        """Update the certificate's fields in the status."""
         loaded = self.loaded
         for entry in self.shown:
             entry["certificate"] = {
@@ -136,10 +139,10 @@ class Certificates:
 
 
 class CertificateWatch:
-    """Looks after the certificates of all listeners."""
+    """Watches the certificates of all listeners."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        """`clock` is wall time, in seconds since 1970."""
+        """Set the clock: a function that returns wall time in seconds since 1970."""
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         self.all: list[Certificates] = []
@@ -147,28 +150,28 @@ class CertificateWatch:
         self._warned_at = float("-inf")
 
     def start(self) -> None:
-        """Look at the files from now on."""
+        """Start watching the files."""
         self.stop()
         if self.all:
             self._warn()
             self._look_later(LOOK_SECONDS)
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop watching the files."""
         if self._timer is not None:
             self._timer.cancel()
 
     def candidates(self, asked: Iterable[Certificates]) -> list[tuple[Certificates, Loaded]]:
-        """Return what is on disk for each of these whose files have changed, for `use`.
+        """Load those certificates whose files have changed. Pass the result to `use`.
 
         Raises:
-            CertificateError: nothing of it is used then.
+            CertificateError: one of them cannot be used, so none is returned.
         """
         now = self._clock()
         return [(each, each.candidate(now)) for each in asked if each.is_outdated()]
 
     def use(self, candidates: list[tuple[Certificates, Loaded]]) -> bool:
-        """Serve with these; return whether any is another one than before."""
+        """Use the loaded certificates. Return True if any differs from the one before."""
         differs = False
         for certificates, loaded in candidates:
             differs |= not _is_same(certificates.loaded, loaded)
@@ -180,7 +183,7 @@ class CertificateWatch:
         self._timer = self._loop.call_later(seconds, self.look)
 
     def look(self) -> None:
-        """Read the files of listeners where they have changed, once they change no more."""
+        """Load changed files once they have stopped changing."""
         settling = False
         for each in self.all:
             found = states_of(each.files.paths)
@@ -217,12 +220,12 @@ class CertificateWatch:
 
 
 def end_revoked(peer: MqttProtocol) -> None:
-    """End a connection whose client's certificate has been revoked."""
+    """End a connection whose client certificate was revoked."""
     peer.violate(REVOKED, "the client's certificate is on the revocation list", NOT_AUTHORIZED)
 
 
 def end_withdrawn(peer: MqttProtocol) -> None:
-    """End a connection whose client's certificate leads to no authority of this moment."""
+    """End a connection whose client certificate leads to no trusted authority any more."""
     detail = "the authority of its client's certificate is not trusted any more"
     peer.violate(WITHDRAWN, detail, NOT_AUTHORIZED)
 

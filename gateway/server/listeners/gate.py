@@ -1,7 +1,7 @@
-"""What a connection meets first: limits that need nothing of it but where it comes from.
+"""First check of a new connection: limits that depend only on its address.
 
-It stands before TLS and before the core. A connection that is let in has its protocol from then on,
-and nothing of this module is called any more.
+It happens before TLS and before the core. An accepted connection is passed on, and this module is
+not called for it again.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ Make = Callable[[], tuple[MqttProtocol, asyncio.Protocol]]
 
 
 class Gatekeeping:
-    """What holds at one listener."""
+    """Limits that apply to new connections of one listener."""
 
     def __init__(
         self,
@@ -35,11 +35,15 @@ class Gatekeeping:
         listener: str,
         has_descriptor: Callable[[], bool],
     ) -> None:
-        """Args:
-        addresses: None: connections come from a proxy, whose own address counts for nothing, or
-            from this machine.
-        has_descriptor: returns whether the process can have one more connection.
-        bucket: new connections a second at this listener; None: as many as come.
+        """Set the limits and the callback.
+
+        Args:
+            statistics: counters for rejected connections.
+            addresses: limits by address. None: connections come from this machine, or from a proxy
+                whose own address does not count.
+            bucket: new connections per second at this listener; None: unlimited.
+            listener: name of the listener in messages.
+            has_descriptor: returns False if the process cannot have another connection.
         """
         self.statistics = statistics
         self.addresses = addresses
@@ -49,15 +53,15 @@ class Gatekeeping:
 
 
 class Gate(asyncio.Protocol):
-    """Refuses a connection, or gives it to what follows: a PROXY header, TLS, or the protocol."""
+    """Rejects a connection, or passes it on: to a PROXY header, TLS or the protocol."""
 
     def __init__(self, keeping: Gatekeeping, make: Make) -> None:
-        """`make` is called for a connection that is let in."""
+        """Set the limits. `make` is called for an accepted connection."""
         self._keeping = keeping
         self._make = make
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Decide about a connection."""
+        """Accept or reject a connection."""
         keeping = self._keeping
         now = asyncio.get_running_loop().time()
         refusal, key = "", ""

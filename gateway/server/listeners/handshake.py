@@ -1,8 +1,8 @@
 """The opening handshake of MQTT over WebSocket (RFC 6455 section 4.2, MQTT 5.0 section 6).
 
-Bytes in, one answer out. Refused are requests that are no WebSocket handshake, another path, a
-client without the subprotocol `mqtt`, and pages of other origins: a browser lets any page in the
-world connect to this machine and only names in `Origin` whose page it is.
+It takes bytes and gives one answer. Rejected are requests that are not a WebSocket handshake, that
+have another path or lack the subprotocol `mqtt`, and those from pages of other origins: a browser
+lets any web page connect to this machine, and only states the page's site in `Origin`.
 """
 
 import ipaddress
@@ -39,7 +39,7 @@ HEADERS_MAX: Final = 100
 
 
 class Answer:
-    """What to send; whether WebSocket frames follow, and with which bytes they begin."""
+    """The bytes to send, and whether WebSocket frames follow, with their first bytes."""
 
     def __init__(self, response: bytes, refusal: str | None, detail: str, rest: bytes) -> None:
         self.response = response
@@ -50,7 +50,7 @@ class Answer:
 
 
 class Handshake:
-    """One request. `origins` may connect beside pages of the same host; `paths` are accepted."""
+    """One request. Pages of `origins` and of the same host may connect to one of `paths`."""
 
     def __init__(self, origins: tuple[str, ...], paths: tuple[str, ...] = PATHS) -> None:
         self._origins = origins
@@ -59,7 +59,7 @@ class Handshake:
         self._server = H11Handshake(ConnectionType.SERVER)
 
     def receive(self, data: bytes) -> Answer | None:
-        """Take bytes; return the answer once the request is whole, or cannot become one."""
+        """Take bytes. Return the answer once the request is complete or invalid, otherwise None."""
         received = self._received
         searched_bytes = max(0, len(received) - 3)
         received += data
@@ -141,7 +141,7 @@ class Handshake:
 
 
 def _refusal_of(request: bytes) -> tuple[int, str] | None:
-    """Return status and reason for a request that would take the library long to read."""
+    """Return status and reason for a request that would take the library too long to parse."""
     lines = request.split(b"\n")
     if len(lines) > HEADERS_MAX:
         return 431, f"The request has more than {HEADERS_MAX} lines."
@@ -154,11 +154,11 @@ def _refusal_of(request: bytes) -> tuple[int, str] | None:
 
 
 def is_allowed_origin(origin: str, host: str, origins: tuple[str, ...]) -> bool:
-    """Return whether a page of `origin` that connects to `host` may do so.
+    """Return True if a page of `origin` may connect to `host`.
 
-    Without being listed, it may if it is a page of the same host, on any port, and that host is an
-    address or a name of this machine (of loopback, one name is as good as another). Another name
-    proves nothing: its owner can let it resolve to this machine after the page was loaded.
+    An origin that is not listed may connect if it has the same host, on any port, and that host is
+    an address or a name of this machine (all loopback names are equivalent). Any other name proves
+    nothing, because its owner can make it resolve to this machine after the page was loaded.
     """
     if ANY_ORIGIN in origins or origin.lower() in origins:
         return True

@@ -1,8 +1,9 @@
-"""TLS handshakes in slices: a signature costs milliseconds on a small machine, and a fleet that
-reconnects, or an attacker, asks for thousands together.
+"""Limiting of TLS handshakes to slices of the event loop.
 
-In each turn of the loop handshakes have `SLICE_SECONDS` together; the others wait for the next
-turn, in the order in which they came, while sockets and commits are served in between.
+A signature takes milliseconds on a small machine, and a fleet that reconnects, or an attacker, may
+start thousands of handshakes. In each turn of the event loop all handshakes share `SLICE_SECONDS`.
+The rest wait for the next turn in order of arrival, while sockets and commits are served in
+between.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ on a Raspberry Pi 3; ECDSA a tenth of that."""
 
 
 class HandshakeTurns:
-    """Which handshake goes on now. At most one step of each connection waits."""
+    """Decides which handshake continues. At most one step of each connection is waiting."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -26,7 +27,7 @@ class HandshakeTurns:
         self._scheduled = False
 
     def take(self, step: Callable[[], None]) -> bool:
-        """Do a step now, or later where handshakes had their slice; return whether it is done."""
+        """Run a step now, or later if the slice is used up. Return True if it was run."""
         if self._waiting or self._spent_seconds >= SLICE_SECONDS:
             self._waiting.append(step)
             return False

@@ -1,8 +1,8 @@
-"""The end of a connection that the broker closes while its client may still be sending.
+"""Closing of connections by the broker while the client may still be sending.
 
-A socket that is closed with unread bytes answers with a TCP reset, and the client loses what it has
-not read yet: the reason. So our side is shut down first, and what arrives is read and discarded
-until the client closes its side, within bounds.
+Closing a socket with unread bytes causes a TCP reset, and the client loses what it has not read
+yet: the reason. Therefore our side is shut down first. Received data is then read and discarded
+until the client closes its side, within limits.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ it by itself. A client that sends more is not waiting for an answer."""
 
 
 class Lingering(asyncio.Protocol):
-    """Discards what arrives, in place of `protocol`, which learns only of the end."""
+    """Discards received data in place of `protocol`, which is notified only of the end."""
 
     def __init__(self, transport: asyncio.Transport, protocol: asyncio.BaseProtocol) -> None:
         self._transport = transport
@@ -25,7 +25,7 @@ class Lingering(asyncio.Protocol):
         self._remaining_bytes = LINGER_BYTES_MAX
 
     def data_received(self, data: bytes) -> None:
-        """Discard bytes that arrived."""
+        """Discard received bytes."""
         self._remaining_bytes -= len(data)
         if self._remaining_bytes < 0:
             self._transport.abort()
@@ -36,7 +36,7 @@ class Lingering(asyncio.Protocol):
 
 
 def linger_on(transport: asyncio.Transport) -> None:
-    """Send what was written and the end of our side; discard what arrives until the peer's end."""
+    """Send what is buffered, shut down our side, and discard input until the peer closes."""
     transport.set_protocol(Lingering(transport, transport.get_protocol()))
     try:
         transport.write_eof()

@@ -1,8 +1,8 @@
-"""The listeners that are open: at the start, and those of a configuration that was read again.
+"""Open listeners: those from the start, and their changes at a reload.
 
-A change has two steps. The first does all that can fail, reading certificates and binding sockets,
-and changes nothing; the second cannot fail. A listener that stays keeps its socket and, where
-clients prove as before who they are, its connections.
+A change has two steps. The first one does everything that can fail (loading certificates, binding
+sockets) and changes nothing. The second one cannot fail. A listener that stays keeps its socket
+and, if clients authenticate in the same way as before, its connections.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ LISTENER_CHANGED = "listener_changed"
 
 
 class Open:
-    """One listener that is open."""
+    """One open listener."""
 
     def __init__(self, listener: Listener, bound: Bound) -> None:
         self.listener = listener
@@ -55,7 +55,7 @@ class Open:
 
 @dataclass
 class Change:
-    """What a reload is going to do with the listeners; `give_up` undoes what was done for it."""
+    """Planned changes of the listeners at a reload. `give_up` undoes the preparation."""
 
     kept: list[tuple[Open, Listener]] = field(default_factory=list)
     opened: list[Open] = field(default_factory=list)
@@ -68,13 +68,13 @@ class Change:
     """Of those that have the same files as before, with other contents."""
 
     def give_up(self) -> None:
-        """Close what was bound."""
+        """Close the newly bound sockets."""
         for each in self.opened:
             each.bound.close()
 
 
 class Listening:
-    """The listeners that are open. `shown` is what the status shows of them."""
+    """The open listeners. `shown` is their description in the status."""
 
     def __init__(self, event_loop: EventLoop, settings: AddressSettings) -> None:
         self._event_loop = event_loop
@@ -88,10 +88,10 @@ class Listening:
         self.shown: list[dict[str, Any]] = []
 
     def prepare(self, listeners: Sequence[Listener]) -> Change:
-        """Do what may fail before these are the listeners, and change nothing that is there.
+        """Prepare a change to these listeners: do everything that may fail, and change nothing.
 
         Raises:
-            OSError: one cannot be listened at.
+            OSError: a listener's address cannot be used.
             CertificateError: a certificate cannot be used.
         """
         change = Change()
@@ -123,7 +123,7 @@ class Listening:
         return change
 
     def apply(self, change: Change) -> int:
-        """Let these be the listeners; return how many connections were ended."""
+        """Apply the prepared change. Return the number of ended connections."""
         ended = 0
         for each in change.closed:
             ended += self._close(each)
@@ -146,7 +146,7 @@ class Listening:
         return ended
 
     async def _serve(self, opened: Sequence[Open]) -> None:
-        """Accept what comes to these; the kernel has kept it until now."""
+        """Start accepting connections, which the kernel has queued until now."""
         loop = asyncio.get_running_loop()
         for each in opened:
             if each.is_closed:
@@ -159,12 +159,12 @@ class Listening:
                 logger.info("listening for %s", _in_words(shown))
 
     async def start(self, listeners: Sequence[Listener]) -> None:
-        """Listen at these. Raises as `prepare`."""
+        """Open these listeners. Raises as `prepare`."""
         self.apply(self.prepare(listeners))
         await asyncio.gather(*self._serving)
 
     def close(self) -> None:
-        """Accept no connection any more, and remove our socket files."""
+        """Stop accepting connections, and remove our socket files."""
         self.certificates.stop()
         for serving in self._serving:
             serving.cancel()
@@ -186,7 +186,7 @@ class Listening:
         return certificates
 
     def _revoke(self) -> None:
-        """Let stored sessions receive nothing whose certificates are revoked now."""
+        """Stop delivery to stored sessions whose certificates are now revoked."""
         revoked = [each.loaded.revoked for each in self.certificates.all]
         count = self._event_loop.broker.revoking.revoke_certificates(names_of(revoked))
         if count:

@@ -4,7 +4,7 @@ from gateway.core.sessions.share import Share
 
 
 class AdmissionPolicy:
-    """Which connections a listener takes, and how many."""
+    """Which connections a listener accepts, and how many."""
 
     def __init__(
         self,

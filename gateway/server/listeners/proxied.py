@@ -1,7 +1,7 @@
-"""A connection that a proxy makes for a client: the PROXY header first, then TLS or the protocol.
+"""A connection through a proxy: first the PROXY header, then TLS or the protocol.
 
-The connection counts, and its CONNECT is awaited, from the first moment. Once the header has come
-the transport has what follows it, and nothing of this module is called any more.
+The connection is counted, and its CONNECT timeout starts, when the proxy connects. After the header
+the transport is passed on, and this module is not called for it again.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from gateway.wire.codes import CONNECTION_RATE_EXCEEDED, PROTOCOL_ERROR
 
 
 class ProxiedProtocol(asyncio.Protocol):
-    """Reads the header; `following` has the transport afterwards: TLS, or the protocol itself."""
+    """Reads the header, then passes the transport to `following`: TLS, or the protocol itself."""
 
     def __init__(
         self,
@@ -26,9 +26,13 @@ class ProxiedProtocol(asyncio.Protocol):
         *,
         takes_users: bool = False,
     ) -> None:
-        """Args:
-        addresses: at which connections count once the header has named their address.
-        takes_users: the proxy is believed whom a client's certificate named.
+        """Set the protocol and the next layer.
+
+        Args:
+            protocol: the MQTT protocol of the connection.
+            following: the layer that gets the transport after the header.
+            addresses: limits to check once the header has given the client's address.
+            takes_users: trust the proxy for the user name from a client certificate.
         """
         self._protocol = protocol
         self._following = following
@@ -38,12 +42,12 @@ class ProxiedProtocol(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take over the transport: the proxy connected."""
+        """Take the transport of the connection from the proxy."""
         self._transport = cast(asyncio.Transport, transport)
         self._following.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes that arrived: a part of the header, or all of it and what follows."""
+        """Process received bytes: a part of the header, or all of it and what follows."""
         self._received += data
         try:
             header = header_of(self._received)
@@ -84,13 +88,13 @@ class ProxiedProtocol(asyncio.Protocol):
         self._transport.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Pass on that the connection is gone before its header was whole."""
+        """Report that the connection was lost before its header was complete."""
         self._following.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Pass on that the peer reads too slowly."""
+        """Report that the peer reads too slowly."""
         self._following.pause_writing()
 
     def resume_writing(self) -> None:
-        """Pass on that the peer has caught up."""
+        """Report that the peer has caught up."""
         self._following.resume_writing()

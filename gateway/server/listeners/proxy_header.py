@@ -1,7 +1,6 @@
-"""The header of the PROXY protocol: the client that a proxy in front of us connects for.
+"""The PROXY protocol header, by which a proxy states the address of its client.
 
-A header of version 2 (integers big-endian), sent once by the proxy before the first byte of its
-client::
+A header of version 2 (integers big-endian), sent once by the proxy before the client's first byte::
 
     0D 0A 0D 0A 00 0D 0A 51 55 49 54 0A | version and command u8 | family and transport u8 |
     length u16 | addresses, then type-length-value fields: length bytes
@@ -14,13 +13,14 @@ client::
     0x20, SSL   client u8 (1: TLS, 2 or 4: with a certificate) | verify u32 (0: verified) | fields,
                 of which 0x22 is the common name of the certificate
 
-Of version 1 it is a line of text, at most 107 bytes::
+A header of version 1 is a line of text of at most 107 bytes::
 
-    PROXY TCP4 192.0.2.7 10.0.0.1 40000 1883\r\n     (or TCP6, or UNKNOWN with anything)
+    PROXY TCP4 192.0.2.7 10.0.0.1 40000 1883
+     (or TCP6, or UNKNOWN with anything)
 
 Source: proxy-protocol.txt of HAProxy, sections 2.1 and 2.2. Other fields are skipped, as that text
-allows. A process that may connect to such a listener can claim any address: it belongs on loopback,
-or behind a firewall that lets only the proxy through.
+allows. Any process that can connect to such a listener can claim any address. So it must listen on
+loopback, or behind a firewall that only admits the proxy.
 """
 
 import ipaddress
@@ -58,11 +58,11 @@ UNIX_PATH_BYTES: Final = 108
 
 
 class ProxyHeaderError(Exception):
-    """What came is no header of the PROXY protocol that can be accepted."""
+    """The received bytes are not an acceptable PROXY header."""
 
 
 class ProxyHeader:
-    """A header: its length, and the client's address (None: it is the proxy's own connection)."""
+    """A header: its length, and the client's address (None: the connection is the proxy's own)."""
 
     def __init__(self, length_bytes: int, address: str | None, user: str | None = None) -> None:
         self.length_bytes = length_bytes
@@ -72,9 +72,9 @@ class ProxyHeader:
 
 
 def header_of(received: bytes) -> ProxyHeader | None:
-    """Return the header that `received` begins with, or None while there is not all of it.
+    """Parse the header at the start of `received`. None: it is incomplete.
 
-    Raises ProxyHeaderError as soon as it can be none, whatever may still come.
+    Raises ProxyHeaderError as soon as the bytes cannot become a valid header.
     """
     if received and LINE_BEGIN.startswith(received[: len(LINE_BEGIN)]):
         return _line_of(received)
@@ -104,7 +104,7 @@ def header_of(received: bytes) -> ProxyHeader | None:
 
 
 def _line_of(received: bytes) -> ProxyHeader | None:
-    """Return the header of version 1, or None while there is not all of it."""
+    """Parse a header of version 1. None: it is incomplete."""
     end = received.find(b"\r\n", 0, LINE_BYTES_MAX)
     if end < 0:
         if len(received) >= LINE_BYTES_MAX:
@@ -126,7 +126,7 @@ def _line_of(received: bytes) -> ProxyHeader | None:
 
 
 def _user_in(fields: bytes) -> str | None:
-    """Return the common name of a certificate that the proxy has verified."""
+    """Return the common name of a client certificate that the proxy has verified, or None."""
     ssl = _field_in(fields, _SSL_FIELD)
     if ssl is None or len(ssl) < _SSL_BYTES:
         return None
@@ -141,7 +141,7 @@ def _user_in(fields: bytes) -> str | None:
 
 
 def _field_in(fields: bytes, wanted: int) -> bytes | None:
-    """Return the value of the first field of a type; None without, or where they are cut off."""
+    """Return the value of the first field of a type; None if it is missing or cut off."""
     position = 0
     while position + _FIELD_BYTES <= len(fields):
         kind, length = struct.unpack_from(">BH", fields, position)

@@ -1,7 +1,7 @@
-"""MQTT on a plain byte stream, TCP or a Unix socket: bytes in, bytes out, the limits between.
+"""MQTT on a byte stream (TCP or a Unix socket): passes bytes on and enforces limits.
 
-What comes before it or around it (the PROXY header, WebSocket frames) has modules of its own, so
-that the plain way stays one call from the socket to the event loop.
+The PROXY header and WebSocket frames have their own modules, so that without them a received byte
+takes only one call from the socket to the event loop.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ CLOSE_SECONDS = 5.0
 
 
 class MqttProtocol(asyncio.Protocol, Channel):
-    """The transport's view of a connection, and the event loop's."""
+    """A connection, both as asyncio's protocol and as the event loop's channel."""
 
     def __init__(self, event_loop: EventLoop, policy: AdmissionPolicy) -> None:
         super().__init__()
@@ -39,14 +39,14 @@ class MqttProtocol(asyncio.Protocol, Channel):
         """Where this connection counts for its address."""
 
     def counts_at(self, addresses: AddressLimits, key: str) -> None:
-        """Note where this connection counts for its address until it is gone."""
+        """Count this connection for its address until it is gone."""
         self._counted = addresses, key
         share = addresses.share_of(key)
         if share is not None:
             self.connection.counts_at(share, asyncio.get_running_loop().time())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take over the transport of a client that connected."""
+        """Take the transport of a client that connected."""
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(self._event_loop.limits.max_write_buffer_bytes)
         address = text_of(transport.get_extra_info("peername"))
@@ -63,7 +63,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
             self.violate("listener_closed", "its listener was closed", ADMINISTRATIVE_ACTION)
 
     def data_received(self, data: bytes) -> None:
-        """Pass bytes that arrived to the core, once for everything in this read."""
+        """Pass received bytes to the core, in one call per read."""
         self._event_loop.receive(self, data)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -78,23 +78,23 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self._event_loop.lose(self)
 
     def pause_writing(self) -> None:
-        """Start nothing more for a peer that reads too slowly, and read nothing more from it."""
+        """Stop sending to a peer that reads too slowly, and stop reading from it."""
         self._full = True
         self._event_loop.set_writable(self, writable=False)
         self.update_reading()
 
     def resume_writing(self) -> None:
-        """Go on with a peer that has caught up."""
+        """Resume a peer that has caught up."""
         self._full = False
         self._event_loop.set_writable(self, writable=True)
         self.update_reading()
 
     def violate(self, reason: str, detail: str, reason_code: int = PROTOCOL_ERROR) -> None:
-        """Count what is wrong around the packets under `reason`, log it, close."""
+        """Count and log a violation outside MQTT packets, and close."""
         self._event_loop.violate(self, Violation(reason, reason_code, detail))
 
     def update_reading(self) -> None:
-        """Read from the socket only while what comes in can be worked on."""
+        """Read from the socket only while its input can be processed."""
         if self._is_ending or self.transport.is_closing():
             return
         wanted = self._can_take_more()
@@ -116,7 +116,10 @@ class MqttProtocol(asyncio.Protocol, Channel):
         )
 
     def write(self) -> None:
-        """Hand the core's bytes to the socket in one call, and close what the core has closed."""
+        """Write the core's output to the socket in one call.
+
+        Close if the core closed the connection.
+        """
         connection = self.connection
         if not connection.outgoing.is_empty():
             data = self.take_outgoing()
@@ -126,8 +129,11 @@ class MqttProtocol(asyncio.Protocol, Channel):
             self.end()
 
     def end(self) -> None:
-        """Close once everything is sent. A client that may still be sending is read from for a
-        moment, so that a reset does not take from it what it has not read yet."""
+        """Close the connection after everything is sent.
+
+        Input is read for a short time, because a TCP reset would destroy data that the client has
+        not read yet.
+        """
         transport = self.transport
         if self._is_ending or transport.is_closing():
             return
@@ -142,22 +148,21 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.cut_later(seconds)
 
     def take_outgoing(self) -> bytes:
-        """Return the packets that may leave now in one piece, counted as sent."""
+        """Return the packets that may be sent now, joined, and count them as sent."""
         data = self.connection.take_outgoing()
         self._event_loop.broker.statistics.bytes_sent += len(data)
         return data
 
     def abort(self) -> None:
-        """End the connection without waiting for what is still to be written."""
+        """End the connection immediately, without sending remaining data."""
         self.transport.abort()
 
     def _was_answered(self) -> bool:
-        """Return whether something was sent that the client may not have read yet."""
+        """Return True if data was sent that the client may not have read yet."""
         return self.connection.version != 0
 
     def cut_later(self, seconds: float = CLOSE_SECONDS) -> None:
-        """Do not wait without limit for a peer that reads nothing of what was sent last, or that
-        does not close its side."""
+        """Abort later if the peer does not read the last data, or does not close its side."""
         if self._cut is None:
             loop = asyncio.get_running_loop()
             self._cut = loop.call_later(seconds, self.transport.abort)
@@ -165,10 +170,10 @@ class MqttProtocol(asyncio.Protocol, Channel):
 
 
 def text_of(peername: object) -> str:
-    """Return a peer's address as it may stand in logs and in the journal: printable ASCII.
+    """Return a peer's address as printable ASCII, for logs and the journal.
 
-    A Unix socket may be bound to any bytes: to a path that is not UTF-8 (a str with surrogates), to
-    an abstract name (bytes that begin with NUL), to line ends.
+    A Unix socket may be bound to arbitrary bytes: a path that is not UTF-8 (a str with surrogates),
+    an abstract name (bytes that begin with NUL), or a name with line breaks.
     """
     if isinstance(peername, tuple) and len(peername) >= 2:
         host, port = peername[:2]

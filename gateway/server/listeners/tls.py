@@ -1,11 +1,11 @@
-"""TLS between the socket and the MQTT protocol, behind a PROXY header where there is one.
+"""TLS between the socket and the MQTT protocol, after a PROXY header if there is one.
 
-What one read of the socket brings is decrypted together and is one call of the protocol, as without
-TLS. Where that takes longer than a slice, because someone sends records without end that have
-nothing in them, the rest waits for the next turn of the loop.
+The data of one read is decrypted together and passed on in one call, as without TLS. If this
+exceeds a slice, for example because a client sends endless empty records, the rest waits for the
+next turn of the event loop.
 
-What OpenSSL writes goes into the socket's buffer within the same call, and the limits of that
-buffer are the protocol's own.
+OpenSSL's output is written to the socket's buffer in the same call. The limits of that buffer are
+the protocol's.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _NO_TLS: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST")
 
 
 class TlsLayer(TlsTransport[MqttProtocol]):
-    """One connection. Before its handshake is over nothing can be written, only closed."""
+    """One TLS connection. Until the handshake is complete it can only be closed, not written to."""
 
     def __init__(
         self, protocol: MqttProtocol, certificates: Certificates, turns: HandshakeTurns
@@ -55,7 +55,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
     # -- towards the socket: a protocol
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes that arrived: of the handshake, or records."""
+        """Process received bytes: handshake messages or records."""
         if self._is_over:
             return
         self._unread = self._unread + data if self._unread else data
@@ -68,7 +68,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
             self._update_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Pass on that the connection is gone, whichever side ended it."""
+        """Report that the connection is gone, whichever side ended it."""
         self._certificates.peers.pop(self._protocol, None)
         super().connection_lost(exc)
 
@@ -97,7 +97,10 @@ class TlsLayer(TlsTransport[MqttProtocol]):
                 self._decrypt()
 
     def _takes_peer(self, tls: ssl.SSLObject) -> bool:
-        """Take note of whom the client's certificate proves; return whether it can go on."""
+        """Store the client certificate's details.
+
+        Return False if the connection must not continue.
+        """
         certificates = self._certificates
         encoded = tls.getpeercert(binary_form=True)
         if certificates.files.ca is None or encoded is None:
@@ -168,7 +171,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
             self._update_reading()
 
     def _feed(self) -> None:
-        """Give OpenSSL the next piece of what was read."""
+        """Pass the next piece of received data to OpenSSL."""
         unread = self._unread
         if len(unread) <= PIECE_BYTES:
             self._received.write(unread)
@@ -178,7 +181,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
             self._unread = unread[PIECE_BYTES:]
 
     def _read_into(self, parts: list[bytes]) -> ssl.SSLError | None:
-        """Decrypt whole records; return why there is no more, None at the client's end of TLS."""
+        """Decrypt complete records. Return why there are no more; None: the client closed TLS."""
         assert self._tls is not None
         try:
             while part := self._tls.read(READ_BYTES):
@@ -200,12 +203,12 @@ class TlsLayer(TlsTransport[MqttProtocol]):
     # -- towards the protocol: a transport
 
     def pause_reading(self) -> None:
-        """Read nothing for now."""
+        """Pause reading."""
         self._wants_reading = False
         self._update_reading()
 
     def resume_reading(self) -> None:
-        """Read on, beginning with what was read before the pause."""
+        """Resume reading, starting with data received before the pause."""
         self._wants_reading = True
         if self._unread and self._is_established and not self._waits:
             self._go_on_later()
@@ -216,9 +219,9 @@ class TlsLayer(TlsTransport[MqttProtocol]):
         return self._wants_reading and not self._socket.is_closing()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Set when writing is paused, in encrypted bytes."""
+        """Set the buffer sizes at which writing is paused, in encrypted bytes."""
         self._socket.set_write_buffer_limits(high, low)
 
     def get_write_buffer_size(self) -> int:
-        """Return the encrypted bytes that wait."""
+        """Return the number of buffered encrypted bytes."""
         return self._socket.get_write_buffer_size()

@@ -1,8 +1,8 @@
 """MQTT over WebSocket (MQTT 3.1.1 and 5.0 section 6): packets in binary frames.
 
-Frames and packets have nothing to do with each other: what frames carry is one stream of bytes
-[MQTT-6.0.0-2]. Payload goes on as it arrives, so that no frame is ever held, and everything that
-one read brought is one call of the core. wsproto decodes the frames; the core has none of them.
+Frame boundaries are independent of packets: the contents of all frames form one stream of bytes
+[MQTT-6.0.0-2]. Payload is passed on as it arrives, so no frame is ever buffered, and all data of
+one read is one call of the core. wsproto decodes the frames; the core never sees them.
 """
 
 import asyncio
@@ -32,7 +32,10 @@ FRAMES_PER_TICK_MAX: Final = 300
 
 
 class FrameLimit(Extension):
-    """Refuses longer frames at their header. Not negotiated: it changes nothing on the wire."""
+    """Rejects frames that are too long by their header.
+
+    Not negotiated, since it does not change the protocol.
+    """
 
     name = "frame-limit"
 
@@ -40,11 +43,11 @@ class FrameLimit(Extension):
         self.bytes_max = bytes_max
 
     def enabled(self) -> bool:
-        """Return True, always."""
+        """Return True: the limit always applies."""
         return True
 
     def offer(self) -> bool:
-        """Return False, always: no client knows it."""
+        """Return False: the extension is not offered to clients."""
         return False
 
     def frame_inbound_header(
@@ -54,14 +57,14 @@ class FrameLimit(Extension):
         rsv: RsvBits,
         payload_length: int,
     ) -> CloseReason | RsvBits:
-        """Judge a frame by the length that it announces."""
+        """Check the length announced by a frame's header."""
         if payload_length > self.bytes_max:
             return CloseReason.MESSAGE_TOO_BIG
         return RsvBits(False, False, False)
 
 
 class WebSocketProtocol(MqttProtocol):
-    """A connection that speaks HTTP once and WebSocket afterwards."""
+    """A connection that starts with an HTTP request and continues with WebSocket frames."""
 
     def __init__(self, event_loop: EventLoop, policy: AdmissionPolicy) -> None:
         super().__init__(event_loop, policy)
@@ -75,7 +78,7 @@ class WebSocketProtocol(MqttProtocol):
     # -- in
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes that arrived: of the handshake, or of frames."""
+        """Process received bytes: the handshake or frames."""
         if self._frames is None:
             self._shake_hands(data)
         elif self._frames.state in (WebSocketState.OPEN, WebSocketState.LOCAL_CLOSING):
@@ -129,8 +132,9 @@ class WebSocketProtocol(MqttProtocol):
         self.update_reading()
 
     def _count_idle(self, frames_count: int, payload_bytes: int) -> None:
-        """Count frames without MQTT in them, pings and empty ones, as packets: what a client sends
-        in their place costs as much."""
+        """Count frames without MQTT data (pings and empty frames) as packets, since they cost as
+        much.
+        """
         now = asyncio.get_running_loop().time()
         for meter in self.connection.meters:
             meter.spend(frames_count, frames_count * FRAME_HEADER_BYTES + payload_bytes, now)
@@ -164,7 +168,10 @@ class WebSocketProtocol(MqttProtocol):
         return self._has_answered
 
     def write(self) -> None:
-        """Hand the core's bytes to the socket in one frame, and close if the core wants that."""
+        """Write the core's output to the socket in one frame.
+
+        Close if the core closed the connection.
+        """
         connection, frames = self.connection, self._frames
         if frames is None:
             super().write()  # before the handshake there is nothing to send, only to close

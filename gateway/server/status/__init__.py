@@ -1,1 +1,1 @@
-"""What the broker shows of itself: the control socket's status and the topics under `$SYS`."""
+"""The broker's own status: for the control socket, and as topics under `$SYS`."""

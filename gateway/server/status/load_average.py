@@ -1,8 +1,7 @@
-"""How busy the broker is: averages over 1, 5 and 15 minutes, as Mosquitto computes them.
+"""Load averages over 1, 5 and 15 minutes, calculated as in Mosquitto.
 
-Each is what happened in a minute, exponentially weighted: with `e = exp(-elapsed / window)`,
-`average = rate + e * (average - rate)`, where `rate` is the count since the last update scaled to a
-minute.
+Each is an exponentially weighted count per minute: with `e = exp(-elapsed / window)`, `average =
+rate + e * (average - rate)`, where `rate` is the count since the last update, scaled to a minute.
 """
 
 from math import exp
@@ -12,7 +11,7 @@ WINDOWS_SECONDS: Final = {"1min": 60.0, "5min": 300.0, "15min": 900.0}
 
 
 class LoadAverages:
-    """Averages of counters that only grow, by name."""
+    """Averages of monotonic counters, by name."""
 
     def __init__(self, counts: dict[str, int], now: float) -> None:
         self._counts = counts
@@ -20,7 +19,7 @@ class LoadAverages:
         self._averages = {name: dict.fromkeys(WINDOWS_SECONDS, 0.0) for name in counts}
 
     def update(self, counts: dict[str, int], now: float) -> None:
-        """Take in what was counted until `now` (monotonic seconds)."""
+        """Update the averages with the counts at `now` (monotonic seconds)."""
         elapsed = now - self._updated_at
         if elapsed <= 0:
             return

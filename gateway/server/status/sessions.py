@@ -1,4 +1,4 @@
-"""Sessions as the control socket shows them: docs/formats/control-socket.md draws them."""
+"""Sessions as shown by the control socket (docs/formats/control-socket.md)."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ LISTED_MAX = 1_000
 
 
 def session_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:
-    """Return what the list of sessions shows of one."""
+    """Return a session's entry in the list of sessions."""
     connection = session.connection
     return {
         "client_id": session.client_id,
@@ -37,7 +37,7 @@ def session_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:
 
 
 def session_detail_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:
-    """Return a session with its subscriptions and what is in flight."""
+    """Return a session with its subscriptions and messages in flight."""
     detail = session_of(session, wall_clock)
     detail["username"] = session.username
     detail["denials"] = session.denials
@@ -58,6 +58,6 @@ def session_detail_of(session: Session, wall_clock: WallClock) -> dict[str, Any]
 
 
 def _wall_ms_at(when: float, wall_clock: WallClock) -> int:
-    """Return the wall time of a moment of the loop's clock, as it is known now."""
+    """Convert a time of the event loop to wall time, as currently known."""
     since_seconds = asyncio.get_running_loop().time() - when
     return wall_clock.time_ms() - int(since_seconds * 1000)

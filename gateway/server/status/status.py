@@ -1,4 +1,4 @@
-"""The broker's status as the control socket has it: docs/formats/control-socket.md draws it."""
+"""The broker's status as shown by the control socket (docs/formats/control-socket.md)."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from gateway.server.status.warnings import LISTED_MAX, recent_of, shared_of, war
 
 
 class Identity:
-    """What does not change while the process runs."""
+    """Values that do not change while the process runs."""
 
     def __init__(
         self, gateway: str, boot: str, version: str, recovery: str, damage: str | None
@@ -25,7 +25,7 @@ class Identity:
 
 
 class Status:
-    """Makes the status of totals and of what is counted elsewhere."""
+    """Assembles the status from totals over sessions and other counters."""
 
     def __init__(
         self,
@@ -35,9 +35,14 @@ class Status:
         listeners: list[dict[str, Any]],
         disk: Callable[[], dict[str, Any]],
     ) -> None:
-        """Args:
-        listeners: what is shown of each, which may become more.
-        disk: returns the status's `disk`.
+        """Set where the values come from.
+
+        Args:
+            event_loop: the running broker.
+            totals: sums over all sessions.
+            identity: values that do not change.
+            listeners: entries of the listeners; the list may grow.
+            disk: returns `disk` of the status.
         """
         self.state = "starting"
         self._event_loop = event_loop
@@ -53,11 +58,11 @@ class Status:
         """Returns what was done at the page, by command."""
 
     async def current(self) -> dict[str, Any]:
-        """Return the whole status, from a walk over the sessions that begins now."""
+        """Return the complete status, after a new walk over the sessions."""
         return self.of(await self._totals.current())
 
     def of(self, totals: Totals) -> dict[str, Any]:
-        """Return the whole status with these totals."""
+        """Return the complete status with the given totals."""
         event_loop, identity = self._event_loop, self._identity
         hooks = event_loop.hooks
         return {

@@ -1,7 +1,7 @@
-"""When `$SYS` is published: every `sys_interval` to its subscribers, immediately to a new one.
+"""Publication of `$SYS`: to subscribers every `sys_interval`, to new ones immediately.
 
-Nothing is published while there are no subscribers; only the load averages go on, because an
-average that begins with its first reader would be wrong for a quarter of an hour.
+Nothing is published while there are no subscribers. Only load averages are always updated: an
+average that starts with its first reader would be wrong for a quarter of an hour.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ TOTALS_AGE_SECONDS_MAX: Final = 1.0
 
 
 class SystemTopics:
-    """Makes the values and has the core send them."""
+    """Computes the values and passes them to the core."""
 
     def __init__(
         self, broker: Broker, totals: SessionTotals, version: str, schedule: Callable[[], None]
@@ -39,7 +39,7 @@ class SystemTopics:
         """What subscribers have; empty while there are none."""
 
     def set_interval(self, seconds: float | None) -> None:
-        """Publish every so many seconds from now on; None: never, not even to new subscribers."""
+        """Set the interval of publication. None: never, not even to new subscribers."""
         if seconds == self._interval_seconds:
             return
         self.stop()
@@ -48,14 +48,14 @@ class SystemTopics:
             self._timer = self._loop.call_later(seconds, self._interval_over)
 
     def stop(self) -> None:
-        """Publish no more."""
+        """Stop publishing."""
         self._interval_seconds = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def answer(self) -> None:
-        """Send clients that have subscribed the present values."""
+        """Send the current values to new subscribers."""
         if self._interval_seconds is None:
             self._broker.effects.system_subscriptions.clear()
         else:

@@ -1,7 +1,7 @@
-"""The values under `$SYS/broker`, by the names that Mosquitto's users know.
+"""The values under `$SYS/broker`, with Mosquitto's names.
 
-Where Mosquitto has no name (packets of each kind) ours begin with `packets/`. docs/system-topics.md
-has the list.
+Where Mosquitto has no name (packets of each kind) ours begin with `packets/`. See
+docs/system-topics.md for the list.
 """
 
 from typing import Final
@@ -39,7 +39,7 @@ SENT_KINDS: Final = (
 
 
 def counts_of(broker: Broker) -> dict[str, int]:
-    """Return what load averages are made of; all of it only grows."""
+    """Return the counters for load averages. All of them are monotonic."""
     statistics = broker.statistics
     others_sent = sum(broker.statistics.packets_sent[kind] for kind in SENT_KINDS)
     return {

@@ -1,7 +1,7 @@
-"""Sums over all sessions, from one walk in slices: the status and `$SYS` are made of them.
+"""Sums over all sessions, computed in slices, for the status and `$SYS`.
 
-A walk over 100,000 sessions in one go would make all clients wait for a tenth of a second. What
-changes between two slices may or may not be in the sums.
+Walking over 100,000 sessions in one go would delay all clients by a tenth of a second. Changes
+between two slices may or may not be included in the sums.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ milliseconds on a Raspberry Pi."""
 
 
 class Totals:
-    """Sums over the sessions that there were when the walk began."""
+    """Sums over the sessions that existed when the walk began."""
 
     def __init__(self, began_at: float) -> None:
         self.began_at = began_at
@@ -46,7 +46,7 @@ class Walk:
         self._left = list(state.sessions.values())
 
     def advance(self) -> bool:
-        """Go on for a slice; return whether that was the last."""
+        """Process a slice. Return True if it was the last one."""
         totals, left = self.totals, self._left
         steps = 0
         while left and steps < SLICE_STEPS:
@@ -71,7 +71,7 @@ class Walk:
 
 
 class SessionTotals:
-    """Walks for those who ask, one walk at a time; several may share one."""
+    """Runs walks for several callers, one walk at a time. Callers may share a walk."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -84,7 +84,7 @@ class SessionTotals:
         """Want newer ones: of a walk that begins after it."""
 
     def ask(self, receive: Callable[[Totals], None], *, age_seconds_max: float) -> None:
-        """Call `receive` with totals whose walk began at most so long ago, now or later."""
+        """Call `receive`, now or later, with totals that are at most `age_seconds_max` old."""
         before = self._loop.time() - age_seconds_max
         if self._walk is not None:
             is_new_enough = self._walk.totals.began_at > before

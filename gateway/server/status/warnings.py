@@ -1,7 +1,7 @@
-"""The warnings of the status: what needs attention now, or happened within the last hour.
+"""Warnings of the status: what needs attention now, or happened within the last hour.
 
-Each is a sentence with the fix. What is over by itself leaves the list after an hour; the totals
-since the start stay in the status's counters.
+Each is a sentence with the fix. A warning about a past event disappears after an hour; the status's
+counters keep the totals since the start.
 """
 
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ def warnings_of(
 
 
 def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
-    """Return entries of the last hour as the status shows them."""
+    """Return entries of the last hour in the status's form."""
     return [
         {
             "client_id": each.client_id,
@@ -206,7 +206,7 @@ def _of_shared(shared: Shared) -> str:
 
 
 def shared_of(entries: Sequence[Shared]) -> list[dict[str, Any]]:
-    """Return client identifiers that devices share as the status shows them."""
+    """Return client identifiers shared by several devices, in the status's form."""
     return [
         {
             "client_id": each.client_id,
@@ -218,14 +218,14 @@ def shared_of(entries: Sequence[Shared]) -> list[dict[str, Any]]:
 
 
 def rule_for(entry: Recent) -> str:
-    """Return the access rule that would allow what was denied."""
+    """Return the access rule that would allow a denied action."""
     who = "anonymous" if entry.username is None else f"user {quoted(entry.username)}"
     action = "subscribe" if entry.reason == SUBSCRIBE_REFUSED else "publish"
     return f"allow {who} {action} {quoted(entry.topic or '#')}"
 
 
 def _of_certificates(listeners: Sequence[dict[str, Any]]) -> list[str]:
-    """Return what is wrong with certificates; for a listener with two addresses once."""
+    """Return the problems of certificates, each once, even for a listener with two addresses."""
     problems = [each["certificate"]["problem"] for each in listeners if "certificate" in each]
     return [f"Certificate: {each}." for each in dict.fromkeys(problems) if each is not None]
 
