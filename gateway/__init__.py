@@ -1,4 +1,7 @@
-"""The gateway; in a checkout its core is imported compiled, once `oncegate up` has built it."""
+"""The MQTT gateway package.
+
+In a checkout, `oncegate up` builds a compiled core, which is then imported.
+"""
 
 from gateway import compiled_core
 

@@ -1,9 +1,8 @@
-"""The compiled core of a checkout: `oncegate up` builds it beside the first run, and every start
-uses it while its sources are unchanged.
+"""The compiled core of a checkout: built while `oncegate up` first runs, and used by later starts.
 
-A build lies in `build/core/KEY` of the checkout. The key is a digest of everything that the build
-depends on, so that a changed source has another key, and a stale build is never found. Installed
-packages have their extensions beside the sources and nothing of this.
+A build is stored in `build/core/KEY` of the checkout. The key is a digest of everything that the
+build depends on, so a changed source has another key, and an outdated build is never used.
+Installed packages contain their compiled extensions and do not use this module.
 """
 
 import hashlib
@@ -24,7 +23,7 @@ _KEY_CHARACTERS: Final = 16
 
 
 def is_wanted(root: Path = ROOT) -> bool:
-    """Return whether this is a checkout, and the environment does not ask for plain Python."""
+    """Return True in a checkout, unless the environment disables the compiled core."""
     return os.environ.get(SWITCH) != "0" and (root / BUILD_SCRIPT).is_file()
 
 
@@ -36,7 +35,7 @@ def sources_in(root: Path) -> list[Path]:
 
 
 def key_of(root: Path = ROOT) -> str:
-    """Return the digest of the sources, of this Python and of this processor."""
+    """Return a digest of the sources, the Python version and the processor type."""
     digest = hashlib.sha256(f"{sys.version}\0{platform.machine()}\0".encode())
     for path in sources_in(root):
         content = (root / path).read_bytes()

@@ -1,9 +1,9 @@
-"""Who has a core: how long a program keeps it, and what gives way to all others.
+"""CPU scheduling: time slices, and which processes yield to the others.
 
-Linux shares a core fairly, in turns of one to four milliseconds: who has slept, because a packet or
-an fsync was awaited, waits until the turn of the one that runs is over. Since Linux 6.12 a program
-may ask for shorter turns of its own. It gets as much of the core as before, and gets it when it
-wakes up (sched_setattr(2), `sched_runtime` of SCHED_OTHER). An older kernel changes nothing.
+Linux shares a core in slices of one to four milliseconds. A process that wakes up, because a packet
+arrived or an fsync finished, waits until the running one's slice is over. Since Linux 6.12 a
+process may request shorter slices. It gets the same share of CPU time, but gets it as soon as it
+wakes up (sched_setattr(2), `sched_runtime` of SCHED_OTHER). On older kernels this has no effect.
 """
 
 import ctypes
@@ -24,30 +24,33 @@ _ATTRIBUTES: Final = struct.Struct("=IIQiIQQQ")
 
 
 def take_short_turns() -> None:
-    """Ask for them, for the calling thread and those that it starts.
+    """Request short time slices for the calling thread, and for threads and processes it starts.
 
-    A program that an operator has put into another class than the usual one stays there. Raises
+    A process for which an operator has chosen another scheduling class is left unchanged. Raises
     OSError.
     """
     _take(SHORT_TURN_NANOSECONDS)
 
 
 def take_usual_turns() -> None:
-    """Give up those that were inherited. Raises OSError."""
+    """Restore the default time slices after inheriting short ones. Raises OSError."""
     _take(_USUAL)
 
 
 def take_what_others_leave() -> None:
-    """Give way to all other programs: to be taken off a core as soon as one of them wakes up.
+    """Yield to all other processes: leave the core as soon as one of them wakes up.
 
-    In the class SCHED_IDLE (sched(7)), which a program without rights cannot leave again. Where
-    others keep all cores busy it comes to next to nothing. Raises OSError.
+    Uses the class SCHED_IDLE (sched(7)), which an unprivileged process cannot leave again. It gets
+    almost no CPU time while others keep all cores busy. Raises OSError.
     """
     os.sched_setscheduler(_THIS_THREAD, os.SCHED_IDLE, os.sched_param(0))
 
 
 def turn_nanoseconds() -> int:
-    """Return what was asked for; 0 where the kernel keeps nothing of it. Raises OSError."""
+    """Return the requested time slice in nanoseconds; 0 if the kernel ignores it.
+
+    Raises OSError.
+    """
     attributes = ctypes.create_string_buffer(_ATTRIBUTES.size)
     call("sched_getattr", _THIS_THREAD, attributes, _ATTRIBUTES.size, 0)
     return int(_ATTRIBUTES.unpack(attributes.raw)[5])

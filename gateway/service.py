@@ -1,7 +1,7 @@
-"""Reports of a process to systemd: ready, alive, reloading, stopping, and its status in a line.
+"""Notifications to systemd: ready, alive, reloading, stopping, and a one-line status.
 
-Each process calls `alive` where it does its work, and only there: one that stands still is ended
-and started again by systemd. Where systemd has not started the process every call does nothing.
+Each process calls `alive` only where it does its work, so systemd restarts a process that hangs. If
+systemd has not started the process, the calls have no effect.
 """
 
 import logging
@@ -28,7 +28,7 @@ _NO_LIBRARY = (
 
 
 class Service:
-    """The service manager's view of this process."""
+    """Connection to the service manager."""
 
     def __init__(self) -> None:
         microseconds = os.environ.get("WATCHDOG_USEC", "")
@@ -41,13 +41,13 @@ class Service:
         self._deaf = False
 
     def ready(self) -> None:
-        """Report that the process does its work."""
+        """Report that the process is ready."""
         self._notify("READY=1")
 
     def alive(self) -> None:
-        """Report that the process has just worked.
+        """Report that the process is working.
 
-        May be called often: few calls become a message.
+        May be called often: only some calls send a message.
         """
         if self.watchdog_seconds is None:
             return
@@ -57,19 +57,19 @@ class Service:
             self._notify("WATCHDOG=1")
 
     def reloading(self) -> None:
-        """Report that the configuration is being read again; `ready` ends it.
+        """Report that the configuration is being reloaded. `ready` ends it.
 
-        systemd 253 and newer (Type=notify-reload) ignore it without the time at which it began.
+        systemd 253 and newer (Type=notify-reload) needs the time at which the reload began.
         """
         microseconds = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
         self._notify(f"RELOADING=1\nMONOTONIC_USEC={microseconds}")
 
     def stopping(self) -> None:
-        """Report that connections are being ended."""
+        """Report that the process is stopping."""
         self._notify("STOPPING=1")
 
     def status(self, text: str) -> None:
-        """Report one line for `systemctl status`."""
+        """Report a status line for `systemctl status`."""
         if text != self._status:
             self._status = text
             self._notify(f"STATUS={text}")

@@ -1,4 +1,4 @@
-"""Calls of Linux for which the C library has no function."""
+"""Linux system calls for which the C library has no function."""
 
 import ctypes
 import os
@@ -29,10 +29,10 @@ _NUMBERS: Final = {
 
 
 def call(name: str, *arguments: int | ctypes.Array[ctypes.c_char]) -> int:
-    """Call by name, with numbers and buffers; return what the call returns.
+    """Call a system call by name, with numbers and buffers. Return its result.
 
     Raises:
-        OSError: the call fails, or its number on this machine is not known here.
+        OSError: the call failed, or its number is unknown for this machine.
     """
     machine = os.uname().machine
     # A 32-bit program on a 64-bit kernel has the numbers of its own kind.

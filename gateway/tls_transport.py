@@ -1,9 +1,9 @@
-"""TLS between a socket and a protocol: to the socket a protocol, to the protocol a transport.
+"""TLS between a socket and a protocol: a protocol to the socket, a transport to the protocol.
 
-The broker's listeners and the page are served through it. OpenSSL works on two buffers in memory,
-so that a connection counts, and has its deadlines, from its first moment: asyncio's own TLS makes a
-connection of it only after the handshake. What begins a handshake, and what is done with a peer
-that breaks it, is up to the class that inherits.
+The broker's listeners and the page use it. OpenSSL works on two buffers in memory, so a connection
+is counted and has deadlines from its first moment; asyncio's own TLS reports a connection only
+after the handshake. The subclass decides when a handshake starts, and how to handle a peer that
+violates TLS.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ P = TypeVar("P", bound=asyncio.Protocol)
 
 
 class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
-    """One connection. Before its handshake is over nothing can be written, only closed."""
+    """One TLS connection. Until the handshake is complete it can only be closed, not written to."""
 
     def __init__(self, protocol: P) -> None:
         super().__init__()
@@ -35,35 +35,35 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
     # -- towards the socket: a protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Have a peer that connected count from now on."""
+        """Report a new connection to the protocol, before its handshake."""
         self._socket = cast(asyncio.Transport, transport)
         self._protocol.connection_made(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Pass on that the connection is gone, whichever side ended it."""
+        """Report that the connection is gone, whichever side ended it."""
         self._is_over = True
         protocol = self._protocol
         del self._protocol  # it has this for its transport: a cycle
         protocol.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Pass on that the peer reads too slowly."""
+        """Report that the peer reads too slowly."""
         self._protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """Pass on that the peer has caught up."""
+        """Report that the peer has caught up."""
         self._protocol.resume_writing()
 
     def _begin(self, context: ssl.SSLContext) -> ssl.SSLObject:
-        """Begin the handshake."""
+        """Start the handshake."""
         self._tls = context.wrap_bio(self._received, self._to_send, server_side=True)
         return self._tls
 
     def _take(self, tls: ssl.SSLObject, data: bytes) -> None:
-        """Go on with the handshake, and hand over what was decrypted.
+        """Continue the handshake, and pass on the decrypted data.
 
         Raises:
-            ssl.SSLError: the peer breaks TLS; an alert with the reason may be flushed.
+            ssl.SSLError: the peer violates TLS. An alert with the reason may be flushed.
         """
         self._received.write(data)
         try:
@@ -85,7 +85,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
     # -- towards the protocol: a transport
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Encrypt and send."""
+        """Encrypt and send data."""
         if self._tls is None or not self._is_established or self._is_over:
             return
         rest = memoryview(data)
@@ -98,11 +98,11 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self._flush()
 
     def close(self) -> None:
-        """Close when what was written has been sent."""
+        """Close after sending what was written."""
         self.end_before(lambda socket: socket.close())
 
     def end_before(self, close: Callable[[asyncio.Transport], None]) -> None:
-        """End TLS, and close the socket with `close`, which is given it."""
+        """End TLS, and pass the socket to `close`, which closes it."""
         if self._tls is not None and self._is_established and not self._is_over:
             # It asks for the peer's own end of TLS as well, which is not awaited.
             with contextlib.suppress(ssl.SSLError):
@@ -112,14 +112,14 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         close(self._socket)
 
     def abort(self) -> None:
-        """Close without sending what was written."""
+        """Close immediately, without sending buffered data."""
         self._is_over = True
         self._socket.abort()
 
     def is_closing(self) -> bool:
-        """Return whether the connection is closed or being closed."""
+        """Return True if the connection is closed or being closed."""
         return self._socket.is_closing()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return what the socket knows."""
+        """Return information about the socket."""
         return self._socket.get_extra_info(name, default)

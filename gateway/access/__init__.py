@@ -1,7 +1,7 @@
-"""Who may connect, and what a client may do: sources of users, enhanced authentication, rules.
+"""Access control: sources of users, enhanced authentication and access rules.
 
-This room decides and sends nothing: it answers its caller with yes or no about a name and a
-password or proof, at about the same cost whether the name exists or not, and later where there was
-guessing. Its one entry for logins is `Authenticator` (authentication.py). How many exchanges may be
-open, and what a client is sent, is up to the server.
+This package decides and sends nothing. `Authenticator` (authentication.py) is its only entry point
+for logins: it accepts or rejects a name with a password or proof. A check costs about the same
+whether or not the name exists, and is delayed after wrong guesses. The server limits the number of
+open exchanges and chooses the packets that a client receives.
 """

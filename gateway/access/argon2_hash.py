@@ -1,4 +1,6 @@
-"""Argon2 hashes in their own text form: what is made here, and what is checked."""
+"""Argon2 hashes in their standard text form: how new ones are created, and how passwords are
+verified.
+"""
 
 from dataclasses import dataclass
 
@@ -12,7 +14,7 @@ _HASHER = argon2.PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 
 @dataclass(frozen=True, slots=True)
 class Argon2Hash:
-    """One user's entry."""
+    """An Argon2 hash of one user's password."""
 
     text: str
 
@@ -22,7 +24,7 @@ class Argon2Hash:
         return cls(_HASHER.hash(password))
 
     def holds(self, password: bytes) -> bool:
-        """Return whether it is the hash of `password`."""
+        """Return True if this is the hash of `password`."""
         try:
             return _HASHER.verify(self.text, password)
         except (VerificationError, InvalidHashError):

@@ -1,10 +1,11 @@
-"""The one entry to this room: is this client who it claims to be?
+"""Authentication of clients: the only entry point of this package.
 
-Sources of users are asked in order, and the first that knows the user, or the kind of what the
-client brought, answers; see decision 90. Enhanced authentication (5.0 section 4.12) is an exchange
-of its own for each connection, by a method that belongs to one source. Every answer is awaited,
-because a check may take its time in a thread or ask another process. Guessing is slowed here
-(gateway/access/guesses.py); how many exchanges may be open, and for how long, is up to the server.
+The sources of users are queried in order. The first one that knows the user, or that handles the
+kind of credential, gives the answer (decision 90). Enhanced authentication (MQTT 5.0 section 4.12)
+is a separate exchange for each connection, by a method that belongs to one source. Every answer is
+awaited, because a check may run in a thread or query another process. Password guessing is slowed
+down here (gateway/access/guesses.py). The server limits how many exchanges may be open, and for how
+long.
 """
 
 from collections.abc import Sequence
@@ -23,10 +24,12 @@ from gateway.wire.codes import BAD_USER_NAME_OR_PASSWORD, SERVER_BUSY
 
 
 class Exchange(Protocol):
-    """One client's enhanced authentication: answers to what it sends, in order."""
+    """Enhanced authentication of one client: answers each message that the client sends, in
+    order.
+    """
 
     async def step(self, data: bytes) -> AuthenticationAnswer:
-        """Answer the authentication data of CONNECT or of the next AUTH.
+        """Answer the authentication data of a CONNECT or AUTH packet.
 
         The answer's reason code is 0 (accepted, with the user's name), 0x18 (the client has to
         answer its data) or 0x80 and above (refused; the exchange is over).
@@ -34,69 +37,75 @@ class Exchange(Protocol):
 
 
 class Source(Protocol):
-    """Where users stand."""
+    """A source of users, such as a password file or a database."""
 
     @property
     def name(self) -> str:
-        """Its key in `[access]`."""
+        """The key of this source in the `[access]` section of the configuration."""
 
     @property
     def methods(self) -> Sequence[str]:
-        """The methods of enhanced authentication that are this source's."""
+        """Names of the enhanced authentication methods that this source implements."""
 
     @property
     def has_passwords(self) -> bool:
-        """Whether it checks passwords."""
+        """Whether this source checks passwords."""
 
     @property
     def problem(self) -> str | None:
-        """What keeps it from answering now, for people; None: nothing is known to."""
+        """A message for people: why this source cannot answer now. None if no problem is known."""
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Answer a login, as Proven where it is right; None: it is not about a user of this source.
+        """Check a login.
+
+        Return `Proven` if it is accepted, and None if this source does not know the user.
 
         Raises Busy and Abandoned.
         """
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return what would prove the user of a login now, as `Proven` has it; None: no such user.
+        """Return the current data that proves this user, as in `Proven`. None: no such user.
 
         Raises NotKnown.
         """
 
     @property
     def recheck_seconds(self) -> float | None:
-        """How often proofs of connections are asked about again; None: never, for what it proves
-        changes with a reload alone."""
+        """Seconds between repeated checks of the proofs of open connections.
+
+        None: they are not repeated, because the proof changes only with a reload.
+        """
 
     async def digest_of(
         self, login: Login, digest: bytes, checks: Checks, since: float
     ) -> bytes | None:
-        """Return the `Proven.digest` that a login would be given now, which had `digest`.
+        """Return the `Proven.digest` that a login with the digest `digest` would get now.
 
-        None: there is no such user. An answer that is younger than `since`, a time of the loop, is
-        used again. Raises NotKnown.
+        None: the user no longer exists. An answer obtained after `since` (in the event loop's time)
+        is reused. Raises NotKnown.
         """
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """Hashes whose check takes as long as that of a user's password, and fails."""
+        """Hashes for unknown users: verifying one takes as long as for a real user, and always
+        fails.
+        """
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
-        """Begin an exchange by one of `methods`."""
+        """Start an exchange by one of `methods`."""
 
     def close(self) -> None:
-        """Ask nothing more of what is elsewhere."""
+        """Stop querying external systems."""
 
 
 class Authenticator:
-    """Checks clients against sources of users; without any there are no users."""
+    """Checks clients against sources of users. Without sources there are no users."""
 
     def __init__(self, sources: Sequence[Source] = (), checks: Checks | None = None) -> None:
-        """Ask these, in their order.
+        """Query the sources in the given order.
 
-        `checks` are those of the authenticator in whose place it comes: what they know of guessing
-        still counts.
+        `checks` are taken over from the authenticator that this one replaces, so that its record of
+        wrong guesses is kept.
         """
         self._sources = sources
         self._by_method = {method: each for each in sources for method in each.methods}
@@ -106,34 +115,34 @@ class Authenticator:
 
     @property
     def sources(self) -> dict[str, Source]:
-        """The sources of users by their keys in `[access]`, in their order."""
+        """The sources of users in their order, by their keys in `[access]`."""
         return {source.name: source for source in self._sources}
 
     @property
     def has_users(self) -> bool:
-        """There is something to check user names against."""
+        """Whether there is any source of users to check names against."""
         return bool(self._sources)
 
     @property
     def methods(self) -> list[str]:
-        """The methods of enhanced authentication for `begin`."""
+        """The enhanced authentication methods that `begin` accepts."""
         return list(self._by_method)
 
     @property
     def problems(self) -> list[str]:
-        """What keeps sources from answering now."""
+        """Messages from the sources that cannot answer now, and why."""
         return [each.problem for each in self._sources if each.problem is not None]
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Take these for the users of the file: see `FileUsers.replace`."""
+        """Replace the users of the password file. See `FileUsers.replace`."""
         assert self._file is not None, "the core was made without users"
         return self._file.replace(users)
 
     async def check(self, login: Login) -> AuthenticationAnswer:
-        """Answer whether a client that sent a password is the user that it names.
+        """Check whether a client that sent a password is the user that it names.
 
         Raises:
-            Abandoned: the client does not wait for the answer any more.
+            Abandoned: the client no longer waits for the answer.
         """
         try:
             answer = await self._answer_of(login)
@@ -158,9 +167,9 @@ class Authenticator:
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, source: str, login: Login) -> bytes | None:
-        """Return what would prove the user of a login to a source now.
+        """Return the current data that proves the user of a login at the source named `source`.
 
-        None: there is no such user, or no such source any more. Raises NotKnown.
+        None: the user or the source does not exist (any more). Raises NotKnown.
         """
         for each in self._sources:
             if each.name == source:
@@ -168,18 +177,17 @@ class Authenticator:
         return None
 
     def begin(self, method: str, login: Login) -> Exchange:
-        """Begin an exchange by one of `methods`; its steps raise Busy and Abandoned as well."""
+        """Start an exchange by one of `methods`. Its steps can also raise Busy and Abandoned."""
         assert method in self._by_method, f"{method!r} is not among {self.methods}"
         return self._by_method[method].begin(login, self.checks)
 
     def close(self) -> None:
-        """Check nothing more; what is being checked ends by itself."""
+        """Stop checking. Checks that are already running finish on their own."""
         self.checks.close()
         self.close_sources()
 
     def close_sources(self, successor: "Authenticator | None" = None) -> None:
-        """Ask nothing more of what is elsewhere, but where `successor` does: it goes on with the
-        checks."""
+        """Close all sources, except those that `successor` continues to use."""
         kept = () if successor is None else successor.sources.values()
         for source in self._sources:
             if not any(source is each for each in kept):

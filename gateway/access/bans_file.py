@@ -1,6 +1,6 @@
-"""Bans, and the file that keeps them over a restart: docs/formats/bans.md.
+"""Bans, and the file that keeps them across restarts (docs/formats/bans.md).
 
-Pure but for `load` and `save`.
+Everything but `load` and `save` is pure.
 """
 
 import ipaddress
@@ -31,11 +31,11 @@ REASON_CHARACTERS_MAX: Final = 200
 
 
 class BansFileError(AccessFileError):
-    """The file of bans cannot be used."""
+    """The file of bans cannot be read or is invalid."""
 
 
 class Kind(StrEnum):
-    """What a ban is about."""
+    """The kind of thing that a ban applies to."""
 
     CLIENT = "client"
     USER = "user"
@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
 
 class Source(StrEnum):
-    """Who banned."""
+    """The origin of a ban: an operator, or flapping detection."""
 
     OPERATOR = "operator"
     FLAPPING = "flapping"
@@ -51,7 +51,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True)
 class Ban:
-    """Times are milliseconds since 1970."""
+    """A ban of a client, user or address. Times are milliseconds since 1970."""
 
     kind: Kind
     value: str
@@ -67,7 +67,7 @@ def ban_of(record: dict[str, Any]) -> Ban:
     """Return the ban that a record of the file, or a request, describes.
 
     Raises:
-        ValueError: it describes none; the message names what was expected.
+        ValueError: the record is invalid. The message states what was expected.
     """
     value, reason = record.get("value"), record.get("reason", "")
     since_ms, until_ms = record.get("since_ms"), record.get("until_ms")
@@ -93,7 +93,7 @@ def ban_of(record: dict[str, Any]) -> Ban:
 
 
 def kind_of(written: object) -> Kind:
-    """Return what a ban is about. Raises ValueError: it is nothing that can be banned."""
+    """Return the kind of ban that a text names. Raises ValueError if there is no such kind."""
     if not isinstance(written, str) or written not in set(Kind):
         raise ValueError(f"'kind' has to be one of {', '.join(Kind)}")
     return Kind(written)
@@ -106,7 +106,10 @@ def _time_of(value: object) -> int:
 
 
 def value_of(kind: Kind, written: str) -> str:
-    """Return the one form of what is banned. Raises ValueError: it is no address or network."""
+    """Return the canonical form of a banned value.
+
+    Raises ValueError for an invalid address or network.
+    """
     if kind is not Kind.ADDRESS:
         return written
     try:
@@ -123,10 +126,10 @@ def value_of(kind: Kind, written: str) -> str:
 
 
 def load(path: Path) -> list[Ban]:
-    """Return the bans that a file keeps; none where there is no file.
+    """Return the bans stored in a file; an empty list if the file does not exist.
 
     Raises:
-        BansFileError: it cannot be read, or is not of this format.
+        BansFileError: the file cannot be read, or has the wrong format.
     """
     try:
         with open(path, "rb", opener=lambda name, flags: open_private(Path(name), flags)) as file:
@@ -159,8 +162,8 @@ def text_of(bans: list[Ban]) -> bytes:
 
 
 def save(path: Path, bans: list[Ban]) -> None:
-    """Replace the file; durable when this returns. Raises OSError.
+    """Replace the file. It is on disk when this function returns. Raises OSError.
 
-    For a thread: the text of all bans that there may be takes 0.1 s.
+    Call it in a thread: writing the largest possible list takes 0.1 s.
     """
     replace_durably(path, text_of(bans), partial=path.with_name(f"{path.name}.partial"))

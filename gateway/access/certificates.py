@@ -1,8 +1,8 @@
-"""The certificate of a TLS listener: read, checked, and made into a context for handshakes.
+"""Certificate of a TLS listener: reads and checks the files, and creates a context for handshakes.
 
-Loading ends in a handshake of the certificate with itself, in memory: it proves that certificate
-and key serve clients, and reads what is in the certificate. Dates are compared by the caller: at
-the start of a machine without a clock of its own they mean little.
+Loading performs a handshake of the certificate with itself, in memory. This proves that certificate
+and key can serve clients, and returns the certificate's contents. The caller checks the dates:
+while a machine without a battery-backed clock is starting, they cannot be trusted.
 """
 
 import datetime
@@ -42,12 +42,12 @@ _MODES: Final = {
 
 
 class CertificateError(AccessFileError):
-    """A certificate cannot be used; the message names the file, what is wrong and the mend."""
+    """A certificate cannot be used. The message names the file, the problem and the fix."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TlsFiles:
-    """The files of one listener, and what it wants of clients."""
+    """The certificate files of one listener, and its requirements for client certificates."""
 
     certificate: Path
     key: Path
@@ -63,14 +63,14 @@ class TlsFiles:
 
     @property
     def paths(self) -> list[Path]:
-        """All files that there are."""
+        """Paths of all files that are configured."""
         named = (self.certificate, self.key, self.ca, self.crl)
         return [path for path in named if path is not None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """A certificate that can be served with."""
+    """A certificate that has been loaded and can serve clients."""
 
     file: Path
     context: ssl.SSLContext
@@ -84,11 +84,13 @@ class Loaded:
     """SHA-256 of the certificates in the file of clients' authorities."""
 
     def days_left(self, now: float) -> int:
-        """Return whole days until the certificate ends, negative ones after that."""
+        """Return the whole days until the certificate expires; negative after it has expired."""
         return int((self.not_after - now) // DAY_SECONDS)
 
     def problem_at(self, now: float) -> str | None:
-        """Return what is wrong with the dates at a time, in a sentence with the mend."""
+        """Return a sentence if the certificate is not valid at the time `now`, with the fix;
+        otherwise None.
+        """
         if now < self.not_before:
             date = _date_of(self.not_before)
             return f"{self.file}: not valid before {date}: look at this machine's clock"
@@ -97,7 +99,9 @@ class Loaded:
         return None
 
     def warning_at(self, now: float) -> str | None:
-        """Return that the certificate ends soon, or what is wrong with its dates already."""
+        """Return a sentence if the certificate has expired, is not yet valid or expires soon;
+        otherwise None.
+        """
         days = self.days_left(now)
         if now < self.not_before or days >= WARNING_DAYS or days < 0:
             return self.problem_at(now)
@@ -106,10 +110,10 @@ class Loaded:
 
 
 def load(files: TlsFiles) -> Loaded:
-    """Read a listener's files.
+    """Load the certificate files of a listener.
 
     Raises:
-        CertificateError: one of them cannot be used.
+        CertificateError: one of the files cannot be used.
     """
     certificate = files.certificate
     _read_pem(certificate, b"CERTIFICATE", "a certificate")
@@ -130,7 +134,7 @@ def load(files: TlsFiles) -> Loaded:
 
 
 def _context_of(files: TlsFiles) -> ssl.SSLContext:
-    """Return a context that serves the certificate, and asks clients for none yet."""
+    """Return a TLS context that serves the certificate and requests none from clients yet."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = _VERSIONS[files.min_version]
     context.set_ciphers(CIPHERS)
@@ -159,7 +163,7 @@ def _chain_problem(files: TlsFiles, error: ssl.SSLError) -> str:
 
 
 def _accept_clients(context: ssl.SSLContext, files: TlsFiles) -> None:
-    """Let clients prove who they are by a certificate, as far as the files want that."""
+    """Request client certificates, as far as the configuration requires them."""
     context.verify_mode = _MODES[files.client_certificates]
     if files.ca is not None:
         _read_pem(files.ca, b"CERTIFICATE", "the certificates of clients' authorities")
@@ -205,7 +209,9 @@ def _check_key(path: Path) -> None:
 
 
 def _read_pem(path: Path, label: bytes, what: str) -> bytes:
-    """Return a file in which there is a block of PEM whose label ends with `label`."""
+    """Return the contents of a file, checked to contain a PEM block whose label ends with
+    `label`.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(FILE_BYTES_MAX + 1)
@@ -226,7 +232,9 @@ def _read_pem(path: Path, label: bytes, what: str) -> bytes:
 
 
 def _described(files: TlsFiles) -> dict[str, Any]:
-    """Return what is in the certificate, by a handshake with a client that trusts it alone."""
+    """Return the certificate's fields, read through a handshake with a client that trusts only
+    it.
+    """
     path = files.certificate
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
@@ -261,7 +269,7 @@ def _has_shaken_hands(end: ssl.SSLObject) -> bool:
 
 
 def said_by(error: ssl.SSLError) -> str:
-    """Return OpenSSL's reason, without the place in its source."""
+    """Return the reason given by OpenSSL, without its source position."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return error.verify_message
     return (error.reason or str(error)).lower().replace("_", " ")

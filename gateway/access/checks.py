@@ -1,8 +1,8 @@
-"""Work on credentials that takes a processor: in turn, and only for a client that still waits.
+"""Credential checks that take CPU time: queued, and only run for a client that is still waiting.
 
-Passwords are checked by other processes: a thread that hashes needs the interpreter now and then,
-and keeps the event loop waiting where the system runs something else just then. Tokens take less
-than a millisecond, and are checked by threads.
+Passwords are checked in other processes: a hashing thread holds the interpreter lock from time to
+time, which would delay the event loop when the machine is busy. Tokens take less than a millisecond
+and are checked in threads.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ Parameters = ParamSpec("Parameters")
 
 
 class Checks:
-    """What checks passwords and tokens, and who is next for it."""
+    """Runs the checks of passwords and tokens, and decides their order."""
 
     def __init__(self, guesses: Guesses) -> None:
         self.guesses = guesses
@@ -43,27 +43,27 @@ class Checks:
 
     @property
     def delayed(self) -> int:
-        """Logins that had to wait for what was guessed before, since the start."""
+        """Number of logins since the start that were delayed because of earlier wrong guesses."""
         return self._turns.delayed + self.proofs.delayed
 
     @property
     def waiting(self) -> int:
-        """Logins that wait for their turn now."""
+        """Number of logins that are queued now."""
         return self._turns.waiting
 
     @property
     def failed(self) -> int:
-        """Processes that ended while they checked a password, since the start."""
+        """Number of processes that ended while they checked a password, since the start."""
         return self._workers.failed
 
     async def held(
         self, login: Login, hashes: Sequence[PasswordHash], password: bytes
     ) -> list[bool]:
-        """Return for each hash whether it is the password's, when it is the login's turn.
+        """Return, for each hash, whether it is the hash of `password`. Waits for the login's turn.
 
         Raises:
-            Busy, Abandoned: it was not checked.
-            WorkerFailed: it could not be.
+            Busy, Abandoned: the password was not checked.
+            WorkerFailed: no process could check it.
         """
         await self._turns.begin(login)
         return await self._to_the_end(login, self._workers.held(hashes, password))
@@ -75,10 +75,10 @@ class Checks:
         *arguments: Parameters.args,
         **keywords: Parameters.kwargs,
     ) -> Result:
-        """Return what `check` returns, called in a thread when it is the login's turn.
+        """Call `check` in a thread when it is the login's turn, and return its result.
 
         Raises:
-            Busy, Abandoned: it was not called.
+            Busy, Abandoned: `check` was not called.
         """
         await self._turns.begin(login)
         loop = asyncio.get_running_loop()
@@ -87,7 +87,10 @@ class Checks:
         )
 
     async def _to_the_end(self, login: Login, check: Awaitable[Result]) -> Result:
-        """Wait for a check. It goes on, as its turn does, also where the caller is cancelled."""
+        """Wait for a check.
+
+        If the caller is cancelled, the check and its turn still run to completion.
+        """
         running = asyncio.ensure_future(check)
         self._running.add(running)
         running.add_done_callback(self._running.discard)
@@ -98,9 +101,11 @@ class Checks:
             del running, check  # what it raised holds this frame: a cycle
 
     def remember(self, login: Login, answer: AuthenticationAnswer) -> None:
-        """Let what was answered count for who guesses, and for who is known.
+        """Record the result of a login: a failure delays guessing, a success marks the user as
+        known.
 
-        A token's user may be another than the packet names: that one has proven nothing.
+        A token can belong to another user than the packet names. Such a login proves nothing about
+        the user named in the packet.
         """
         place = self.guesses.place_of(login.origin, login.username)
         if answer.reason_code == 0 and answer.username == login.username:
@@ -110,7 +115,7 @@ class Checks:
             self.guesses.failed(place, login.password, now)
 
     def close(self) -> None:
-        """Check nothing more."""
+        """Stop checking."""
         self._turns.stop()
         self.proofs.stop()
         self._workers.close()

@@ -1,7 +1,7 @@
-"""What a column of a database keeps of a password, and how it is checked.
+"""Password hashes from a database column, and how each form is verified.
 
-Most forms show by their beginning what they are: Argon2 (`$argon2id$`), bcrypt (`$2b$`), `$6$` and
-`$7$` of Mosquitto, and our own SCRAM keys. Digests in hexadecimal do not: their kind is configured.
+Most forms are recognised by their prefix: Argon2 (`$argon2id$`), bcrypt (`$2b$`), Mosquitto's `$6$`
+and `$7$`, and our own SCRAM keys. Hexadecimal digests have no prefix, so their kind is configured.
 """
 
 import hashlib
@@ -31,24 +31,24 @@ _USER = b"user:"
 
 
 class HashRefused(ValueError):
-    """The column holds no hash that can be checked; the message does not quote it."""
+    """The column holds no supported hash. The message does not quote the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class BcryptHash:
-    """bcrypt in its own text form."""
+    """A bcrypt hash in its standard text form."""
 
     text: str
 
     def holds(self, password: bytes) -> bool:
-        """Return whether it is the hash of `password`, of which 72 bytes count."""
+        """Return True if this is the hash of `password`. bcrypt uses only its first 72 bytes."""
         found = bcrypt.hashpw(password[:BCRYPT_PASSWORD_BYTES], self.text.encode())
         return hmac.compare_digest(found, self.text.encode())
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """SHA-2, once or as PBKDF2."""
+    """A SHA-2 digest, plain or derived by PBKDF2."""
 
     name: Literal["sha256", "sha512"]
     iterations: int
@@ -59,7 +59,7 @@ class Digest:
     digest: bytes
 
     def holds(self, password: bytes) -> bool:
-        """Return whether it is the hash of `password`."""
+        """Return True if this is the hash of `password`."""
         if self.iterations:
             found = hashlib.pbkdf2_hmac(self.name, password, self.before, self.iterations)
         else:
@@ -69,14 +69,14 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class HashRules:
-    """How a column is to be read."""
+    """How to interpret the hash column: its kind, the position of the salt, and the iterations."""
 
     kind: Kind = "by_form"
     salt_position: Literal["before", "after", "none"] = "before"
     iterations: int = 0
 
     def parse(self, text: object, salt: object) -> PasswordHash:
-        """Return the hash that the columns `password_hash` and `salt` hold. Raises HashRefused."""
+        """Return the hash given by the columns `password_hash` and `salt`. Raises HashRefused."""
         written = text.decode("ascii", "replace") if isinstance(text, bytes) else text
         if not isinstance(written, str) or not 1 <= len(written) <= HASH_CHARACTERS_MAX:
             raise HashRefused(f"password_hash is not a text of 1 to {HASH_CHARACTERS_MAX}")

@@ -1,5 +1,7 @@
-"""Rows of a database of MySQL or MariaDB: a bounded number of connections, each query with a limit
-in time, and none while the database is known not to answer."""
+"""Queries to a MySQL or MariaDB database, with a bounded number of connections and a timeout.
+
+While the database is known to be down, queries fail without a connection attempt.
+"""
 
 import asyncio
 import logging
@@ -42,16 +44,16 @@ Row = Mapping[str, object]
 
 
 class DatabaseDown(Exception):
-    """The database did not answer the question; the message has the reason."""
+    """The database did not answer a query. The message has the reason."""
 
 
 class _StatementRefused(Exception):
-    """The server answered that it cannot execute the statement with these values."""
+    """The server reported that it cannot execute the statement with these values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """Where the database is, and who reads from it."""
+    """Address of the database, and the account that reads it."""
 
     host: str | None = None
     port: int = 3306
@@ -63,7 +65,7 @@ class Server:
 
 
 class Database:
-    """Connections to one database. Its caller bounds how many queries run at a time."""
+    """Connections to one database. The caller limits the number of concurrent queries."""
 
     def __init__(self, server: Server, timeout_seconds: float) -> None:
         self._server = server
@@ -76,7 +78,7 @@ class Database:
         """Why it does not answer; None: it does, as far as is known."""
 
     async def rows(self, statement: str, values: Sequence[str]) -> list[Row]:
-        """Return at most ROWS_MAX rows. Raises DatabaseDown.
+        """Run a query and return its rows, at most ROWS_MAX of them. Raises DatabaseDown.
 
         Args:
             statement: with `%s` where a value is to be, and `%%` for a percent sign.
@@ -103,7 +105,7 @@ class Database:
         return rows
 
     def close(self) -> None:
-        """Close what is idle."""
+        """Close the idle connections."""
         for _, connection in self._idle:
             connection.close()
         self._idle.clear()

@@ -1,4 +1,4 @@
-"""Users of a database as a source of the chain: one query for each login, and a short memory."""
+"""Users in a database: one query per login, with a short-lived cache."""
 
 import asyncio
 import re
@@ -42,19 +42,19 @@ _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A statement with `%s` for values, and which value stands where."""
+    """An SQL statement with `%s` placeholders, and the login fields to fill in, in their order."""
 
     statement: str
     names: tuple[str, ...]
 
     @classmethod
     def of(cls, written: str) -> "Query":
-        """Return what `SELECT ... ${username} ...` stands for."""
+        """Parse a configured query such as `SELECT ... ${username} ...`."""
         names = tuple(_PLACEHOLDER.findall(written))
         return cls(_PLACEHOLDER.sub("%s", written.replace("%", "%%")), names)
 
     def values_of(self, login: Login) -> tuple[str, ...]:
-        """Return the values of a login."""
+        """Return the values of a login for the placeholders."""
         known = {
             "username": login.username,
             "clientid": login.client_id,
@@ -67,7 +67,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A row that was read."""
+    """A user, as read from a row of the database."""
 
     name: str | None
     """As the row has it; None: it does not say."""
@@ -78,7 +78,7 @@ class User:
 
 
 class DatabaseUsers:
-    """Answers for the users that the query finds, and for no other."""
+    """Source of the users that the query finds. Other users are left to the next source."""
 
     name = "mysql"
     methods = ()
@@ -106,10 +106,10 @@ class DatabaseUsers:
         """A hash as users have it: for the time that one takes who does not exist."""
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Answer whether the password is the user's; None: the query finds no such user.
+        """Check the password of a user. None: the query finds no such user.
 
         Raises:
-            Busy, Abandoned: it was not checked.
+            Busy, Abandoned: the password was not checked.
         """
         if login.password is None or not 1 <= len(login.username) <= NAME_CHARACTERS_MAX:
             return None
@@ -129,7 +129,9 @@ class DatabaseUsers:
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the row of this moment, as far as it decides; None: the query finds none.
+        """Return the fields of the user's current row that decide a login.
+
+        None: the query finds no user.
 
         Raises:
             NotKnown: the database does not answer.
@@ -148,13 +150,13 @@ class DatabaseUsers:
 
     @property
     def recheck_seconds(self) -> float:
-        """As often as a row is read again."""
+        """Seconds between repeated checks: as often as a cached row is read again."""
         return max(self._cache_seconds, RECHECK_SECONDS_MIN)
 
     async def digest_of(
         self, login: Login, digest: bytes, checks: Checks, since: float
     ) -> bytes | None:
-        """Return the digest of the row of this moment; None: the query finds none.
+        """Return the digest of the user's current row. None: the query finds no user.
 
         Raises:
             NotKnown: the database does not answer.
@@ -176,21 +178,21 @@ class DatabaseUsers:
 
     @property
     def problem(self) -> str | None:
-        """Why the database does not answer now."""
+        """Why the database does not answer now; None if it does."""
         failure = self._database.failure
         return None if failure is None else f"the database of users: {failure}"
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """A hash that takes as long as a user's."""
+        """One hash whose verification takes as long as that of a typical user."""
         return (self._usual,)
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
-        """Begin no exchange: there is no method."""
+        """Raise AssertionError: this source has no method of enhanced authentication."""
         raise AssertionError("a database has no method of enhanced authentication")
 
     def close(self) -> None:
-        """Query nothing more."""
+        """Stop querying and close the connections."""
         if self._turns is not None:
             self._turns.stop()
         self._database.close()
@@ -210,7 +212,7 @@ class DatabaseUsers:
         return user
 
     async def _read(self, values: tuple[str, ...], login: Login, checks: Checks) -> User | None:
-        """Return the user as the database has it now.
+        """Read the user from the database.
 
         Raises DatabaseDown, HashRefused, Busy and Abandoned.
         """
@@ -248,7 +250,7 @@ def _accepted(user: User, login: Login) -> Proven:
 
 
 def _name_of(row: Row) -> str | None:
-    """Return the user's name as it is in the database, which compares without regard to case."""
+    """Return the user's name as the database spells it, since the database may ignore case."""
     if "username" not in row:
         return None
     name = row["username"]
@@ -258,7 +260,7 @@ def _name_of(row: Row) -> str | None:
 
 
 def _groups_of(written: object) -> frozenset[str]:
-    """Return the words of a column, with spaces or commas between them."""
+    """Return the groups in a column, separated by spaces or commas."""
     if written is None:
         return frozenset()
     if not isinstance(written, str):

@@ -1,8 +1,8 @@
-"""Keys for users that do not exist, so that asking for a name does not show whether it does.
+"""SCRAM keys for users that do not exist, so that a client cannot find out which names exist.
 
-SCRAM shows a user's salt and iterations to every client that asks. A name that no user has gets
-some that look like a user's and stay the same, across restarts: they are made of the name and of a
-key that never leaves the data directory. No proof fits them.
+SCRAM sends a user's salt and iteration count to every client that asks. For an unknown name the
+broker derives values that look real and stay the same across restarts, from the name and a key that
+never leaves the data directory. No proof matches them.
 """
 
 import hmac
@@ -18,9 +18,9 @@ KEY_FILE = "decoy-key"
 
 
 def load_key(directory: Path) -> bytes:
-    """Return the key kept in the directory; make it where there is none or a damaged one.
+    """Load the key from a directory. Create a new one if it is missing or damaged.
 
-    A new key costs nothing but that names that no user has change their salt once. Raises OSError.
+    With a new key, unknown names get another salt once; nothing else changes. Raises OSError.
     """
     path = directory / KEY_FILE
     try:
@@ -34,7 +34,7 @@ def load_key(directory: Path) -> bytes:
 
 
 def decoy_keys_of(username: str, *, key: bytes, iterations: int) -> ScramKeys:
-    """Return the keys of a user that does not exist."""
+    """Return SCRAM keys for a user that does not exist."""
     name = username.encode()
     salt = hmac.digest(key, b"salt" + name, "sha256")[:SALT_BYTES]
     stored_key = hmac.digest(key, b"stored key" + name, "sha256")

@@ -1,7 +1,8 @@
-"""The rules of a broker that has users and is reached from the network, where no file has others.
+"""Default access rules for a broker with users and a network listener, if no rules file is
+configured.
 
-Each user has topics of its own, reads what the sensors say, and writes nothing else. Listeners that
-let everyone in, on loopback or because the operator allows it, stay as open as they are.
+Each user may use its own topics and read the sensors' topics; it may not write anywhere else.
+Listeners without authentication (on loopback, or where the operator allows it) are unrestricted.
 """
 
 from collections.abc import Sequence
@@ -28,15 +29,16 @@ def default_rules(
     home_assistant_prefix: str | None = None,
     states: Sequence[str] = (),
 ) -> RulesFile:
-    """Return the default rules.
+    """Return the default access rules.
 
     Args:
-        open_listeners: the listeners at which everything is allowed.
-        bridge_user: the user whose client writes `sensors/#`; None: a client at an open listener.
-        home_assistant_prefix: below it the bridge describes devices, and users read that; None:
-            there is no such thing.
-        states: topic filters of the states of the gateway, its ports and devices, which the bridge
-            writes and users read.
+        open_listeners: listeners where everything is allowed.
+        bridge_user: the user that publishes to `sensors/#`; None if the bridge connects to an open
+            listener.
+        home_assistant_prefix: topic prefix of device discovery: the bridge writes it, users read
+            it. None if discovery is off.
+        states: topic filters for the states of the gateway, its ports and devices: the bridge
+            writes them, users read them.
     """
     lines = ["# what holds without [access] rules_file: oncegate acl show"]
     lines += [f"allow listener {quoted(name)} all" for name in open_listeners]
@@ -56,7 +58,10 @@ def default_rules(
 
 
 def _for_home_assistant(prefix: str, bridge_user: str | None) -> list[str]:
-    """Return what discovery needs; Home Assistant, a user like others, publishes its status."""
+    """Return the rules for device discovery.
+
+    Home Assistant is an ordinary user that publishes its status.
+    """
     lines = [f"allow user * subscribe {prefix}/#", f"allow user * publish {prefix}/status"]
     if bridge_user is not None:
         lines.insert(0, f"allow user {quoted(bridge_user)} publish {prefix}/#")
@@ -64,5 +69,5 @@ def _for_home_assistant(prefix: str, bridge_user: str | None) -> list[str]:
 
 
 def _topic(topic_filter: str) -> str:
-    """Return a filter as a rule has it: a "%" would begin a placeholder."""
+    """Return a filter as it is written in a rule, with "%" escaped."""
     return quoted(topic_filter.replace("%", "%%"))

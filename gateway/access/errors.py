@@ -1,5 +1,8 @@
-"""What the files of this room have in common when they cannot be used."""
+"""Base class of the errors for files that configure access."""
 
 
 class AccessFileError(Exception):
-    """A file about access cannot be used; the message names it, what is wrong and the mend."""
+    """A file that configures access cannot be used.
+
+    The message names it, the problem and the fix.
+    """

@@ -1,6 +1,7 @@
-"""A document of an identity provider's, over HTTP or from a file: bounded in size and in time.
+"""Fetching of an identity provider's documents, over HTTP or from a file, with limits on size and
+time.
 
-Blocking: for a thread.
+Blocking: call it in a thread.
 """
 
 import json
@@ -22,11 +23,11 @@ CHUNK_BYTES: Final = 16_384
 
 
 class NotFetched(Exception):
-    """The document cannot be had; the message has the reason."""
+    """The document could not be fetched. The message has the reason."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect could lead from TLS to none: the address that is configured has to be right."""
+    """Rejects HTTP redirects: one could lead from TLS to plain HTTP. Configure the final URL."""
 
     def redirect_request(  # noqa: PLR0917 - as the library calls it
         self,
@@ -41,10 +42,10 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class Fetcher:
-    """Fetches documents of one provider."""
+    """Fetches documents of one identity provider."""
 
     def __init__(self, timeout_seconds: float, ca: Path | None = None) -> None:
-        """Raise NotFetched where the authorities cannot be used."""
+        """Create a fetcher. Raises NotFetched if the CA file cannot be used."""
         self._timeout_seconds = timeout_seconds
         try:
             context = ssl.create_default_context(cafile=None if ca is None else str(ca))
@@ -56,7 +57,7 @@ class Fetcher:
         )
 
     def fetch(self, url: str) -> dict[str, Any]:
-        """Return the JSON object at a URL of http or https. Raises NotFetched."""
+        """Fetch a JSON object from an HTTP or HTTPS URL. Raises NotFetched."""
         if urlsplit(url).scheme not in ("http", "https"):
             raise NotFetched(f"{url}: expected http or https")
         request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310

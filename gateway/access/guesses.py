@@ -1,11 +1,12 @@
-"""What is remembered of wrong passwords, and how long the next check has to wait for it.
+"""Wrong passwords on record, and how long they delay the next check.
 
-Three things are counted, each in a table of its own with a bound: failures of an origin (an
-address), of a user, and of a pair of both. A password that the same pair sends again is no new
-guess: a device with an old password counts for its pair only. Counts halve every minute.
+Failures are counted in three bounded tables: by origin (address), by user, and by pair of both. If
+the same pair sends the same wrong password again, that is not a new guess: a device with an
+outdated password counts only for its own pair. Counts halve every minute.
 
-A pair that was right lately is *known*. It is not delayed for what others have guessed, so that no
-stranger can lock a user out. Time is an argument, in seconds that only grow.
+A pair that logged in successfully not long ago is *known*. Guesses by others do not delay it, so a
+stranger cannot lock a user out. All functions take the time as an argument: seconds of a monotonic
+clock.
 """
 
 import hashlib
@@ -40,7 +41,7 @@ FAILURES_OF_KNOWN_MAX = 5
 
 
 class Failed:
-    """Failures of one key."""
+    """Failure count of one key, with the time of the last failure."""
 
     __slots__ = ("at", "count", "password")
 
@@ -60,11 +61,11 @@ class Failures:
         self._entries: OrderedDict[bytes, Failed] = OrderedDict()
 
     def __len__(self) -> int:
-        """Return how many keys are remembered."""
+        """Return the number of keys in the table."""
         return len(self._entries)
 
     def add(self, key: bytes, now: float) -> Failed:
-        """Count one failure more."""
+        """Count one more failure and return the entry."""
         entry = self._entries.setdefault(key, Failed())
         entry.count = _decayed(entry, now) + 1
         entry.at = now
@@ -74,22 +75,22 @@ class Failures:
         return entry
 
     def forget(self, key: bytes) -> None:
-        """Count no failure of the key."""
+        """Reset the failures of a key."""
         self._entries.pop(key, None)
 
     def get(self, key: bytes) -> Failed | None:
-        """Return what is remembered of the key."""
+        """Return the entry of a key, or None."""
         return self._entries.get(key)
 
     def delay_seconds(self, key: bytes, now: float) -> float:
-        """Return how long the key's failures, as they count now, delay a check."""
+        """Return by how many seconds the key's failures delay a check now."""
         entry = self._entries.get(key)
         if entry is None:
             return 0.0
         return self._delay_seconds_of(_decayed(entry, now))
 
     def free_at(self, key: bytes) -> float:
-        """Return when the next check for the key may begin."""
+        """Return the time at which the next check for the key may start."""
         entry = self._entries.get(key)
         if entry is None:
             return 0.0
@@ -108,7 +109,7 @@ def _decayed(entry: Failed, now: float) -> float:
 
 
 class Place:
-    """A login's keys in the tables. Names may be 64 KiB long: keyed digests stand for them."""
+    """Table keys of a login. They are keyed digests, because names can be 64 KiB long."""
 
     __slots__ = ("origin", "pair", "user")
 
@@ -119,7 +120,7 @@ class Place:
 
 
 class Guesses:
-    """Failures and right logins by origin and user."""
+    """Failed and successful logins by origin and user."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
@@ -131,11 +132,11 @@ class Guesses:
 
     @property
     def tables(self) -> tuple[Failures, Failures, Failures]:
-        """Failures by origin, by user and by pair."""
+        """The failures by origin, by user and by pair."""
         return self._origins, self._users, self._pairs
 
     def place_of(self, origin: str, username: str) -> Place:
-        """Return the keys of a login."""
+        """Return the table keys of a login."""
         return Place(
             self._digest(b"origin", origin.encode()),
             self._digest(b"user", username.encode()),
@@ -143,7 +144,7 @@ class Guesses:
         )
 
     def failed(self, place: Place, password: bytes | None, now: float) -> None:
-        """Remember that a login was wrong. Without a password, all of a pair are alike."""
+        """Record a failed login. Failures without a password count as repeats of each other."""
         before = self._pairs.get(place.pair)
         digest = self._digest(b"password", password or b"")
         if before is None or before.password != digest:
@@ -158,7 +159,7 @@ class Guesses:
                 del self._known[place.pair]
 
     def succeeded(self, place: Place) -> None:
-        """Remember that a user was let in from there."""
+        """Record that a user logged in successfully from an origin."""
         self._pairs.forget(place.pair)
         self._known[place.pair] = 0
         self._known.move_to_end(place.pair)
@@ -166,19 +167,23 @@ class Guesses:
             self._known.popitem(last=False)
 
     def is_known(self, place: Place) -> bool:
-        """Return whether the user was let in from there lately."""
+        """Return True if the user logged in from this origin not long ago."""
         return place.pair in self._known
 
     def is_suspect(self, place: Place) -> bool:
-        """Return whether there was a failure from there lately."""
+        """Return True if there are recent failures from this origin."""
         return self._origins.get(place.origin) is not None
 
     def user_wait_seconds(self, place: Place, now: float) -> float:
-        """Return how long a login waits from now on for what was guessed about its user."""
+        """Return by how many seconds a login is delayed from now because of failures of its
+        user.
+        """
         return 0.0 if self.is_known(place) else self._users.delay_seconds(place.user, now)
 
     def free_at(self, place: Place) -> float:
-        """Return when a login may be checked, as far as its origin and its pair have failed."""
+        """Return the time at which a login may be checked, given the failures of its origin and
+        pair.
+        """
         free_at = self._pairs.free_at(place.pair)
         if self.is_known(place):
             return free_at

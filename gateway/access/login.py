@@ -1,4 +1,4 @@
-"""One login, as everything that decides about it sees it, and where it comes from."""
+"""A login as the checks see it, and the network origin of its client."""
 
 import ipaddress
 from collections.abc import Callable
@@ -17,7 +17,7 @@ def _is_wanted() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What a client brings that wants to be let in."""
+    """Credentials of a client that wants to log in, and where it connects from."""
 
     username: str
     """What the packet names; empty: it names no user."""
@@ -33,17 +33,17 @@ class Login:
     """Whether the client still waits for the answer."""
 
     def of(self, username: str) -> "Login":
-        """Return the same login with the user that its exchange has named."""
+        """Return the same login with the user name that the exchange has established."""
         return replace(self, username=username, password=None)
 
     @property
     def origin(self) -> str:
-        """Where the client is, as far as that distinguishes clients."""
+        """The network origin of the client. See `origin_of`."""
         return origin_of(self.address)
 
 
 def host_of(address: str) -> str:
-    """Return the host of an address with a port, without brackets; empty: a Unix socket's."""
+    """Return the host of "host:port", without brackets; an empty text for a Unix socket."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit():
         return ""
@@ -51,10 +51,10 @@ def host_of(address: str) -> str:
 
 
 def origin_of(address: str) -> str:
-    """Return what stands for all addresses that one person can easily have.
+    """Return a name for all the addresses that one person can easily obtain.
 
-    It is the IPv4 address, the first 64 bits of the IPv6 address, `loopback`, or `local` for all
-    that is no address of IP.
+    It is the IPv4 address, the first 64 bits of an IPv6 address, `loopback`, or `local` for
+    anything that is not an IP address.
     """
     try:
         host = ipaddress.ip_address(host_of(address))

@@ -1,8 +1,8 @@
-"""A Mosquitto acl file, written again as our own rules.
+"""Conversion of a Mosquitto ACL file into our own rules.
 
-In Mosquitto all lines about a client count together, and a `deny` comes before every other line;
-what no line allows is denied. Its `topic` lines before the first `user` are about clients without a
-user, `topic` lines behind one are about that user, and `pattern` lines about every client.
+In Mosquitto all lines about a client apply together: a `deny` takes precedence over every other
+line, and what no line allows is denied. `topic` lines before the first `user` apply to clients
+without a user; `topic` lines after one apply to that user; `pattern` lines apply to every client.
 """
 
 from gateway.access.rule_line import Mistake, quoted, shown
@@ -47,7 +47,7 @@ def rules_text_of(content: bytes, name: str) -> str:
 
 
 def _rule_of(verb: str, rest: str, who: str) -> tuple[str, str]:
-    """Return `allow` or `deny`, and what stands behind it. Raises Mistake."""
+    """Return `allow` or `deny`, and the rest of the rule. Raises Mistake."""
     if verb not in ("topic", "pattern") or not rest:
         raise Mistake("is no line of an acl file: use user, topic or pattern")
     access, topic = _access_of(rest)
@@ -62,7 +62,7 @@ def _rule_of(verb: str, rest: str, who: str) -> tuple[str, str]:
 
 
 def _access_of(rest: str) -> tuple[str, str]:
-    """Return how a topic may be used, and the topic, which may have spaces in it."""
+    """Return the access mode and the topic of a line. The topic may contain spaces."""
     first, _, topic = rest.partition(" ")
     if first in _ACTIONS and topic.strip():
         return first, topic.strip()

@@ -1,4 +1,4 @@
-"""Hashes of Mosquitto's password files, as mosquitto_passwd writes them::
+"""Hashes in Mosquitto's password files, as written by mosquitto_passwd::
 
     $6$salt$hash              SHA-512 of the password and the salt, once
     $7$iterations$salt$hash   PBKDF2 with HMAC-SHA-512
@@ -27,12 +27,12 @@ HASH_BYTES = hashlib.sha512().digest_size
 
 
 class MosquittoHashError(ValueError):
-    """The text is no hash of Mosquitto's; the message names what is wrong with it."""
+    """The text is not a Mosquitto hash. The message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class MosquittoHash:
-    """One user's entry."""
+    """A Mosquitto hash of one user's password."""
 
     iterations: int
     """Of PBKDF2; 0: a single SHA-512."""
@@ -40,7 +40,10 @@ class MosquittoHash:
     digest: bytes
 
     def holds(self, password: bytes) -> bool:
-        """Return whether this is the hash of `password`; costs the same for every answer."""
+        """Return True if this is the hash of `password`.
+
+        The result does not affect the time taken.
+        """
         if self.iterations:
             found = hashlib.pbkdf2_hmac("sha512", password, self.salt, self.iterations)
         else:
@@ -48,13 +51,13 @@ class MosquittoHash:
         return hmac.compare_digest(found, self.digest)
 
     def text(self) -> str:
-        """Return the entry as it stands in the file."""
+        """Return the entry as written in the file."""
         kind = f"$7${self.iterations}" if self.iterations else "$6"
         return f"{kind}${_base64_of(self.salt)}${_base64_of(self.digest)}"
 
 
 def parse(text: str) -> MosquittoHash:
-    """Return the hash that a text stands for. Raises MosquittoHashError."""
+    """Parse a Mosquitto hash. Raises MosquittoHashError."""
     fields = text.split("$")
     if text.startswith("$6$") and len(fields) == 4:
         iterations = 0

@@ -1,4 +1,4 @@
-"""One line of the password file: a user, and what is kept of the password in one of three forms."""
+"""A line of the password file: a user, and the password's hash or keys in one of three forms."""
 
 import re
 
@@ -24,15 +24,15 @@ Entry = Argon2Hash | ScramKeys | MosquittoHash
 
 
 class PasswordFileError(AccessFileError):
-    """The password file cannot be used; the message names the file, the line and the mend."""
+    """The password file cannot be used. The message names the file, the line and the fix."""
 
 
 class UsernameRefused(PasswordFileError):
-    """A line of the file cannot hold the name."""
+    """The user name contains characters that the password file cannot represent."""
 
 
 def refuse_username(username: str) -> None:
-    """Raise UsernameRefused for a name that a line of the file cannot hold."""
+    """Raise UsernameRefused for a name that the password file cannot represent."""
     if _USERNAME.fullmatch(username) is None or len(username.encode()) > USERNAME_BYTES_MAX:
         raise UsernameRefused(
             f"{ascii(username)[:60]} cannot be a user name: use 1 to {USERNAME_BYTES_MAX} bytes, "
@@ -41,14 +41,14 @@ def refuse_username(username: str) -> None:
 
 
 def refuse_password(password: bytes) -> None:
-    """Raise PasswordFileError for a password that MQTT cannot carry, or for none."""
+    """Raise PasswordFileError for an empty password, or one that is too long for MQTT."""
     # [MQTT-3.1.3-11] the password field holds 0 to 65535 bytes.
     if not 1 <= len(password) <= PASSWORD_BYTES_MAX:
         raise PasswordFileError(f"a password has 1 to {PASSWORD_BYTES_MAX} bytes")
 
 
 def refuse_unprepared(username: str) -> None:
-    """Raise PasswordFileError for a name that a client of SCRAM would never send."""
+    """Raise PasswordFileError for a name that a SCRAM client would never send."""
     # Clients send the prepared form (RFC 5802 section 5.1): another one would never be found.
     try:
         prepared = prepared_of(username, stored=True)
@@ -59,9 +59,9 @@ def refuse_unprepared(username: str) -> None:
 
 
 def parse(line: bytes, place: str) -> tuple[str, Entry] | None:
-    """Return the user and the entry of a line; None: it is empty, or a comment.
+    """Parse a line into the user and the entry. None: the line is empty or a comment.
 
-    Raises PasswordFileError, which names `place`.
+    Raises PasswordFileError with `place` in its message.
     """
     try:
         text = line.decode().rstrip("\r")

@@ -1,13 +1,14 @@
-"""The process that checks passwords for the broker: hashing would hold the broker's interpreter.
+"""Worker process that checks passwords: hashing in the broker would block its interpreter.
 
-It reads requests from standard input and writes answers to standard output (integers big-endian)::
+It reads requests from standard input and writes answers to standard output (integers are
+big-endian)::
 
     request   size u32 | a pickle of (hashes, password), `size` bytes long
-    answer    one byte for each hash: 1 where it is the password's, else 0; for an empty password 0
+    answer    one byte per hash: 1 if it is the password's, else 0; always 0 for an empty password
 
-It gets nothing else: no environment but Python's path, no file, no connection. The pickle comes
-from the process that has started this one; the other way goes no pickle. It ends when standard
-input does, so with the broker, however that ends.
+The worker has only Python's path in its environment, and no files or connections. Pickles are only
+sent by the broker that started it, never back. It exits when standard input closes, so it never
+outlives the broker.
 """
 
 import os
@@ -37,20 +38,23 @@ OUT_OF_MEMORY_SCORE: Final = 500
 
 
 class PasswordHash(Protocol):
-    """A hash of one user's password, which can be pickled."""
+    """A picklable hash of one user's password."""
 
     def holds(self, password: bytes) -> bool:
-        """Return whether it is the hash of `password`; costs the same for every answer."""
+        """Return True if this is the hash of `password`.
+
+        The result does not affect the time taken.
+        """
 
 
 def request_of(hashes: Sequence[PasswordHash], password: bytes) -> bytes:
-    """Return the request to check a password against each of some hashes."""
+    """Return the request to check a password against several hashes."""
     pickled = pickle.dumps((tuple(hashes), password))
     return SIZE.pack(len(pickled)) + pickled
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer one request after the other, until there are no more."""
+    """Answer requests in order until the input ends."""
     while len(size := requests.read(SIZE.size)) == SIZE.size:
         pickled = requests.read(*SIZE.unpack(size))
         hashes, password = pickle.loads(pickled)  # noqa: S301 - our parent wrote it
@@ -60,7 +64,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main() -> None:
-    """Give way to all else, and serve."""
+    """Lower this process's scheduling priority and serve requests."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # meant for the broker, which may still ask
     os.nice(NICENESS)

@@ -1,8 +1,8 @@
-"""The processes that check passwords, as the broker has them: started when needed, and again.
+"""Pool of password worker processes, started on demand and restarted after a failure.
 
-They give way to everything else, so that strangers who guess keep no client waiting. Where that
-leaves them nothing, because other programs or the broker keep all cores busy, processes with a
-share of the cores take their place for a while (docs/decisions/0154).
+The workers run at the lowest priority, so that password guessing delays no client. If other
+programs or the broker use all CPU time, workers with a normal share replace them for a while
+(docs/decisions/0154).
 """
 
 import asyncio
@@ -48,11 +48,11 @@ ENVIRONMENT: Final = {"MALLOC_MMAP_THRESHOLD_": str(LARGE_BLOCK_BYTES)} | {
 
 
 class WorkerFailed(Exception):
-    """A password could not be checked: the process for it cannot be started, or ends."""
+    """A password could not be checked: its worker process could not be started, or ended."""
 
 
 class _Starved(Exception):
-    """A worker that gives way gets next to nothing of the processors."""
+    """A low-priority worker gets almost no CPU time."""
 
 
 # clock_getcpuclockid(3): the clock of another process is its number's complement, and this.
@@ -60,7 +60,7 @@ _CPUCLOCK_SCHED: Final = 2
 
 
 class PasswordWorkers:
-    """Gives each password to a process that has none."""
+    """Gives each password to an idle worker process."""
 
     def __init__(self) -> None:
         self.failed = 0
@@ -71,12 +71,12 @@ class PasswordWorkers:
         self._all: set[_Worker] = set()
 
     async def held(self, hashes: Sequence[PasswordHash], password: bytes) -> list[bool]:
-        """Return for each hash whether it is the password's.
+        """Return, for each hash, whether it is the hash of `password`.
 
-        As many processes come to be as passwords are checked at a time: the caller bounds that.
+        One process is started for each concurrent check. The caller limits how many there are.
 
         Raises:
-            WorkerFailed: nothing is known of the password.
+            WorkerFailed: the password could not be checked.
         """
         request = request_of(hashes, password)
         for _ in range(ATTEMPTS_MAX):
@@ -89,20 +89,20 @@ class PasswordWorkers:
         raise WorkerFailed(f"{ATTEMPTS_MAX} processes have ended while they checked it")
 
     def close(self) -> None:
-        """End all of them."""
+        """Stop all workers."""
         while self._all:
             self._all.pop().end()
         self._idle.clear()
 
     @property
     def process_ids(self) -> list[int]:
-        """Those of the processes that there are."""
+        """Process ids of the running workers."""
         return [worker.process.pid for worker in self._all]
 
     async def _checked(self, request: bytes, count: int) -> bytes | None:
-        """Return the answer of a worker that has enough of the processors; None: it has failed.
+        """Return the answer of a worker that gets enough CPU time. None: the worker failed.
 
-        Raises OSError: none can be started.
+        Raises OSError if no process can be started.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -118,9 +118,9 @@ class PasswordWorkers:
             return None
 
     async def _unless_starved(self, request: bytes, count: int) -> bytes | None:
-        """Return the answer of a worker that gives way; None: it has failed.
+        """Return the answer of a low-priority worker. None: the worker failed.
 
-        Raises _Starved: others leave it too little.
+        Raises _Starved if other processes leave it too little CPU time.
         """
         worker = self._worker(gives_way=True)
         answer = asyncio.ensure_future(self._asked(worker, request, count))
@@ -136,7 +136,7 @@ class PasswordWorkers:
             answer.cancel()
 
     def _worker(self, *, gives_way: bool) -> "_Worker":
-        """Return one that has nothing to do. Raises OSError."""
+        """Return an idle worker; start one if necessary. Raises OSError."""
         while self._idle:
             worker = self._idle.pop()
             if worker.gives_way is gives_way:
@@ -147,7 +147,7 @@ class PasswordWorkers:
         return worker
 
     async def _asked(self, worker: "_Worker", request: bytes, count: int) -> bytes | None:
-        """Return a worker's answer; None: it has failed, and is no more."""
+        """Return a worker's answer. None: the worker failed and has been removed."""
         answer = None
         try:
             answer = await worker.ask(request, count)
@@ -168,10 +168,10 @@ class PasswordWorkers:
 
 
 class _Worker:
-    """One process, and our end of its connection."""
+    """A worker process, and our end of its socket."""
 
     def __init__(self, *, gives_way: bool) -> None:
-        """Start it. Raises OSError."""
+        """Start the process. Raises OSError."""
         self.gives_way = gives_way
         command = (*COMMAND, GIVES_WAY) if gives_way else COMMAND
         self._socket, theirs = socket.socketpair()
@@ -187,14 +187,14 @@ class _Worker:
                 raise
 
     def processor_seconds(self) -> float:
-        """Return what it has used of the processors; infinity where it has ended."""
+        """Return the CPU time that the process has used, in seconds; infinity if it has ended."""
         try:
             return time.clock_gettime(~self.process.pid << 3 | _CPUCLOCK_SCHED)
         except OSError:
             return float("inf")
 
     async def ask(self, request: bytes, count: int) -> bytes:
-        """Return the answer to a request, `count` bytes. Raises ConnectionError."""
+        """Send a request and return the `count` bytes of its answer. Raises ConnectionError."""
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(self._socket, request)
         answer = b""
@@ -206,7 +206,7 @@ class _Worker:
         return answer
 
     def end(self) -> None:
-        """Kill the process and wait for its end, which takes it no time."""
+        """Kill the process and wait for it to exit, which is immediate."""
         self._socket.close()
         self.process.kill()
         self.process.wait()

@@ -1,17 +1,17 @@
-"""The password file: one `user:entry` a line, replaced whole or not at all::
+"""The password file: one `user:entry` per line, always replaced as a whole::
 
-    # comments and empty lines are kept apart from users
+    # comments and empty lines are ignored
     sensor-1:$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$...
     sensor-2:{SCRAM-SHA-256}15000:c2FsdHNhbHQ=:StoredKey:ServerKey
     sensor-3:$7$101$c2FsdHNhbHQ=$...
 
-An Argon2id hash serves clients that send their password. SCRAM keys serve those as well as clients
-that prove that they know it (gateway/access/scram.py). `$6$` and `$7$` are Mosquitto's
-(gateway/access/mosquitto_passwords.py).
+An Argon2id hash serves clients that send their password. SCRAM keys serve those clients too, and
+clients that only prove that they know the password (gateway/access/scram.py). `$6$` and `$7$` are
+Mosquitto's hashes (gateway/access/mosquitto_passwords.py).
 
-A check costs tens of milliseconds of CPU and 19 MiB of memory on purpose: the broker has it done by
-another process (gateway/access/password_workers.py). Passwords themselves are never kept, shown or
-logged.
+A check deliberately costs tens of milliseconds of CPU and 19 MiB of memory, so the broker leaves it
+to another process (gateway/access/password_workers.py). Passwords themselves are never stored,
+shown or logged.
 """
 
 import os
@@ -54,7 +54,7 @@ FILE_MODE = 0o600
 
 
 class PasswordFile:
-    """Users and what is kept of their passwords; immutable once loaded."""
+    """Users and their hashes or keys; immutable after loading."""
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
         self._entries = dict(entries)
@@ -71,7 +71,7 @@ class PasswordFile:
 
     @classmethod
     def load(cls, path: Path) -> "PasswordFile":
-        """Read the file. Raises PasswordFileError with the line that is wrong."""
+        """Load the file. Raises PasswordFileError, which names the wrong line."""
         try:
             with path.open("rb") as file:
                 content = file.read(FILE_BYTES_MAX + 1)
@@ -96,28 +96,28 @@ class PasswordFile:
         return cls(entries)
 
     def __contains__(self, username: str) -> bool:
-        """Return whether the file knows the name."""
+        """Return True if the file has an entry for the name."""
         return username in self._entries
 
     @property
     def usernames(self) -> frozenset[str]:
-        """The names that the file knows."""
+        """Names of all users in the file."""
         return frozenset(self._entries)
 
     def differs_from(self, other: "PasswordFile") -> bool:
-        """Return whether there are other users, or other passwords."""
+        """Return True if the users or their passwords differ."""
         return self._entries != other._entries
 
     def revoked_since(self, before: "PasswordFile") -> frozenset[str]:
-        """Return the users of `before` that are gone, or have another password."""
+        """Return the users of `before` that were removed or have another password now."""
         return frozenset(user for user in before._entries if not self.has_same_entry(before, user))
 
     def has_same_entry(self, other: "PasswordFile", username: str) -> bool:
-        """Return whether what is kept of a user's password is the same in both."""
+        """Return True if a user's entry is the same in both files."""
         return self._entries.get(username) == other._entries.get(username)
 
     def entry_of(self, username: str) -> bytes | None:
-        """Return the user's line, which changes with the password; None: no such user."""
+        """Return the user's line, which changes with the password. None: no such user."""
         entry = self._entries.get(username)
         if entry is None:
             return None
@@ -125,15 +125,16 @@ class PasswordFile:
         return f"{username}:{text}".encode()
 
     def scram_keys_of(self, username: str) -> ScramKeys | None:
-        """Return the user's SCRAM keys, or None without."""
+        """Return the user's SCRAM keys, or None if there are none."""
         entry = self._entries.get(username)
         return entry if isinstance(entry, ScramKeys) else None
 
     def hashes_of(self, username: str) -> tuple[Sequence[PasswordHash], PasswordHash | None]:
-        """Return what a password is checked against, and which of it is the user's; None: no user.
+        """Return the hashes to check a password against, and the user's own one of them (None: no
+        such user).
 
-        They are of the same kinds for every name, also those that do not exist: the time taken does
-        not show which is which.
+        They are of the same kinds for every name, including unknown ones, so that the time taken
+        does not reveal which names exist.
         """
         entry = self._entries.get(username)
         hashes: list[PasswordHash] = [entry if isinstance(entry, Argon2Hash) else decoy_hash()]
@@ -144,13 +145,13 @@ class PasswordFile:
         return hashes, entry
 
     def verify(self, username: str, password: bytes) -> bool:
-        """Return whether `password` is the one of `username`, found out in this process."""
+        """Return True if `password` is the password of `username`. Checks it in this process."""
         hashes, own = self.hashes_of(username)
         held = [each for each in hashes if each.holds(password)]
         return any(each is own for each in held) and bool(password)
 
     def has_empty_password(self, username: str) -> bool:
-        """Return whether the entry of a user was made from an empty password."""
+        """Return True if the user's entry was created from an empty password."""
         entry = self._entries[username]
         if isinstance(entry, ScramKeys):
             return scram_keys.are_of_empty_password(entry)
@@ -164,7 +165,9 @@ class PasswordFile:
 
 
 def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
-    """Return a hash that costs what most of Mosquitto's do, and that no password has."""
+    """Return a hash that no password matches and that costs as much as most Mosquitto hashes
+    here.
+    """
     hashes = [entry for entry in entries.values() if isinstance(entry, MosquittoHash)]
     if not hashes:
         return None
@@ -174,19 +177,20 @@ def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
 
 @cache
 def decoy_hash() -> Argon2Hash:
-    """Return the hash that is checked for a name without one."""
+    """Return the hash that is verified in place of a missing Argon2 hash."""
     return Argon2Hash.of(secrets.token_urlsafe(16))
 
 
 def set_password(
     path: Path, username: str, password: bytes, *, scram_iterations: int | None = None
 ) -> bool:
-    """Add the user or replace the user's password; whether the user is new.
+    """Add a user, or replace the user's password. Return True if the user is new.
 
-    With `scram_iterations` SCRAM keys are written, else an Argon2 hash.
+    With `scram_iterations`, SCRAM keys are written; otherwise an Argon2 hash.
 
-    The file is written beside the old one with mode 0600, fsynced and renamed over it: a process
-    that reads it sees the old or the new one, whole, also after a power cut. Comments are kept.
+    The new file is written next to the old one with mode 0600, synced, and renamed over it. A
+    reader always gets either the old or the new file complete, even after a power cut. Comments are
+    kept.
     """
     refuse_username(username)
     refuse_password(password)
@@ -219,10 +223,10 @@ class Imported:
 
 
 def import_users(path: Path, source: Path) -> Imported:
-    """Add the users of another password file, Mosquitto's for example, with their hashes.
+    """Add the users of another password file, such as Mosquitto's, with their hashes.
 
     Raises:
-        PasswordFileError: one of the files cannot be used; nothing was changed.
+        PasswordFileError: one of the files cannot be used. Nothing was changed.
     """
     there = PasswordFile.load(path).usernames if path.exists() else frozenset[str]()
     entries = PasswordFile.load(source)
@@ -247,7 +251,7 @@ def import_users(path: Path, source: Path) -> Imported:
 
 
 def remove_user(path: Path, username: str) -> bool:
-    """Remove the user; whether there was one."""
+    """Remove a user. Return True if the user existed."""
     PasswordFile.load(path)
     lines = path.read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if not line.startswith(f"{username}:")]

@@ -1,4 +1,4 @@
-"""What is kept of a client's certificate as long as its connection lasts: what can end it."""
+"""Details of a client's certificate that can end its connection later."""
 
 import hashlib
 import ssl
@@ -8,7 +8,7 @@ from gateway.access.revocation import Issued, issued_of
 
 
 class Peer(NamedTuple):
-    """A certificate that was verified at a handshake."""
+    """A client certificate that was verified in a handshake."""
 
     issued: Issued
     anchor: bytes | None
@@ -19,7 +19,7 @@ class Peer(NamedTuple):
 
 
 def peer_of(tls: ssl.SSLObject, certificate: bytes) -> Peer:
-    """Return what there is to keep of a verified certificate, given in DER. Raises NotDer."""
+    """Return the details to keep of a verified certificate, given in DER. Raises NotDer."""
     chain = _verified_chain_of(tls)
     anchor = hashlib.sha256(chain[-1]).digest() if chain else None
     described = tls.getpeercert() or {}
@@ -29,7 +29,9 @@ def peer_of(tls: ssl.SSLObject, certificate: bytes) -> Peer:
 
 
 def _verified_chain_of(tls: ssl.SSLObject) -> list[bytes]:
-    """Return the certificates from the client's own to the authority that is trusted, in DER."""
+    """Return the certificate chain in DER, from the client's certificate to the trusted
+    authority.
+    """
     if hasattr(tls, "get_verified_chain"):
         return list(tls.get_verified_chain() or [])
     # Before Python 3.13 only the object inside has it, and makes objects of the certificates.

@@ -1,4 +1,4 @@
-"""Which user a client's certificate proves, as the listener's `username` wants it."""
+"""User name in a client's certificate, selected by the listener's `username` setting."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -16,14 +16,14 @@ ALTERNATIVES: Final = {"dns_name": "DNS", "email": "email"}
 
 
 class NoUser(Exception):
-    """The certificate names no user that can be one."""
+    """The certificate contains no valid user name."""
 
 
 def user_of(peer: Mapping[str, Any], username: str) -> str | None:
-    """Return the user that a verified certificate names (`ssl.SSLObject.getpeercert`).
+    """Return the user named by a verified certificate (`ssl.SSLObject.getpeercert`).
 
     Raises:
-        NoUser: there is none, or more than one, or it cannot be a user's.
+        NoUser: the certificate has no name, several names, or an invalid one.
     """
     if username == NO_NAME:
         return None
@@ -36,7 +36,7 @@ def user_of(peer: Mapping[str, Any], username: str) -> str | None:
 
 
 def checked_user(name: str) -> str:
-    """Return the name of a certificate that can be a user's. Raises NoUser."""
+    """Return `name` if it is a valid user name. Raises NoUser."""
     is_long = len(name.encode()) > USERNAME_BYTES_MAX
     if not name or is_long or "\0" in name or has_control_character(name):
         raise NoUser(f"the certificate's name {name[:64]!r} cannot be a user's")

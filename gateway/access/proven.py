@@ -1,7 +1,7 @@
-"""An accepted login with what proved it, so that the end of the proof can be noticed.
+"""An accepted login and its proof, so that the broker notices when the proof is no longer valid.
 
-A version is a text that changes with what proved the user: with the entry of the password file, the
-row of a database, or the settings by which tokens are accepted.
+A version is a text that changes with the proof: with the entry in the password file, the row in the
+database, or the settings for accepting tokens.
 """
 
 import hashlib
@@ -14,11 +14,11 @@ NO_GROUPS: frozenset[str] = frozenset()
 
 
 class NotKnown(Exception):
-    """A source of users does not answer now; the message has the reason."""
+    """A source of users does not answer now. The message has the reason."""
 
 
 class Proven(AuthenticationAnswer):
-    """The answer of a source that lets a client in."""
+    """The answer of a source that accepts a login."""
 
     def __init__(
         self,
@@ -43,14 +43,17 @@ class Proven(AuthenticationAnswer):
 
 
 def digest_of(entry: bytes) -> bytes:
-    """Return what is kept of an entry as long as a connection stands on it: not the secret."""
+    """Return a digest of a credential, kept while a connection uses it.
+
+    The secret is not stored.
+    """
     return hashlib.sha256(entry).digest()
 
 
 def version_of(source: str, entry: bytes, key: bytes) -> str:
-    """Return the version of what proved a user, 32 hexadecimal digits.
+    """Return the version of a proof, as 32 hexadecimal digits.
 
-    Without `key`, a secret, nothing about the entry follows from it.
+    `key` is secret: without it, the version reveals nothing about the entry.
     """
     # No name of a source has a colon.
     return hmac.digest(key, b"version:%b:%b" % (source.encode(), entry), "sha256")[:16].hex()

@@ -1,9 +1,9 @@
-"""The keys of an identity provider (RFC 7517): fetched in a thread, and kept.
+"""Keys of an identity provider (RFC 7517), fetched in a thread and cached.
 
-They are fetched again when they are older than `cache_seconds`, and when a token names a key that
-is not among them, for the provider may have a new one; not more often than each
-FETCH_PAUSE_SECONDS, so that made-up names cost the provider nothing. While it does not answer, the
-last keys are used for `keep_seconds` more.
+They are fetched again when they are older than `cache_seconds`, and when a token names an unknown
+key, since the provider may have a new one. There are at least FETCH_PAUSE_SECONDS between two
+fetches, so that invented key names cause no load. While the provider does not answer, the last keys
+remain valid for another `keep_seconds`.
 """
 
 import asyncio
@@ -36,11 +36,11 @@ Fetch = Callable[[], list[Key]]
 
 
 class Unavailable(Exception):
-    """The keys cannot be had, and there are none that may still be used."""
+    """No keys are available: they could not be fetched, and the cached ones have expired."""
 
 
 class ProviderKeys:
-    """Keys by their names."""
+    """Cache of the provider's keys, by name."""
 
     def __init__(self, fetch: Fetch, *, cache_seconds: float, keep_seconds: float) -> None:
         self._fetch = fetch
@@ -56,7 +56,7 @@ class ProviderKeys:
         """Why the last fetch failed; None: it did not."""
 
     async def get(self, key_id: str | None) -> Key | None:
-        """Return the key of a name, or the only one where a token names none; None: there is none.
+        """Return the key with this name, or the only key if a token names none. None: no such key.
 
         Raises Unavailable.
         """
@@ -75,14 +75,18 @@ class ProviderKeys:
         return found
 
     async def digests(self) -> frozenset[bytes]:
-        """Return `Proven.digest` for each key: of new ones, once they are older than the cache
-        keeps them. While none can be fetched the last ones count, however old they are."""
+        """Return the current keys as values of `Proven.digest`.
+
+        Fetches them again if the cache has expired.
+
+        While they cannot be fetched, the last keys are used, however old they are.
+        """
         if self._age_seconds() > self.cache_seconds:
             await self._renew()
         return self._digests
 
     def close(self) -> None:
-        """Fetch nothing more; a fetch that is under way ends by itself."""
+        """Stop fetching. A fetch that is running finishes on its own."""
         if self._fetching is not None:
             self._fetching.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
@@ -96,7 +100,7 @@ class ProviderKeys:
         return next((key for key in self._keys if key.get("kid") == key_id), None)
 
     async def _renew(self) -> None:
-        """Wait for a fetch, if one may begin or is under way."""
+        """Start a fetch if one is allowed now, and wait for the running fetch."""
         self._begin()
         if self._fetching is not None:
             await asyncio.shield(self._fetching)
@@ -126,13 +130,13 @@ class ProviderKeys:
 
 
 def material_of(key: Key) -> bytes:
-    """Return what makes a key this one, whatever it is called (RFC 7638)."""
+    """Return the parameters that identify a key regardless of its name (RFC 7638)."""
     members = {name: key[name] for name in _MATERIAL if name in key}
     return json.dumps(members, sort_keys=True).encode()
 
 
 def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:
-    """Return the keys of a key set that may sign. Raises NotFetched."""
+    """Return the keys of a key set that can be used for signatures. Raises NotFetched."""
     keys = document.get("keys")
     if not isinstance(keys, list) or len(keys) > KEYS_MAX:
         raise NotFetched(f"{source}: expected a list keys, of at most {KEYS_MAX}")
@@ -144,22 +148,22 @@ def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:
 
 
 def from_file(path: Path) -> Fetch:
-    """Return what reads the keys of a file."""
+    """Return a function that reads the keys from a file."""
     return lambda: keys_in(read(path), str(path))
 
 
 def from_url(url: str, fetcher: Fetcher) -> Fetch:
-    """Return what fetches the keys of a URL."""
+    """Return a function that fetches the keys from a URL."""
     return lambda: keys_in(fetcher.fetch(url), url)
 
 
 def from_issuer(issuer: str, fetcher: Fetcher, may_be_fetched: Callable[[str], bool]) -> Fetch:
-    """Return what finds the keys by the issuer's discovery (OpenID Connect Discovery section 4).
+    """Return a function that finds the keys through OpenID Connect Discovery, section 4.
 
     Args:
-        issuer: a URL.
-        fetcher: for it and for what it names.
-        may_be_fetched: whether keys may be fetched from a URL.
+        issuer: URL of the issuer.
+        fetcher: fetches the discovery document and the keys that it names.
+        may_be_fetched: whether keys may be fetched from a given URL.
     """
 
     def fetch() -> list[Key]:

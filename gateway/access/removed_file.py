@@ -1,6 +1,6 @@
-"""The file that keeps which users were removed: docs/formats/removed-users.md.
+"""The file that records removed users (docs/formats/removed-users.md).
 
-Pure but for `load` and `save`.
+Everything but `load` and `save` is pure.
 """
 
 import json
@@ -21,12 +21,12 @@ FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
 class RemovedFileError(AccessFileError):
-    """The file of removed users cannot be used."""
+    """The file of removed users cannot be read or is invalid."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What the file keeps."""
+    """Contents of the file of removed users."""
 
     known: frozenset[str] = frozenset()
     """Users that the password file had when it was read last."""
@@ -40,10 +40,10 @@ class Kept:
 
 
 def load(path: Path) -> Kept:
-    """Return what a file keeps; nothing where there is no file.
+    """Load the file. Return empty contents if it does not exist.
 
     Raises:
-        RemovedFileError: it cannot be read, or is not of this format.
+        RemovedFileError: the file cannot be read, or has the wrong format.
     """
     try:
         with open(path, "rb", opener=lambda name, flags: open_private(Path(name), flags)) as file:
@@ -106,5 +106,5 @@ def text_of(kept: Kept) -> bytes:
 
 
 def save(path: Path, kept: Kept) -> None:
-    """Replace the file; durable when this returns. Raises OSError."""
+    """Replace the file. It is on disk when this function returns. Raises OSError."""
     replace_durably(path, text_of(kept), partial=path.with_name(f"{path.name}.partial"))

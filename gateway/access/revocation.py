@@ -1,8 +1,8 @@
-"""Which certificates a revocation list (CRL) names, and how a certificate is named in one.
+"""Parsing of certificate revocation lists (CRLs), and the identity of certificates in them.
 
-Only what is needed to compare the two is taken out of the DER, with the definite lengths that it
-demands. That a list is signed by its authority is checked by OpenSSL at every handshake; here it
-decides which connections end that were made before it came.
+Only the fields needed for comparison are read from the DER, with definite lengths, as DER requires.
+OpenSSL verifies the list's signature at every handshake. Here a list decides which existing
+connections end because their certificate has since been revoked.
 
 Source: RFC 5280, sections 4.1 (Certificate) and 5.1 (CertificateList)::
 
@@ -31,19 +31,21 @@ _LIST: Final = re.compile(rb"-----BEGIN X509 CRL-----(.*?)-----END X509 CRL-----
 
 
 class Issued(NamedTuple):
-    """What identifies a certificate: who issued it (a name in DER), and its number there."""
+    """Identity of a certificate: its issuer (a name in DER) and its serial number."""
 
     issuer: bytes
     serial: int
 
     @property
     def name(self) -> str:
-        """A short text for it: of the issuer a hash, the number in hexadecimal digits."""
+        """A short text for the identity: a hash of the issuer, and the serial number in
+        hexadecimal.
+        """
         return f"{hashlib.sha256(self.issuer).hexdigest()[:32]}:{self.serial:x}"
 
 
 class NotDer(ValueError):
-    """The bytes are no certificate, or no revocation list."""
+    """The bytes are not a valid certificate or revocation list."""
 
 
 class _Element(NamedTuple):
@@ -53,7 +55,7 @@ class _Element(NamedTuple):
 
 
 def issued_of(certificate: bytes) -> Issued:
-    """Return what identifies a certificate that is given in DER. Raises NotDer."""
+    """Return the identity of a certificate given in DER. Raises NotDer."""
     fields = _fields_of_signed(certificate)
     if fields and fields[0].tag == _VERSION:
         del fields[0]
@@ -67,7 +69,7 @@ def names_of(lists: Iterable[frozenset[Issued]]) -> frozenset[str]:
 
 
 def revoked_in(lists: bytes) -> frozenset[Issued]:
-    """Return what the revocation lists of a PEM file name. Raises NotDer."""
+    """Return all certificates revoked by the lists in a PEM file. Raises NotDer."""
     return frozenset(revoked for found in _LIST.findall(lists) for revoked in _revoked_in(found))
 
 
@@ -91,14 +93,17 @@ def _revoked_in(encoded: bytes) -> Iterator[Issued]:
 
 
 def _fields_of_signed(data: bytes) -> list[_Element]:
-    """Return the fields of what is signed: the first element of the outer sequence."""
+    """Return the signed fields: the elements of the first element of the outer sequence."""
     (outer,) = _expected(list(_elements(data, 0, len(data))), (_SEQUENCE,))
     (signed,) = _expected(list(_elements(data, outer.start, outer.end)), (_SEQUENCE,))
     return list(_elements(data, signed.start, signed.end))
 
 
 def _expected(fields: list[_Element], tags: tuple[int | None, ...]) -> list[_Element]:
-    """Return the first fields, which have these tags (None: any)."""
+    """Return the leading fields, checked to have the given tags (None matches any).
+
+    Raises NotDer.
+    """
     first = fields[: len(tags)]
     matches = all(tag in (None, field.tag) for tag, field in zip(tags, first, strict=False))
     if len(first) < len(tags) or not matches:
@@ -107,7 +112,7 @@ def _expected(fields: list[_Element], tags: tuple[int | None, ...]) -> list[_Ele
 
 
 def _elements(data: bytes, position: int, end: int) -> Iterator[_Element]:
-    """Yield the elements between two positions, one level deep."""
+    """Yield the DER elements between two positions, without descending into them."""
     while position < end:
         header = data[position : position + 2]
         if len(header) < 2:

@@ -1,4 +1,4 @@
-"""One access rule: whom it is about, what it decides, and where in the file it stands."""
+"""An access rule: whom it applies to, what it decides, and its line in the file."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,26 +13,28 @@ SUBSCRIBE: Final = 7 << _SUBSCRIBE_SHIFT
 
 
 def publish_kind(qos: int, retain: bool) -> int:
-    """Return the kind of the question whether a message may be published."""
+    """Return the bit for the question whether a message may be published."""
     return 1 << (2 * qos + retain)
 
 
 def subscribe_kind(qos: int) -> int:
-    """Return the kind of the question whether a filter may be subscribed to at this QoS."""
+    """Return the bit for the question whether a filter may be subscribed to at this QoS."""
     return 1 << (_SUBSCRIBE_SHIFT + qos)
 
 
 @dataclass(frozen=True, slots=True)
 class ClientPattern:
-    """A client identifier or a listener's name, in which `*` stands for any characters, and `%u`,
-    of a client identifier, for its user."""
+    """Pattern of a client identifier or listener name. `*` matches any characters.
+
+    In a pattern of a client identifier, `%u` is replaced by the client's user.
+    """
 
     text: str
 
     def matches(self, name: str, username: str | None = None) -> bool:
-        """Return whether a name has this form; takes time in proportion to its length.
+        """Return True if the name matches, in time proportional to its length.
 
-        With `%u` no name has it where there is no user. A `*` in a user's name is a `*`.
+        A pattern with `%u` matches nothing if there is no user. A `*` in the user name is literal.
         """
         parts = self.text.split("*")
         if USER_PLACEHOLDER in self.text:
@@ -56,7 +58,7 @@ class ClientPattern:
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Whom a rule is about: all conditions that are not None have to hold."""
+    """The clients that a rule applies to: every condition that is not None must hold."""
 
     user: str | None = None
     """Exactly this proven user."""
@@ -77,11 +79,11 @@ class Who:
         listener: str,
         groups: frozenset[str] = frozenset(),
     ) -> bool:
-        """Return whether a rule is about this client.
+        """Return True if a rule applies to this client.
 
-        A listener that is not known (after a start, until the client of a stored session is back)
-        is any where there is no user, so that nothing is lost that the session may have, and none
-        where there is one.
+        After a restart the listener of a stored session is unknown until its client reconnects.
+        Until then, without a user it matches any listener, so that the session loses nothing; with
+        a user it matches none.
         """
         if self.user is not None and username != self.user:
             return False
@@ -98,7 +100,7 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line."""
+    """One rule of the file."""
 
     line: int
     """Where it stands in the file, from 1."""

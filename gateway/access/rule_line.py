@@ -1,6 +1,6 @@
-"""One line of the file of access rules: its words, and which questions its actions decide.
+"""One line of the access rules file: its words, and the questions that its actions decide.
 
-Whatever is wrong with a line is a `Mistake` with the mend.
+Every error in a line is raised as a `Mistake` with the fix.
 """
 
 import difflib
@@ -24,11 +24,11 @@ _SUGGESTED_AMONG_MAX: Final = 1_000
 
 
 class Mistake(Exception):
-    """What is wrong with one line, and what mends it."""
+    """An error in one line, with its fix."""
 
 
 def actions_of(words: list[str], position: int) -> list[str]:
-    """Return the actions that stand at a position. Raises Mistake."""
+    """Return the actions at a position of the line. Raises Mistake."""
     if position >= len(words):
         raise Mistake(f"names no action: use one of {', '.join(ACTIONS)}")
     actions = words[position].split(",")
@@ -43,7 +43,7 @@ def actions_of(words: list[str], position: int) -> list[str]:
 def kinds_of(
     allow: bool, actions: list[str], patterns: list[str], conditions: Mapping[str, str]
 ) -> int:
-    """Return the questions that a rule decides, as bits. Raises Mistake."""
+    """Return the questions that a rule decides, as a bit mask. Raises Mistake."""
     everything = "all" in actions
     publishes = everything or "publish" in actions
     subscribes = everything or "subscribe" in actions
@@ -90,7 +90,7 @@ def _retain_of(written: str | None) -> list[bool]:
 
 
 def text_of(raw: bytes) -> str:
-    """Return a line without the spaces around it. Raises Mistake."""
+    """Decode a line and strip the surrounding spaces. Raises Mistake."""
     try:
         text = raw.decode().removesuffix("\r")
     except UnicodeDecodeError:
@@ -101,7 +101,7 @@ def text_of(raw: bytes) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a line; double quotes hold one together. Raises Mistake."""
+    """Split a line into words. Double quotes group several words into one. Raises Mistake."""
     words: list[str] = []
     position = 0
     while position < len(text):
@@ -117,7 +117,7 @@ def words_of(text: str) -> list[str]:
 
 
 def quoted(word: str) -> str:
-    """Return a word as a line has it: in double quotes where it needs them."""
+    """Return a word as it is written in a line, with double quotes if it needs them."""
     if word and not any(character in ' \t"' for character in word):
         return word
     escaped = word.replace("\\", "\\\\").replace('"', '\\"')
@@ -125,7 +125,7 @@ def quoted(word: str) -> str:
 
 
 def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Return what is proposed for a word that is not known."""
+    """Return a suggestion for an unknown word: the closest known one, or `otherwise`."""
     if len(word) > _SHOWN_CHARACTERS_MAX:
         return otherwise
     names = list(islice(known, _SUGGESTED_AMONG_MAX))
@@ -134,6 +134,8 @@ def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def shown(word: str) -> str:
-    """Return a word of the file for a message: printable, and not long."""
+    """Return a word of the file for a message, shortened and with unprintable characters
+    escaped.
+    """
     is_long = len(word) > _SHOWN_CHARACTERS_MAX
     return ascii(word[: _SHOWN_CHARACTERS_MAX - 3] + "..." if is_long else word)

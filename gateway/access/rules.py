@@ -1,8 +1,9 @@
-"""Access rules as the core asks them: the first line that matches decides, no line denies.
+"""Evaluation of access rules: the first matching line decides, and without a match access is
+denied.
 
-Rules are sorted by whom they are about when they are read, and for each client once when it is
-first asked about: what is left is a search by topic levels. The patterns of rules without
-placeholders are shared by all clients that the same rules are about.
+Rules are grouped by the clients that they apply to when the file is read, and selected for each
+client at its first question. What remains is a search by topic levels. Clients with the same rules
+share the search tree of patterns without placeholders.
 """
 
 from collections.abc import Iterable
@@ -31,7 +32,7 @@ _SUBSCRIBE: Final = [subscribe_kind(qos) for qos in range(3)]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An answer and the rule that gave it; None: no rule matched."""
+    """An answer and the rule that gave it (None: no rule matched)."""
 
     allowed: bool
     rule: Rule | None
@@ -40,7 +41,7 @@ class Decision:
 
 
 class _Rights:
-    """What the rules say about one client."""
+    """Rules that apply to one client."""
 
     __slots__ = ("connect", "owner", "trees")
 
@@ -52,7 +53,7 @@ class _Rights:
 
 
 class FileRules(AccessRules):
-    """The rules of one file. Immutable, but for what is kept to be found faster."""
+    """The rules of one file. Immutable except for its caches."""
 
     def __init__(self, file: RulesFile) -> None:
         self.file = file
@@ -77,24 +78,26 @@ class FileRules(AccessRules):
     # -- the questions of the core
 
     def may_connect(self, client: Client) -> bool:
-        """Return whether a client is let in: see `decide`."""
+        """Return True if a client may connect. See `decide`."""
         return self._allowed(self._rights_of(client).connect)
 
     def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:
-        """Return whether a client may publish to a topic."""
+        """Return True if a client may publish to a topic."""
         return self._allowed(self._first(client, topic, _PUBLISH[qos][retain]))
 
     def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return whether a client may subscribe: one pattern has to cover the whole filter."""
+        """Return True if a client may subscribe. One pattern must cover the whole filter."""
         return self._allowed(min(self._first_of_filter(client, topic_filter, qos)))
 
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return whether the rule that lets a client subscribe names `$share`, or everything."""
+        """Return True if the rule that allows a subscription names `$share` or covers
+        everything.
+        """
         by_filter, by_group = self._first_of_filter(client, topic_filter, qos)
         return by_group <= by_filter and self._allowed(by_group)
 
     def may_receive(self, client: Client, topic: str) -> bool:
-        """Return whether a client may receive messages of a topic."""
+        """Return True if a client may receive messages of a topic."""
         return self._allowed(self._first(client, topic, RECEIVE))
 
     # -- for people
@@ -102,10 +105,10 @@ class FileRules(AccessRules):
     def decide(
         self, client: Client, action: str, topic: str = "", *, qos: int = 0, retain: bool = False
     ) -> Decision:
-        """Return the answer to a question, and the rule that gives it.
+        """Return the decision about an action, and the rule that made it.
 
-        `connect` is decided by the first line about it that matches the client; without one, a
-        client that may do anything is let in, by the first line that allows something.
+        For `connect`, the first `connect` rule that matches the client decides. Without one, the
+        first rule that allows the client anything also allows it to connect.
         """
         group = ""
         if action == "connect":
@@ -127,7 +130,9 @@ class FileRules(AccessRules):
         return number != NOTHING and self._allows[number]
 
     def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
-        """Return the first rule about a filter, and the first about it as shared in its group."""
+        """Return the first rule for a filter, and the first rule for the same filter shared in its
+        group.
+        """
         group, topic_filter = split_shared(whole_filter)
         kind = _SUBSCRIBE[qos]
         by_filter = self._first(client, topic_filter, kind)
@@ -210,8 +215,11 @@ class FileRules(AccessRules):
 
 
 def _add(tree: PatternTree, pattern: str | None, number: int, rule: Rule) -> None:
-    """Add a pattern of a rule. One of shared subscriptions brings the messages of its filter, and
-    takes none away: they may come through another subscription."""
+    """Add a rule's pattern to the tree.
+
+    A pattern for a shared subscription also allows receiving messages of its filter. It never
+    denies receiving, because messages may arrive through another subscription.
+    """
     group, topic_filter = ("", "") if pattern is None else split_pattern(pattern)
     if not group:
         tree.add(pattern, number, rule.kinds)

@@ -1,4 +1,4 @@
-"""The file of access rules: a rule a line, and the first line that matches decides::
+r"""The access rules file: one rule per line; the first matching line decides::
 
     # a comment is a line that begins with #
     group operators = anna ben
@@ -10,7 +10,7 @@
 
     allow|deny WHO... [qos 0,1,2] [retain yes|no] ACTION[,ACTION...] [PATTERN...]
 
-Words are separated by spaces; a word in double quotes may have spaces in it, and `\"` and `\\`.
+Words are separated by spaces; a word in double quotes may have spaces in it, and `"` and `\`.
 docs/access.md explains each. `parse` reports every mistake, with its line and what mends it.
 """
 
@@ -49,7 +49,7 @@ PROBLEMS_MAX: Final = 100
 
 
 class RulesFileError(AccessFileError):
-    """The rules cannot be used; `problems` has a line for each mistake."""
+    """The rules file is invalid. `problems` has one line for each mistake."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
@@ -58,7 +58,7 @@ class RulesFileError(AccessFileError):
 
 @dataclass(frozen=True, slots=True)
 class RulesFile:
-    """What is in a file."""
+    """Contents of a rules file."""
 
     rules: tuple[Rule, ...]
     groups: Mapping[str, frozenset[str]]
@@ -68,7 +68,7 @@ class RulesFile:
 
 
 def load(path: Path) -> RulesFile:
-    """Read a file of rules. Raises RulesFileError."""
+    """Load a rules file. Raises RulesFileError."""
     try:
         with path.open("rb") as file:
             content = file.read(FILE_BYTES_MAX + 1)
@@ -82,7 +82,7 @@ def load(path: Path) -> RulesFile:
 
 
 def parse(content: bytes, name: str) -> RulesFile:
-    """Return the rules that a file's bytes hold. Raises RulesFileError, and nothing else."""
+    """Parse the contents of a rules file. Raises no other exception than RulesFileError."""
     if len(content) > FILE_BYTES_MAX:
         raise RulesFileError([f"{name}: longer than {FILE_BYTES_MAX} bytes"])
     return _Parser(name).parse(content)
@@ -167,7 +167,7 @@ class _Parser:
         )
 
     def _conditions_of(self, words: list[str]) -> tuple[dict[str, str], int]:
-        """Return the conditions with their values, and where the actions stand."""
+        """Return the conditions with their values, and the position of the actions."""
         conditions: dict[str, str] = {}
         position = 1
         while position < len(words) and words[position] in CONDITIONS:

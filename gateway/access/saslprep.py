@@ -1,7 +1,7 @@
-"""SASLprep (RFC 4013): the one form in which a name or a password is hashed and compared.
+"""SASLprep (RFC 4013): the normal form in which names and passwords are hashed and compared.
 
-A password typed on two keyboards may differ in code points and not in meaning; without this, its
-hashes would differ. The tables are RFC 3454's, which the standard library carries.
+The same password typed on two keyboards can have different code points, and so a different hash.
+Normalisation prevents that. The standard library provides the tables of RFC 3454.
 """
 
 import stringprep
@@ -21,14 +21,17 @@ _PROHIBITED = (
 
 
 class Unprepared(ValueError):
-    """The text holds something that a name or a password must not hold; the message names it."""
+    """The text contains a character that is not allowed in a name or password.
+
+    The message names it.
+    """
 
 
 def prepared_of(text: str, *, stored: bool) -> str:
-    """Return the form to be hashed or compared; raise Unprepared.
+    """Return the normal form of a text. Raises Unprepared.
 
-    `stored`: it is to be kept, so that code points which Unicode 3.2 does not know are refused as
-    well: a later Unicode could give them another normal form (RFC 3454 section 7).
+    `stored`: the text will be stored, so code points unknown to Unicode 3.2 are rejected as well. A
+    later version of Unicode could normalise them differently (RFC 3454 section 7).
     """
     # Each character once: a stranger's password may have 64 KiB, and this holds the interpreter.
     spaces = {ord(each): " " for each in {*text} if stringprep.in_table_c12(each)}

@@ -1,15 +1,15 @@
-"""The server's side of SCRAM-SHA-256 (RFC 5802, RFC 7677), one exchange, without I/O::
+"""The server's side of one SCRAM-SHA-256 exchange (RFC 5802, RFC 7677), without I/O::
 
     client-first   n,,n=USER,r=CLIENTNONCE
     server-first   r=CLIENTNONCE SERVERNONCE,s=SALT,i=ITERATIONS
     client-final   c=biws,r=CLIENTNONCE SERVERNONCE,p=PROOF
     server-final   v=SIGNATURE
 
-There is no channel binding. A client that demands one (`p=...`) is refused. The server's nonce is
-new for each exchange, so that a proof that was overheard is worth nothing.
+Channel binding is not supported. A client that demands it (`p=...`) is rejected. The server's nonce
+is new for each exchange, so an intercepted proof is worthless.
 
-Users that do not exist get keys as well, from `keys_of`: nothing before the last answer
-distinguishes them, and that answer is the one that a wrong password gets.
+`keys_of` also returns keys for users that do not exist. They look like wrong passwords:
+both get the same answer at the end of the exchange.
 """
 
 import base64
@@ -42,18 +42,21 @@ _ESCAPES = re.compile(r"=(2C|3D)?")
 
 
 class _Refused(Exception):
-    """The client's message cannot be answered; the message has the reason."""
+    """The client's message is invalid. The message has the reason."""
 
 
 class _Expected(Enum):
-    """What the client has to send next: a method of the exchange kept in it would be a cycle."""
+    """The client's expected next message.
+
+    A bound method stored here would create a reference cycle.
+    """
 
     FIRST = "client-first"
     FINAL = "client-final"
 
 
 class ScramExchange:
-    """From client-first to server-final. Every refusal ends it."""
+    """One exchange, from client-first to server-final. Every rejection ends it."""
 
     def __init__(
         self, keys_of: Callable[[str], ScramKeys], server_nonce: str | None = None

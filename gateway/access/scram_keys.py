@@ -1,9 +1,9 @@
-"""What is kept of a password for SCRAM-SHA-256 (RFC 5802 section 3, RFC 7677), and its text form::
+"""SCRAM-SHA-256 keys of a password (RFC 5802 section 3, RFC 7677), and their text form::
 
     {SCRAM-SHA-256}iterations:salt:StoredKey:ServerKey
 
-Salt and keys are base64. Who holds these keys can check a client's proof, and cannot make one; a
-stolen line can be tried against guesses, at the cost of `iterations` a guess.
+Salt and keys are base64. These keys can verify a client's proof but not create one. Guesses can be
+tested against a stolen line, at the cost of `iterations` per guess.
 """
 
 import base64
@@ -36,12 +36,12 @@ KEY_BYTES = hashlib.sha256().digest_size
 
 
 class ScramKeysError(ValueError):
-    """The text is no SCRAM-SHA-256 entry; the message names what is wrong with it."""
+    """The text is not a SCRAM-SHA-256 entry. The message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScramKeys:
-    """One user's entry."""
+    """SCRAM keys of one user."""
 
     iterations: int
     salt: bytes
@@ -49,7 +49,10 @@ class ScramKeys:
     server_key: bytes
 
     def holds(self, password: bytes) -> bool:
-        """Return whether these are the keys of `password`; costs the same for every answer."""
+        """Return True if these are the keys of `password`.
+
+        The result does not affect the time taken.
+        """
         try:
             text = prepared_of(password.decode(), stored=False)
             is_possible = bool(text)
@@ -59,13 +62,13 @@ class ScramKeys:
         return hmac.compare_digest(stored_key, self.stored_key) and is_possible
 
     def text(self) -> str:
-        """Return the entry as it stands in the file."""
+        """Return the entry as written in the file."""
         parts = (_base64_of(part) for part in (self.salt, self.stored_key, self.server_key))
         return f"{PREFIX}{self.iterations}:{':'.join(parts)}"
 
 
 def keys_of(password: str, *, salt: bytes, iterations: int) -> ScramKeys:
-    """Return what is to be kept of a password. Raises Unprepared for one that RFC 4013 refuses."""
+    """Return the keys of a password. Raises Unprepared for one that RFC 4013 forbids."""
     stored_key, server_key = _derived(
         prepared_of(password, stored=True), salt=salt, iterations=iterations
     )
@@ -74,16 +77,16 @@ def keys_of(password: str, *, salt: bytes, iterations: int) -> ScramKeys:
 
 @lru_cache(maxsize=EMPTY_CHECKED_MAX)
 def are_of_empty_password(keys: ScramKeys) -> bool:
-    """Return whether keys were made from an empty password: such a user is never let in.
+    """Return True if the keys were derived from an empty password. Such a user is never accepted.
 
-    It costs as much as a check of the plain password, once for each entry.
+    The check costs as much as one of a plain password, and is cached for each entry.
     """
     stored_key, _ = _derived("", salt=keys.salt, iterations=keys.iterations)
     return hmac.compare_digest(stored_key, keys.stored_key)
 
 
 def parse(text: str) -> ScramKeys:
-    """Return the keys of an entry. Raises ScramKeysError."""
+    """Parse an entry. Raises ScramKeysError."""
     fields = text.removeprefix(PREFIX).split(":")
     if not text.startswith(PREFIX) or len(fields) != 4:
         raise ScramKeysError(f"is not {PREFIX}iterations:salt:StoredKey:ServerKey")
@@ -106,7 +109,7 @@ def parse(text: str) -> ScramKeys:
 
 
 def bytes_of(text: str) -> bytes:
-    """Return what strict base64 stands for; raise ValueError."""
+    """Decode strict base64. Raises ValueError."""
     return binascii.a2b_base64(text, strict_mode=True)
 
 

@@ -1,10 +1,10 @@
-"""Users that an identity provider knows: tokens in place of a password, and by OAUTHBEARER.
+"""Users of an identity provider: tokens sent as the password, or by OAUTHBEARER.
 
-RFC 7628's exchange is one message of the client::
+The exchange of RFC 7628 is a single message of the client::
 
     n,a=USER,^Ahost=HOST^Aport=PORT^Aauth=Bearer TOKEN^A^A       ^A: 0x01
 
-The user is the one that the token names, whatever the packet names.
+The user is the one in the token, regardless of the name in the packet.
 """
 
 import re
@@ -40,20 +40,23 @@ _FIRST = re.compile(
 
 
 class TokenUsers:
-    """Answers for tokens, and for nothing else."""
+    """Source of users that log in with a token. Everything else is left to the next source."""
 
     name = "jwt"
     methods = (METHOD,)
     has_passwords = False
 
     def __init__(self, rules: TokenRules, keys: ProviderKeys, settings: str = "") -> None:
-        """Accept what `rules` and `keys` prove; `settings` is a text that changes with both."""
+        """Accept tokens according to `rules` and `keys`.
+
+        `settings` is a text that changes with both.
+        """
         self._rules = rules
         self._entry = settings.encode()
         self._keys = keys
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Answer a token that stands in place of a password; None: it is a password."""
+        """Check a token sent as the password. None: it is an ordinary password."""
         if login.password is None:
             return None
         header = header_of(login.password)
@@ -64,7 +67,7 @@ class TokenUsers:
     async def answer_of(
         self, login: Login, token: bytes, header: Header, checks: Checks
     ) -> AuthenticationAnswer:
-        """Answer a token."""
+        """Check a token and return the answer."""
         try:
             refuse_unsigned(token, header, self._rules)
             key = await self._keys.get(header.key_id)
@@ -98,22 +101,29 @@ class TokenUsers:
         )
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return what is the same for every user: a token holds until it expires, or until others
-        are accepted. Who is a user is up to the provider, which is not asked."""
+        """Return the same data for every user, because this source has no list of users.
+
+        A token is valid until it expires, or until the settings for tokens change. The provider is
+        not queried.
+        """
         return self._entry
 
     @property
     def recheck_seconds(self) -> float:
-        """As often as the keys are fetched again, and soon after a token has had them fetched."""
+        """Seconds between repeated checks: as often as keys are fetched, at most
+        RECHECK_SECONDS_MAX.
+        """
         return min(self._keys.cache_seconds, RECHECK_SECONDS_MAX)
 
     async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
-        """Return what it was, as long as the provider has the key; another one after that."""
+        """Return `digest` as long as the provider still has the key, and another value after
+        that.
+        """
         return digest if digest in await self._keys.digests() else b""
 
     @property
     def problem(self) -> str | None:
-        """Why keys cannot be fetched now."""
+        """Why keys cannot be fetched now; None if they can."""
         failure = self._keys.failure
         return None if failure is None else f"the identity provider's keys: {failure}"
 
@@ -121,16 +131,16 @@ class TokenUsers:
     """There are no passwords whose check a name could be known by."""
 
     def begin(self, login: Login, checks: Checks) -> "BearerLogin":
-        """Begin an exchange by the method of this source."""
+        """Start an exchange by the method of this source."""
         return BearerLogin(self, login, checks)
 
     def close(self) -> None:
-        """Fetch nothing more."""
+        """Stop fetching keys."""
         self._keys.close()
 
 
 class BearerLogin:
-    """One client's exchange: one message, and its answer."""
+    """OAUTHBEARER exchange of one client: one message and its answer."""
 
     def __init__(self, users: TokenUsers, login: Login, checks: Checks) -> None:
         self._users = users
@@ -138,10 +148,10 @@ class BearerLogin:
         self._checks = checks
 
     async def step(self, data: bytes) -> AuthenticationAnswer:
-        """Answer the authentication data of CONNECT, or of an AUTH that begins it again.
+        """Answer the authentication data of CONNECT, or of an AUTH packet that starts again.
 
         Raises:
-            Busy, Abandoned: the token is not checked.
+            Busy, Abandoned: the token was not checked.
         """
         found = _FIRST.match(data) if len(data) <= 2 * TOKEN_BYTES_MAX else None
         header = None if found is None else header_of(found[2])

@@ -1,8 +1,8 @@
-"""JSON Web Tokens (RFC 7519), signed by an identity provider (RFC 7515): what one proves.
+"""Verification of JSON Web Tokens (RFC 7519) that an identity provider has signed (RFC 7515).
 
-PyJWT checks signature, `exp`, `nbf`, `iat`, `aud` and `iss`. What is decided here is which keys may
-sign by which algorithm, and which claims name a user. The keys come from the provider and are
-public: HMAC, of which a public key would be the secret, is no algorithm here.
+PyJWT checks the signature, `exp`, `nbf`, `iat`, `aud` and `iss`. This module decides which keys may
+sign by which algorithm, and which claims name a user. The provider's keys are public, so HMAC is
+not allowed: a public key would be its secret.
 """
 
 import base64
@@ -44,12 +44,12 @@ FAMILIES: Final[Mapping[str, tuple[str, str | None]]] = {
 
 
 class TokenRefused(Exception):
-    """The token proves nothing; the message has the reason, and nothing of the token."""
+    """The token is not accepted. The message has the reason and quotes nothing from the token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRules:
-    """What a token has to be."""
+    """Requirements for tokens."""
 
     issuer: str
     audience: str
@@ -62,7 +62,7 @@ class TokenRules:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """How a token claims to be signed; nothing of it is proven."""
+    """Signature algorithm and key name that a token claims. Not verified."""
 
     algorithm: str
     key_id: str | None
@@ -70,7 +70,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What a token has proven."""
+    """Verified contents of a token."""
 
     username: str
     groups: frozenset[str]
@@ -79,7 +79,7 @@ class Token:
 
 
 def header_of(token: bytes) -> Header | None:
-    """Return the header of what looks like a signed token; None: it is something else."""
+    """Return the header of a text that looks like a signed token. None: it is not a token."""
     parts = token.split(b".", 3)
     if len(parts) != 3 or not all(parts) or not token.isascii():
         return None
@@ -97,7 +97,7 @@ def header_of(token: bytes) -> Header | None:
 
 
 def refuse_unsigned(token: bytes, header: Header, rules: TokenRules) -> None:
-    """Raise TokenRefused for what no key has to be looked for."""
+    """Raise TokenRefused for a token that can be rejected without looking up a key."""
     if len(token) > TOKEN_BYTES_MAX:
         raise TokenRefused(f"a token of {len(token)} bytes, at most {TOKEN_BYTES_MAX} are read")
     if header.algorithm not in rules.algorithms or header.algorithm not in FAMILIES:
@@ -114,15 +114,15 @@ def token_of(
     client_id: str,
     now_seconds: float,
 ) -> Token:
-    """Return what a token proves. Raises TokenRefused.
+    """Verify a token and return its contents. Raises TokenRefused.
 
     Args:
-        token: of which `header` is the header.
-        header: that `refuse_unsigned` has let pass.
-        key: a JSON Web Key of the provider's (RFC 7517).
-        rules: what it has to be.
-        client_id: who brought it.
-        now_seconds: since 1970.
+        token: the whole token.
+        header: its header, accepted by `refuse_unsigned`.
+        key: JSON Web Key of the provider (RFC 7517).
+        rules: requirements for the token.
+        client_id: client identifier of the client that sent it.
+        now_seconds: seconds since 1970.
     """
     try:
         claims: dict[str, Any] = jwt.decode(
@@ -146,7 +146,10 @@ def token_of(
 
 
 def _reason_of(error: jwt.PyJWTError) -> str:
-    """Return what is wrong, without anything of the token: messages of PyJWT may quote it."""
+    """Return the reason of a rejection.
+
+    PyJWT's own messages may quote the token, so they are not used.
+    """
     reasons = {
         jwt.ExpiredSignatureError: "it has expired",
         jwt.ImmatureSignatureError: "it does not hold yet: nbf or iat is in the future",
@@ -162,7 +165,7 @@ def _reason_of(error: jwt.PyJWTError) -> str:
 
 
 def _key_of(key: Mapping[str, Any], algorithm: str) -> jwt.PyJWK:
-    """Return a key for one algorithm. Raises TokenRefused, or PyJWTError."""
+    """Return a key for the given algorithm. Raises TokenRefused or PyJWTError."""
     kind, curve = FAMILIES[algorithm]
     if key.get("kty") != kind or (curve is not None and key.get("crv") != curve):
         raise TokenRefused(f"its key is not one for {algorithm}")
@@ -195,7 +198,7 @@ def _username_of(claims: Mapping[str, Any], rules: TokenRules) -> str:
 
 
 def _groups_of(claims: Mapping[str, Any], rules: TokenRules) -> frozenset[str]:
-    """Return the words of the claim: a text with spaces between them (RFC 8693), or a list."""
+    """Return the groups in the claim: a text separated by spaces (RFC 8693), or a list."""
     if rules.groups_claim is None:
         return frozenset()
     written = claims.get(rules.groups_claim, [])

@@ -1,4 +1,5 @@
-"""Topic patterns of access rules: placeholders, and the first pattern that covers a filter.
+"""Topic patterns of access rules: placeholders, and a search for the first pattern covering a
+filter.
 
 A pattern is an MQTT topic filter in which `%u` stands for the user, `%c` for the client identifier
 and `%%` for a percent sign. What stands for them must not change what a pattern means: a name that
@@ -27,7 +28,7 @@ _FORBIDDEN = re.compile("[+#/\x00]")
 
 
 def pattern_error(pattern: str) -> str | None:
-    """Return what is wrong with a pattern and what mends it; None if nothing is."""
+    """Return the error in a pattern with its fix; None if it is valid."""
     for match in _PLACEHOLDER.finditer(pattern):
         if match[1] not in ("u", "c", "%"):
             return (
@@ -45,8 +46,10 @@ def pattern_error(pattern: str) -> str | None:
 
 
 def split_pattern(pattern: str) -> tuple[str, str]:
-    """Return the group and the filter of a pattern of shared subscriptions; of any other an empty
-    group."""
+    """Return the group and the filter of a pattern.
+
+    The group is empty unless it is a shared subscription.
+    """
     if not is_shared_filter(pattern):
         return "", pattern
     _, group, topic_filter = (*pattern.split("/", 2), "")[:3]
@@ -54,12 +57,15 @@ def split_pattern(pattern: str) -> tuple[str, str]:
 
 
 def has_placeholder(pattern: str) -> bool:
-    """Return whether a pattern depends on the client."""
+    """Return True if a pattern depends on the client."""
     return any(match[1] in ("u", "c") for match in _PLACEHOLDER.finditer(pattern))
 
 
 def substituted(pattern: str, *, username: str | None, client_id: str) -> str | None:
-    """Return the pattern for one client; None: it matches nothing of this client's."""
+    """Return the pattern with the client's names filled in.
+
+    None: it cannot match for this client.
+    """
     group, topic_filter = split_pattern(pattern)
     if group:
         made_group = substituted(group, username=username, client_id=client_id)
@@ -75,7 +81,7 @@ def substituted(pattern: str, *, username: str | None, client_id: str) -> str | 
 
 
 class _Node:
-    """A level of patterns."""
+    """Tree node for one topic level."""
 
     __slots__ = ("children", "entries")
 
@@ -86,9 +92,9 @@ class _Node:
 
 
 class PatternTree:
-    """Numbered patterns; `first` is the lowest number that covers a topic or filter.
+    """A search tree of numbered patterns. `first` returns the lowest number that covers a filter.
 
-    A lookup visits the nodes that lie on the way of the topic, not all patterns.
+    A lookup visits only nodes along the levels of the topic, not all patterns.
     """
 
     def __init__(self) -> None:
@@ -100,9 +106,11 @@ class PatternTree:
         """How many patterns there are."""
 
     def add(self, pattern: str | None, number: int, kinds: int) -> None:
-        """Add a pattern without placeholders; None: all topics. Numbers come in rising order.
+        """Add a pattern without placeholders. None: all topics.
 
-        `kinds` is a set of bits; a lookup asks for one of them.
+        Numbers must be added in rising order.
+
+        `kinds` is a set of bits. A lookup tests one of them.
         """
         self.size += 1
         if pattern is None:
@@ -115,12 +123,12 @@ class PatternTree:
         node.entries.append((number, kinds))
 
     def first(self, levels: list[str], kind: int, group: str = "") -> int:
-        """Return the lowest number of a pattern of this kind that covers the filter of `levels`.
+        """Return the lowest number of a pattern that applies to `kind` and covers `levels`.
 
         Args:
-            levels: of a topic or a filter.
-            kind: of the question.
-            group: of a shared subscription: its patterns are asked, and no others.
+            levels: levels of a topic or filter.
+            kind: bit of the question.
+            group: group of a shared subscription; then only patterns for that group are searched.
 
         Returns:
             The number, or NOTHING.

@@ -1,8 +1,8 @@
-"""Who is next where logins have to wait: for a processor, or for a database.
+"""Scheduling of logins that wait for a CPU or for a database connection.
 
-A fixed number of logins is worked on at a time. Of those that wait, users that are known at their
-address come first; else each address has one turn after the other, and within an address each user.
-An address with failures has one place at a time, and pauses between its turns (`Guesses`).
+A fixed number of logins is processed concurrently. Among the waiting ones, users already known at
+their address go first. The others take turns by address, and by user within an address. An address
+with failures gets one place at a time, with pauses between its turns (`Guesses`).
 """
 
 import asyncio
@@ -19,15 +19,15 @@ NEVER = float("inf")
 
 
 class Busy(Exception):
-    """There is no place to wait in."""
+    """The queue of logins is full."""
 
 
 class Abandoned(Exception):
-    """The client is gone, or was ended, while it waited."""
+    """The client disconnected, or was disconnected, while its login was queued."""
 
 
 class Ticket:
-    """A login that waits."""
+    """A queued login."""
 
     __slots__ = ("begins", "guesses", "login", "not_before", "origin", "place")
 
@@ -41,28 +41,28 @@ class Ticket:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anything waits for the check."""
+        """Whether the client is still waiting for this login."""
         return not self.begins.done() and self.login.is_wanted()
 
     def free_at(self) -> float:
-        """Return when its check may begin."""
+        """Return the time at which the check may start."""
         return max(self.not_before, self.guesses.free_at(self.place))
 
 
 class Queue:
-    """The logins of one address that wait, by user."""
+    """The queued logins of one address, by user."""
 
     def __init__(self) -> None:
         self.by_user: OrderedDict[bytes, deque[Ticket]] = OrderedDict()
         self.count = 0
 
     def add(self, ticket: Ticket) -> None:
-        """Let a login wait behind those of its user."""
+        """Append a login to its user's queue."""
         self.by_user.setdefault(ticket.place.user, deque()).append(ticket)
         self.count += 1
 
     def take(self, ticket: Ticket) -> None:
-        """Take a login out; its user's turn comes again behind the others'."""
+        """Remove a login, and move its user to the end of the turn order."""
         waiting = self.by_user[ticket.place.user]
         waiting.remove(ticket)
         self.count -= 1
@@ -72,16 +72,16 @@ class Queue:
             del self.by_user[ticket.place.user]
 
     def heads(self) -> list[Ticket]:
-        """Return the next login of each user, in the order of their turns."""
+        """Return the next login of each user, in turn order."""
         return [waiting[0] for waiting in self.by_user.values()]
 
     def newest_of_the_largest(self) -> Ticket:
-        """Return the login that came last of the user who has most waiting."""
+        """Return the latest login of the user with the most queued logins."""
         return max(self.by_user.values(), key=len)[-1]
 
 
 class Turns:
-    """Lets `places` logins be worked on at a time."""
+    """Limits how many logins are processed concurrently to `places`."""
 
     def __init__(self, guesses: Guesses, places: int) -> None:
         self.delayed = 0
@@ -94,11 +94,11 @@ class Turns:
         self._timer: asyncio.TimerHandle | None = None
 
     async def begin(self, login: Login) -> None:
-        """Return when it is this login's turn; `end` has to follow.
+        """Wait until it is this login's turn. The caller must call `end` afterwards.
 
         Raises:
-            Busy: too many wait.
-            Abandoned: the client does not wait any more.
+            Busy: too many logins are queued.
+            Abandoned: the client no longer waits.
         """
         now = asyncio.get_running_loop().time()
         ticket = Ticket(login, self._guesses, now)
@@ -118,7 +118,7 @@ class Turns:
             del ticket  # what it raised holds this frame: a cycle
 
     def end(self, login: Login) -> None:
-        """Give up the place of a login that had its turn."""
+        """Release the place of a login whose turn is over."""
         origin = login.origin
         self._running[origin] -= 1
         if not self._running[origin]:
@@ -126,7 +126,7 @@ class Turns:
         self._go_on()
 
     def stop(self) -> None:
-        """Let no login have a turn any more."""
+        """Give no more turns."""
         self._places = 0
         if self._timer is not None:
             self._timer.cancel()
@@ -152,7 +152,7 @@ class Turns:
                 ticket.begins.set_exception(Abandoned)
 
     def _next(self, now: float) -> tuple[Ticket | None, float]:
-        """Return the login whose turn it is; else None, and when to look again."""
+        """Return the login whose turn it is; otherwise None and the time to check again."""
         found: Ticket | None = None
         due = NEVER
         for origin, queue in self._queues.items():
@@ -170,7 +170,7 @@ class Turns:
         return found, due
 
     def _is_full(self, origin: str, ticket: Ticket) -> bool:
-        """Return whether an address with failures has its one place already."""
+        """Return True if an address with failures already occupies its single place."""
         return self._running.get(origin, 0) > 0 and self._guesses.is_suspect(ticket.place)
 
     def _take(self, ticket: Ticket) -> None:
@@ -181,7 +181,7 @@ class Turns:
             del self._queues[ticket.origin]
 
     def _queues_behind(self, origin: str) -> None:
-        """Let the address have its next turn when all others had theirs."""
+        """Move an address to the end of the turn order."""
         if origin in self._queues:
             self._queues.move_to_end(origin)
 

@@ -1,4 +1,4 @@
-"""The users of a password file as a source of the chain, and SCRAM exchanges with them."""
+"""Users of the password file as a source of users, including SCRAM exchanges."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from gateway.wire.codes import BAD_USER_NAME_OR_PASSWORD
 
 
 class FileUsers:
-    """Answers for the users that the file has, and for no other."""
+    """Source of the users in the password file. Other users are left to the next source."""
 
     name = "password_file"
     has_passwords = True
@@ -29,16 +29,16 @@ class FileUsers:
         self._decoy_key = decoy_key
 
     def replace(self, file: PasswordFile) -> frozenset[str] | None:
-        """Take these for the users, from the next answer on.
+        """Replace the users. The next answer uses the new ones.
 
         Returns:
-            The users whose password does not hold any more; None: nothing is different.
+            The users whose password is no longer valid; None if nothing changed.
         """
         before, self.file = self.file, file
         return file.revoked_since(before) if file.differs_from(before) else None
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Answer whether the password is the user's; None: there is no such user here."""
+        """Check the password of a user. None: the file has no such user."""
         file = self.file
         password = login.password
         if password is None or login.username not in file:
@@ -56,7 +56,7 @@ class FileUsers:
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the user's line of this moment; None: there is no such user here."""
+        """Return the user's current line of the file. None: the file has no such user."""
         return self.file.entry_of(login.username)
 
     recheck_seconds = None
@@ -64,16 +64,16 @@ class FileUsers:
     async def digest_of(
         self, login: Login, digest: bytes, checks: Checks, since: float
     ) -> bytes | None:
-        """Return what it was: what ends is known at the reload."""
+        """Return `digest` unchanged: removed users are found when the file is reloaded."""
         return digest
 
     @property
     def problem(self) -> None:
-        """Nothing: the file was read as a whole."""
+        """None: the file was read completely."""
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """As many as for a user that there is, of the same kinds."""
+        """Decoy hashes, of the same number and kinds as for an existing user."""
         return self.file.hashes_of("")[0]
 
     def begin(self, login: Login, checks: Checks) -> "ScramLogin":
@@ -81,10 +81,12 @@ class FileUsers:
         return ScramLogin(self, login, checks)
 
     def close(self) -> None:
-        """Nothing is open: the file was read as a whole."""
+        """Do nothing: no file or connection is open."""
 
     def scram_keys_of(self, username: str) -> ScramKeys:
-        """Return the keys of a user, or such that no proof fits."""
+        """Return the SCRAM keys of a user; for an unknown user, decoy keys that no proof
+        matches.
+        """
         # Made for every name, so that the time taken does not show which exist.
         decoy = decoy_keys_of(
             username, key=self._decoy_key, iterations=self.file.usual_scram_iterations
@@ -93,7 +95,7 @@ class FileUsers:
 
 
 class ScramLogin:
-    """One client's exchange: answers to what it sends, in order."""
+    """SCRAM exchange of one client."""
 
     def __init__(self, users: FileUsers, login: Login, checks: Checks) -> None:
         self._users = users
@@ -103,10 +105,10 @@ class ScramLogin:
         self._scram = ScramExchange(users.scram_keys_of)
 
     async def step(self, data: bytes) -> AuthenticationAnswer:
-        """Answer the authentication data of CONNECT or of the next AUTH.
+        """Answer the authentication data of a CONNECT or AUTH packet.
 
         Raises:
-            Busy, Abandoned: the proof is not judged.
+            Busy, Abandoned: the proof was not checked.
         """
         username = self._scram.username
         if not username:

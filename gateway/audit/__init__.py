@@ -1,6 +1,6 @@
-"""What the session log proves: every message accounted for, or the exception named.
+"""Audit of the session log: proves that every message is accounted for, or lists the exceptions.
 
-The room reads a gateway's log, and its database where there is one, and writes nothing. It knows
-the laws of docs/audit.md by itself: of the core, whose work it judges, it uses what reads records
-and rows, and none of the rules.
+The audit reads a gateway's log, and its database if there is one. It writes nothing. It implements
+the checks of docs/audit.md independently of the broker's core, which it verifies: from the core it
+only uses the readers of records and rows.
 """

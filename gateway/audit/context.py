@@ -1,4 +1,4 @@
-"""Where the audit stands in the log of one database, and how it names what it finds."""
+"""Position of the audit in one database's log, and how exceptions are reported."""
 
 from collections.abc import Mapping
 
@@ -10,10 +10,11 @@ Event = Mapping[str, object]
 
 
 class Context:
-    """Shared by the laws that walk over one log.
+    """State shared by all checks of one log.
 
-    `epoch` counts breaks: places where events are or may be missing. A contradiction between two
-    things known since the latest break is a violation; anything older may have changed unseen.
+    `epoch` counts breaks: places where events are missing or may be. A contradiction between two
+    facts recorded since the latest break is a violation. An older fact may have changed without a
+    record.
     """
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:
@@ -31,7 +32,7 @@ class Context:
 
     @property
     def is_whole(self) -> bool:
-        """Nothing is missing since the database was made."""
+        """Whether no events are missing since the database was created."""
         return self.epoch == 0
 
     def report(
@@ -44,7 +45,7 @@ class Context:
         session: SessionState | None = None,
         since: int | None = None,
     ) -> None:
-        """Name an exception at this event. `epoch` is that of what it contradicts."""
+        """Report an exception at the current event. `epoch` is that of the contradicted fact."""
         is_firm = epoch == self.epoch
         sequences = (self.sequence,) if since in (None, self.sequence) else (since, self.sequence)
         self.add(
@@ -67,7 +68,7 @@ class Context:
         sequences: tuple[int, ...] = (),
         segment: str | None = None,
     ) -> None:
-        """Name an exception whose verdict is known."""
+        """Report an exception with a given verdict."""
         self.findings.add(
             LawException(
                 verdict,
@@ -84,7 +85,7 @@ class Context:
         )
 
     def session_of(self, event: Event) -> SessionState:
-        """Return the session of an event that only a persistent session can have."""
+        """Return the session of an event that only persistent sessions can have."""
         number = event["session"]
         assert isinstance(number, int)
         session = self.sessions.get(number)

@@ -1,4 +1,6 @@
-"""From a queue to a subscriber: started once and in order, completed or dropped once."""
+"""Checks of delivery: each queued message is started once, in order, and completed or dropped
+once.
+"""
 
 from gateway.audit.context import Context, Event
 from gateway.audit.fan_out import FanOut
@@ -7,14 +9,14 @@ from gateway.audit.session_state import InFlight, SessionState, Waiting
 
 
 class Delivering:
-    """The laws `delivery`, `identifier` and `resent`."""
+    """The checks `delivery`, `identifier` and `resent`."""
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:
         self.context = context
         self.fan_out = fan_out
 
     def queued(self, event: Event) -> None:
-        """Check an entry at the end of the queue."""
+        """Check a message that was appended to a session's queue."""
         context = self.context
         session = context.session_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
@@ -25,7 +27,7 @@ class Delivering:
         session.queue.append(Waiting(position, message, qos, context.sequence, context.epoch))
 
     def started(self, event: Event) -> None:
-        """Check a PUBLISH to the subscriber, from the queue or immediately."""
+        """Check a PUBLISH to the subscriber, sent from the queue or directly."""
         context = self.context
         session = context.session_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
@@ -51,7 +53,7 @@ class Delivering:
         )
 
     def _enter(self, session: SessionState, message: int, position: int) -> None:
-        """Check that a new entry takes the next position of its session's queue."""
+        """Check that a new entry takes the next position in its session's queue."""
         expected = session.next_position
         is_firm = session.entered_from is not None and position >= session.entered_from
         if expected is None or position >= expected:
@@ -72,7 +74,7 @@ class Delivering:
         session.next_position = max(position + 1, expected or 0)
 
     def _skip_to(self, session: SessionState, position: int) -> None:
-        """Take from the queue's front what a start passed over, and report it as undelivered."""
+        """Remove the entries before `position` from the queue, and report them as undelivered."""
         while session.queue and session.queue[0].position < position:
             lost = session.queue.popleft()
             self.context.report(
@@ -98,7 +100,7 @@ class Delivering:
             )
 
     def resent(self, event: Event) -> None:
-        """Check a PUBLISH or PUBREL that was sent once more."""
+        """Check a PUBLISH or PUBREL that was sent again."""
         delivery = self._in_flight(event, "resent")
         is_pubrel = event["packet"] == "pubrel"
         if delivery is not None and delivery.is_received != is_pubrel:
@@ -116,7 +118,7 @@ class Delivering:
         delivery.is_received = True
 
     def completed(self, event: Event) -> None:
-        """Check a PUBACK or PUBCOMP; packet identifier 0: QoS 0 from the queue."""
+        """Check a PUBACK or PUBCOMP. Packet identifier 0 means a QoS 0 message from the queue."""
         if not event["packet_id"]:
             self._completed_at_qos0(event)
             return
@@ -144,7 +146,7 @@ class Delivering:
             self._nothing_waits(event, session, message)
 
     def dropped(self, event: Event) -> None:
-        """Check that the message will not reach this session; or, in flight, not any more."""
+        """Check a dropped message: it must not reach this session any more."""
         session = self.context.session_of(event)
         message, reason = number_in(event, "message"), str(event["reason"])
         counts = self.context.counts

@@ -1,8 +1,8 @@
-"""One message to all its receivers: each persistent session that it matched gets one entry.
+"""Checks of the fan-out: each matching persistent session gets exactly one queue entry.
 
-The broker records a release and the entries that it makes as one run of events, and commits them
-in one batch. An entry that comes later needs a reason: the message is retained and the session has
-subscribed, or a shared subscription handed on what a session that ends leaves behind.
+The broker records the release of a message and the resulting queue entries as one run of events,
+committed in one batch. A later entry must be explained: the message is retained and the session
+subscribed, or a shared subscription took over messages of a session that ended.
 """
 
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ MORE_OF_THE_RUN = frozenset({"retained_set", "retained_cleared", "limit_hit"})
 
 @dataclass(slots=True)
 class Run:
-    """A release, and the entries that have followed it so far."""
+    """The release of a message, and the queue entries recorded for it so far."""
 
     publisher: int
     message: int
@@ -33,7 +33,7 @@ class Run:
 
 @dataclass(slots=True)
 class Claim:
-    """An entry that only the end of another session in the same batch can explain."""
+    """A queue entry that only the end of another session in the same batch can explain."""
 
     message: int
     session: SessionState
@@ -43,7 +43,7 @@ class Claim:
 
 
 class FanOut:
-    """The law `fan_out`."""
+    """The check `fan_out`."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -63,16 +63,16 @@ class FanOut:
         *,
         may_be_5: bool,
     ) -> None:
-        """Begin the run of a message that goes out.
+        """Start the run of a message that is forwarded to subscribers.
 
-        `topic` is None where it does not decide the receivers.
+        `topic` is None if the topic does not determine the receivers.
         """
         self.context.counts.matched += matched
         sequence = self.context.sequence
         self.run = Run(publisher, message, topic, qos, matched, sequence, may_be_5)
 
     def entry(self, session: SessionState, message: int) -> None:
-        """Count the entry of a session for the message: queued, started immediately, or dropped."""
+        """Record a session's entry for the message: queued, started directly, or dropped."""
         run = self.run
         self.context.counts.entries += 1
         if run is not None and run.message == message:
@@ -109,7 +109,7 @@ class FanOut:
         self._retained_count[message] = self._retained_count.get(message, 0) + 1
 
     def retained_cleared(self, topic: str) -> None:
-        """Record that a topic has no retained message."""
+        """Record that a topic no longer has a retained message."""
         before = self._retained.pop(topic, None)
         if before is not None:
             self._retained_count[before] -= 1
@@ -117,13 +117,15 @@ class FanOut:
                 del self._retained_count[before]
 
     def session_ends(self, session: SessionState) -> None:
-        """Note what members of its shared subscriptions may get, in this batch, from a session."""
+        """Record the messages that other members of a shared subscription may take over in this
+        batch.
+        """
         if any(name.startswith("$share/") for name in session.subscriptions):
             self._left.update(one.message for one in session.unfinished())
             self._claims = [claim for claim in self._claims if claim.message not in self._left]
 
     def batch_over(self) -> None:
-        """Report claims that nothing explained: another batch begins (its time differs)."""
+        """Report the entries that remain unexplained at the end of the batch."""
         for claim in self._claims:
             self.context.add(
                 "violation",
@@ -140,7 +142,10 @@ class FanOut:
     # -- the end of a run
 
     def close(self, *, is_cut: bool = False) -> None:
-        """End the run: every receiver has its entry. `is_cut`: its end is not in the log."""
+        """End the run, check the number of entries.
+
+        `is_cut`: the end of the run is not in the log.
+        """
         run = self.run
         if run is None:
             return
@@ -162,7 +167,9 @@ class FanOut:
             self._doubt(run, entries)
 
     def _compare(self, run: Run, topic: str, *, is_cut: bool) -> None:
-        """Compare the entries with persistent sessions' subscriptions: the whole log is there."""
+        """Compare the entries with the subscriptions of persistent sessions, if the log is
+        complete.
+        """
         receivers = self.context.subscriptions.receivers_of(topic)
         for number, qos in receivers.granted.items():
             if qos and number not in run.entries:
@@ -177,7 +184,7 @@ class FanOut:
                 self._add("violation", run, detail, number)
 
     def _missing(self, run: Run, number: int, *, is_cut: bool) -> None:
-        """Report that a persistent session that subscribes has no entry."""
+        """Report a subscribed persistent session that has no entry."""
         verdict: ExceptionVerdict = "inconclusive"
         if is_cut:
             detail = "it is the last in the log, and the end of its batch is missing"

@@ -1,7 +1,7 @@
-"""What the log leaves open against what the database holds, at the same moment.
+"""Comparison of the messages that the log leaves open with the database at the same moment.
 
-The database is read as a start of the broker would: tables, and the journal behind them. A message
-that the log leaves waiting and that is not there is lost, whatever else was recorded.
+The database is read as the broker reads it at startup: the tables, then the journal. A message that
+is open in the log but missing from the database is lost, whatever else was recorded.
 """
 
 import sqlite3
@@ -20,7 +20,7 @@ Open = dict[tuple[str, int], int]
 
 @dataclass(frozen=True)
 class Database:
-    """The tables of one moment, and the journal until a later one."""
+    """The tables at one moment, and the journal up to a later one."""
 
     connection: sqlite3.Connection
     data_dir: Path
@@ -29,7 +29,7 @@ class Database:
 
 
 def compare(check: LogCheck, database: Database) -> None:
-    """Check the law `state`. Raises `OSError`, `sqlite3.Error`."""
+    """Run the check `state`. Raises `OSError` and `sqlite3.Error`."""
     context = check.context
     connection = database.connection
     recovered = recover(connection, database.data_dir, [], 0.0, database.end_sequence)
@@ -96,7 +96,9 @@ def _compare_session(context: Context, logged: SessionState, stored: Open) -> No
 
 
 def _beyond_the_log(context: Context, logged: SessionState, stored: Open) -> None:
-    """Add one exception for all that the database holds of a session beyond the log."""
+    """Report one exception for all messages of a session that are in the database but not in the
+    log.
+    """
     (where, number), message = next(iter(stored.items()))
     is_firm = logged.epoch == context.epoch
     context.add(

@@ -1,4 +1,4 @@
-"""What an audit found: exceptions by name, counts of everything, and one verdict."""
+"""Result of an audit: exceptions by check, counts, and one verdict."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -28,7 +28,7 @@ LAWS: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class LawException:
-    """One place where a law does not hold, or cannot be decided."""
+    """One place where a check failed or could not be decided."""
 
     verdict: ExceptionVerdict
     law: str
@@ -45,7 +45,7 @@ class LawException:
 
 @dataclass(slots=True)
 class Counts:
-    """Everything that was seen, whether a law held or not."""
+    """Counts of everything the audit saw, whether or not the checks passed."""
 
     events: int = 0
     segments: int = 0
@@ -73,7 +73,7 @@ class Counts:
 
 @dataclass(slots=True)
 class Findings:
-    """The result of an audit, as it grows."""
+    """The result of an audit, collected as it runs."""
 
     source: str
     counts: Counts = field(default_factory=Counts)
@@ -88,13 +88,13 @@ class Findings:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst that was found; nothing is proven of a log without events."""
+        """The worst verdict found. A log without events is inconclusive."""
         if self.violations:
             return "violation"
         return "inconclusive" if self.inconclusive or not self.counts.events else "ok"
 
     def add(self, exception: LawException) -> None:
-        """Count an exception, and keep it while there is room."""
+        """Count an exception, and store it while there is room."""
         if exception.verdict == "violation":
             self.violations += 1
         else:

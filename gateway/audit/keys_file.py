@@ -1,8 +1,8 @@
-"""The file of `--keys`: which public key is whose (docs/formats/keys.md). A line a key::
+"""The file of `--keys`: the public keys of each gateway (docs/formats/keys.md). One key per line::
 
     <gateway> <public key, 64 hexadecimal digits> [prefix=<folder>] [name ...]
 
-The folder is for the Spark job, which sees where a segment lies at the target.
+The folder is for the Spark job, which knows the folder of each segment at the upload target.
 """
 
 import re
@@ -18,14 +18,14 @@ _GATEWAY = re.compile(r"[a-z0-9-]{1,64}(?:_[a-z0-9-]{1,32})?", re.ASCII)
 
 
 class KeysFileError(ValueError):
-    """The file is no keys file; the message names the line and the mend."""
+    """The file is not a valid keys file. The message names the line and the fix."""
 
 
 def load_keys(path: Path) -> dict[str, list[str]]:
     """Return the keys of each gateway.
 
     Raises:
-        KeysFileError: a line is not of the form.
+        KeysFileError: a line is invalid.
         OSError: the file cannot be read.
     """
     with path.open("rb") as file:

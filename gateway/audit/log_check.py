@@ -1,4 +1,4 @@
-"""One database's log, event by event, against all laws."""
+"""All checks of one database's log, event by event."""
 
 from collections.abc import Callable, Iterable
 
@@ -13,7 +13,7 @@ _ENTRIES = frozenset({"message_queued", "delivery_started", "message_dropped"})
 
 
 class LogCheck:
-    """Takes batches of events in order, and the breaks between them, until `finish`."""
+    """Takes batches of events in order, and the breaks between them, until `finish` is called."""
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:
         self.context = Context(findings, gateway, store)
@@ -45,11 +45,11 @@ class LogCheck:
 
     @property
     def next_sequence(self) -> int:
-        """The sequence that has to come next."""
+        """The sequence number expected next."""
         return self.context.sequence + 1
 
     def take(self, events: Iterable[Event], first_sequence: int, segment: str) -> None:
-        """Check the next events, consecutive from `first_sequence` on."""
+        """Check the next events, which are numbered consecutively from `first_sequence`."""
         context, handlers, fan_out = self.context, self._handlers, self.fan_out
         context.segment = segment
         sequence = first_sequence - 1
@@ -84,7 +84,7 @@ class LogCheck:
         self.break_here()
 
     def break_here(self) -> None:
-        """Note that events are missing from here on: what was known may have changed unseen."""
+        """Record that events are missing here, so that earlier facts may have changed."""
         self.fan_out.close(is_cut=True)
         self.fan_out.batch_over()
         self.context.epoch += 1
@@ -92,7 +92,7 @@ class LogCheck:
             session.lose_track()
 
     def finish(self, *, is_complete: bool) -> None:
-        """End the check with the log. `is_complete`: the last batch is here to its end."""
+        """Finish the check. `is_complete`: the last batch is in the log to its end."""
         self.fan_out.close(is_cut=not is_complete)
         self.fan_out.batch_over()
         for session in self.context.sessions.values():
@@ -102,8 +102,11 @@ class LogCheck:
             counts.in_flight_open += len(session.outbound)
 
     def doubt(self, why: str, *, also_firm: bool) -> None:
-        """Name what is open and may have ended unseen: what is older than the latest break, or
-        everything."""
+        """Report messages still open that may have ended in a gap of the log.
+
+        With `also_firm` all open messages are reported, otherwise only those from before the latest
+        break.
+        """
         for session in self.context.sessions.values():
             everything: list[Held | Waiting | InFlight] = [
                 *session.held.values(),

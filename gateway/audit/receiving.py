@@ -1,4 +1,6 @@
-"""From a publisher into the broker: received once, repeats suppressed, released once."""
+"""Checks of publishing: each message is accepted once, repeats are suppressed, and it is released
+once.
+"""
 
 from gateway.audit.context import Context, Event
 from gateway.audit.fan_out import FanOut
@@ -6,7 +8,9 @@ from gateway.audit.session_state import Held, Marks
 
 
 def number_in(event: Event, name: str) -> int:
-    """Return an integer field: the segment's reader and the journal's checked the line, not this.
+    """Return an integer field of an event.
+
+    The readers have only validated the line, not its fields.
 
     Raises ValueError.
     """
@@ -17,7 +21,7 @@ def number_in(event: Event, name: str) -> int:
 
 
 class Receiving:
-    """The laws `held_once`, `duplicate` and `released_once`."""
+    """The checks `held_once`, `duplicate` and `released_once`."""
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:
         self.context = context
@@ -58,12 +62,12 @@ class Receiving:
             )
 
     def duplicate(self, event: Event) -> None:
-        """Check a repeat that was suppressed."""
+        """Check a suppressed repeat."""
         self.context.counts.duplicates_suppressed += 1
         self._held_of(event, "duplicate")
 
     def released(self, event: Event) -> None:
-        """Check the release of a message at PUBREL: it goes out."""
+        """Check the release of a message at PUBREL, which forwards it to the subscribers."""
         context = self.context
         context.counts.released += 1
         held = self._held_of(event, "released_once")
@@ -80,7 +84,7 @@ class Receiving:
         )
 
     def abandoned(self, event: Event) -> None:
-        """Check a message for which `await_rel_timeout` passed."""
+        """Check a message that was given up because `await_rel_timeout` passed."""
         self.context.counts.abandoned += 1
         if self._held_of(event, "released_once") is not None:
             del self.context.session_of(event).held[number_in(event, "packet_id")]
@@ -109,7 +113,9 @@ class Receiving:
         return None
 
     def published(self, event: Event) -> None:
-        """Check a message that goes out without being held: QoS 0 and 1, clean sessions, wills."""
+        """Check a message that is forwarded without being held: QoS 0 and 1, clean sessions,
+        wills.
+        """
         context = self.context
         message, number = number_in(event, "message"), number_in(event, "session")
         context.counts.published += 1

@@ -1,7 +1,8 @@
-"""Segments with one number: before a gateway's first signature the chain shows the real one.
+"""Segments with the same number: the chain of hashes decides which one is genuine.
 
-A gateway seals each number once. Each segment names the sha256 of the one before it, so the first
-signed segment vouches for all unsigned ones before it; where none is signed, the newest one does.
+A gateway seals each number once, and each segment names the SHA-256 of the one before. The first
+signed segment therefore vouches for all unsigned ones before it. If none is signed, the newest
+segment does.
 """
 
 from collections.abc import Iterator
@@ -18,11 +19,12 @@ Found = tuple[SegmentName, Path]
 
 
 def rejected_rivals(found: dict[str, str], vouching: Vouching) -> dict[str, str]:
-    """Return, by file name, why a segment is not used: another one with its number is in the chain.
+    """Return the rejected segments by file name, with the reason: another with the same number is
+    chained.
 
     Args:
         found: the folder of each segment by its file name.
-        vouching: which keys are known; a segment signed with another one vouches for none.
+        vouching: the known keys; a segment signed with another key vouches for none.
     """
     rejected: dict[str, str] = {}
     for gateway in _contested_gateways(found):
@@ -36,7 +38,7 @@ def rejected_rivals(found: dict[str, str], vouching: Vouching) -> dict[str, str]
 
 
 def _contested_gateways(found: dict[str, str]) -> Iterator[str]:
-    """Yield gateways of which two segments have the same number."""
+    """Yield the gateways that have two segments with the same number."""
     contested = (
         one.gateway
         for (one, _), (other, _) in pairwise(in_order(found))
@@ -49,7 +51,9 @@ def _contested_gateways(found: dict[str, str]) -> Iterator[str]:
 def _outside_the_chain(
     by_number: dict[int, list[Found]], vouching: Vouching
 ) -> Iterator[tuple[str, str]]:
-    """Walk the chain back from where it is known, and yield what it does not name."""
+    """Walk the chain backwards from a trusted segment, and yield the segments that are not part of
+    it.
+    """
     stretch = _known_end(by_number, vouching)
     while stretch is not None and stretch.previous_sha256 is not None:
         assert stretch.segment is not None
@@ -65,7 +69,7 @@ def _outside_the_chain(
 
 
 def _known_end(by_number: dict[int, list[Found]], vouching: Vouching) -> Stretch | None:
-    """Return the first signed segment; where none is signed, the newest one."""
+    """Return the first signed segment, or the newest one if none is signed."""
     for number in sorted(by_number):
         stretch = _signed_of(by_number[number], vouching)
         if stretch is not None:
@@ -75,7 +79,7 @@ def _known_end(by_number: dict[int, list[Found]], vouching: Vouching) -> Stretch
 
 
 def _signed_of(members: list[Found], vouching: Vouching) -> Stretch | None:
-    """Return the only signed segment among those with one number."""
+    """Return the only signed segment among those with the same number, or None."""
     signed = [
         stretch
         for stretch in (_read(*each) for each in members)

@@ -1,9 +1,9 @@
-"""A gateway's data directory: its segments, its journal, and what the log leaves open against the
-database. It is read while the broker runs or when it has stopped; nothing is written.
+"""Audit of a gateway's data directory: its segments, its journal, and its database.
 
-The tables are read in one transaction, begun when all segments have been judged (one that lasts
-would keep the broker's WAL growing), and the journal behind it: the journal has all that the
-tables have, and from the tables on it leads to the moment at which it was read.
+It runs with the broker running or stopped, and writes nothing. The tables are read in one
+transaction that starts after all segments have been checked (a longer one would let the broker's
+WAL grow), followed by the journal. The journal contains all changes in the tables, and leads from
+them to the moment at which it was read.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -36,7 +36,7 @@ Progress = Callable[[int, str], None]
 
 
 class Audit:
-    """One run over a data directory or a folder of segments."""
+    """One audit of a data directory or a folder of segments."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Audit:
         progress: Progress,
         pinned: Mapping[str, Iterable[str]] = MappingProxyType({}),
     ) -> None:
-        """Begin with the public keys of the file of `--keys`, by gateway."""
+        """Start with the public keys from the file of `--keys`, by gateway."""
         self.findings = Findings(str(source))
         self._vouching = Vouching(pinned)
         self.findings.signatures = self._vouching.segments
@@ -54,16 +54,16 @@ class Audit:
         self._strange: set[Path] = set()
 
     def folder(self, directory: Path) -> Findings:
-        """Judge all segments below a directory. Raises `OSError`."""
+        """Audit all segments below a directory. Raises `OSError`."""
         self._segments([directory])
         for walk in self._walks.values():
             self._finish(walk)
         return self.findings
 
     def data_directory(self, data_dir: Path, gateway: str) -> Findings:
-        """Judge a gateway's whole log as of now, and compare it with the database.
+        """Audit a gateway's whole log up to now, and compare it with the database.
 
-        Raises `OSError`, `sqlite3.Error`.
+        Raises `OSError` and `sqlite3.Error`.
         """
         refuse_newer_database(data_dir / DATABASE_NAME)
         log = data_dir / "log"
@@ -121,7 +121,10 @@ class Audit:
             )
 
     def _journal(self, data_dir: Path, directories: list[Path], walk: Walk) -> int:
-        """Check the batches that are in no segment yet; return the sequence number behind them."""
+        """Check the batches that are in no segment yet.
+
+        Return the sequence number after the last one.
+        """
         files = journal_files(data_dir / FOLDER_NAME)
         exported_until = _exported_until(files, walk)
         end_sequence = 1
@@ -136,7 +139,7 @@ class Audit:
         return end_sequence
 
     def _batch(self, walk: Walk, blob: bytes, exported_until: int) -> int:
-        """Check one batch of the journal; return the sequence number behind it."""
+        """Check one batch of the journal. Return the sequence number after it."""
         sequence = sequence_of(blob)
         try:
             batch = decode(blob)
@@ -176,9 +179,10 @@ class Audit:
 
 
 def _exported_until(files: list[JournalFile], walk: Walk) -> int:
-    """Return where the last batch begins whose start of the broker the segments know, or 0.
+    """Return the sequence number of the last batch from a broker start that is in the segments, or
+    0.
 
-    None before it is new. Read from the back, that is most often the very first.
+    No batch before it can be new. Reading backwards, it is usually the first one.
     """
     for file in reversed(files):
         for blob in reversed(file.blobs(is_newest=file is files[-1]) or []):

@@ -1,4 +1,4 @@
-"""The segments of a log, from one or more directories, each once and in the order of the chain."""
+"""Segments of a log from one or more directories, each once and in the order of the chain."""
 
 import os
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ SUFFIX = ".jsonl.zst"
 
 
 def segments_below(directories: list[Path]) -> tuple[dict[str, str], list[Path]]:
-    """Return the folder of each segment by its file name, and files that only look like segments.
+    """Return each segment's folder by file name, and the files that only look like segments.
 
-    Directories are looked at in the order given, and below; one that is not there is empty. A year
-    of segments is held here: a text for each, and a text for each folder.
+    The directories are searched recursively, in the given order. A missing one counts as empty. The
+    result is small enough for a year of segments: one text per segment and one per folder.
     """
     found: dict[str, str] = {}
     strange: list[Path] = []
@@ -34,7 +34,7 @@ def segments_below(directories: list[Path]) -> tuple[dict[str, str], list[Path]]
 
 
 def in_order(found: dict[str, str]) -> Iterator[tuple[SegmentName, Path]]:
-    """Yield segments by gateway, then as the gateway numbered them."""
+    """Yield the segments, ordered by gateway and then by number."""
     # A gateway's names begin alike, so that they follow each other.
     for _, texts in groupby(sorted(found), _gateway_of):
         for text in sorted(texts, key=_number_of):
@@ -52,7 +52,7 @@ def _number_of(text: str) -> int:
 
 
 def stretch_of(name: SegmentName, path: Path) -> Stretch:
-    """Return a segment's events. Raises `DamagedSegment`, `OSError`."""
+    """Return the events of a segment. Raises `DamagedSegment` and `OSError`."""
     try:
         segment = load_segment(path)
     except FileNotFoundError:

@@ -1,9 +1,9 @@
-"""What the log leaves open at a moment: held messages, queues, deliveries in flight, by session.
+"""Open messages at one moment of the log, by session: held, queued and in flight.
 
-Everything here corresponds to something on the gateway's disk at that moment, so memory is bounded
-by what the gateway itself had to keep; a message is forgotten when its last life is closed. `epoch`
-is after which break of the log something became known: what is older than the latest break may
-have changed unseen, and nothing is concluded from it alone.
+Everything here corresponds to data on the gateway's disk at that moment, so memory is bounded by
+what the gateway had to store. A message is forgotten when its last use has ended. `epoch` is the
+number of breaks before a fact was recorded: a fact older than the latest break may have changed
+without a record, so it proves nothing on its own.
 """
 
 from collections import deque
@@ -16,7 +16,7 @@ PAGE_NUMBERS: Final = 1 << 16
 
 @dataclass(slots=True)
 class Held:
-    """A QoS 2 message between PUBREC and its release."""
+    """A QoS 2 message between its PUBREC and its release."""
 
     message: int
     topic: str
@@ -26,7 +26,7 @@ class Held:
 
 @dataclass(slots=True)
 class Waiting:
-    """An entry of a queue."""
+    """An entry of a session's queue."""
 
     position: int
     message: int
@@ -37,7 +37,7 @@ class Waiting:
 
 @dataclass(slots=True)
 class InFlight:
-    """A delivery that was started and not completed."""
+    """A delivery that was started and is not completed."""
 
     position: int
     message: int
@@ -50,7 +50,7 @@ class InFlight:
 
 @dataclass(slots=True)
 class SessionState:
-    """One session as the log has it."""
+    """State of one session according to the log."""
 
     number: int
     client_id: str
@@ -69,23 +69,25 @@ class SessionState:
     outbound: dict[int, InFlight] = field(default_factory=dict)
 
     def lose_track(self) -> None:
-        """Forget positions: the log has a hole, or begins, where entries may have been made."""
+        """Forget queue positions, because entries may have been added in a gap of the log."""
         self.next_position = None
         self.entered_from = None
 
     def unfinished(self) -> list[Waiting | InFlight]:
-        """Return what another member of a shared subscription may get when this session ends."""
+        """Return the messages that a shared subscription may hand to another member at the
+        session's end.
+        """
         return [*self.queue, *(one for one in self.outbound.values() if one.qos == 1)]
 
 
 class Marks:
-    """A set of numbers that come almost without holes: one bit each, in pages."""
+    """A compact set of nearly consecutive numbers: one bit per number, in pages."""
 
     def __init__(self) -> None:
         self._pages: dict[int, bytearray] = {}
 
     def add(self, number: int) -> bool:
-        """Add a number; return False if it was there."""
+        """Add a number. Return False if it was already in the set."""
         page, rest = divmod(number, PAGE_NUMBERS)
         bits = self._pages.get(page)
         if bits is None:

@@ -1,9 +1,9 @@
-"""Who has to get a message: persistent sessions, by the subscriptions that the log recorded.
+"""Receivers of a message: persistent sessions, according to the recorded subscriptions.
 
-`matched` also counts clean sessions and those that were granted QoS 0, of which the log records
-nothing. So it is the subscriptions that decide whether an entry is missing; `matched` bounds how
-many there may be. This is its own implementation of the rules, on purpose: the topic tree of the
-core is what is being judged.
+`matched` in an event also counts clean sessions and subscriptions at QoS 0, which are not logged.
+So the subscriptions decide whether an entry is missing, and `matched` only limits the number of
+entries. The matching is deliberately reimplemented here, because the audit verifies the core's
+topic tree.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ TOPICS_CACHED_MAX: Final = 10_000
 
 @dataclass(slots=True)
 class Receivers:
-    """Whom a topic reaches."""
+    """The sessions that a topic reaches."""
 
     granted: dict[int, int] = field(default_factory=dict)
     """The highest QoS that the filters of each session grant, shared subscriptions apart."""
@@ -27,7 +27,10 @@ class Receivers:
 
 
 def group_of(topic_filter: str) -> tuple[str, str]:
-    """Return the name and the filter of a shared subscription; an empty name for any other."""
+    """Return the group and the filter of a shared subscription.
+
+    For other filters the group is empty.
+    """
     if not is_shared_filter(topic_filter) or validate_shared_filter(topic_filter) is not None:
         return "", topic_filter
     _, name, rest = topic_filter.split("/", 2)
@@ -35,7 +38,7 @@ def group_of(topic_filter: str) -> tuple[str, str]:
 
 
 class Subscriptions:
-    """All recorded subscriptions, and whom a topic reaches through them."""
+    """All recorded subscriptions, and a search for the sessions that a topic reaches."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, dict[int, int]] = {}
@@ -48,7 +51,7 @@ class Subscriptions:
         self._cache.clear()
 
     def unsubscribe(self, session: SessionState, topic_filter: str) -> None:
-        """Remove a subscription if it is there."""
+        """Remove a subscription if it exists."""
         session.subscriptions.pop(topic_filter, None)
         members = self._sessions.get(topic_filter)
         if members is not None:
@@ -63,7 +66,7 @@ class Subscriptions:
             self.unsubscribe(session, topic_filter)
 
     def receivers_of(self, topic: str) -> Receivers:
-        """Return whom a message to `topic` reaches."""
+        """Return the sessions that a message to `topic` reaches."""
         found = self._cache.get(topic)
         if found is None:
             if len(self._cache) >= TOPICS_CACHED_MAX:

@@ -1,7 +1,7 @@
-"""Which key vouches for which segment, and why a segment is not used that none vouches for.
+"""Trust in segments: which key vouches for which segment, and why an untrusted one is not used.
 
-The verdict is the same as of a damaged segment, inconclusive: that a segment has no signature of
-its gateway proves nothing about what the gateway did, but its events prove nothing either.
+An untrusted segment makes the audit inconclusive, like a damaged one: a missing signature proves
+nothing about what the gateway did, and the segment's events prove nothing either.
 """
 
 from collections import Counter
@@ -11,10 +11,13 @@ from gateway.session_log.segments.names import SegmentName
 
 
 class Vouching:
-    """Sees the segments of each gateway in the order of their numbers."""
+    """Checks the signatures of each gateway's segments, in the order of their numbers."""
 
     def __init__(self, pinned: Mapping[str, Iterable[str]]) -> None:
-        """Begin with the keys of the file of `--keys`: of gateways in it no others are taken."""
+        """Start with the keys of the file of `--keys`.
+
+        For gateways listed there, no other key is accepted.
+        """
         self._pinned = frozenset(pinned)
         self._keys = {gateway: set(keys) for gateway, keys in pinned.items()}
         self._signing: set[str] = set()
@@ -22,17 +25,17 @@ class Vouching:
         """How many segments of a gateway a key signed; None: unsigned."""
 
     def trust(self, gateway: str, keys: Iterable[str]) -> None:
-        """Add the keys that a data directory names as its own, where none are pinned."""
+        """Trust the keys in the gateway's own data directory, unless its keys are pinned."""
         if gateway not in self._pinned:
             self._keys.setdefault(gateway, set()).update(keys)
 
     def may_vouch(self, gateway: str, public_key: str) -> bool:
-        """Return true if a key is a known one of a gateway, or may become its first."""
+        """Return True if a key is trusted for a gateway, or the gateway has no key yet."""
         known = self._keys.get(gateway)
         return not known or public_key in known
 
     def objection_to(self, name: SegmentName, public_key: str | None) -> str | None:
-        """Count a segment, and return why it is not to be used, None where it is."""
+        """Count a segment. Return why it must not be used, or None if it may be."""
         gateway = name.gateway
         self.segments[gateway, public_key] += 1
         if public_key is None:

@@ -1,7 +1,8 @@
-"""A gateway's log from its first event to its last: which check gets what, and where it breaks.
+"""Walk through a gateway's log in order: passes events to the check of their database, detects
+gaps.
 
-Whatever keeps events from the laws is an exception of the law `log`, so that no verdict rests on
-what was not read.
+Anything that keeps events from being checked is reported as an exception of the check `log`, so
+that no verdict depends on data that was not read.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from gateway.audit.log_check import LogCheck
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Consecutive events of one boot and one database."""
+    """Consecutive events of one broker start (boot) and one database."""
 
     gateway: str
     store: str
@@ -32,12 +33,12 @@ class Stretch:
 
     @property
     def last_sequence(self) -> int:
-        """The sequence of the last event."""
+        """Sequence number of the last event."""
         return self.first_sequence + len(self.events) - 1
 
 
 class Walk:
-    """Takes one gateway's stretches in order."""
+    """Takes the stretches of one gateway in order."""
 
     def __init__(self, findings: Findings, gateway: str) -> None:
         self.findings = findings
@@ -49,20 +50,20 @@ class Walk:
         self._is_broken = False
 
     def damaged(self, name: str, why: str) -> None:
-        """Note a segment or a blob that cannot be used."""
+        """Report a segment or batch that cannot be used."""
         self._add(name, f"{why}; nothing in it was used: look for a good copy", ())
         self._is_broken = True
 
     def has_seen(self, store: str, boot: str, last_sequence: int) -> bool:
-        """Return whether a batch of the journal was in a segment."""
+        """Return True if a batch of the journal was already read from a segment."""
         return boot in self._boots and self.is_behind(store, last_sequence)
 
     def knows(self, boot: str) -> bool:
-        """Return whether a segment of this start of the broker was taken."""
+        """Return True if a segment of this broker start was read."""
         return boot in self._boots
 
     def is_behind(self, store: str, last_sequence: int) -> bool:
-        """Return whether the walk has gone beyond a stretch of this database."""
+        """Return True if the walk has already passed a stretch of this database."""
         return (
             store == self._store
             and self.check is not None
@@ -70,7 +71,7 @@ class Walk:
         )
 
     def take(self, stretch: Stretch) -> None:
-        """Judge the next stretch; events that were seen are passed over."""
+        """Check the next stretch. Events that were already checked are skipped."""
         if stretch.store != self._store:
             self._begin_store(stretch)
         else:
@@ -85,13 +86,13 @@ class Walk:
         check.take(events, stretch.first_sequence + skipped, stretch.name)
 
     def end(self) -> LogCheck | None:
-        """Return the check of the latest database, or None if there was nothing to read."""
+        """Return the check of the latest database, or None if nothing was read."""
         if self._is_broken and self.check is not None:
             self.check.break_here()
         return self.check
 
     def _begin_store(self, stretch: Stretch) -> None:
-        """Begin the check of a database: the first in the log, or a new one of the gateway's."""
+        """Start checking another database: the first in the log, or one that replaced it."""
         before = self.check
         first = stretch.first_sequence
         follows = before is not None and first == before.next_sequence

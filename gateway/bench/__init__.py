@@ -1,7 +1,7 @@
 """A load generator for any MQTT broker: `oncegate bench`.
 
-It must cost far less than the broker that it measures, so it does no work in Python for a single
-message: bursts are built, verified and acknowledged as matrices of bytes, one row a message
-(frames.py). Whatever is not the expected matrix is looked at one packet at a time, exactly. One
-process, one thread, one epoll loop; of the broker it knows the wire format only.
+It must use far less CPU than the broker that it measures, so no Python code runs for a single
+message: bursts are built, verified and acknowledged as matrices of bytes with one row per message
+(frames.py). Data that differs from the expected matrix is decoded packet by packet. It uses one
+process, one thread and one epoll loop, and knows only the wire format of the broker.
 """

@@ -1,4 +1,4 @@
-"""The clients of a run: made from the scenario, connected, and led away again."""
+"""The clients of a run: created from the scenario, connected and disconnected."""
 
 import os
 import resource
@@ -26,7 +26,7 @@ OTHER_FILES: Final = 32
 
 
 class Clients:
-    """All publishers and subscribers of one run."""
+    """All publishers and subscribers of a run."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.deliveries = Samples()
@@ -92,7 +92,7 @@ class Clients:
         )
 
     def connect(self) -> None:
-        """Connect all clients and subscribe. Raises BenchFailed, OSError."""
+        """Connect all clients and subscribe. Raises BenchFailed and OSError."""
         _allow_files(self._scenario.publishers + self._scenario.subscribers + OTHER_FILES)
         for client in self:
             self._admit(client, keeps_session=self._scenario.persistent)
@@ -105,14 +105,14 @@ class Clients:
             client.connection.setblocking(False)
 
     def leave(self) -> None:
-        """End the subscribers' connections; their sessions stay, and queue what is published."""
+        """Disconnect the subscribers. Their sessions stay, and queue the published messages."""
         for subscriber in self.subscribers:
             subscriber.say_goodbye()
         for publisher in self.publishers:
             publisher.receivers = []
 
     def come_back(self) -> None:
-        """Connect the subscribers again. Raises BenchFailed, OSError."""
+        """Connect the subscribers again. Raises BenchFailed and OSError."""
         for subscriber in self.subscribers:
             for number, source in subscriber.sources.items():
                 self.publishers[number].receivers.append(source.sequences)
@@ -120,7 +120,7 @@ class Clients:
             subscriber.connection.setblocking(False)
 
     def disconnect(self) -> None:
-        """End connections, and sessions, unless the broker is gone."""
+        """Disconnect all clients and end their sessions, unless the broker is gone."""
         for client in self:
             client.say_goodbye()
         if not self._scenario.persistent:
@@ -146,7 +146,7 @@ class Clients:
 
 
 def _allow_files(count: int) -> None:
-    """Raise the soft limit of open files where it is too low. Raises BenchFailed."""
+    """Raise the soft limit of open files if it is too low. Raises BenchFailed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < count:
         if hard != resource.RLIM_INFINITY and hard < count:

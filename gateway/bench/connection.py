@@ -1,7 +1,7 @@
-"""One client's connection: handshake, what waits to be written, and the way from bytes to rows.
+"""Connection of one client: handshake, unsent bytes, and splitting of received bytes into rows.
 
-The handshake is blocking and short, one client after another. After it the socket never blocks:
-`send` keeps what the kernel does not take, and the loop calls `flush` when there is room.
+The handshakes are blocking and short, one client after another. After that the socket never blocks:
+`send` buffers what the kernel does not accept, and the loop calls `flush` when there is room.
 """
 
 import math
@@ -49,11 +49,11 @@ RETURN_CODES: Final = {
 
 
 class BenchFailed(Exception):
-    """The run cannot go on: what the broker did, and what was expected."""
+    """The run cannot continue. The message has what the broker did and what was expected."""
 
 
 class Client:
-    """What a publisher and a subscriber have in common."""
+    """Base class of publishers and subscribers."""
 
     def __init__(self, client_id: str, version: int) -> None:
         self.client_id = client_id
@@ -71,12 +71,12 @@ class Client:
 
     @property
     def connection(self) -> socket.socket:
-        """The connection, which there is."""
+        """The open connection. The client must have connected."""
         assert self._socket is not None, f"{self.client_id} has not been connected"
         return self._socket
 
     def use(self, connection: socket.socket) -> None:
-        """Take a connection in place of the one before."""
+        """Replace the connection."""
         self.close()
         self._socket = connection
         self.partial = bytearray()
@@ -87,7 +87,10 @@ class Client:
             self._socket = None
 
     def receive(self, data: bytearray, end: int, seconds: float) -> int:
-        """Read data[:end], which arrived by `seconds`; return how much of it is done with."""
+        """Process data[:end], received at the time `seconds`.
+
+        Return the number of bytes consumed.
+        """
         raise NotImplementedError
 
     # -- handshake
@@ -95,7 +98,7 @@ class Client:
     def connect(
         self, host: str, port: int, connect: Connect, tls: ssl.SSLContext | None = None
     ) -> None:
-        """Connect, with TLS perhaps, and wait for CONNACK. Raises BenchFailed, OSError."""
+        """Connect, optionally with TLS, and wait for CONNACK. Raises BenchFailed and OSError."""
         self.close()
         connection = socket.create_connection((host, port), HANDSHAKE_SECONDS)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -113,7 +116,7 @@ class Client:
             self._obey(packet.properties)
 
     def _obey(self, properties: Properties) -> None:
-        """Take over what an MQTT 5.0 broker asks of its clients in CONNACK."""
+        """Apply the limits that an MQTT 5.0 broker sets in its CONNACK."""
         if properties.receive_maximum is not None:
             self.receive_maximum = properties.receive_maximum
         # [MQTT5-3.2.2-21] although we asked for none; half of it leaves room for a slow loop.
@@ -129,10 +132,10 @@ class Client:
         username: str | None,
         password: bytes | None,
     ) -> Connect:
-        """Return the CONNECT of this client.
+        """Return the CONNECT packet of this client.
 
-        `receive_maximum` counts QoS 1 and 2 messages that the broker may have under way to us; MQTT
-        3.1.1 has no field for it.
+        `receive_maximum` limits the unacknowledged QoS 1 and 2 messages from the broker. MQTT 3.1.1
+        has no field for it.
         """
         properties = None
         if self.version == 5:
@@ -145,7 +148,7 @@ class Client:
         )
 
     def wait_for_packet(self, name: str) -> Packet:
-        """Return the next packet, while the socket still blocks."""
+        """Return the next packet, while the socket is still blocking."""
         while True:
             size_bytes = packet_bytes_of(self.partial, 0, len(self.partial), self.version)
             if 0 < size_bytes <= len(self.partial):
@@ -163,7 +166,7 @@ class Client:
             self.partial += data
 
     def say_goodbye(self) -> None:
-        """Send DISCONNECT, as far as it goes: the run has ended."""
+        """Send DISCONNECT if possible, and close: the run is over."""
         if self._socket is None:
             return
         try:
@@ -178,7 +181,7 @@ class Client:
     # -- traffic
 
     def send(self, data: bytes | bytearray | memoryview) -> None:
-        """Write now what the kernel takes, and the rest when it can."""
+        """Write what the kernel accepts now, and buffer the rest."""
         if self.unsent:
             self.unsent += bytes(data)
             return
@@ -193,7 +196,7 @@ class Client:
             self.unsent = bytes(data[sent:])
 
     def keep_alive(self, seconds: float) -> None:
-        """Send PINGREQ where the broker has asked for a keep-alive."""
+        """Send PINGREQ when the keep-alive interval requested by the broker has passed."""
         if self._socket is None:
             return
         if seconds >= self._ping_seconds + self._ping_every_seconds:
@@ -206,7 +209,7 @@ class Client:
 
 
 def packet_bytes_of(data: bytearray, position: int, end: int, version: int) -> int:
-    """Return the size of the packet that starts at `position`; 0 while its length is incomplete."""
+    """Return the size of the packet at `position`, or 0 while its length field is incomplete."""
     if end - position < 2:
         return 0
     try:
@@ -223,7 +226,7 @@ def packet_bytes_of(data: bytearray, position: int, end: int, version: int) -> i
 
 
 def packet_of(data: bytes, version: int) -> Packet:
-    """Return the one packet that `data` is, decoded in full. Raises BenchFailed."""
+    """Decode `data`, which is exactly one packet. Raises BenchFailed."""
     decoder = Decoder(PACKET_BYTES_MAX, version, "client")
     packets = decoder.feed(data)
     if decoder.error is not None:
@@ -236,6 +239,6 @@ def packet_of(data: bytes, version: int) -> Packet:
 
 
 def words_of(code: int, version: int) -> str:
-    """Return a reason code of MQTT 5.0, or a return code of CONNACK before, in words."""
+    """Describe a reason code of MQTT 5.0, or a CONNACK return code of MQTT 3.1.1, in words."""
     names = RETURN_CODES if version < 5 else REASON_CODES
     return f"{names.get(code, 'reason unknown')} (0x{code:02X})"

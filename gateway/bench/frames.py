@@ -1,16 +1,16 @@
-"""The PUBLISH packets of one publisher as a matrix of bytes, one row a message.
+"""PUBLISH packets of one publisher as a matrix of bytes, one row per message.
 
-All messages of a scenario have one length, and two of them differ in a few columns only::
+All messages of a scenario have the same length, and differ in a few columns only::
 
     fixed header | topic name string | packet identifier u16 (QoS 1, 2) | 0x00 (5.0) | payload
     payload:  publisher u16 | sequence u64 | filler
 
-(integers big-endian). So a burst is a template whose columns of identifier and sequence are filled
-by stride assignment, some nanoseconds a message, and a burst that came is right if it equals the
-matrix that was filled for it: one memcmp.
+(integers are big-endian). A burst is a template whose columns for identifier and sequence number
+are filled by slice assignment, in some nanoseconds per message. A received burst is correct if it
+equals the matrix filled for it: one memcmp.
 
-The sequence counts a publisher's messages from 0. Its two low bytes are columns, the others change
-every BLOCK_MESSAGES: no burst crosses the end of a block.
+The sequence counts a publisher's messages from 0. Its two low bytes are columns. The other bytes
+change every BLOCK_MESSAGES, so no burst crosses the end of a block.
 """
 
 from typing import Final
@@ -39,19 +39,19 @@ _FILLER: Final = b"oncegate-bench:"
 
 
 def identifier_of(sequence: int) -> int:
-    """Return the packet identifier of a publisher's message: 1 to BLOCK_MESSAGES, then again."""
+    """Return the packet identifier of a message: 1 to BLOCK_MESSAGES, repeating."""
     return sequence % BLOCK_MESSAGES + 1
 
 
 def payload_of(publisher: int, sequence: int, payload_bytes: int) -> bytes:
-    """Return the payload of one message, as drawn above."""
+    """Return the payload of one message, in the layout above."""
     filler_bytes = payload_bytes - PAYLOAD_BYTES_MIN
     filler = (_FILLER * (filler_bytes // len(_FILLER) + 1))[:filler_bytes]
     return publisher.to_bytes(2, "big") + sequence.to_bytes(8, "big") + filler
 
 
 class Frames:
-    """The messages of one publisher, at most `rows` in a burst."""
+    """The messages of one publisher, at most `rows` per burst."""
 
     def __init__(
         self, *, topic: str, publisher: int, payload_bytes: int, qos: int, version: int, rows: int
@@ -78,13 +78,13 @@ class Frames:
         self._high_part = 0
 
     def rows_of(self, sequence: int, count: int) -> int:
-        """Return how many of `count` messages from `sequence` on one burst may have."""
+        """Return how many of `count` messages, starting at `sequence`, fit into one burst."""
         return min(count, self.rows, BLOCK_MESSAGES - sequence % BLOCK_MESSAGES)
 
     def burst_of(self, sequence: int, count: int) -> memoryview:
-        """Return the messages from `sequence` on, under this publisher's own packet identifiers.
+        """Return messages starting at `sequence`, with this publisher's own packet identifiers.
 
-        The view is valid until the next call. `count` is one that `rows_of` allows.
+        The view is valid until the next call. `count` must not exceed `rows_of`.
         """
         end = count * self.row_bytes
         self._fill_sequences(sequence, count, end)
@@ -98,7 +98,9 @@ class Frames:
     def expected_of(
         self, sequence: int, count: int, identifiers: tuple[bytearray, bytearray] | None
     ) -> memoryview:
-        """Return the same under the packet identifiers that the broker chose: their columns."""
+        """Return messages starting at `sequence`, with identifiers chosen by the broker, as two
+        columns.
+        """
         end = count * self.row_bytes
         self._fill_sequences(sequence, count, end)
         if identifiers is not None:
@@ -107,13 +109,13 @@ class Frames:
         return self._view[:end]
 
     def is_message(self, topic: str, payload: bytes) -> bool:
-        """Return whether this publisher can have sent that."""
+        """Return True if this publisher can have sent the message."""
         sequence = int.from_bytes(payload[PUBLISHER_BYTES:PAYLOAD_BYTES_MIN], "big")
         expected = payload_of(self.publisher, sequence, self.payload_bytes)
         return topic == self.topic and payload == expected
 
     def sequence_in(self, data: bytearray, position: int) -> int:
-        """Return the sequence that the row at `position` carries."""
+        """Return the sequence number in the row at `position`."""
         at = position + self.sequence_at
         return int.from_bytes(data[at : at + SEQUENCE_BYTES], "big")
 
@@ -125,7 +127,7 @@ class Frames:
         self._matrix[at:end:row] = _LOW[low : low + count]
 
     def _fill_high_part(self, high_part: int) -> None:
-        """Fill the six bytes above the two columns, for all rows."""
+        """Fill the six high bytes of the sequence number in all rows."""
         for index, value in enumerate(high_part.to_bytes(SEQUENCE_BYTES - 2, "big")):
             column = self.sequence_at + index
             self._matrix[column :: self.row_bytes] = bytes([value]) * self.rows
@@ -133,7 +135,7 @@ class Frames:
 
 
 def acknowledgements_of(kind: int, high: bytearray, low: bytearray) -> bytearray:
-    """Return acknowledgements of one kind for the packet identifiers whose columns are given."""
+    """Return acknowledgements of one kind for packet identifiers given as two columns."""
     burst = bytearray(_ROW[kind] * len(high))
     burst[2::4] = high
     burst[3::4] = low
@@ -166,5 +168,5 @@ ACKNOWLEDGEMENTS: Final = {
 
 
 def equal_prefix(column: bytearray) -> int:
-    """Return how many of the bytes from the first on are equal to it."""
+    """Return how many leading bytes are equal to the first."""
     return len(column) - len(column.lstrip(column[:1]))

@@ -1,8 +1,8 @@
-"""How long one fsync of a disk takes, done the way SQLite's write-ahead log does it.
+"""Measurement of a disk's fsync time, with the access pattern of SQLite's write-ahead log.
 
-A commit appends frames of one page each to the log and calls fdatasync; when the log is full,
-writing begins again at its start, so that most commits change no size and no metadata. This is the
-measure that durable latencies are held against: no broker that is durable can be faster.
+A commit appends frames of one page each to the log and calls fdatasync. When the log is full,
+writing continues at its start, so most commits change neither size nor metadata. Durable latencies
+are compared with this time: no durable broker can be faster.
 """
 
 import os
@@ -26,10 +26,7 @@ COMMITS: Final = 500
 
 
 def fsync_percentiles_ms(directory: Path, commits: int = COMMITS) -> dict[str, float]:
-    """Return the milliseconds of one commit on the file system of `directory`, by percentile.
-
-    Raises OSError.
-    """
+    """Return the milliseconds per commit on the file system of `directory`, by percentile."""
     samples = Samples()
     data = os.urandom(PAGE_FRAME_BYTES * FRAMES_A_COMMIT)
     with NamedTemporaryFile(prefix="oncegate-bench-", dir=directory) as file:

@@ -1,10 +1,10 @@
-"""Latencies: when each message was meant to leave, and how long after that it had arrived.
+"""Latencies: from the time each message was due to be sent until it arrived.
 
-With a rate the latency counts from the *planned* time of sending, so that a broker that stands
-still for a second is charged for all the messages of that second, not for the one that happened to
-be under way (coordinated omission). As fast as possible, there is no plan: it counts from just
-before the write that hands the message to the kernel. The time of arrival is taken once a read.
-Every `step`-th message is timed.
+With a rate, the latency counts from the *planned* time of sending. A broker that stalls for a
+second is charged for all messages of that second, not only for the one that was in transit
+(coordinated omission). Without a rate there is no plan: the latency counts from just before the
+write that passes the message to the kernel. The arrival time is taken once per read. Only every
+`step`-th message is timed.
 """
 
 from array import array
@@ -26,7 +26,7 @@ CURVE_SHARES: Final = [1 - 10 ** (-tenth / 10) for tenth in range(41)]
 
 
 class Plan:
-    """When each message of one publisher is meant to leave: one every `interval_seconds`."""
+    """Schedule of one publisher: a message is due every `interval_seconds`."""
 
     def __init__(self, *, start_seconds: float, interval_seconds: float) -> None:
         self._start_seconds = start_seconds
@@ -36,12 +36,12 @@ class Plan:
         return self._start_seconds + sequence * self._interval_seconds
 
     def due_count(self, seconds: float) -> int:
-        """Return how many messages ought to have left by now."""
+        """Return how many messages should have been sent by now."""
         return int((seconds - self._start_seconds) / self._interval_seconds) + 1
 
 
 class Departures:
-    """When the messages of one publisher left, or were meant to; asked for those under way."""
+    """Times at which the messages in transit from one publisher were sent, or were due."""
 
     def __init__(self, *, step: int, under_way_max: int) -> None:
         self.plan: Plan | None = None
@@ -50,14 +50,14 @@ class Departures:
         self._seconds = array("d", bytes(8 * (self._mask + 1)))
 
     def leave(self, sequence: int, count: int, seconds: float) -> None:
-        """Note that `count` messages from `sequence` on leave now."""
+        """Record that `count` messages starting at `sequence` are being sent now."""
         if self.plan is not None:
             return
         for index in self._timed(sequence, count):
             self._seconds[index & self._mask] = seconds
 
     def arrive(self, sequence: int, count: int, seconds: float, samples: "Samples") -> None:
-        """Note that `count` messages from `sequence` on have arrived now."""
+        """Record that `count` messages starting at `sequence` have arrived now."""
         plan = self.plan
         for index in self._timed(sequence, count):
             left = (
@@ -68,7 +68,7 @@ class Departures:
             samples.add(seconds - left)
 
     def _timed(self, sequence: int, count: int) -> range:
-        """Return which of these messages are timed, in steps."""
+        """Return which of these messages are timed, as multiples of the step."""
         return range(-(-sequence // self._step), (sequence + count - 1) // self._step + 1)
 
 
@@ -79,7 +79,7 @@ class Samples:
         self.clear()
 
     def clear(self) -> None:
-        """Forget what came before the measurement."""
+        """Discard the samples taken before the measurement."""
         self._seconds = array("d")
         self._maximum = 0.0
         self._keep_every = 1
@@ -97,7 +97,7 @@ class Samples:
             self._keep_every *= 2
 
     def percentiles_ms(self) -> dict[str, float]:
-        """Return milliseconds by name: p50, p90, p99, p99.9, max; empty without a sample."""
+        """Return p50, p90, p99, p99.9 and max in milliseconds; empty without samples."""
         if not self._seconds:
             return {}
         milliseconds = self.milliseconds_of(list(PERCENTILES.values()))
@@ -106,12 +106,17 @@ class Samples:
         }
 
     def curve_ms(self) -> list[tuple[float, float]]:
-        """Return shares and the milliseconds that so many samples stay below; empty without any."""
+        """Return pairs of a share and the latency in ms below which that share lies; empty without
+        samples.
+        """
         shares = CURVE_SHARES if self._seconds else []
         return list(zip(shares, self.milliseconds_of(shares), strict=True))
 
     def milliseconds_of(self, shares: Sequence[float]) -> list[float]:
-        """Return what these shares of the samples, of which there is one at least, stay below."""
+        """Return the latency in ms below which each given share of the samples lies.
+
+        Needs one sample.
+        """
         ordered = sorted(self._seconds)
         last = len(ordered) - 1
         return [round(1000 * ordered[min(last, int(share * len(ordered)))], 4) for share in shares]

@@ -1,7 +1,8 @@
-"""The event loop: one epoll, one read a readable socket and tick, then every client sends.
+"""The event loop: one epoll call, one read per readable socket, then all clients send.
 
-Sockets are read in turns, into one buffer. Between the planned times of a rate it sleeps in
-select(2), which counts microseconds; epoll counts milliseconds. With `spin` it never sleeps.
+Sockets are read one after another into a shared buffer. Between planned sending times the loop
+sleeps in select(2), whose timeout is in microseconds; epoll's is in milliseconds. With `spin` it
+never sleeps.
 """
 
 import ctypes
@@ -30,7 +31,10 @@ _PR_SET_TIMERSLACK: Final = 29
 
 
 class Loop:
-    """Made before the clients connect, so that its descriptor is one that select(2) can take."""
+    """Event loop.
+
+    Create it before the clients connect: select(2) needs its descriptor to be low.
+    """
 
     def __init__(self, *, spin: bool = False) -> None:
         self._spin = spin
@@ -54,7 +58,7 @@ class Loop:
         self._poller.close()
 
     def add(self, clients: Iterable[Client]) -> None:
-        """Take over connections whose handshake is done."""
+        """Add connected clients."""
         for client in clients:
             self._clients[client.connection.fileno()] = client
             self._poller.register(client.connection.fileno(), select.EPOLLIN)
@@ -65,14 +69,14 @@ class Loop:
         self._view = memoryview(self._buffer)
 
     def begin(self) -> None:
-        """Begin to publish: the publishers have got their tasks."""
+        """Start publishing. The publishers' tasks must have been set."""
         self._is_planned = any(publisher.plan is not None for publisher in self._publishers)
         if self._is_planned and sys.platform.startswith("linux"):
             ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, TIMER_SLACK_NANOSECONDS)
         self._pump()
 
     def tick(self) -> None:
-        """Wait for sockets or the plan, read what came, send what may be sent."""
+        """Wait for sockets or the next due message, read what arrived, and send."""
         for descriptor, event in self._poller.poll(self._wait()):
             client = self._clients[descriptor]
             if event & select.EPOLLOUT:
@@ -83,7 +87,7 @@ class Loop:
         self._pump()
 
     def _wait(self) -> float:
-        """Return the seconds that epoll may wait; what it cannot count has been slept."""
+        """Return epoll's timeout in seconds. Shorter waits have been slept already."""
         if self._spin:
             return 0
         if not self._is_planned:
@@ -117,7 +121,7 @@ class Loop:
             )
 
     def _watch(self, client: Client) -> None:
-        """Ask for room to write only while something waits for it."""
+        """Watch a socket for writability only while it has unsent bytes."""
         waits = bool(client.unsent)
         if waits != client.is_watched:
             client.is_watched = waits

@@ -1,6 +1,6 @@
-"""A run as a picture: an SVG with messages/s over the time, and latencies by percentile.
+"""A chart of a run as SVG: messages/s over time, and latencies by percentile.
 
-Drawn by hand, so that a load generator needs no plotting library on a Raspberry Pi.
+Drawn without a plotting library, so that the load generator needs none on a Raspberry Pi.
 """
 
 import math
@@ -30,7 +30,7 @@ Point = tuple[float, float]
 
 
 def svg_of(result: Result, title: str) -> str:
-    """Return the whole document."""
+    """Return the complete SVG document."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',
         f"<style>{STYLE}</style>",
@@ -55,7 +55,9 @@ def _throughput(result: Result) -> Iterable[str]:
 
 
 def _latency(result: Result) -> Iterable[str]:
-    """Draw percentiles on an axis that gives each nine the same room, latency on a log axis."""
+    """Yield the latency chart: percentiles on an axis that spaces the nines evenly, latency on a
+    log axis.
+    """
     left = LEFT + PANEL_WIDTH + GAP
     curves = [
         (name, curve)
@@ -100,7 +102,7 @@ def _ticks(left: int, ticks: Iterable[tuple[float, str]]) -> Iterable[str]:
 
 
 def _line(left: int, points: Sequence[Point], colour: str) -> str:
-    """Return a line through points whose co-ordinates are shares of the panel."""
+    """Return a line through points whose coordinates are fractions of the panel."""
     path = " ".join(
         f"{left + PANEL_WIDTH * min(x, 1.0):.1f},{TOP + PANEL_HEIGHT * (1 - y):.1f}"
         for x, y in points
@@ -109,7 +111,9 @@ def _line(left: int, points: Sequence[Point], colour: str) -> str:
 
 
 def _round_up(value: float) -> float:
-    """Return the next of 1, 2, 4, 8 times a power of ten: four grid lines get round labels."""
+    """Round up to 1, 2, 4, 8 or 10 times a power of ten, so that four grid lines get round
+    labels.
+    """
     power = 10.0 ** math.floor(math.log10(max(value, 1.0)))
     return next(step * power for step in (1, 2, 4, 8, 10) if step * power >= value)
 

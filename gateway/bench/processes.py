@@ -1,4 +1,4 @@
-"""What a process has used so far, from /proc: CPU, memory, bytes written to the disk."""
+"""Resource usage of a process, read from /proc: CPU time, memory, bytes written to disk."""
 
 import os
 from dataclasses import dataclass
@@ -9,8 +9,11 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """`written_bytes` is what the kernel was made to write to the disk, None where /proc does not
-    show it (another user's process)."""
+    """Resource usage of a process.
+
+    `written_bytes` are the bytes written to disk. None if /proc does not show them (another user's
+    process).
+    """
 
     cpu_seconds: float
     rss_bytes: int
@@ -19,7 +22,7 @@ class Usage:
 
 
 def usage_of(pid: int) -> Usage:
-    """Read what a process uses from /proc. Raises ProcessLookupError."""
+    """Read the resource usage of a process from /proc. Raises ProcessLookupError."""
     directory = Path("/proc", str(pid))
     if not directory.exists():
         raise ProcessLookupError("there is no such process (any more)")

@@ -1,8 +1,9 @@
-"""A publisher: sends bursts as the window, the plan or the receivers allow, and ends exchanges.
+"""A publisher: sends bursts as its window, schedule and receivers allow, and completes exchanges.
 
-Acknowledgements come in the order of the PUBLISHes [MQTT-4.6.0-2] [MQTT-4.6.0-3], so a run of them
-is a stretch of a stream that is known beforehand: one memcmp, and the PUBRELs that answer PUBRECs
-are a stretch too. What is not that (out of order, with reason codes) is read packet by packet.
+Acknowledgements arrive in the order of the PUBLISH packets [MQTT-4.6.0-2] [MQTT-4.6.0-3], so a run
+of them is a known sequence of bytes: one memcmp verifies it. The PUBRELs that answer PUBRECs are
+prepared in the same way. Other acknowledgements (out of order, or with reason codes) are decoded
+one by one.
 """
 
 import math
@@ -32,7 +33,7 @@ RUN_BYTES: Final = 4 * 4_096
 
 
 class Step:
-    """One kind of acknowledgement: how many came, in the order of the messages."""
+    """One kind of acknowledgement, and how many were received, in the order of the messages."""
 
     def __init__(self, kind: int) -> None:
         self.kind = kind
@@ -40,9 +41,9 @@ class Step:
         self._early: set[int] = set()
 
     def receive_run(self, data: bytearray, position: int, count: int, sent: int) -> int:
-        """Count how many of the next `count` acknowledgements at `position` are the expected ones.
+        """Return how many of the next `count` acknowledgements at `position` are the expected ones.
 
-        The result is a whole stretch of the stream, or 0.
+        The result is either the whole run or 0.
         """
         first = self.done % BLOCK_MESSAGES
         count = min(count, sent - self.done, BLOCK_MESSAGES - first)
@@ -56,7 +57,7 @@ class Step:
         return count
 
     def receive(self, packet_id: int, sent: int) -> int:
-        """Take any one acknowledgement; return the sequence that it is for. Raises BenchFailed."""
+        """Process one acknowledgement and return its sequence number. Raises BenchFailed."""
         sequence = self.sequence_of(packet_id)
         if packet_id > BLOCK_MESSAGES or sequence >= sent or sequence in self._early:
             raise BenchFailed(
@@ -70,18 +71,21 @@ class Step:
         return sequence
 
     def sequence_of(self, packet_id: int) -> int:
-        """Return the next message under this identifier that may be acknowledged."""
+        """Return the sequence number of the message that this identifier acknowledges next."""
         return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
 
     def has(self, sequence: int) -> bool:
-        """Return whether this step of the message was taken."""
+        """Return True if the message was acknowledged in this step."""
         return sequence < self.done or sequence in self._early
 
 
 class Publisher(Client):
-    """Sends to one topic: at most `window` unacknowledged messages (QoS 1, 2) and, without a plan,
-    at most `outstanding` that have not come to every receiver. `receivers` is what each of the
-    subscribers has had, `sent_max` where it ends."""
+    """Publishes to one topic.
+
+    At QoS 1 and 2 at most `window` messages are unacknowledged. Without a plan, at most
+    `outstanding` messages have not reached every receiver. `receivers` are the subscribers' records
+    of received messages. Publishing stops after `sent_max` messages.
+    """
 
     def __init__(
         self,
@@ -114,17 +118,17 @@ class Publisher(Client):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What an exchange consists of at this QoS."""
+        """The acknowledgements that an exchange at this QoS consists of."""
         return (self._received, self._ended) if self.qos == 2 else (self._ended,)
 
     @property
     def completed(self) -> int:
-        """Messages whose exchange has ended; at QoS 0 it ends with the sending."""
+        """Number of messages whose exchange is complete. At QoS 0 sending completes it."""
         return self._ended.done if self.qos else self.sent
 
     @property
     def delivered(self) -> int:
-        """Messages that have come to every receiver, or were given up."""
+        """Number of messages that have reached every receiver or were given up."""
         if not self.receivers:
             return self.completed
         return max(self._given_up, min([sequences.next for sequences in self.receivers]))
@@ -134,12 +138,12 @@ class Publisher(Client):
         return self.sent == self.sent_max == self.completed and self.delivered >= self.sent
 
     def follow(self, plan: Plan) -> None:
-        """Send and time messages by this plan from now on."""
+        """Send and time messages according to this plan from now on."""
         self.plan = plan
         self.departures.plan = plan
 
     def give_up(self) -> bool:
-        """Take what has not come as lost; whether anything has not."""
+        """Count missing messages as lost. Return True if there were any."""
         missing = self.delivered < self.sent
         self._given_up = self.sent
         return missing
@@ -147,13 +151,13 @@ class Publisher(Client):
     # -- sending
 
     def due_seconds(self) -> float:
-        """Return when the plan wants something sent; infinity while nothing can be."""
+        """Return when the next message is due, or infinity while nothing can be sent."""
         if self.plan is None or self.unsent or self._room() == 0:
             return math.inf
         return self.plan.seconds_of(self.sent)
 
     def pump(self, seconds: float) -> bool:
-        """Send what may be sent now; return whether anything was."""
+        """Send what may be sent now. Return True if anything was sent."""
         if self.unsent:
             return False
         count = self._room()
@@ -171,7 +175,7 @@ class Publisher(Client):
         return True
 
     def _room(self) -> int:
-        """Return how many messages may follow, independent of the plan."""
+        """Return how many messages may be sent now, regardless of the plan."""
         room = self.sent_max - self.sent
         if self.qos:
             room = min(room, self.window - (self.sent - self.completed))
@@ -197,7 +201,7 @@ class Publisher(Client):
         return position
 
     def _receive_run(self, data: bytearray, position: int, end: int, seconds: float) -> int:
-        """Take a run of expected acknowledgements; return its bytes, or 0."""
+        """Process a run of expected acknowledgements. Return its number of bytes, or 0."""
         stop = min(end, position + RUN_BYTES)
         stop -= (stop - position) % ACKNOWLEDGEMENT_BYTES
         count = equal_prefix(data[position:stop:ACKNOWLEDGEMENT_BYTES])
@@ -220,7 +224,7 @@ class Publisher(Client):
         return count * ACKNOWLEDGEMENT_BYTES
 
     def _receive_packet(self, data: bytearray, position: int, end: int, seconds: float) -> int:
-        """Take one packet of any shape; return its bytes, 0 while it is not complete."""
+        """Process one packet of any form. Return its size, or 0 while it is incomplete."""
         size_bytes = packet_bytes_of(data, position, end, self.version)
         if size_bytes == 0 or position + size_bytes > end:
             return 0

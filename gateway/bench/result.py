@@ -1,4 +1,4 @@
-"""What a run has measured, as values and as JSON."""
+"""Results of a run, as values and as JSON."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ BUSY_SHARE: Final = 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """Counters at one moment of the run."""
+    """Counters at one moment of a run."""
 
     seconds: float
     sent: int
@@ -28,17 +28,21 @@ class Reading:
 
 
 def rate_of(before: Reading, now: Reading) -> float:
-    """Return messages/s between two readings: those received, or, if none were, those sent."""
+    """Return messages/s between two readings: those received, or those sent if none were
+    received.
+    """
     messages = now.received - before.received or now.sent - before.sent
     return messages / max(now.seconds - before.seconds, 1e-9)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
-    """Counted over the whole run, in messages for one subscriber: `lost` did not come,
-    `duplicates` came again, `late` came after a later one, `foreign` was changed or not published
-    here. Of a publisher's: `refused` by a reason code, `unfinished` never acknowledged to the
-    end."""
+    """Faults over the whole run, counted in messages.
+
+    For each subscriber: `lost` never arrived, `duplicates` arrived again, `late` arrived after a
+    later one, `foreign` was changed or not published by this run. For each publisher: `refused`
+    with a reason code, `unfinished` never acknowledged.
+    """
 
     lost: int
     duplicates: int
@@ -50,8 +54,11 @@ class Faults:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """Rates count from `start` to `stop`, faults from the first message to `end`. `timeline` has
-    seconds since the first message and messages/s since the point before."""
+    """Results of a run.
+
+    Rates count from `start` to `stop`, faults from the first message to `end`. Each point of
+    `timeline` has the seconds since the first message, and the messages/s since the point before.
+    """
 
     scenario: Scenario
     start: Reading
@@ -84,13 +91,15 @@ class Result:
 
     @property
     def counted(self) -> int:
-        """What shares are of: messages that came, or where none can come those that were sent."""
+        """The total that percentages refer to: messages received, or sent where no subscriber
+        exists.
+        """
         receives = self.scenario.subscribers and not self.scenario.stays_away
         return self.received if receives else self.sent
 
     @property
     def generator_share(self) -> float:
-        """Of one core."""
+        """CPU use of the load generator, as a fraction of one core."""
         return (self.stop.cpu_seconds - self.start.cpu_seconds) / self.seconds
 
     @property
@@ -102,8 +111,11 @@ class Result:
 
     @property
     def limit(self) -> Literal["rate", "broker", "generator", "neither"]:
-        """What kept the rates from being higher. A generator that waits for a busy broker's
-        small writes is busy as well; then it is the broker that limits."""
+        """What limited the rate: the given rate, the broker, the load generator, or neither.
+
+        A load generator that receives many small writes from a busy broker is busy too. In that
+        case the broker is the limit.
+        """
         if self.scenario.rate is not None:
             return "rate"
         if self.broker_share is not None and self.broker_share > BUSY_SHARE:
@@ -112,7 +124,9 @@ class Result:
 
     @property
     def is_clean(self) -> bool:
-        """Everything came once, unchanged and in order, and every exchange ended."""
+        """Whether every message arrived once, unchanged and in order, and every exchange was
+        completed.
+        """
         return not any(dataclasses.astuple(self.faults))
 
     def as_json(self) -> dict[str, Any]:

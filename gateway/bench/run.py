@@ -1,8 +1,8 @@
-"""Runs a scenario: warm-up, measurement, and the wait for what is still under way.
+"""Execution of a scenario: warm-up, measurement, and waiting for the remaining messages.
 
-`run(scenario)` returns a Result, or raises BenchFailed (the broker did what no broker may) or
-OSError (it is not there). However it ends, its connections are closed, and persistent sessions are
-ended at the broker too, unless the broker is gone.
+`run(scenario)` returns a Result. It raises BenchFailed if the broker violates the protocol, and
+OSError if it cannot be reached. In every case connections are closed, and persistent sessions are
+deleted at the broker unless it is gone.
 """
 
 import math
@@ -33,13 +33,13 @@ Progress = Callable[[str, Reading], None]
 
 
 def ignore(_phase: str, _reading: Reading) -> None:
-    """Ignore progress that is not shown."""
+    """Ignore progress reports."""
 
 
 def run(
     scenario: Scenario, *, broker_pid: int | None = None, progress: Progress = ignore
 ) -> Result:
-    """Run the scenario. `broker_pid` names a process on this machine whose usage is read too."""
+    """Run the scenario. `broker_pid` is a local process whose usage is measured too."""
     clients = Clients(scenario)
     with Loop(spin=scenario.spin) as loop:
         try:
@@ -94,7 +94,7 @@ class _Run:
         return self._result(start, stop)
 
     def _begin(self) -> None:
-        """Let publishers send from here on: one after another, where there is a rate."""
+        """Start the publishers. With a rate, they start one after another."""
         scenario = self._scenario
         now = time.perf_counter()
         for number, publisher in enumerate(self._clients.publishers):
@@ -109,7 +109,9 @@ class _Run:
         self._loop.begin()
 
     def _go_on(self, phase: str, seconds: float) -> None:
-        """Run the loop for so long, or until everything is done, or nothing moves any more."""
+        """Run the loop for `seconds`, or until everything is done or nothing has moved for too
+        long.
+        """
         now = time.perf_counter()
         end, shown, moved, given_up = now + seconds, now, now, now
         before = self._reading()
@@ -151,7 +153,7 @@ class _Run:
             self._stalls += publisher.give_up()
 
     def _is_done(self) -> bool:
-        """Return whether everything was sent, has come, and its exchange has ended."""
+        """Return True if all messages were sent, received and acknowledged."""
         return all(publisher.is_done for publisher in self._clients.publishers)
 
     def _reading(self) -> Reading:

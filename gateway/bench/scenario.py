@@ -1,4 +1,4 @@
-"""What one run of the load generator does: who publishes to whom, how much, how fast."""
+"""Scenario of a load generator run: who publishes to whom, how much and how fast."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -39,24 +39,27 @@ TIMED_PER_SECOND: Final = 20_000
 
 
 class ScenarioMistake(ValueError):
-    """A scenario that cannot be run; names the value and what is allowed."""
+    """A scenario that cannot be run. The message names the value and what is allowed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """`pairs`: publisher i sends to subscriber i. `all`: every subscriber gets every message.
+    """Parameters of one run of the load generator.
 
-    Either `duration_seconds` (after `warm_up_seconds`) or `count` (messages of each publisher)
-    ends the run. `authorities`: speak TLS, and trust the certificates in this file. `rate` is
-    messages/s of all publishers together, None: as fast as possible. `patience_seconds`:
-    nothing has moved for so long, then what is missing does not come any more. `outstanding`:
-    messages of one publisher that have not come to all of its subscribers, None: as many as no
-    broker drops. `spin`: the load generator never sleeps, so that latencies hold nothing of
-    what its core takes to wake up; it costs that core. `away`: subscribers leave after they
-    have subscribed, so that messages queue for their persistent sessions. With `count` they
-    come back when everything was acknowledged, and it counts how fast the queues come; with a
-    duration they stay away, and it counts how fast messages are acknowledged whose queues may
-    be full.
+    `shape`: with `pairs`, publisher i sends to subscriber i; with `all`, every subscriber gets
+    every message. The run ends after `duration_seconds` (following `warm_up_seconds`) or after
+    `count` messages per publisher. `authorities`: use TLS and trust the certificates in this file.
+    `rate`: messages/s of all publishers together; None: as fast as possible. `patience_seconds`:
+    after this time without progress, missing messages count as lost.
+
+    `outstanding`: messages of one publisher that have not reached all of its subscribers; None: as
+    many as no broker drops. `spin`: never sleep, so that latencies do not include wake-up times;
+    this uses one core.
+
+    `away`: subscribers disconnect after subscribing, so that messages queue for their persistent
+    sessions. With `count` they reconnect when everything is acknowledged, and the run measures how
+    fast the queues are delivered. With a duration they stay away, and it measures how fast messages
+    are acknowledged whose queues may be full.
     """
 
     host: str = "127.0.0.1"
@@ -117,12 +120,12 @@ class Scenario:
 
     @property
     def stays_away(self) -> bool:
-        """Whether no subscriber ever comes back, so that nothing is received."""
+        """Whether the subscribers never reconnect, so that nothing is received."""
         return self.away and self.count is None
 
     @property
     def outstanding_messages(self) -> int:
-        """Messages that one publisher may have under way when there is no rate."""
+        """Number of messages that one publisher may have in transit when there is no rate."""
         if self.outstanding is not None:
             return self.outstanding
         into_one = 1 if self.shape == "pairs" else self.publishers
@@ -134,12 +137,12 @@ class Scenario:
 
     @property
     def row_bytes(self) -> int:
-        """About the bytes of one PUBLISH."""
+        """Approximate size of one PUBLISH in bytes."""
         return len(self.topic_prefix) + 32 + self.payload_bytes
 
     @property
     def timing_step(self) -> int:
-        """Every so-many-th message is timed."""
+        """Interval between timed messages: every n-th message is timed."""
         if self.rate is not None:
             return max(1, round(self.rate / TIMED_PER_SECOND))
         under_way = self.window if self.qos else self.outstanding_messages
@@ -150,11 +153,11 @@ class Scenario:
         return STEP_FAST * max(1, copies // FEW_COPIES)
 
     def topic_of(self, run: str, publisher: int) -> str:
-        """Return a topic. All have one length, so that all frames have one length."""
+        """Return the topic of a publisher. All topics, and so all frames, have the same length."""
         return f"{self.topic_prefix}/{run}/{publisher:0{len(str(self.publishers - 1))}d}"
 
     def sources_of(self, subscriber: int) -> range:
-        """Return the publishers whose messages a subscriber gets."""
+        """Return the publishers whose messages a subscriber receives."""
         if self.shape == "pairs":
             return range(subscriber, subscriber + 1)
         return range(self.publishers)

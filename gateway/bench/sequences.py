@@ -1,15 +1,15 @@
-"""What one subscriber has had from one publisher: losses, duplicates, disorder.
+"""Messages that one subscriber received from one publisher: detects loss, duplicates and disorder.
 
-The usual message is the next one, and a run of them is one addition. What is not is looked at
-number by number: a gap is kept as a range until its messages come (late: disorder) or the run ends
-(lost); a number that came before is a duplicate.
+Usually the next message arrives, and a run of them is counted by one addition. Other messages are
+examined one by one: a gap is stored as a range until its messages arrive (late: disorder) or the
+run ends (lost). A number that arrived before is a duplicate.
 """
 
 from bisect import bisect_right
 
 
 class Sequences:
-    """Counts from `next` on, which is the highest number that came, plus one."""
+    """Received sequence numbers. `next` is the highest received number plus one."""
 
     def __init__(self) -> None:
         self.next = 0
@@ -21,12 +21,12 @@ class Sequences:
         self._ends: list[int] = []
 
     def receive_run(self, count: int) -> None:
-        """Count the next `count` messages, which came in order."""
+        """Count the next `count` messages, received in order."""
         self.next += count
         self.received += count
 
     def receive(self, sequence: int) -> None:
-        """Count any one message that came."""
+        """Count one message with any sequence number."""
         if sequence >= self.next:
             if sequence > self.next:
                 self._starts.append(self.next)
@@ -40,14 +40,14 @@ class Sequences:
             self.duplicates += 1
 
     def lost_of(self, sent: int) -> int:
-        """Return how many of the first `sent` messages did not come."""
+        """Return how many of the first `sent` messages were not received."""
         gaps = sum(
             end - start for start, end in zip(self._starts, self._ends, strict=True) if start < sent
         )
         return gaps + max(0, sent - self.next)
 
     def _fill(self, sequence: int) -> bool:
-        """Take a number out of its gap; return whether there was one."""
+        """Remove a number from its gap. Return False if it is in no gap."""
         index = bisect_right(self._starts, sequence) - 1
         if index < 0 or sequence >= self._ends[index]:
             return False

@@ -1,8 +1,8 @@
-"""A subscriber: verifies every message that comes, counts it, and acknowledges it in bursts.
+"""A subscriber: verifies, counts and acknowledges every received message, in bursts.
 
-A read brings runs of equal packets: PUBLISHes, at QoS 2 also PUBRELs. A run ends where the first
-byte of the next row differs, so its end is found with one stride slice. Its rows are compared with
-the matrix of the expected sequences; where they differ, the run is read row by row.
+A read returns runs of equal packets: PUBLISH, and PUBREL at QoS 2. A run ends where the first byte
+of the next row differs, which one slice with a stride finds. Its rows are compared with the matrix
+of the expected sequence numbers. If they differ, the run is read row by row.
 """
 
 from typing import Final
@@ -26,7 +26,7 @@ RUN_ROWS: Final = 4_096
 
 
 class Source:
-    """What one subscriber has of one publisher: the matrix it must be, and what came."""
+    """The frames expected from one publisher, and the sequence numbers received."""
 
     def __init__(self, frames: Frames, departures: Departures) -> None:
         self.frames = frames
@@ -35,7 +35,7 @@ class Source:
 
 
 class Subscriber(Client):
-    """Receives from `sources`, by the publisher's number."""
+    """Receives from `sources`, keyed by publisher number."""
 
     def __init__(
         self,
@@ -63,7 +63,10 @@ class Subscriber(Client):
         return sum(source.sequences.received for source in self.sources.values())
 
     def subscribe(self) -> None:
-        """Send SUBSCRIBE and wait for SUBACK, while the socket still blocks. Raises BenchFailed."""
+        """Send SUBSCRIBE and wait for SUBACK, while the socket is still blocking.
+
+        Raises BenchFailed.
+        """
         subscriptions = [
             Subscription(source.frames.topic, self.qos) for source in self.sources.values()
         ]
@@ -131,9 +134,9 @@ class Subscriber(Client):
     def _receive_rows(
         self, data: bytearray, position: int, count: int, source: Source, seconds: float
     ) -> int:
-        """Do the same row by row: something was lost, repeated, disordered or changed.
+        """Process rows one by one, because a message was lost, repeated, reordered or changed.
 
-        Ends before the first row that is not a message of this publisher's.
+        Stops before the first row that is not a message of this publisher.
         """
         frames, sequences, row_bytes = source.frames, source.sequences, self._row_bytes
         start = position
@@ -171,7 +174,7 @@ class Subscriber(Client):
     # -- anything else
 
     def _receive_packet(self, data: bytearray, position: int, end: int) -> int:
-        """Take one packet of any shape; return its bytes, 0 while it is not complete."""
+        """Process one packet of any form. Return its size, or 0 while it is incomplete."""
         size_bytes = packet_bytes_of(data, position, end, self.version)
         if size_bytes == 0 or position + size_bytes > end:
             return 0
@@ -185,7 +188,7 @@ class Subscriber(Client):
         return size_bytes
 
     def _receive_publish(self, packet: Publish) -> None:
-        """Count a PUBLISH of another shape: with DUP or properties, or not one of ours at all."""
+        """Count a PUBLISH of another form: with DUP or properties, or from another sender."""
         publisher = int.from_bytes(packet.payload[:2], "big")
         source = self.sources.get(publisher)
         if source is not None and source.frames.is_message(packet.topic, packet.payload):

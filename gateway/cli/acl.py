@@ -1,4 +1,4 @@
-"""`oncegate acl`: which access rule decides, what is in a rules file, and Mosquitto's as ours."""
+"""`oncegate acl`: test and list access rules, and convert those of Mosquitto."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -140,7 +140,7 @@ def _refuse_topic(action: str, topic: str) -> None:
 
 
 def _rules_of(file: Path | None, config: Path | None, tenant: str | None) -> "FileRules | None":
-    """Return the rules of a file, or those that the broker has with a configuration."""
+    """Return the rules of a file, or those that the broker uses with a configuration."""
     from gateway.access.rules import FileRules
     from gateway.access.rules_file import RulesFileError, load
     from gateway.server.rights import rules_of

@@ -1,4 +1,4 @@
-"""`oncegate api-token`: tokens with which programs ask the REST interface."""
+"""`oncegate api-token`: access tokens for programs that use the REST interface."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -123,7 +123,10 @@ def remove(
 
 
 def _report(action: str, name: str, config: Path | None, tenant: str | None) -> None:
-    """Have the broker write an event of it; one that does not run, or is another's, has none."""
+    """Ask the broker to log the change as an event.
+
+    Print a note if no broker of this gateway runs.
+    """
     from gateway.cli.control import ask
 
     try:
@@ -157,7 +160,7 @@ def _tokens_in(path: Path, *, missing_is_empty: bool) -> "list[Token]":
 
 
 def _write(path: Path, tokens: "Sequence[Token]") -> None:
-    """Replace the file as a whole."""
+    """Replace the whole file."""
     from api.limits import TOKENS_MAX
     from api.tokens import HEADER
     from gateway.files.durable import replace_keeping_owner

@@ -1,4 +1,4 @@
-"""The verbs of the command line, and what is typed wrong about them."""
+"""The command line's subcommands, and messages for mistyped ones."""
 
 import os
 from collections.abc import Sequence
@@ -95,7 +95,7 @@ def _show_version(wanted: bool) -> None:
 
 
 def completion_script(shell: Shell) -> str:
-    """Return what a shell reads to complete the command line of `oncegate`."""
+    """Return the completion script of `oncegate` for a shell."""
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     script: str = get_completion_script(
@@ -135,9 +135,9 @@ def oncegate(
 
 
 def execute(arguments: Sequence[str]) -> int | Prepared:
-    """Do what a verb does, except for a service, which is returned ready to run.
+    """Run a subcommand. A service is not run but returned, ready to run.
 
-    Raises CommandFailed and what a verb may: OSError, ModuleNotFoundError.
+    Raises CommandFailed, OSError and ModuleNotFoundError.
     """
     if COMPLETION_VARIABLE in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]
@@ -154,7 +154,7 @@ def execute(arguments: Sequence[str]) -> int | Prepared:
 
 
 def _explain(error: typer.TyperException) -> None:
-    """Print one line for a command that was typed wrong; none where the help has been shown."""
+    """Print one line for a mistyped command; nothing if the help was shown."""
     message = line_of(error.format_message())
     if message:
         # A usage error knows the verb that it belongs to.

@@ -1,4 +1,4 @@
-"""`oncegate audit`: is every message accounted for?"""
+"""`oncegate audit`: proves that every message is accounted for."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -82,7 +82,7 @@ def audit(
 
 
 def _refuse_beside_tables(segments: Path | None, keys: Path | None) -> None:
-    """Refuse options that say nothing about tables. Raises CommandFailed."""
+    """Reject options that do not apply to tables. Raises CommandFailed."""
     if segments is not None:
         what = "--segments and --tables are given: use one of them"
     elif keys is not None:
@@ -93,7 +93,7 @@ def _refuse_beside_tables(segments: Path | None, keys: Path | None) -> None:
 
 
 def _pinned(keys: Path | None) -> dict[str, list[str]]:
-    """Return the keys of the file of --keys, none without one. Raises CommandFailed."""
+    """Return the keys from the file of --keys; empty without one. Raises CommandFailed."""
     from gateway.audit.keys_file import KeysFileError, load_keys
 
     try:
@@ -103,7 +103,7 @@ def _pinned(keys: Path | None) -> dict[str, list[str]]:
 
 
 def _counting(say: Say) -> Callable[[int, str], None]:
-    """Return what an audit calls with the events judged so far and what is being read."""
+    """Return a progress callback that shows the number of checked events and the current file."""
     return lambda events, what: say(f"{events:,} events, {what}")
 
 
@@ -157,7 +157,9 @@ def _audit_tables(root: str, say: Say) -> dict[str, Any]:
 
 @contextmanager
 def _progress() -> Iterator[Say]:
-    """Yield what writes progress to one line of a terminal, or does nothing where there is none."""
+    """Yield a function that shows progress on one line of the terminal; without a terminal it does
+    nothing.
+    """
     from rich.console import Console
 
     console = Console(stderr=True, highlight=False)

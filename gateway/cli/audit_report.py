@@ -1,6 +1,6 @@
-"""What an audit found, for a terminal: the verdict first, then what to do about it.
+"""Terminal output of an audit: the verdict first, then what to do about it.
 
-Client ids in it come from clients: they are shown as text, never as markup.
+Client ids are chosen by clients, so they are printed as text, never as markup.
 """
 
 from typing import Any
@@ -56,7 +56,7 @@ _COUNTS = (
 
 
 def render(result: dict[str, Any]) -> RenderableType:
-    """Render the result as it stands in the JSON output."""
+    """Render the result, given in the form of the JSON output."""
     word, style, meaning = _MEANING[result["verdict"]]
     if not result["counts"]["events"]:
         meaning = "There are no events to judge: is this the right directory?"
@@ -85,7 +85,7 @@ def _counts(counts: dict[str, int]) -> Table:
 
 
 def _signatures(signatures: list[dict[str, Any]]) -> Table:
-    """Which key vouches for how many segments of which gateway."""
+    """Return a table of the keys, and how many segments of which gateway each has signed."""
     table = Table(title="Signed by", title_justify="left", title_style="bold", box=box.SIMPLE)
     table.add_column("gateway", overflow="fold")
     table.add_column("key", overflow="fold")

@@ -1,16 +1,16 @@
-"""A private authority in a folder, for a cabinet that has none: made with the `openssl` program.
+"""A private certificate authority in a folder, created with the `openssl` program.
 
-What is in the folder::
+Contents of the folder::
 
-    ca.pem                  the authority's certificate, which clients and the broker are given
+    ca.pem                  the authority's certificate, for clients and the broker
     server.pem, server.key  of the gateway
     clients/NAME.pem, .key  of a client; its common name is NAME
-    crl.pem                 what was revoked
-    authority/              the authority's key, and its list of what it issued
+    crl.pem                 the revoked certificates
+    authority/              the authority's key, and its list of issued certificates
 
-Nothing that is there is overwritten; a file is under its name when it is whole. Keys are ECDSA
-P-256, whose signatures are cheap for small machines on both sides, and are readable by their owner
-only from their first byte.
+Existing files are never overwritten, and a file gets its name only when it is complete. Keys are
+ECDSA P-256, whose signatures are cheap for small machines on both sides. They are created readable
+by their owner only.
 """
 
 import datetime
@@ -76,11 +76,11 @@ commonName = supplied
 
 
 class AuthorityError(Exception):
-    """A certificate cannot be made; the message has the reason and the mend."""
+    """A certificate cannot be created. The message has the reason and the fix."""
 
 
 class Authority:
-    """The authority of a folder."""
+    """A certificate authority, stored in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -90,17 +90,20 @@ class Authority:
 
     @property
     def server(self) -> tuple[Path, Path]:
-        """The gateway's certificate and its key."""
+        """Paths of the gateway's certificate and its key."""
         return self.folder / "server.pem", self.folder / "server.key"
 
     def client(self, name: str) -> tuple[Path, Path]:
-        """Return a client's certificate and its key. Raises AuthorityError for what is no name."""
+        """Return the paths of a client's certificate and key.
+
+        Raises AuthorityError for an invalid name.
+        """
         if CLIENT_NAME.fullmatch(name) is None:
             raise AuthorityError(f"{name!r}: a client's name has 1 to 64 of A-Z a-z 0-9 . _ @ -")
         return self.folder / "clients" / f"{name}.pem", self.folder / "clients" / f"{name}.key"
 
     def make(self, name: str) -> bool:
-        """Make the authority where there is none; return whether it was made."""
+        """Create the authority if it does not exist. Return True if it was created."""
         if self.ca.exists():
             if not (self._own / "ca.key").exists():
                 raise AuthorityError(
@@ -127,17 +130,17 @@ class Authority:
         return True
 
     def issue_server(self, names: Iterable[str], days: int) -> bool:
-        """Make the gateway's certificate where there is none; return whether it was made."""
+        """Create the gateway's certificate if it does not exist. Return True if it was created."""
         wanted = list(names)
         alternatives = "subjectAltName = " + ", ".join(map(_alternative_of, wanted))
         return self._issue(self.server, wanted[0], "serverAuth", alternatives, days)
 
     def issue_client(self, name: str, days: int) -> bool:
-        """Make a client's certificate where there is none; return whether it was made."""
+        """Create a client's certificate if it does not exist. Return True if it was created."""
         return self._issue(self.client(name), name, "clientAuth", "", days)
 
     def revoke(self, name: str) -> None:
-        """Put a client's certificate on the list."""
+        """Add a client's certificate to the revocation list."""
         certificate, _ = self.client(name)
         if not certificate.exists():
             raise AuthorityError(f"{certificate}: is not there: nothing to revoke")
@@ -175,7 +178,7 @@ class Authority:
         self._run_into(self.crl, "ca", "-config", self._configuration(), "-gencrl")
 
     def _run_into(self, file: Path, *arguments: object) -> None:
-        """Have the program write a file that all may read."""
+        """Run openssl so that it writes a file that everybody may read."""
         partial = file.with_suffix(".partial")
         _run(*arguments, "-out", partial)
         _keep(partial, file, 0o644)
@@ -198,7 +201,7 @@ class Authority:
 
 
 def names_of_this_machine() -> list[str]:
-    """Return the names and addresses under which clients may know this machine."""
+    """Return the names and addresses by which clients may know this machine."""
     name = socket.gethostname()
     found = [name, "localhost", "127.0.0.1", "::1"]
     if "." not in name:
@@ -230,14 +233,14 @@ def _make_key(path: Path) -> None:
 
 
 def _keep(partial: Path, path: Path, mode: int) -> None:
-    """Give a file that the program has written its name: whole, also after a power cut."""
+    """Rename a file that openssl has written to its final name, durably."""
     partial.chmod(mode)
     fsync_file(partial)
     move_durably(partial, path)
 
 
 def _run(*arguments: object) -> None:
-    """Run the program. Raises AuthorityError with what it said."""
+    """Run openssl. Raises AuthorityError with its error output."""
     try:
         done = subprocess.run(
             [PROGRAM, *map(str, arguments)],

@@ -1,4 +1,4 @@
-"""`oncegate ctl ban`: whom the running broker refuses."""
+"""`oncegate ctl ban`: clients, users and addresses that the broker rejects."""
 
 import time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -50,7 +50,7 @@ def add(
     ] = None,
     gateway: GatewayOptions,
 ) -> None:
-    """Ban a client, a user or an address; its connections end.
+    """Ban a client, a user or an address, and close its connections.
 
     Example:
 
@@ -71,7 +71,7 @@ def add(
 def list_bans(
     gateway: GatewayOptions,
 ) -> None:
-    """List the bans that hold, the oldest first.
+    """List the active bans, oldest first.
 
     Example:
 
@@ -95,7 +95,7 @@ def lift(
     address: AddressOption = None,
     gateway: GatewayOptions,
 ) -> None:
-    """Lift a ban, as `list` shows it.
+    """Lift a ban, named as in `list`.
 
     Example:
 
@@ -158,14 +158,14 @@ def _consequences(configuration: "Configuration", kind: str, value: str) -> list
 
 
 def _is_about(kind: str, value: str, client_id: str, username: str | None, host: str) -> bool:
-    """Return whether a ban stops one of the gateway's own clients.
+    """Return True if a ban stops one of the gateway's own clients.
 
     Args:
-        kind: of what is banned: `client`, `user` or `address`.
-        value: what is banned.
-        client_id: of the client, before a dash and 8 digits.
+        kind: kind of the ban: `client`, `user` or `address`.
+        value: the banned client id, user or address.
+        client_id: the client's id, without the dash and 8 digits that may follow it.
         username: its user at the broker.
-        host: where it reaches the broker; it connects from the same address of this machine.
+        host: address at which it reaches the broker; it connects from the same address.
     """
     from gateway.control.own_clients import is_in_network
 

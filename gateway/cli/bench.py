@@ -77,10 +77,10 @@ def bench(
     json_file: JsonFileOption = None,
     plot_file: PlotFileOption = None,
 ) -> None:
-    """Load a broker with messages, and verify what comes out at the other end.
+    """Load a broker with messages, and verify that they all arrive.
 
-    Messages that were lost, doubled, changed or out of order are counted, and make the exit code 3.
-    With a rate, latencies count from the time at which a message ought to have been sent.
+    Lost, duplicated, changed and reordered messages are counted, and make the exit code 3. With a
+    rate, latencies count from the time at which a message should have been sent.
 
     Examples:
 
@@ -139,7 +139,7 @@ def bench(
 
 
 def _own_address_of(config: Path | None) -> tuple[str, int]:
-    """Return where this gateway's broker speaks plain MQTT. Raises CommandFailed."""
+    """Return the address of this gateway's plain MQTT listener. Raises CommandFailed."""
     configuration = configuration_of(config)
     if not configuration.reaches_broker:
         raise _mistake("no listener without TLS is configured: give --host and --port")
@@ -147,7 +147,7 @@ def _own_address_of(config: Path | None) -> tuple[str, int]:
 
 
 def _mistake(what: str) -> CommandFailed:
-    """Return the failure of an option that cannot be run."""
+    """Return the error for an invalid option."""
     return CommandFailed(f"oncegate bench: {what}", exit_code=EXIT_USAGE)
 
 
@@ -195,7 +195,7 @@ def _write(
     json_file: Path | None,
     plot_file: Path | None,
 ) -> None:
-    """Write the files that were asked for. Raises OSError."""
+    """Write the requested files. Raises OSError."""
     import json
 
     from gateway.bench.plot import svg_of

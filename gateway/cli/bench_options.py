@@ -1,4 +1,4 @@
-"""The options of `oncegate bench`, in the groups in which its help shows them."""
+"""Options of `oncegate bench`, grouped as in its help."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The results of a run of the load generator, for a terminal."""
+"""Terminal output of a load generator run."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ LIMITS = {
 
 
 def title_of(scenario: Scenario) -> str:
-    """Return the scenario in a line."""
+    """Return a one-line description of the scenario."""
     version = "5.0" if scenario.version == 5 else "3.1.1"
     parts = [
         f"MQTT {version}, QoS {scenario.qos}",
@@ -39,7 +39,7 @@ def title_of(scenario: Scenario) -> str:
 
 
 def _rates_of(scenario: Scenario) -> tuple[str, ...]:
-    """Return the rates that the scenario measures."""
+    """Return the names of the rates that the scenario measures."""
     if scenario.away and not scenario.stays_away:
         return ("received",)
     if scenario.stays_away or not scenario.subscribers:
@@ -52,7 +52,7 @@ def _shape_of(scenario: Scenario) -> str:
 
 
 def table_of(result: Result, fsync_ms: dict[str, float]) -> RenderableType:
-    """Return the whole result; `fsync_ms` is empty where no disk was measured."""
+    """Return the whole result as a table. `fsync_ms` is empty if no disk was measured."""
     table = Table(box=box.SIMPLE, show_header=False, title=title_of(result.scenario))
     table.title_justify = "left"
     table.add_column(style="bold", no_wrap=True)

@@ -1,4 +1,4 @@
-"""`oncegate bridge`: the serial ports' way into the broker."""
+"""`oncegate bridge`: reads the serial ports and publishes to the broker."""
 
 import socket
 from collections.abc import Iterator
@@ -40,9 +40,9 @@ def bridge(
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
 ) -> "PreparedBridge | PreparedIdle":
-    """Read the configured serial ports and publish every reading, once.
+    """Read the configured serial ports and publish every reading exactly once.
 
-    A reading is on the disk before it is published, and leaves it when the broker has it.
+    A reading is stored on disk before it is published, and deleted when the broker has accepted it.
 
     Examples:
 
@@ -62,9 +62,10 @@ def bridge(
 
 
 def _described_as(settings: "BridgeSettings", configuration: "Configuration") -> "BridgeSettings":
-    """Return the settings of a bridge whose devices are described as those of its gateway.
+    """Return the bridge's settings, with the topics that tell whether the gateway and its devices
+    are available.
 
-    Home Assistant shows the latest value of a device that is gone, unless it is given states.
+    Without such topics, Home Assistant would keep showing the last value of a device that is gone.
     """
     from gateway.configuration.whole import GATEWAY_TOPIC
 
@@ -80,7 +81,7 @@ def _described_as(settings: "BridgeSettings", configuration: "Configuration") ->
 
 
 def _page_url_of(configuration: "Configuration") -> str | None:
-    """Return where the network reaches the page; None: it does not."""
+    """Return the status page's URL on the network. None: it is not reachable from the network."""
     page = configuration.api
     if not page.is_reached_from_network or page.stays_on_loopback:
         return None
@@ -90,7 +91,7 @@ def _page_url_of(configuration: "Configuration") -> str | None:
 
 
 def _gateway_id_of(configuration: "Configuration") -> str:
-    """Return the id under which devices are described; the first start makes it."""
+    """Return the gateway id used to describe devices. It is created on the first start."""
     from gateway.configuration.identity import gateway_id
 
     try:
@@ -100,7 +101,7 @@ def _gateway_id_of(configuration: "Configuration") -> str:
 
 
 def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
-    """Return the bridge's part of the configuration. Raises CommandFailed."""
+    """Return the bridge's settings from the configuration. Raises CommandFailed."""
     from firmware_bridge.mqtt.settings import BrokerSettings
     from firmware_bridge.settings import BridgeSettings
 
@@ -134,7 +135,7 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
 
 
 def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
-    """Yield what is wrong with the certificates of `[bridge]`."""
+    """Yield the errors in the certificates of `[bridge]`."""
     from gateway.connecting.tls import context_of
 
     files = tls_files_of(configuration.bridge.tls)
@@ -146,7 +147,7 @@ def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
 
 
 def tls_files_of(tls: "ClientTls | None") -> "TlsFiles | None":
-    """Return the files of TLS towards a broker; None: it is spoken without."""
+    """Return the TLS files for a connection to a broker. None: no TLS."""
     from gateway.connecting.tls import TlsFiles
 
     return None if tls is None else TlsFiles(tls.ca, tls.certificate, tls.key, tls.min_version)
@@ -184,7 +185,9 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
 
 
 def password_of(path: Path | None, named_by: str) -> str | None:
-    """Read the first line of the file that `named_by` names, without its end.
+    """Return the first line of a password file, without the line end.
+
+    `named_by` is used in messages.
 
     Raises CommandFailed.
     """

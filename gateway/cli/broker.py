@@ -27,7 +27,7 @@ def broker(
 ) -> PreparedBroker:
     """Run the MQTT broker until SIGTERM or Ctrl-C.
 
-    What it has acknowledged is on the disk. It needs no configuration file.
+    Everything it has acknowledged is on disk. It needs no configuration file.
 
     Examples:
 

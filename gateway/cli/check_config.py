@@ -1,5 +1,4 @@
-"""`oncegate check-config`: checks whether a configuration can be used, before anything is
-restarted."""
+"""`oncegate check-config`: checks a configuration before anything is restarted."""
 
 import contextlib
 from collections.abc import Iterator
@@ -36,11 +35,10 @@ def check_config(
     as_json: JsonOption = False,
     schema_only: SchemaOption = False,
 ) -> None:
-    """Check the configuration file, the environment, and the password files and certificates that
-    they name.
+    """Check the configuration file, the environment, and the files that they name.
 
-    Each mistake is one line with the file, the key, the value and what is allowed. With --json,
-    every key is printed.
+    These are password files and certificates. Each mistake is one line with the file, the key, the
+    value and what is allowed. With --json, every key is printed.
 
     Examples:
 
@@ -83,7 +81,7 @@ def _check(config: Path | None, *, show_keys: bool, as_json: bool) -> None:
 
 
 def _warnings_about_units(configuration: "Configuration") -> Iterator[str]:
-    """Yield a line for each unit that SenML does not know."""
+    """Yield a warning for each unit that SenML does not define."""
     from gateway.keys.units import UNITS, unit_meant_by
 
     for port in configuration.serial:
@@ -94,7 +92,7 @@ def _warnings_about_units(configuration: "Configuration") -> Iterator[str]:
 
 
 def _warnings_about_console(configuration: "Configuration") -> Iterator[str]:
-    """Yield a line for each serial port that is this machine's console, or is one on the card."""
+    """Yield a warning for each serial port that is the console or an UART on the card's header."""
     from gateway.configuration.header_uart import warning_about
 
     if configuration.console.uart is not None:
@@ -106,10 +104,10 @@ def _warnings_about_console(configuration: "Configuration") -> Iterator[str]:
 
 
 def _checked_rights_of(configuration: "Configuration") -> str:
-    """Return which access rules hold at the top level, in a sentence.
+    """Return a sentence about which access rules the gateway itself uses.
 
     Raises:
-        CommandFailed: with a line for each mistake in what the gateway or a tenant names.
+        CommandFailed: one line for each mistake in the files of the gateway and its tenants.
     """
     mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
     rules = _rights_of(configuration, mistakes)
@@ -123,7 +121,7 @@ def _checked_rights_of(configuration: "Configuration") -> str:
 
 
 def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
-    """Yield what is wrong with the files that a configuration names, a line for each."""
+    """Yield one line for each mistake in the files that a configuration names."""
     from gateway.access.passwords import PasswordFile, PasswordFileError
     from gateway.cli import bridge, uplink
     from gateway.cli.own_users import mistakes_in_own_users
@@ -148,7 +146,7 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
 
 
 def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
-    """Yield why a source of users beside the password file cannot be used now."""
+    """Yield the reasons why sources of users other than the password file cannot be used."""
     from gateway.access.errors import AccessFileError
     from gateway.server.starting import other_sources_of
 
@@ -160,7 +158,7 @@ def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
 
 
 def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
-    """Yield which users of the page are none, and why the tokens of programs cannot be used."""
+    """Yield the page's users that do not exist, and the reasons why API tokens cannot be used."""
     from api.tokens import TokensFileError, read_tokens
     from gateway.access.passwords import PasswordFile, PasswordFileError
 
@@ -180,7 +178,7 @@ def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
 
 
 def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
-    """Yield why a certificate of a listener, or of the page, cannot be used now."""
+    """Yield the reasons why certificates of listeners or of the page cannot be used."""
     import time
 
     from gateway.access.certificates import CertificateError, load
@@ -200,7 +198,7 @@ def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
 
 
 def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
-    """Return which access rules hold, in a sentence; add to `mistakes` what is wrong with them."""
+    """Return a sentence about which access rules apply. Append their errors to `mistakes`."""
     from gateway.access.default_rules import NAME
     from gateway.access.rules_file import RulesFileError
     from gateway.server.rights import rules_of
@@ -221,7 +219,7 @@ def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
 
 
 def _page_of(configuration: "Configuration") -> str:
-    """Return where the page is and who may see it, in a sentence."""
+    """Return a sentence about the address of the page and who may see it."""
     page = configuration.api
     place = f"the page: {page.listens_at} port {page.port}"
     if page.stays_on_loopback:

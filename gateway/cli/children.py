@@ -1,4 +1,4 @@
-"""The processes that `oncegate up` starts, for the gateway and for each of its tenants."""
+"""The processes that `oncegate up` starts for the gateway and its tenants."""
 
 import sys
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ BOARD_LINK = "board"
 def children_of(
     configuration: "Configuration", options: Sequence[str], *, as_services: bool
 ) -> "list[Child]":
-    """Return what runs, in the order of its start."""
+    """Return the processes to run, in starting order."""
     from gateway.cli.supervisor import Child
 
     # -P: a directory of the caller's that happens to be called `gateway` is not ours.
@@ -40,7 +40,7 @@ def children_of(
 
 
 def _verbs_of(tenant: "Configuration") -> list[str]:
-    """Return what runs for a tenant."""
+    """Return the subcommands to run for a tenant."""
     others = {"api": "api" in tenant.given, "uplink": tenant.uplink.address is not None}
     return ["broker", "upload", *(verb for verb, is_wanted in others.items() if is_wanted)]
 
@@ -51,5 +51,5 @@ def of_tenant(verb: str, tenant: str) -> str:
 
 
 def board_link(configuration: "Configuration") -> Path:
-    """Return where the simulated board's pseudo-terminal is found."""
+    """Return the path of the link to the simulated board's pseudo-terminal."""
     return configuration.gateway.data_dir / BOARD_LINK

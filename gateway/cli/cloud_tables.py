@@ -1,4 +1,4 @@
-"""The verbs on the tables of `oncegate ingest`: gold, gaps, requeue, compact, vacuum."""
+"""Subcommands for the tables of `oncegate ingest`: gold, gaps, requeue, compact, vacuum."""
 
 import sys
 import time
@@ -37,7 +37,7 @@ def gold(
     ] = False,
     tables: TablesOptions,
 ) -> int:
-    """Bring the tables behind `oncegate report` up to the last ingested batch.
+    """Update the tables that `oncegate report` reads, up to the last ingested batch.
 
     Examples:
 
@@ -63,7 +63,7 @@ def gaps(
     gateway: GatewayOption = None,
     tables: TablesOptions,
 ) -> int:
-    """List the events and readings missing between those that landed. Ends with 0, or 4 for gaps.
+    """List missing events and readings. Exits with 0, or with 4 if any are missing.
 
     Examples:
 
@@ -93,7 +93,7 @@ def requeue(
     reason: ReasonOption = None,
     tables: TablesOptions,
 ) -> int:
-    """Let the next `oncegate ingest` look again at segments that it refused.
+    """Queue rejected segments so that the next `oncegate ingest` reads them again.
 
     Examples:
 
@@ -112,7 +112,7 @@ def requeue(
 def compact(
     tables: TablesOptions,
 ) -> int:
-    """Write days of many small files again as few large ones, ordered by gateway and sequence.
+    """Merge the small files of each day into a few large ones, ordered by gateway and sequence.
 
     Examples:
 
@@ -142,7 +142,7 @@ def vacuum(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, and remove nothing.")] = False,
     tables: TablesOptions,
 ) -> int:  # fmt: skip
-    """Remove files that the tables have not referred to for some days.
+    """Delete files that the tables have not referred to for some days.
 
     Examples:
 
@@ -159,14 +159,14 @@ def vacuum(
 
 
 def _progress(began: float) -> Callable[[str], None]:
-    """Return a function that prints a line of progress, with the seconds since `began`."""
+    """Return a function that prints a progress line with the seconds since `began`."""
     return lambda line: print(f"[{time.monotonic() - began:4.0f} s] {line}", file=sys.stderr)
 
 
 def _done(
     verb: str, work: Callable[[Any, Callable[[str], None]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return what the work found, with progress on standard error. Raises CommandFailed."""
+    """Run a job and return its result, with progress on standard error. Raises CommandFailed."""
     set_up_spark()
 
     from cloud_jobs import operations

@@ -1,7 +1,7 @@
-"""Which file the configuration is read from.
+"""Location of the configuration file.
 
-Without `--config` it is the one that ONCEGATE_CONFIG names, else /etc/oncegate/gateway.toml where
-that exists, else none: every key has a default.
+The order is: `--config`, ONCEGATE_CONFIG, /etc/oncegate/gateway.toml if it exists, and otherwise no
+file: every key has a default.
 """
 
 import os
@@ -14,7 +14,7 @@ FILE_VARIABLE = "ONCEGATE_CONFIG"
 
 
 def file_of(config: Path | None) -> Path | None:
-    """Return the configuration file that counts, or None."""
+    """Return the configuration file to use, or None."""
     if config is not None:
         return config
     if os.environ.get(FILE_VARIABLE):
@@ -25,7 +25,7 @@ def file_of(config: Path | None) -> Path | None:
 def read_configuration(
     config: Path | None, *, tenant: str | None = None, **overrides: object
 ) -> Configuration:
-    """Read the configuration, a tenant's where one is named.
+    """Read the configuration of the gateway, or of the given tenant.
 
     `overrides` are named as in `load`, with `__` for the dot.
 

@@ -1,7 +1,7 @@
-"""Asks the broker through its control socket: one JSON line out, one JSON line back.
+"""Client of the broker's control socket: one JSON line per request and per answer.
 
-The contract is docs/formats/control-socket.md. Every failure is a CommandFailed that states
-what to do; answers are bounded in size and time.
+The protocol is described in docs/formats/control-socket.md. Every failure is a CommandFailed with
+the fix. Answers are limited in size and time.
 """
 
 import os
@@ -21,7 +21,7 @@ CONFIGURATION_REFUSED = "failed"
 
 
 def ask(control_socket: Path, command: str, **arguments: object) -> dict[str, Any]:
-    """Return the result of one command. Raises CommandFailed."""
+    """Send one command and return its result. Raises CommandFailed."""
     try:
         return control.ask(control_socket, ANSWER_SECONDS_MAX, {"command": command, **arguments})
     except Refused as refusal:

@@ -1,4 +1,4 @@
-"""Compiles the core of a checkout beside a run of `oncegate up`, for the next start."""
+"""Compilation of a checkout's core while `oncegate up` runs, for use at the next start."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,9 @@ STOP_SECONDS_MAX = 5.0
 
 
 def is_missing(root: Path = compiled_core.ROOT) -> bool:
-    """Return whether a build of the current sources is wanted, possible and not there."""
+    """Return True if a compiled core is wanted, can be built, and has not been built from these
+    sources.
+    """
     if not compiled_core.is_wanted(root):
         return False
     compiler = shutil.which(os.environ.get("CC", "cc").split()[0])
@@ -29,17 +31,17 @@ def is_missing(root: Path = compiled_core.ROOT) -> bool:
 
 
 def _has_failed(folder: Path) -> bool:
-    """Return whether these sources were tried, and cannot be compiled."""
+    """Return True if compiling these sources failed before."""
     return folder.with_suffix(".failed").exists()
 
 
 def log_in(root: Path) -> Path:
-    """Return where the last builder's output is."""
+    """Return the path of the last build's output."""
     return root / "build" / "core.log"
 
 
 async def build_until(stop: asyncio.Event, say: Say) -> None:
-    """Compile the core where it is missing; return at `stop`, when no compiler runs any more."""
+    """Compile the core if it is missing. Return after `stop`, when no compiler runs any more."""
     builder = asyncio.create_task(build_beside(say)) if is_missing() else None
     await stop.wait()
     if builder is not None:
@@ -48,7 +50,7 @@ async def build_until(stop: asyncio.Event, say: Say) -> None:
 
 
 async def build_beside(say: Say, root: Path = compiled_core.ROOT) -> None:
-    """Compile at the lowest priority; cancelling it ends the compiler."""
+    """Compile the core at the lowest priority. Cancelling ends the compiler."""
     say(
         "the broker's core runs as plain Python; it is being compiled for the next start "
         "(some minutes, lowest priority)"
@@ -78,7 +80,7 @@ async def build_beside(say: Say, root: Path = compiled_core.ROOT) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End the builder with its compiler, which are a process group."""
+    """End the build process and its compiler, which form a process group."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)

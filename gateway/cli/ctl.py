@@ -27,7 +27,7 @@ PAGE_SESSIONS = 1000
 def status(
     gateway: GatewayOptions,
 ) -> None:
-    """Show how the broker is: listeners, sessions, messages, journal, warnings.
+    """Show the state of the broker: listeners, sessions, messages, journal, warnings.
 
     Example:
 
@@ -74,7 +74,7 @@ def session(
     client_id: ClientIdArgument,
     gateway: GatewayOptions,
 ) -> None:
-    """Show one session with its subscriptions and what is in flight.
+    """Show one session with its subscriptions and messages in flight.
 
     Example:
 
@@ -92,7 +92,7 @@ def kick(
     client_id: ClientIdArgument,
     gateway: GatewayOptions,
 ) -> None:
-    """Close a client's connection; its session stays.
+    """Close a client's connection. Its session is kept.
 
     Example:
 
@@ -108,7 +108,7 @@ def drop(
     client_id: ClientIdArgument,
     gateway: GatewayOptions,
 ) -> None:
-    """End a session, connected or not, with all that waits in it.
+    """Delete a session, connected or not, with all its queued messages.
 
     Example:
 
@@ -123,9 +123,10 @@ def drop(
 def reload(
     gateway: GatewayOptions,
 ) -> None:
-    """Have the broker read its configuration again, and print what took effect and what waits.
+    """Reload the broker's configuration, and print which changes took effect and which need a
+    restart.
 
-    Where anything in it cannot be used, everything stays as it was.
+    If anything in it is invalid, nothing changes.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""The exit codes of all verbs, and what a verb raises where a person has to do something."""
+"""Exit codes of all subcommands, and the exception for failures that a person has to fix."""
 
 import sys
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ EXIT_CODES_TEXT = (
 
 
 class CommandFailed(Exception):
-    """The verb cannot do what it was asked; `lines` are what happened and what to do about it."""
+    """The command failed. `lines` say what happened and what to do."""
 
     def __init__(self, lines: str | Sequence[str], *, exit_code: int = EXIT_FAILED) -> None:
         self.lines = (lines,) if isinstance(lines, str) else tuple(lines)
@@ -34,5 +34,5 @@ class CommandFailed(Exception):
 
 
 def say(line: str) -> None:
-    """Write to standard error; standard output is for what was asked for."""
+    """Write a line to standard error. Standard output is reserved for results."""
     print(line, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`oncegate id`: the gateway's id, and the public key that its segments are signed with."""
+"""`oncegate id`: the gateway's id, and the public key of its segment signatures."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,10 +19,10 @@ def identity(
     ] = False,
     tenant: TenantOption = None,
 ) -> None:
-    """Print the gateway's id, and make it where there is none yet.
+    """Print the gateway's id. Create it if there is none yet.
 
-    It names the gateway's events and is kept in the data directory. The key that signs them is made
-    by `oncegate upload`, and never leaves the device; its public half is what --public-key prints.
+    The id names the gateway's events and is stored in the data directory. `oncegate upload` creates
+    the key that signs them; it never leaves the device. --public-key prints its public half.
 
     Examples:
 
@@ -43,7 +43,7 @@ def identity(
 
 
 def _public_key_in(log_dir: Path) -> str:
-    """Return the key with which segments are signed now. Raises CommandFailed."""
+    """Return the public key of the current signing key. Raises CommandFailed."""
     from gateway.session_log.segments.signing_key import PUBLIC_KEY_FILE, public_keys_in
 
     try:

@@ -1,4 +1,4 @@
-"""Work whose memory is given back: it is done in a process of its own."""
+"""Work in a child process, so that its memory is freed afterwards."""
 
 import os
 import pickle
@@ -10,11 +10,11 @@ Result = TypeVar("Result")
 
 
 def in_child(work: Callable[[], Result]) -> Result:
-    """Return what `work` returns (it has to be picklable), without the modules that it imports.
+    """Run `work` in a child process and return its result, which must be picklable.
 
-    The work is done here where a copy of this process cannot be had or fails, and where there are
-    other threads: a copy has none of them, and would wait without end for a lock that one of them
-    holds.
+    The work is done in this process if it cannot fork, if the child fails, or if other threads
+    exist: a forked child has only one thread, and could wait forever for a lock that another thread
+    held.
     """
     # The kernel's count: libraries start threads that Python does not know.
     if len(os.listdir("/proc/self/task")) > 1:

@@ -1,4 +1,4 @@
-"""`oncegate ingest`: the Spark job over what was uploaded, with its own set-up the first time."""
+"""`oncegate ingest`: the Spark job that reads uploaded segments. Sets Spark up on the first run."""
 
 import shutil
 import signal
@@ -61,11 +61,11 @@ def ingest(
     follow: FollowOption = None,
     gateway: GatewayOptions,
 ) -> int:
-    """Turn uploaded session logs into tables, and print what was found.
+    """Turn uploaded session logs into tables, and print a summary.
 
-    A second run adds what is new and nothing twice. Java and PySpark are set up the first time;
-    where nothing has landed since the last run they are not needed.
-    Ends with 0, or with 4 where the tables have gaps: events that have not landed.
+    Another run adds what is new, and nothing twice. Java and PySpark are set up on the first run;
+    they are not used when nothing new was uploaded. Exits with 0, or with 4 if events are missing
+    from the tables.
 
     Examples:
 
@@ -92,7 +92,10 @@ def ingest(
 
 
 def _report_of(settings: "IngestSettings", follow: float | None = None) -> "IngestReport":
-    """Return what the run found, of several the last one. Raises CommandFailed."""
+    """Run the job and return its report; with `follow`, that of the last run.
+
+    Raises CommandFailed.
+    """
     from rich.console import Console
 
     from cloud_jobs.unchanged import report_if_unchanged
@@ -124,7 +127,7 @@ def _report_of(settings: "IngestSettings", follow: float | None = None) -> "Inge
 
 
 def _directory_of(target: str) -> str:
-    """Return a file URL's path; other URLs as they are."""
+    """Return the path of a file URL. Other URLs are returned unchanged."""
     from urllib.parse import unquote, urlsplit
 
     parts = urlsplit(target)
@@ -132,7 +135,10 @@ def _directory_of(target: str) -> str:
 
 
 def set_up_spark() -> None:
-    """Make sure that Java and PySpark are there. Raises CommandFailed with what to install."""
+    """Check that Java and PySpark are available; in a checkout, install them.
+
+    Raises CommandFailed.
+    """
     from cloud_jobs.spark.java import JAVA_NEEDED, choose_java
 
     if all(map(find_spec, PACKAGES)) and choose_java():
@@ -162,7 +168,7 @@ def set_up_spark() -> None:
 
 
 def _checkout() -> Path | None:
-    """Return the source tree whose virtual environment runs this, if any."""
+    """Return the checkout whose virtual environment runs this process, if any."""
     root = Path(__file__).resolve().parents[2]
     is_its_own = Path(sys.prefix).resolve() == root / ".venv"
     return root if is_its_own and (root / "Makefile").exists() and shutil.which("make") else None

@@ -1,12 +1,13 @@
-"""One readable format for what the processes log to stderr::
+"""Log format of all processes on stderr::
 
     2026-11-21 09:10:55 bridge  warning: serial port gps lost
     1970-01-01 00:01:12? broker  the clock is not synchronised: the kernel does not trust the time
 
-Under systemd records go to the journal with their fields (PRIORITY, ONCEGATE_PROCESS, CLIENT_ID
-where a client is meant), so that `journalctl ONCEGATE_PROCESS=broker CLIENT_ID=pump-3` finds them.
-Where its library is missing, lines carry a priority instead of the time, which the journal knows.
-Text from outside (client ids, topics, serial lines) can neither break a line nor colour a terminal.
+Under systemd, records are sent to the journal with fields (PRIORITY, ONCEGATE_PROCESS, and
+CLIENT_ID if a client is concerned), so that `journalctl ONCEGATE_PROCESS=broker CLIENT_ID=pump-3`
+finds them. If systemd's library is missing, lines start with a priority instead of the time; the
+journal adds the time itself. Untrusted text (client ids, topics, serial lines) can neither break a
+line nor send control characters to a terminal.
 """
 
 import logging
@@ -30,7 +31,7 @@ _PRIORITY = {"DEBUG": 7, "INFO": 6, "WARNING": 4, "ERROR": 3, "CRITICAL": 2}
 
 
 class Printable(logging.Formatter):
-    """Formats a record as its message; control characters are shown as escapes."""
+    """Formats a record as its message, with control characters escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = "".join(
@@ -75,7 +76,7 @@ def _handler(process: str) -> logging.Handler:
 
 
 def start(process: str, *, verbose: bool, quiet: bool) -> None:
-    """Send this process's log to stderr. `process` is the verb's name."""
+    """Start logging to stderr. `process` is the name of the subcommand."""
     handler = _handler(process)
     level = logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO
     logging.basicConfig(level=level, handlers=[handler], force=True)

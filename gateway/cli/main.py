@@ -1,7 +1,7 @@
-"""The command line's entry point: finds the verb, and ends with one line where it cannot go on.
+"""Entry point of the command line: runs the subcommand and reports a failure in one line.
 
-A service is prepared in a process of its own: what reads a command line and checks a configuration
-takes 15 MB, and nothing of it is needed again (docs/decisions/0075-*.md).
+A service is prepared in a child process: reading the command line and checking the configuration
+takes 15 MB, which the service does not need afterwards (docs/decisions/0075-*.md).
 """
 
 import os
@@ -20,12 +20,12 @@ OUR_PACKAGES = frozenset({"gateway", "firmware_bridge", "api", "cloud_jobs"})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one verb and end the process with its exit code."""
+    """Run a subcommand and exit with its exit code."""
     sys.exit(run(arguments))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb; the exit code. Only our own mistakes come out as exceptions."""
+    """Run a subcommand and return its exit code. Any other exception is a bug in this program."""
     typed = sys.argv[1:] if arguments is None else list(arguments)
     apply_umask()
 
@@ -40,7 +40,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explained(step: Callable[[], Outcome]) -> Outcome | int:
-    """Return what a step returns, or, if it fails, write why and return its exit code."""
+    """Return the result of a step. If it fails, print the reason and return the exit code."""
     exit_code = EXIT_FAILED
     try:
         return step()

@@ -1,4 +1,4 @@
-"""The options that verbs share, in sets, and how they become a configuration."""
+"""Sets of options that several subcommands share, and reading of the configuration they name."""
 
 import functools
 import inspect
@@ -59,7 +59,7 @@ TablesOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class GatewayOptions:
-    """Whose data a verb is about, and how it prints its result."""
+    """Options that select a gateway's data and the output format."""
 
     config: ConfigOption = None
     data_dir: DataDirOption = None
@@ -73,7 +73,7 @@ class GatewayOptions:
 
 @dataclass(frozen=True, slots=True)
 class TablesOptions:
-    """Which tables of `oncegate ingest` a verb is about, and how it prints its result."""
+    """Options that select the tables of `oncegate ingest` and the output format."""
 
     config: ConfigOption = None
     data_dir: DataDirOption = None
@@ -82,16 +82,16 @@ class TablesOptions:
 
     @property
     def root(self) -> str:
-        """The directory or URL of the tables. Raises CommandFailed."""
+        """Directory or URL of the tables. Raises CommandFailed."""
         if self.tables is not None:
             return self.tables
         return tables_of(configuration_of(self.config, gateway__data_dir=self.data_dir))
 
 
 def with_sets(verb: Callable[..., Result]) -> Callable[..., Result]:
-    """Give a verb an option for each field of its parameters that are sets of options.
+    """Decorate a subcommand: each parameter that is a set of options becomes one option per field.
 
-    Typer reads a verb's signature, and knows no options that are declared together.
+    Typer reads the function's signature and does not support grouped options.
     """
     sets: dict[str, type] = {}
     parameters: list[inspect.Parameter] = []
@@ -124,9 +124,9 @@ def with_sets(verb: Callable[..., Result]) -> Callable[..., Result]:
 def configuration_of(
     config: Path | None, *, tenant: str | None = None, **overrides: object
 ) -> "Configuration":
-    """Read the configuration for a verb that begins, a tenant's where one is named.
+    """Read the configuration at the start of a subcommand, for the gateway or the given tenant.
 
-    Raises CommandFailed with a line for each mistake.
+    Raises CommandFailed with one line for each mistake.
     """
     from gateway.configuration import ConfigurationError
 
@@ -137,5 +137,5 @@ def configuration_of(
 
 
 def tables_of(configuration: "Configuration") -> str:
-    """Return where the tables of a gateway's log are unless another place is named."""
+    """Return the default location of the tables made from a gateway's log."""
     return str(configuration.gateway.data_dir.absolute() / "tables")

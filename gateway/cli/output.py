@@ -1,6 +1,6 @@
-"""A verb's result on stdout: drawn for a person, or one JSON object for a program.
+"""Results on stdout: formatted for people, or one JSON object for programs.
 
-The keys of each object are documented in docs/commands.md.
+docs/commands.md documents the keys of each object.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, which gets an s but for 1: `1 gateway`, `1,200 events`."""
+    """Return a number with its noun in the right form: `1 gateway`, `1,200 events`."""
     return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def write_file(path: Path, text: str) -> None:
-    """Replace a file by a result, as a whole or not at all. Raises OSError."""
+    """Write a result to a file atomically. Raises OSError."""
     from gateway.files.durable import replace_durably
 
     replace_durably(path, text.encode(), partial=path.with_name(f"{path.name}.part"), mode=0o666)
@@ -29,7 +29,7 @@ def show(
     *,
     as_json: bool,
 ) -> None:
-    """Print `document` as one line of JSON, or what `drawn` makes of it: a table, or plain text."""
+    """Print `document` as one line of JSON, or the table or text that `drawn` renders from it."""
     if as_json:
         import json
 

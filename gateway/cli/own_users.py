@@ -1,4 +1,4 @@
-"""Users as whom bridge and uplink log in at this gateway's own broker, checked before a start."""
+"""Check, before a start, of the users that bridge and uplink use at this gateway's own broker."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 
 def mistakes_in_own_users(configuration: "Configuration", users: "PasswordFile") -> Iterator[str]:
-    """Yield why bridge or uplink would be refused.
+    """Yield the reasons why the broker would reject bridge or uplink.
 
-    Nothing is judged where a database or tokens have users too: they are not known before a login.
-    A tenant has no bridge; without a serial port the bridge loses nothing.
+    Users of a database or of tokens are unknown before a login, so nothing is reported if these
+    sources are configured. A tenant has no bridge. Without a serial port, the bridge is not
+    checked.
     """
     if configuration.access.sources != ("password_file",):
         return

@@ -1,7 +1,7 @@
-"""The page's certificate, read and judged as those of the broker's listeners are.
+"""The status page's certificate, read and checked like those of the broker's listeners.
 
-It is a module of its own because the page's process has it, and imports nothing that only reads a
-command line.
+A separate module, because the page's process imports it and must not load what only reads a command
+line.
 """
 
 from functools import partial
@@ -12,23 +12,23 @@ from gateway.configuration.tls import PageTls
 
 
 def tls_files_of(tls: PageTls) -> TlsFiles:
-    """Return the files as certificates are read from."""
+    """Return the page's TLS files in the form that listeners use."""
     return TlsFiles(
         certificate=tls.certificate, key=tls.key, min_version=tls.min_version, alpn="http/1.1"
     )
 
 
 def certificate_of(tls: PageTls) -> CertificateFiles:
-    """Return the files, and how they are read, for the page."""
+    """Return the certificate's files, and a function that loads them, for the page."""
     files = tls_files_of(tls)
     return CertificateFiles(tuple(files.paths), partial(usable_of, files))
 
 
 def usable_of(files: TlsFiles) -> UsableCertificate:
-    """Read the files; a certificate that has expired is used, and warned of.
+    """Load the certificate. An expired one is still used, with a warning.
 
     Raises:
-        CertificateUnusable: they cannot be served with.
+        CertificateUnusable: the files cannot be used.
     """
     try:
         loaded = load(files)

@@ -1,4 +1,4 @@
-"""`oncegate passwd`: writes the password file."""
+"""`oncegate passwd`: edits the password file."""
 
 import getpass
 import sys
@@ -51,10 +51,10 @@ def passwd(
     source: ImportOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Set a user's password, take the user out, or import Mosquitto's users.
+    """Set a user's password, remove a user, or import Mosquitto's users.
 
     The file holds Argon2 hashes or, with --scram, keys for SCRAM-SHA-256 (MQTT 5.0). Name it as
-    password_file in the section access, and let the broker know of changes: oncegate ctl reload.
+    password_file in the section access. To make a running broker read changes: oncegate ctl reload.
 
     Examples:
 
@@ -84,7 +84,7 @@ def passwd(
 
 
 def _do(change: Callable[[], None]) -> None:
-    """Change the file. Raises CommandFailed where it cannot be used."""
+    """Change the file. Raises CommandFailed if it cannot be used."""
     from gateway.access.password_lines import PasswordFileError, UsernameRefused
 
     try:
@@ -96,7 +96,7 @@ def _do(change: Callable[[], None]) -> None:
 
 
 def _import(file: Path, source: Path) -> None:
-    """Add the users of another file."""
+    """Add the users of another password file."""
     from gateway.access.passwords import import_users
 
     imported = import_users(file, source)
@@ -135,7 +135,7 @@ def _set(file: Path, user: str, scram_iterations: int | None, *, from_stdin: boo
 
 
 def _scram_iterations(iterations: int | None, *, scram: bool) -> int | None:
-    """Return how often the password is hashed for SCRAM; None without --scram.
+    """Return the number of SCRAM iterations; None without --scram.
 
     Raises CommandFailed.
     """

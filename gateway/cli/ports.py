@@ -1,4 +1,6 @@
-"""Checks, before anything is started, that a port is free, and names who has it if not."""
+"""Check that a port is free before anything is started, and name the process that uses it if
+not.
+"""
 
 import errno
 import socket
@@ -9,9 +11,9 @@ from gateway.files.disk_errors import line_of
 
 
 def free_port(bind: str, port: int, *, what: str, mend: str) -> int:
-    """Return `port`, or a free one if it is 0, on which `what` can listen at `bind`.
+    """Return `port`, or a free one if it is 0, after checking that it can be bound at `bind`.
 
-    Raises CommandFailed where it cannot; `mend` names the options to change.
+    Raises CommandFailed if not. `what` names the service, and `mend` the options to change.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, kind, protocol) as probe:

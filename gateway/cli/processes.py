@@ -1,8 +1,7 @@
-"""What every long-running verb does: signals, event loop, log, and a word to the one who started
-it.
+"""Common parts of all long-running processes: signals, event loop, log, and readiness notification.
 
-SIGTERM and SIGINT ask the process to stop; `serve` sees that as an event and ends in its own order.
-A process that `oncegate up` has started dies with it, whatever happens to the terminal.
+SIGTERM and SIGINT set an event that asks `serve` to stop in its own order. A process started by
+`oncegate up` ends when `oncegate up` does, whatever happens to the terminal.
 """
 
 import asyncio
@@ -40,13 +39,13 @@ def serve_until_stopped(
     refusals: Sequence[type[Exception]] = (),
     mistakes: Sequence[type[Exception]] = (),
 ) -> None:
-    """Run `serve` with an event that SIGTERM and SIGINT set; return when it returns.
+    """Run `serve` with an event that SIGTERM and SIGINT set. Return when it returns.
 
-    `data_dir` is where the process keeps files: made, or tightened, before `serve` sees it.
+    `data_dir` is the process's data directory: it is created, or its permissions tightened, first.
 
-    `refusals` are the exceptions whose message is the one line why the room cannot go on; they and
-    OSError become CommandFailed. So do `mistakes`, which mean a wrong configuration, with its exit
-    code.
+    `refusals` are exceptions whose message is one line about why the service cannot continue. They
+    and OSError become CommandFailed. So do `mistakes`, with the exit code for a wrong
+    configuration.
     """
     foreseen: tuple[type[Exception], ...] = (OSError, *refusals)
     logs.start(process, verbose=verbose, quiet=quiet)
@@ -72,7 +71,7 @@ def serve_until_stopped(
 
 
 def say_ready() -> None:
-    """Report to `oncegate up`, if it started this process, that it does its work now."""
+    """Notify `oncegate up`, if it started this process, that the service is ready."""
     descriptor = os.environ.pop(READY_VARIABLE, None)
     if descriptor is None:
         return
@@ -85,7 +84,9 @@ def say_ready() -> None:
 
 
 def report_ready(service: Service) -> None:
-    """Report to systemd or `oncegate up`, which started this process, that it does its work."""
+    """Notify systemd or `oncegate up`, whichever started this process, that the service is
+    ready.
+    """
     say_ready()
     service.ready()
 
@@ -99,7 +100,9 @@ async def _until_stopped(serve: Serve) -> None:
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return uvloop's factory where it is installed: sockets cost a third there."""
+    """Return uvloop's factory if it is installed: its socket operations take a third of the
+    time.
+    """
     try:
         import uvloop
     except ImportError:
@@ -108,7 +111,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def _die_with_supervisor() -> None:
-    """Have the kernel send SIGTERM when `oncegate up` ends, so that it leaves no orphan."""
+    """Ask the kernel to send SIGTERM to this process when `oncegate up` ends."""
     supervisor = os.environ.pop(SUPERVISOR_VARIABLE, None)
     if supervisor is None or not sys.platform.startswith("linux"):
         return

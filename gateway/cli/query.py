@@ -64,7 +64,7 @@ def query(
 ) -> int:
     """Show the last reading of each sensor, or all readings of a day, from the ingested tables.
 
-    Neither Spark nor Java is needed.
+    Needs neither Spark nor Java.
 
     Examples:
 
@@ -137,7 +137,7 @@ def _write_csv(rows: list[dict[str, Any]], output: Path | None) -> None:
 
 
 def _plain(value: object) -> object:
-    """Return a value for a cell: a text that a spreadsheet would run as a formula is quoted."""
+    """Return a cell value, quoting text that a spreadsheet would run as a formula."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
@@ -168,7 +168,7 @@ def _drawn(rows: list[dict[str, Any]], day: datetime.date | None) -> "Table | st
 
 
 def _name_of(row: dict[str, Any]) -> str:
-    """Return the name of a quantity with its device, which most names begin with."""
+    """Return the name of a quantity with its device. Most names already begin with the device."""
     name, device = row["name"] or "", row["device"]
     return name if device is None or name.startswith(f"{device}/") else f"{device}: {name}"
 

@@ -1,4 +1,4 @@
-"""`oncegate report`: the fleet and its sensors as a folder of HTML pages, without Java."""
+"""`oncegate report`: HTML pages about the fleet and its sensors, without Java."""
 
 import datetime
 import sys
@@ -45,7 +45,7 @@ def report(
 ) -> int:
     """Write pages about the fleet, its gateways and their sensors, from the gold tables.
 
-    Open index.html in the folder: no server is needed, and neither Spark nor Java.
+    Open index.html in the folder. Needs no server, and neither Spark nor Java.
 
     Examples:
 
@@ -113,7 +113,7 @@ def _line(result: dict[str, Any]) -> str:
 
 
 def _progress(written: int, count: int) -> None:
-    """Show how far the pages are, to a person who waits for many."""
+    """Show the progress of writing pages on a terminal, if there are many."""
     if sys.stderr.isatty() and count > PROGRESS_FROM:
         end = "\n" if written == count else ""
         print(f"\r{written:,} of {count:,} gateways", end=end, file=sys.stderr, flush=True)

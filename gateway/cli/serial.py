@@ -1,4 +1,4 @@
-"""`oncegate serial`: what is plugged in, what comes, recorded and replayed."""
+"""`oncegate serial`: list ports, show and record what they receive, and replay recordings."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -55,7 +55,7 @@ SURE_ENOUGH = 0.95
 
 @application.command("list")
 def list_ports(as_json: JsonOption = False) -> None:
-    """List the serial ports of this machine, and the lines for gateway.toml that name them.
+    """List the serial ports of this machine, with the lines for gateway.toml that select them.
 
     Example:
 
@@ -93,13 +93,13 @@ def sniff(
         bool, typer.Option("--listen", help="Ask no Modbus device: show what others ask and get.")
     ] = False,
 ) -> None:
-    """Show what a port receives: its bytes, and beside them what a protocol makes of them.
+    """Show what a port receives: the bytes, and next to them the decoded values.
 
-    Damage is marked with "!!" beside the row of bytes that shows it. A port that the bridge has
-    open is refused. With --port, place, line and protocol are those of the configuration; PORT and
-    --line come before them. Nothing is sent, except that the devices of a Modbus port of the
-    configuration are asked, as the bridge asks them: ">" marks a request, "<" an answer. With
-    --listen, or --framing modbus, requests and answers of others are shown instead.
+    Errors are marked with "!!" next to the bytes that cause them. A port that the bridge has open
+    is rejected. With --port, place, line and protocol are taken from the configuration; PORT and
+    --line override them. Nothing is sent, with one exception: the devices of a Modbus port in the
+    configuration are polled as the bridge polls them. ">" marks a request, "<" an answer. With
+    --listen, or --framing modbus, requests and answers of other programs are shown instead.
 
     Examples:
 
@@ -167,9 +167,9 @@ def replay(
         bool, typer.Option("--fast", help="As fast as it is read, not as it was recorded.")
     ] = False,
 ) -> None:
-    """Replay a recording on a pseudo-terminal, which the bridge may read as a port.
+    """Replay a recording on a pseudo-terminal that the bridge can read as a port.
 
-    It begins when the terminal is opened: set `path` in a [[serial]] table to the link.
+    The replay starts when the terminal is opened: set `path` in a [[serial]] table to the link.
 
     Example:
 
@@ -196,10 +196,10 @@ def detect(
         str | None, typer.Option("--line", "-l", metavar="LINE", help="Try this line only.")
     ] = None,
 ) -> None:
-    """Find out what a port receives: try speeds and protocols, print what to configure.
+    """Find out what a port receives: try speeds and protocols, and print what to configure.
 
-    Nothing is sent, so devices that have to be asked are not found. A sensor that sends seldom
-    needs more --seconds.
+    Nothing is sent, so devices that must be polled are not found. A sensor that seldom sends needs
+    more --seconds.
 
     Example:
 
@@ -239,7 +239,7 @@ def _print_guess(best: "Guess", table: str) -> None:
 def _guesses_on(
     settings: "PortSettings", seconds: float, lines: "Sequence[Line] | None"
 ) -> "list[Guess]":
-    """Try lines, or that of the settings alone, until one is sure. Raises CommandFailed."""
+    """Try line settings until one is certain, or only the given one. Raises CommandFailed."""
     import asyncio
 
     from firmware_bridge.serial.detecting import detect as tried
@@ -264,7 +264,7 @@ def _guesses_on(
 
 
 def _run_on(settings: "PortSettings", work: Any) -> None:
-    """Open the port and do the work on it; Ctrl-C ends it as `--seconds` does."""
+    """Open the port and run `work` on it. Ctrl-C ends it as `--seconds` does."""
     import asyncio
 
     from firmware_bridge.serial.link import PortLost

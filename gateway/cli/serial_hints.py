@@ -1,7 +1,8 @@
-"""What a USB serial device is likely to be, by its identity, and what programs have it open.
+"""Hints for USB serial devices: the likely device by USB identity, and the programs that have it
+open.
 
-The names are those of usb.ids (linux-usb.org, 2024); what stands behind a colon is what people
-commonly find there. Nothing is opened: to open a port restarts many boards.
+The names are those of usb.ids (linux-usb.org, 2024), with commonly connected devices after a colon.
+No port is opened, because opening restarts many boards.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,14 +38,14 @@ HINTS: Final[Mapping[tuple[int, int], str]] = {
 
 
 def hint_of(vendor: int | None, product: int | None) -> str | None:
-    """Return what a device of this identity is likely to be."""
+    """Return the likely device for a USB vendor and product id."""
     if vendor is None or product is None:
         return None
     return HINTS.get((vendor, product))
 
 
 def users_of(paths: set[str], processes: Path = Path("/proc")) -> dict[str, str]:
-    """Return which process has each of these device files open, as far as this user may see."""
+    """Return the process that has each device file open, as far as this user may see it."""
     found: dict[str, str] = {}
     for folder in processes.glob("[0-9]*"):
         for path in _open_files_of(folder) & paths:

@@ -1,4 +1,4 @@
-"""Which port and which protocol `oncegate serial` means: of the command line, or of the file."""
+"""Port and protocol of an `oncegate serial` command, from the command line or the configuration."""
 
 import re
 from dataclasses import dataclass, replace
@@ -19,10 +19,11 @@ OVERHEARD = "modbus"
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A port, and what its bytes are read with.
+    """A port to watch, and the protocol to decode it with.
 
-    `protocol`: None: with none, or where `overhears`, without the names of a file. A poller asks,
-    unless it `overhears` what others ask.
+    `protocol` is None if no protocol is used, or if `overhears` is set without a port of the
+    configuration. A polled protocol sends requests, unless `overhears` is set: then it decodes
+    other programs' requests.
     """
 
     port: "PortSettings"
@@ -39,18 +40,18 @@ def watched_of(
     *,
     listen: bool = False,
 ) -> Watched:
-    """Return what is to be looked at.
+    """Return the port to watch.
 
     Args:
-        port: its place; it may be left out where `name` names a port of the file.
-        line: the line's settings, instead of the file's.
-        framing: a protocol that needs no keys, or one whose line can be overheard.
-        name: of a `[[serial]]` in the file, with all keys of its protocol.
-        config: the file; None: the usual one.
-        listen: devices that have to be asked are not asked.
+        port: path or URL of the port; not needed if `name` names a port of the configuration.
+        line: line settings that override the configuration.
+        framing: a protocol without keys, or one whose line can be overheard.
+        name: name of a `[[serial]]` table, whose protocol is used with all its keys.
+        config: the configuration file; None: the usual one.
+        listen: do not poll devices.
 
     Raises:
-        CommandFailed: one line with the mend.
+        CommandFailed: one line with the fix.
     """
     if name is None:
         if port is None:
@@ -73,7 +74,7 @@ def watched_of(
 
 
 def _checked(watched: Watched) -> Watched:
-    """Refuse to overhear a connection that carries our own requests alone. Raises CommandFailed."""
+    """Reject overhearing a connection that carries only our own requests. Raises CommandFailed."""
     if watched.overhears and watched.port.polled_line is None:
         raise CommandFailed(
             f"{watched.port.address}: a connection of Modbus TCP carries no requests of others; "
@@ -94,7 +95,7 @@ def _port_of_file(name: str, config: Path | None) -> "PortSettings":
 
 
 def decoder_settings_of(framing: str) -> "DecoderSettings":
-    """Return a protocol that needs no keys. Raises CommandFailed."""
+    """Return the settings of a protocol that needs no keys. Raises CommandFailed."""
     from firmware_bridge.protocols.interface import DecoderSettings
     from firmware_bridge.protocols.table import PROTOCOLS
 
@@ -117,7 +118,7 @@ def decoder_settings_of(framing: str) -> "DecoderSettings":
 
 
 def settings_of(port: str, line: str) -> "PortSettings":
-    """Return a port of the command line. Raises CommandFailed."""
+    """Return the settings of a port given on the command line. Raises CommandFailed."""
     from firmware_bridge.protocols.json_lines import JsonLines
     from firmware_bridge.serial.settings import PortSettings
     from pydantic_core import PydanticCustomError

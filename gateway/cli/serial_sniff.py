@@ -1,4 +1,4 @@
-"""`oncegate serial sniff` at work on an open port: it listens, or asks the devices of the file."""
+"""`oncegate serial sniff` on an open port: listens, or polls the configured devices."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ Print = Callable[[str], None]
 
 
 class Sniffing:
-    """`run` prints rows until the time is over; `summary` is the last line, if there is one."""
+    """Prints rows until the time is over. `summary` is the last line, or empty."""
 
     def __init__(self, watched: Watched, seconds_max: float | None, print_row: Print) -> None:
         self._watched = watched
@@ -32,7 +32,7 @@ class Sniffing:
         self.summary: str | None = None
 
     async def run(self, link: Link) -> None:
-        """Look at the port. Raises `PortLost`."""
+        """Watch the port. Raises `PortLost`."""
         protocol, units = self._watched.protocol, self._watched.port.units
         if self._watched.overhears:
             named = protocol if isinstance(protocol, Modbus) else None
@@ -75,7 +75,7 @@ class Sniffing:
 
 
 class AskedRows:
-    """Prints each request, and its answer beside what it means."""
+    """Prints each request, and each answer with its decoded values."""
 
     def __init__(self, print_row: Print, units: Mapping[str, str]) -> None:
         self._print = print_row
@@ -92,7 +92,7 @@ class AskedRows:
         self._answer = b""
 
     def received(self, data: bytes) -> None:
-        """Keep the bytes of an answer; print those that belong to none."""
+        """Buffer the bytes of an answer. Print bytes that belong to none."""
         if self._answer is not None:
             self._answer += data
         elif data:
@@ -109,11 +109,11 @@ class AskedRows:
         self._answer = None
 
     def learnt(self, text: str) -> None:
-        """Print what was learnt of a device."""
+        """Print what was found out about a device."""
         self._show(b"", f"-- {text}")
 
     async def wait_until_taken(self) -> None:
-        """Go on: nothing is kept."""
+        """Return immediately: nothing is stored."""
 
     def _show(self, data: bytes, text: str) -> None:
         for row in rows_with(Chunk(time.monotonic() - self._begun, data), text):

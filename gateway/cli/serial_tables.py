@@ -1,4 +1,4 @@
-"""What `oncegate serial` shows: the ports of this machine, and bytes beside what they mean."""
+"""Output of `oncegate serial`: the ports of this machine, and bytes next to their meaning."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,10 +21,10 @@ Texts = Callable[[bytes], list[str]]
 
 
 def ports_found() -> Iterator[dict[str, Any]]:
-    """Yield each serial port of this machine, with the line for gateway.toml that names it.
+    """Yield each serial port of this machine, with the line for gateway.toml that selects it.
 
-    The line has the USB identity where it is the only one of its kind, else the serial number, else
-    the path by the socket that it is plugged into.
+    The line uses the USB identity if it is unique among the ports, otherwise the serial number,
+    otherwise the path of the USB socket.
     """
     from firmware_bridge.serial.identity import links_by
     from serial.tools import list_ports as found
@@ -72,7 +72,7 @@ def ports_table(answer: dict[str, Any]) -> "RenderableType":
 
 
 def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
-    """Yield the bytes 16 a row, and beside each row what its bytes complete."""
+    """Yield the bytes in rows of 16, with the text of the messages completed in each row."""
     data = chunk.data
     for at in range(0, len(data), BYTES_A_ROW):
         piece = data[at : at + BYTES_A_ROW]
@@ -85,7 +85,9 @@ def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
 
 
 def rows_with(chunk: "Chunk", text: str) -> Iterator[str]:
-    """Yield the bytes 16 a row, and the text beside the last of them; beside none without bytes."""
+    """Yield the bytes in rows of 16, with the text in the last row; without bytes, the text
+    alone.
+    """
     *before, last = list(rows_of(chunk, lambda _: [])) or [f"{chunk.seconds:10.3f}"]
     yield from before
     yield f"{last:79}{ascii(text)[1:-1]}"

@@ -1,7 +1,7 @@
-"""The services as they are once a command line and a configuration have been read.
+"""Services that are ready to run, after the command line and configuration have been read.
 
-A service is prepared in another process than it runs in, so it can be pickled; and this module
-imports nothing that only reads, as Typer and pydantic do.
+A service is prepared in another process than it runs in, so it must be picklable. This module does
+not import Typer or pydantic, which are only needed for reading.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ class Prepared(ABC):
 
     @abstractmethod
     def run(self) -> int:
-        """Run to the end and return the exit code. Raises CommandFailed where it cannot go on."""
+        """Run until the end and return the exit code. Raises CommandFailed on failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class PreparedBroker(Prepared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedBridge(Prepared):
-    """The serial ports' way into the broker."""
+    """The bridge from the serial ports to the broker."""
 
     settings: "BridgeSettings"
 
@@ -94,7 +94,7 @@ class PreparedBridge(Prepared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedIdle(Prepared):
-    """A service that has nothing to do: it is ready, and waits for its end."""
+    """A service with nothing to do: it reports that it is ready, and waits until it is stopped."""
 
     name: str
     reason: str

@@ -1,4 +1,4 @@
-"""`oncegate simulate-board`: a sensor board on a pseudo-terminal."""
+"""`oncegate simulate-board`: a simulated sensor board on a pseudo-terminal."""
 
 from pathlib import Path
 from typing import Annotated
@@ -26,10 +26,10 @@ def simulate_board(
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Pretend to be a sensor board, for trying the gateway without one.
+    """Simulate a sensor board, to try the gateway without one.
 
-    It speaks the boards' real framing: it numbers its frames, and sends again what the bridge has
-    not acknowledged. A link of another running one, or a file, is not replaced.
+    It uses the boards' real framing: frames are numbered, and sent again until the bridge
+    acknowledges them. A file, or the link of another running simulator, is not replaced.
 
     Examples:
 

@@ -1,9 +1,9 @@
-"""Keeps a set of child processes running, and stops them in order.
+"""Supervisor: keeps a set of child processes running, and stops them in order.
 
-A child that ends by itself is started again, after a wait that doubles from one second to thirty. A
-child never outlives its supervisor: it asks the kernel for SIGTERM at the supervisor's death.
-Children have process groups of their own, so that Ctrl-C reaches the supervisor alone and the
-order holds.
+A child that exits is restarted after a delay that doubles from one second to thirty. A child never
+outlives the supervisor, because it asks the kernel for SIGTERM at the supervisor's death. Each
+child has its own process group, so that Ctrl-C reaches only the supervisor, which then stops the
+children in order.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 
 
 class ChildEnded(Exception):
-    """A child ended before it was ready, with `exit_code` (negative: a signal's number)."""
+    """A child exited before it was ready. `exit_code` is negative for a signal."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class ChildEnded(Exception):
 
 @dataclass
 class Child:
-    """One process: its name, what starts it, and whether it reports when it is ready."""
+    """A child process: its name, its command, and whether it reports when it is ready."""
 
     name: str
     command: Sequence[str]
@@ -48,8 +48,9 @@ class Child:
 
 
 class Supervisor:
-    """Starts children in order, restarts those that crash, stops all in reverse order of
-    `stages`."""
+    """Starts children in order, restarts those that exit, and stops them in reverse order of
+    `stages`.
+    """
 
     def __init__(self, environment: Mapping[str, str], say: Say) -> None:
         self._environment = dict(environment) | {SUPERVISOR_VARIABLE: str(os.getpid())}
@@ -58,20 +59,23 @@ class Supervisor:
         self._is_stopping = False
 
     async def start(self, child: Child) -> None:
-        """Start the child, wait until it is ready if it reports that, and keep it running.
+        """Start a child, wait until it reports readiness (if it does so), and keep it running.
 
-        Raises ChildEnded where it ends before that: starting it again would not help.
+        Raises ChildEnded if it exits before that, since starting it again would not help.
         """
         self._children.append(child)
         await self._launch(child)
         child._watch = asyncio.create_task(self._keep_running(child))
 
     async def stop(self, *names: str) -> None:
-        """Stop these children together; return when they have ended. Unknown names are ignored."""
+        """Stop the named children together, and return when they have exited.
+
+        Unknown names are ignored.
+        """
         await asyncio.gather(*(self._end(child) for child in self._children if child.name in names))
 
     def kill(self) -> None:
-        """End all children immediately, for an operator who does not want to wait."""
+        """Kill all children immediately, for an operator who does not want to wait."""
         self._is_stopping = True
         for child in self._children:
             _signal(child, signal.SIGKILL)
@@ -133,7 +137,7 @@ class Supervisor:
 
 
 async def _reports_ready(read_end: int) -> bool:
-    """Wait for the child's word; False where it ends, or takes too long, without one."""
+    """Wait for the child's readiness report. Return False if it exits or takes too long."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(

@@ -1,7 +1,7 @@
-"""Tables of what the broker reports about itself, for a terminal.
+"""Tables for the terminal that show the broker's state.
 
-Names in an answer (client ids, topics) come from clients: they are shown as text, never as
-markup, and control characters as escapes.
+Names in an answer (client ids, topics) come from clients. They are printed as text, never as
+markup, with control characters escaped.
 """
 
 import time
@@ -18,7 +18,7 @@ Answer = dict[str, Any]
 
 
 def status_table(answer: Answer) -> RenderableType:
-    """Return the `status` answer as two columns, warnings first."""
+    """Return the answer to `status` as a table of two columns, warnings first."""
     table = Table(box=box.SIMPLE, show_header=False, title_justify="left")
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -76,9 +76,9 @@ _SESSION_NUMBERS = {
 
 
 def sessions_table(answer: Answer) -> RenderableType:
-    """Return the `sessions` answer, one line a session; it fits into 80 columns.
+    """Return the answer to `sessions` as a table, one line per session, within 80 columns.
 
-    The states: `on` (connected), `away`, and `clean` (connected; the session ends with it).
+    States: `on` (connected), `away`, and `clean` (connected; the session ends with the connection).
     """
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
     table.add_column("client id", overflow="fold", min_width=14)
@@ -113,7 +113,7 @@ _UNITS = (("G", 10**9), ("M", 10**6), ("k", 1_000))
 
 
 def session_tables(answer: Answer) -> RenderableType:
-    """Return the `session` answer: its facts, its subscriptions, what is in flight."""
+    """Return the answer to `session`: its properties, subscriptions, and messages in flight."""
     facts = Table(box=box.SIMPLE, show_header=False)
     for name, value in answer.items():
         if name not in ("subscriptions", "inflight"):

@@ -1,4 +1,4 @@
-"""`oncegate tls`: certificates for a gateway and its clients, where there is no authority."""
+"""`oncegate tls`: certificates for a gateway and its clients, if there is no authority."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -53,11 +53,11 @@ def init(
     client: ClientOption = None,
     days: DaysOption = DAYS_DEFAULT,
 ) -> None:
-    """Make a private authority, a certificate of the gateway and certificates of clients.
+    """Create a private authority, a certificate for the gateway, and certificates for clients.
 
-    What is there stays as it is: called again it makes what is missing, another client for example.
-    To renew a certificate, move its .pem away first; the key stays. DIR/authority has the key
-    that can make any client: keep it elsewhere once all is made.
+    Existing files are kept: another call creates only what is missing, such as another client. To
+    renew a certificate, move its .pem file away first; the key is kept. DIR/authority contains the
+    key that can create any client: store it elsewhere when you are done.
 
     Examples:
 
@@ -91,9 +91,9 @@ def revoke(
     directory: DirectoryArgument,
     client: Annotated[str, typer.Argument(metavar="NAME", help="The client's name.")],
 ) -> None:
-    """Revoke a client's certificate: the broker refuses it, and ends its connection.
+    """Revoke a client's certificate: the broker rejects it and closes its connection.
 
-    The broker looks at DIR/crl.pem once a minute, and with `oncegate ctl reload`.
+    The broker reads DIR/crl.pem once a minute, and on `oncegate ctl reload`.
 
     Example:
 
@@ -110,7 +110,7 @@ def revoke(
 
 
 def _explain(authority: "Authority", host: str, clients: list[str]) -> None:
-    """Print what the configuration needs, and how to try it."""
+    """Print the lines needed in the configuration, and a command to try them."""
     certificate, key = authority.server
     lines = ["", "# In gateway.toml:", "[[listeners]]", 'bind = "0.0.0.0"']
     if not clients:

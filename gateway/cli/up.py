@@ -54,8 +54,8 @@ def up(
 ) -> None:
     """Run everything on this machine: broker, bridge, page, uploader. Ctrl-C stops it.
 
-    Where no serial port is configured, a simulated sensor board speaks on a pseudo-terminal. The
-    next start goes on where this one ended.
+    If no serial port is configured, a simulated sensor board runs on a pseudo-terminal. The next
+    start continues where this one ended.
 
     Examples:
 
@@ -83,9 +83,9 @@ def up(
 
 
 def _with_free_ports(configuration: "Configuration") -> "Configuration":
-    """Return the configuration with ports that are free.
+    """Return the configuration with free ports.
 
-    A port 0 becomes one that all processes know.
+    A port 0 is replaced by one that all processes use.
     """
     from gateway.cli.ports import free_port
 
@@ -112,10 +112,10 @@ def environment_of(
     *,
     as_services: bool = False,
 ) -> dict[str, str]:
-    """Return the children's environment: the options, and what differs in development.
+    """Return the environment of the child processes: the options, and settings for development.
 
-    `read` is what the children would read by themselves. What is the same there is left to the
-    file, so that a reload finds it changed.
+    `read` is the configuration that the children would read by themselves. Equal values are not put
+    into the environment, so that a reload sees changes in the file.
     """
     from gateway.configuration.description import table_of
 
@@ -241,9 +241,9 @@ def _print_where_to_look(configuration: "Configuration") -> None:
 
 
 def subscribing_command(configuration: "Configuration") -> str | None:
-    """Return the command that shows readings, at a listener without a password if one exists.
+    """Return a command that shows readings, preferably at a listener that needs no password.
 
-    None where no listener speaks MQTT on TCP without TLS.
+    None if no listener accepts plain MQTT over TCP.
     """
     if not configuration.reaches_broker:
         return None
@@ -258,7 +258,7 @@ def subscribing_command(configuration: "Configuration") -> str | None:
 
 
 def _command() -> str:
-    """Return how the person at the terminal can call this command again."""
+    """Return how to call this command again from the user's terminal."""
     called = Path(sys.argv[0])
     if called.name != "oncegate":
         return "oncegate"

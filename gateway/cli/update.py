@@ -1,4 +1,4 @@
-"""`oncegate update`: a new version of the whole card, which the card's own command installs."""
+"""`oncegate update`: installs a new version of the whole SD card system."""
 
 import json
 import os
@@ -34,14 +34,14 @@ def update(
 ) -> None:
     """Install a new version of the SD card's system, as root.
 
-    The bundle is verified, and written into the slot that does not run; the gateway goes on
-    meanwhile, and the power may go at any moment. The next restart tries the new slot. It is kept
-    when the gateway turns out healthy, otherwise the device goes back to the slot of now by itself.
-    Readings, settings and identity stay. `oncegate-device status` and the status page show how far
-    it came.
+    The bundle is verified and written into the slot that is not in use. Meanwhile the gateway keeps
+    running, and a power failure does no harm. The next restart tries the new slot. It is kept if
+    the gateway turns out to be healthy; otherwise the device returns to the present slot by itself.
+    Readings, settings and identity are kept. `oncegate-device status` and the status page show the
+    progress.
 
-    Elsewhere than on the card, an installation is updated as it was installed: with a newer Debian
-    package, container image, checkout or wheel file.
+    On other systems, an installation is updated as it was installed: with a newer Debian package,
+    container image, checkout or wheel file.
 
     Examples:
 
@@ -60,8 +60,11 @@ def update(
 
 
 def way_here() -> str:
-    """Return how this installation is updated. Oncegate is on no package index: a command that
-    names one would install whatever a stranger registers there."""
+    """Return how this installation is updated.
+
+    Oncegate is on no package index, so a command that names one would install whatever a stranger
+    registers there.
+    """
     if Path(sys.prefix) == PACKAGE:
         if any(mark.exists() for mark in CONTAINER_MARKS):
             return "start the container from a newer image, with the same volume for its data"
@@ -78,7 +81,7 @@ def way_here() -> str:
 
 
 def direct_url() -> dict[str, Any]:
-    """Return where pip installed this from (PEP 610)."""
+    """Return pip's record of where this was installed from (PEP 610)."""
     written = distribution("oncegate").read_text("direct_url.json")
     found: dict[str, Any] = json.loads(written or "{}")
     return found

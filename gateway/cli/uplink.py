@@ -1,4 +1,4 @@
-"""`oncegate uplink`: the bridge to an upstream broker."""
+"""`oncegate uplink`: the connection to an upstream broker."""
 
 import os
 import re
@@ -42,10 +42,10 @@ def uplink(
     quiet: QuietOption = False,
     tenant: TenantOption = None,
 ) -> PreparedUplink | None:
-    """Carry messages between this gateway's broker and an upstream one, exactly once at QoS 2.
+    """Carry messages between this gateway's broker and an upstream broker, exactly once at QoS 2.
 
-    What has arrived from one broker is on the disk before it is acknowledged there, and leaves it
-    when the other broker has it.
+    A message from one broker is stored on disk before it is acknowledged there, and deleted when
+    the other broker has it.
 
     Examples:
 
@@ -65,10 +65,10 @@ def uplink(
 
 
 def own_id_of(configuration: "Configuration") -> str:
-    """Return the gateway's id, with a tenant's name behind it where it is a tenant's uplink.
+    """Return the gateway's id; for a tenant's uplink, with the tenant's name appended.
 
-    The id is `[gateway] id`, systemd's credential `gateway-id`, or that of the file. As a service
-    the uplink has a data directory and a user of its own; the file is the broker's.
+    The id comes from `[gateway] id`, from systemd's credential `gateway-id`, or from the broker's
+    file. (As a service, the uplink has its own data directory and user, and cannot read that file.)
     Raises OSError.
     """
     from gateway.configuration.identity import gateway_id, with_tenant
@@ -84,7 +84,7 @@ def own_id_of(configuration: "Configuration") -> str:
 
 
 def uplink_settings_of(configuration: "Configuration", own_id: str) -> "UplinkSettings":
-    """Return the uplink's part of a configuration that has one. Raises CommandFailed."""
+    """Return the uplink's settings from a configuration that has one. Raises CommandFailed."""
     from gateway.uplink.routes import Route
     from gateway.uplink.settings import UplinkSettings
 
@@ -115,7 +115,7 @@ def uplink_settings_of(configuration: "Configuration", own_id: str) -> "UplinkSe
 
 
 def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
-    """Yield what is wrong with the password files and certificates of `[uplink]`."""
+    """Yield the errors in the password files and certificates of `[uplink]`."""
     from gateway.connecting.tls import context_of
 
     if configuration.uplink.address is None:

@@ -32,7 +32,7 @@ def upload(
 ) -> PreparedUpload:
     """Write the session log into sealed segments and upload them.
 
-    A segment is never changed once it is sealed; uploading it twice changes nothing.
+    A sealed segment never changes, and uploading it twice has no effect.
 
     Examples:
 
@@ -49,7 +49,7 @@ def upload(
 
 
 def session_log_settings_of(configuration: "Configuration") -> "SessionLogSettings":
-    """Return the session log's part of the configuration."""
+    """Return the session log's settings from the configuration."""
     from gateway.configuration import log_identity
     from gateway.session_log.settings import SessionLogSettings
 

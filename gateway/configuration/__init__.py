@@ -1,10 +1,9 @@
-"""What the operator configures, checked before anything is done with it.
+"""The operator's configuration, validated before use.
 
-This room turns one TOML file, the environment and the command line into one immutable
-`Configuration`. It owes its callers values that are in range and already converted (seconds,
-bytes, paths), and it owes the operator one line for each mistake, with the file, the key, the
-value and what is allowed. What the values mean is up to the rooms that use them; every key is
-explained in `docs/configuration.md`.
+This package turns a TOML file, the environment and the command line into one immutable
+`Configuration`. Its values are in range and already converted (seconds, bytes, paths). Each mistake
+is reported in one line with the file, the key, the value and what is allowed. The packages that use
+the values define their meaning. `docs/configuration.md` explains every key.
 """
 
 from gateway.configuration.identity import gateway_id, log_identity

@@ -1,7 +1,7 @@
-"""Network addresses, paths, topic filters and URLs as the operator writes them.
+"""Field types for network addresses, paths, topic filters and URLs.
 
-Companions of `quantities`: each annotates one field, converts nothing but paths, and refuses with a
-sentence that names what is allowed.
+Like `quantities`, each annotates one field. Only paths are converted. An invalid value is rejected
+with a sentence about what is allowed.
 """
 
 import ipaddress
@@ -25,7 +25,7 @@ _UPLOAD_SCHEMES = ("file", "s3", "gs", "az", "http", "https")
 
 
 def _any_case(text: str) -> str:
-    """Return a pattern for `text` in both cases, which JSON Schema has no flag for."""
+    """Return a case-insensitive pattern for `text`, since JSON Schema has no flag for that."""
     return "".join(f"[{each}{each.upper()}]" if each.isalpha() else each for each in text)
 
 
@@ -39,7 +39,7 @@ def _short_path(bytes_max: int) -> dict[str, Any]:
 
 
 def is_loopback(bind: str) -> bool:
-    """Return whether only this machine can reach a listener at `bind`."""
+    """Return True if a listener at `bind` is reachable only from this machine."""
     if bind == "localhost":
         return True
     try:
@@ -49,7 +49,7 @@ def is_loopback(bind: str) -> bool:
 
 
 def host_and_port_of(address: str) -> tuple[str, int]:
-    """Split `127.0.0.1:1883` or `[::1]:1883`; raise ValueError where it is neither."""
+    """Split `127.0.0.1:1883` or `[::1]:1883` into host and port. Raises ValueError."""
     match = _ADDRESS.fullmatch(address)
     if match is None or int(match[2]) > 65535:
         raise ValueError(f"{address!r} is not HOST:PORT, like 127.0.0.1:1883 or [::1]:1883")
@@ -58,8 +58,11 @@ def host_and_port_of(address: str) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class BindAddress(Quantity):
-    """An address to listen on: IPv4, IPv6 or `localhost`. Names are left out on purpose: what a
-    name resolves to can change, and with it who can reach the gateway."""
+    """An address to listen on: IPv4, IPv6 or `localhost`.
+
+    Other names are not allowed: what a name resolves to can change, and with it who can reach the
+    gateway.
+    """
 
     def value_of(self, written: object) -> str:
         allowed = 'an IP address of this machine, like "127.0.0.1", "::1" or "0.0.0.0"'
@@ -78,7 +81,7 @@ class BindAddress(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Network(Quantity):
-    """An address, or all that begin alike: `192.0.2.7`, `192.0.2.0/24`, `2001:db8::/64`."""
+    """An IP address or network: `192.0.2.7`, `192.0.2.0/24`, `2001:db8::/64`."""
 
     def value_of(self, written: object) -> str:
         try:
@@ -110,7 +113,7 @@ class HostAndPort(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class HostName(Quantity):
-    """A name under which a browser asks for the page, without scheme and port."""
+    """A host name under which browsers request the page, without scheme and port."""
 
     def value_of(self, written: object) -> str:
         if not isinstance(written, str) or _HOST_NAME.fullmatch(written) is None:
@@ -123,7 +126,7 @@ class HostName(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class FilePath(Quantity):
-    """A path; a relative one counts from the directory in which the command was started."""
+    """A path. A relative path is resolved against the directory where the command was started."""
 
     def value_of(self, written: object) -> Path:
         if isinstance(written, Path):
@@ -156,7 +159,10 @@ class SocketPath(FilePath):
 
 @dataclass(frozen=True, slots=True)
 class SocketDirectory(FilePath):
-    """The directory of the control sockets: the longest of their names has to fit."""
+    """The directory of the control sockets.
+
+    The longest of their paths must fit into a socket address.
+    """
 
     def value_of(self, written: object) -> Path:
         bytes_max = _SOCKET_PATH_BYTES_MAX - len("/control.sock")
@@ -171,7 +177,7 @@ class SocketDirectory(FilePath):
 
 @dataclass(frozen=True, slots=True)
 class Origin(Quantity):
-    """Whose pages may connect: an origin as browsers state it (RFC 6454), or all of them."""
+    """A web origin that may connect, as browsers send it (RFC 6454), or all origins."""
 
     def value_of(self, written: object) -> str:
         if written != "*" and not (isinstance(written, str) and _ORIGIN.fullmatch(written)):
@@ -205,7 +211,7 @@ class TopicFilter(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class UploadTarget(Quantity):
-    """Where sealed segments go: a URL of a directory or a bucket."""
+    """Upload target for sealed segments: URL of a directory or a bucket."""
 
     def value_of(self, written: object) -> str:
         allowed = (

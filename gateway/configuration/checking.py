@@ -1,8 +1,8 @@
-"""Makes the sections of what a person wrote: pydantic checks the tables, each section what its
-values mean together.
+"""Validation of the configuration: pydantic checks each table, then each section checks its values
+together.
 
-The models are made of the sections, so that a key stands in one place. No other module of the room
-imports pydantic, which a process that only uses a configuration does not need.
+The models are generated from the section classes, so each key is defined once. No other module of
+this package imports pydantic, so a process that only uses a configuration does not load it.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -34,7 +34,7 @@ NO_PROTOCOLS: Protocols = {}
 
 
 class _Model(BaseModel):
-    """Unknown keys are refused, nothing is converted behind one's back."""
+    """Base of all models: unknown keys are rejected and no value is converted implicitly."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     section: ClassVar[type[Section]]
@@ -58,17 +58,17 @@ def configuration_of(
     unknown: Collection[str] = (),
     tenant: str | None = None,
 ) -> Configuration:
-    """Return the configuration that `tables` (TOML's) describe.
+    """Return the configuration described by `tables` in TOML's form.
 
     Args:
-        tables: the sections by name, as the file has them.
-        source_of: names where a value came from.
+        tables: the sections by name, as in the file.
+        source_of: returns the source of a value, for messages.
         protocols: the values of `framing`, with the keys that each adds to its table.
-        unknown: sections of which something could not be read: nothing follows from their values.
-        tenant: whose configuration it is; None: the gateway's own.
+        unknown: sections that could not be read completely; their values are not checked further.
+        tenant: the tenant that it belongs to; None: the gateway itself.
 
     Raises:
-        ConfigurationError: with a line for each mistake.
+        ConfigurationError: one line for each mistake.
     """
     assert protocols or not tables.get("serial"), (
         "a program that accepts [[serial]] gives protocols"
@@ -96,7 +96,7 @@ def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
 
 
 def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
-    """Return the tables that have no mistake; a section that has one is left out as a whole."""
+    """Return the tables without mistakes. A section with a mistake is left out completely."""
     wrong = {tuple(place[:2]) for place in places}
     right: dict[str, Any] = {}
     for name, table in tables.items():
@@ -123,7 +123,7 @@ def _model_of(section: type[Section]) -> type[_Model]:
 
 
 def _checked_type(written: Any) -> Any:
-    """Return a key's type with the models in the sections' places."""
+    """Return a key's type, with section classes replaced by their models."""
     if isinstance(written, type) and issubclass(written, Section):
         return _model_of(written)
     if get_origin(written) is Annotated:
@@ -151,7 +151,7 @@ def _framing_of(written: object, info: ValidationInfo) -> str:
 
 
 def _protocol_of(written: Mapping[str, Any], info: ValidationInfo) -> ProtocolSettings | None:
-    """Return the protocol's settings; None where `framing` is wrong, which has its own line."""
+    """Return the protocol's settings. None if `framing` is wrong, which is reported separately."""
     protocols, port = _protocols_in(info), info.data
     if "framing" not in port:
         return None
@@ -165,7 +165,7 @@ def _protocol_of(written: Mapping[str, Any], info: ValidationInfo) -> ProtocolSe
 
 
 def _refuse_taken(names: tuple[str, ...], protocols: Protocols) -> None:
-    """Refuse names of another protocol's form: they would repeat the numbers of its readings."""
+    """Reject device names reserved by another protocol: their reading numbers would collide."""
     for framing, protocol in protocols.items():
         prefix = protocol.device_prefix
         if prefix is not None and any(name.startswith(prefix) for name in names):

@@ -1,8 +1,8 @@
-"""Values of several tables that do not fit together.
+"""Checks of values in several tables that conflict with each other.
 
-Each rule answers with what to use instead. It is asked also where some sections have mistakes of
-their own, so that all mistakes of a file are reported together: rules that need such a section are
-left out, and of `[[listeners]]` and `[[serial]]` the tables without a mistake are looked at.
+Each message has what to use instead. The checks also run if some sections are invalid, so that all
+mistakes are reported together. Checks that need an invalid section are skipped, and in
+`[[listeners]]` and `[[serial]]` only valid tables are checked.
 """
 
 from collections import Counter
@@ -22,12 +22,11 @@ _EVERYWHERE = {"0.0.0.0": 4, "::": 6}  # noqa: S104
 
 
 def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iterator[str]:
-    """Yield what to use instead, for each rule that is broken.
+    """Yield a message for each conflict, with what to use instead.
 
     Args:
-        configuration: sections that are wrong have their defaults in it, lists their tables
-            without a mistake.
-        wrong: the names of the sections and lists that have mistakes.
+        configuration: invalid sections have default values in it; lists contain only valid tables.
+        wrong: names of the sections and lists that have mistakes.
     """
     yield from _places(configuration, wrong)
     yield from _serial_ports(configuration)
@@ -102,7 +101,7 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
 
 
 def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener]]:
-    """Yield pairs of listeners: the first has all addresses, that of the second among them."""
+    """Yield pairs of listeners that collide, because the first one listens on all addresses."""
     on_tcp = [each for each in listeners if each.path is None]
     for first in (each for each in on_tcp if each.bind in _EVERYWHERE):
         for second in on_tcp:
@@ -112,7 +111,7 @@ def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener
 
 
 def collide(one: tuple[str, int], other: tuple[str, int]) -> bool:
-    """Whether the kernel refuses the second of two listening sockets."""
+    """Return True if the kernel would refuse the second of two listening sockets."""
     if one[1] != other[1] or one[1] == 0:
         return False
     for first, second in ((one[0], other[0]), (other[0], one[0])):

@@ -1,5 +1,4 @@
-"""Every key of the configuration as people write it, for showing and for checking the
-documentation."""
+"""All configuration keys in written form, for display and for checks of the documentation."""
 
 from collections.abc import Iterator
 from dataclasses import Field, dataclass
@@ -16,8 +15,11 @@ from gateway.keys.section import Section, fields_of, keys_of
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key: `name` as `[section] key`, its value as a file would have it, whether it was
-    given."""
+    """A key of the configuration.
+
+    `name` is written as `[section] key`, and `text` is the value as in a file. `is_set`:
+    whether it was given.
+    """
 
     name: str
     text: str
@@ -25,8 +27,10 @@ class Key:
 
 
 def keys(configuration: Configuration) -> Iterator[Key]:
-    """Yield all keys in the order of the sections; those of lists of tables once for each table,
-    and those of the tenants behind."""
+    """Yield all keys in the order of the sections, including those of tenants.
+
+    Keys in a list of tables are yielded once per table. The tenants' keys are last.
+    """
     yield from _keys_within(configuration, "")
     for name, tenant in configuration.tenants.items():
         yield from _keys_within(tenant, f"tenants.{name}.")
@@ -42,8 +46,10 @@ def _keys_within(configuration: Configuration, prefix: str) -> Iterator[Key]:
 
 
 def tables(configuration: Configuration) -> dict[str, Any]:
-    """Return `table_of` every section, and of each table of a list of tables; the same of each
-    tenant by its name, where there are any."""
+    """Return `table_of` for every section, and for each table in a list of tables.
+
+    If there are tenants, `tenants` contains the same for each of them, by name.
+    """
     found: dict[str, Any] = {
         section: table_of(value)
         if isinstance(value, Section)
@@ -56,7 +62,7 @@ def tables(configuration: Configuration) -> dict[str, Any]:
 
 
 def table_of(section: Section) -> dict[str, Any]:
-    """Return a section's keys as JSON values, as a file would have them; None for no value."""
+    """Return a section's keys with JSON values, written as in the file. None: no value."""
     return {
         key.name: written_of(key, getattr(part, key.name))
         for part in _parts_of(section)
@@ -65,7 +71,7 @@ def table_of(section: Section) -> dict[str, Any]:
 
 
 def written_of(key: Field[Any], value: Any) -> Any:
-    """Return a key's value as a person writes it (`"30s"`), as a JSON value; None for no value."""
+    """Return a key's value as a JSON value, written as in the file (`"30s"`). None: no value."""
     quantity = next((note for note in _notes_of(key.type) if isinstance(note, Quantity)), None)
     if quantity is not None and (value is not None or is_never(quantity)):
         text = quantity.text_of(value)
@@ -78,7 +84,7 @@ def written_of(key: Field[Any], value: Any) -> Any:
 
 
 def text_of(key: Field[Any], value: Any) -> str:
-    """Return a key's value as a file would have it; `-` where there is none."""
+    """Return a key's value as text, written as in the file; `-` if it has none."""
     written = written_of(key, value)
     if written is None:
         return "-"
@@ -100,13 +106,15 @@ def _keys_of(prefix: str, section: Section) -> Iterator[Key]:
 
 
 def _parts_of(section: Section) -> Iterator[Section]:
-    """Yield what stands in one table of the file: of a serial port also its protocol's keys."""
+    """Yield the sections that form one table of the file: a serial port's table includes its
+    protocol.
+    """
     yield section
     if isinstance(section, Serial):
         yield section.protocol
 
 
 def _notes_of(written: Any) -> Iterator[Any]:
-    """Yield the notes of `Annotated` for a type, also where it stands beside None."""
+    """Yield the annotations of a type, including those of a type that is optional."""
     for part in get_args(written) if get_origin(written) in (Union, UnionType) else (written,):
         yield from getattr(part, "__metadata__", ())

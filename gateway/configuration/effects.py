@@ -1,7 +1,7 @@
-"""When each key takes effect that is changed while the gateway runs: the one declaration.
+"""The moment when a changed key takes effect, declared once for each key.
 
-`docs/configuration.md` has the same as a table, and a test holds it to this module; what a reload
-answers is made from it.
+`docs/configuration.md` has the same as a table, and a test compares the two. The answer to a reload
+is derived from this module.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from gateway.keys.section import Section, keys_of
 
 
 class Effect(StrEnum):
-    """When a change takes effect after a reload; the values are the words of the documentation."""
+    """When a change takes effect after a reload. The values are the words of the documentation."""
 
     NOW = "at the reload, for all"
     NEW_CONNECTIONS = "at the reload, for new connections"
@@ -187,7 +187,7 @@ LISTS_AS_ONE: Final = ("queues", "user_quotas", "serial")
 
 @dataclass(frozen=True)
 class Changes:
-    """Keys whose values differ, as `section.key`, by what becomes of them."""
+    """Keys with changed values, as `section.key`, grouped by when they take effect."""
 
     taken: tuple[str, ...]
     """They hold in the broker from the reload on; those of `new_connections` are among them."""
@@ -200,7 +200,7 @@ class Changes:
 
 
 def changes_between(before: Configuration, after: Configuration) -> Changes:
-    """Return the keys that differ, and what becomes of them."""
+    """Return the keys that differ, grouped by when they take effect."""
     taken: list[str] = []
     new_connections: list[str] = []
     needs_restart: list[str] = []
@@ -224,7 +224,9 @@ def changes_between(before: Configuration, after: Configuration) -> Changes:
 
 
 def in_force(before: Configuration, after: Configuration) -> Configuration:
-    """Return what holds after a reload: `after`, with what waits for a restart as it was."""
+    """Return the configuration in force after a reload: `after`, without changes that need a
+    restart.
+    """
     sections: dict[str, Any] = {}
     for name in keys_of(Configuration):
         old, new = getattr(before, name), getattr(after, name)

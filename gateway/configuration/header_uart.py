@@ -1,4 +1,4 @@
-"""The UART on the header of a Raspberry Pi, and who has it: the console, or sensors."""
+"""The UART on a Raspberry Pi's header, which either the console or a sensor uses."""
 
 import os
 from pathlib import Path
@@ -11,14 +11,14 @@ CARD_MEND = '[console] uart = "sensors" in gateway.toml on the boot partition gi
 
 
 def is_header_uart(path: Path | None) -> bool:
-    """Return whether a serial port's path is a name of the header's UART."""
+    """Return True if a serial port's path is a name of the header's UART."""
     return path is not None and os.path.normpath(path) in _NAMES
 
 
 def warning_about(path: Path, *, root: Path = Path("/")) -> str | None:
-    """Return what a person has to know who connects a sensor at `path`, from this machine's state.
+    """Return a warning for a person who connects a sensor at `path`, given this machine's state.
 
-    `root` is where `dev` and `sys` are.
+    `root` is the directory that contains `dev` and `sys`.
     """
     try:
         consoles = (root / "sys/class/tty/console/active").read_text().split()

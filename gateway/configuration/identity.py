@@ -1,9 +1,9 @@
-"""The gateway's id: made once, on the first start, and kept.
+"""The gateway's id, created on the first start and kept.
 
-`(gateway, boot, sequence)` names an event without a time limit, so an id that changed by itself
-would cut the gateway's history in two. It is on the disk before it is used. An id that the
-disk lost or damaged keeps nothing from starting: the session log beside it carries it too, and
-where that does not either, a new one is made and the log reports it (docs/decisions/0041).
+`(gateway, boot, sequence)` identifies an event for all time, so a changing id would split the
+gateway's history. The id is on disk before it is used. A lost or damaged id does not prevent a
+start: it is restored from the session log. If the log does not have it either, a new id is created,
+and this is logged (docs/decisions/0041).
 """
 
 import hashlib
@@ -33,9 +33,10 @@ _SEGMENT = re.compile(
 
 
 def gateway_id(configuration: Configuration) -> str:
-    """Return `[gateway] id`, else the id in the data directory, else one kept from now on.
+    """Return `[gateway] id`, otherwise the id in the data directory, otherwise a new one stored
+    there.
 
-    Makes the data directory if it is missing. Raises OSError where it cannot be written.
+    Creates the data directory if it is missing. Raises OSError if it is not writable.
     """
     if configuration.gateway.id is not None:
         return configuration.gateway.id
@@ -50,26 +51,28 @@ def gateway_id(configuration: Configuration) -> str:
 
 
 def log_identity(configuration: Configuration) -> str:
-    """Return the name under which events are logged: the gateway's id, a tenant's behind it.
+    """Return the name under which events are logged: the gateway's id, with any tenant's name
+    appended.
 
-    `_` is in neither of both, so no tenant's name is another's, nor that of a gateway.
+    They are joined by `_`, which occurs in neither, so the names of gateways and tenants are
+    distinct.
     """
     return with_tenant(gateway_id(configuration), configuration)
 
 
 def known_log_identity(configuration: Configuration) -> str:
-    """Return the same for a data directory as it is; make no id. Empty where it is not known."""
+    """Like `log_identity`, but without creating an id. Empty if the id is unknown."""
     gateway = configuration.gateway.id or known_id(configuration.identity_dir)
     return with_tenant(gateway, configuration) if gateway else ""
 
 
 def with_tenant(gateway: str, configuration: Configuration) -> str:
-    """Return the name of a gateway, or that of its tenant."""
+    """Return the log identity of a gateway, or of its tenant."""
     return gateway if configuration.tenant is None else f"{gateway}_{configuration.tenant}"
 
 
 def known_id(directory: Path) -> str:
-    """Return the id of the gateway whose data directory this is, or nothing; make none."""
+    """Return the gateway id stored in a data directory; empty if there is none. Creates none."""
     kept = _kept_in(directory)
     if kept is not None and _ID.fullmatch(kept):
         return kept
@@ -88,7 +91,7 @@ def _kept_in(directory: Path) -> str | None:
 
 
 def _begin(directory: Path, *, is_damaged: bool) -> str:
-    """Keep the id that the session log carries, or a new one; log where one was lost."""
+    """Store the id found in the session log, or a new one. Log a warning if an id was lost."""
     former = _id_in_session_log(directory / "log")
     chosen = former or f"gw-{secrets.token_hex(4)}"
     path = directory / ID_FILE
@@ -114,12 +117,15 @@ def _begin(directory: Path, *, is_damaged: bool) -> str:
 
 
 def _id_in_session_log(log_dir: Path) -> str | None:
-    """Return the id under which the newest segment was sealed."""
+    """Return the gateway id of the newest segment."""
     return _id_in_chain(log_dir / "chain.json") or _id_in_names(log_dir)
 
 
 def _id_in_chain(path: Path) -> str | None:
-    """Read the id from two lines, JSON and its sha256. The newest head is the last one."""
+    """Read the id from a file of two lines: JSON and its SHA-256.
+
+    The newest head is the last one.
+    """
     try:
         text, _, checksum = path.read_bytes().partition(b"\n")
     except OSError:

@@ -1,4 +1,4 @@
-"""Tokens of an identity provider as proof of who a client is: `[access.jwt]`."""
+"""Authentication by an identity provider's tokens: `[access.jwt]`."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _URL = re.compile(r"[\x21-\x7e]{1,2048}")
 
 @dataclass(frozen=True, slots=True)
 class ProviderUrl(Quantity):
-    """Where keys are fetched: over TLS, or from this machine."""
+    """URL of a provider's keys: https, or http on this machine."""
 
     def value_of(self, written: object) -> str:
         allowed = 'a URL with https, or with http on loopback, like "https://login.example/keys"'

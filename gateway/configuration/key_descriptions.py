@@ -1,6 +1,6 @@
-"""What each key is, in a sentence, for the schema that editors show.
+"""One-sentence descriptions of all keys, for the schema that editors show.
 
-The reasons for the defaults stand in `docs/configuration.md`; the keys of a serial protocol are
+The reasons for the defaults are in `docs/configuration.md`. The keys of a serial protocol are
 described where they are declared.
 """
 

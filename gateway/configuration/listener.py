@@ -1,4 +1,4 @@
-"""One address at which the broker listens: `[[listeners]]`."""
+"""An address on which the broker listens: `[[listeners]]`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _DEFAULT_BIND, _DEFAULT_PORT = "127.0.0.1", 1883
 
 @dataclass(frozen=True, kw_only=True)
 class Listener(Section):
-    """One address at which the broker listens."""
+    """One address on which the broker listens."""
 
     name: Annotated[str, LISTENER_NAME] | None = None
     bind: Annotated[str, BindAddress()] = _DEFAULT_BIND
@@ -82,22 +82,22 @@ class Listener(Section):
 
     @property
     def is_reached_from_network(self) -> bool:
-        """Whether clients of other machines come in there: through a proxy on this one, perhaps."""
+        """Whether clients on other machines can connect, possibly through a local proxy."""
         return self.proxy_protocol or (self.path is None and not is_loopback(self.bind))
 
     @property
     def is_open_to_network(self) -> bool:
-        """Whether clients of other machines come in there without proving who they are."""
+        """Whether clients on other machines can connect without authentication."""
         return self.anonymous and not self.demands_users and self.is_reached_from_network
 
     @property
     def proves_users(self) -> bool:
-        """Whether a certificate may prove who a client is."""
+        """Whether a client certificate can authenticate a user."""
         return self.proxy_protocol_certificates or (self.tls is not None and self.tls.proves_users)
 
     @property
     def demands_users(self) -> bool:
-        """Whether a certificate proves who each client is."""
+        """Whether a certificate must authenticate every client."""
         return self.tls is not None and self.tls.demands_users
 
     @property
@@ -108,36 +108,40 @@ class Listener(Section):
 
     @property
     def called(self) -> str:
-        """What access rules, logs and queries call it: its name, or its address as configured."""
+        """The listener's name in access rules, logs and queries: its name, or its configured
+        address.
+        """
         if self.name is not None:
             return self.name
         return str(self.path) if self.path is not None else f"{self.bind}:{self.port}"
 
     @property
     def place(self) -> str:
-        """Where it listens, in words."""
+        """The address for messages to people."""
         return str(self.path) if self.path is not None else f"{self.bind} port {self.port}"
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port at which a client on this machine reaches a listener on TCP."""
+        """Host and port at which local clients reach a TCP listener."""
         everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
         return everywhere.get(self.bind, self.bind), self.port
 
     @property
     def is_plain(self) -> bool:
-        """Whether a client finds MQTT on TCP there, with nothing before or around it."""
+        """Whether the listener accepts plain MQTT over TCP, without TLS, proxy header or
+        WebSocket.
+        """
         return self.protocol == "mqtt" and not self.proxy_protocol and self.tls is None
 
 
 def paired(
     before: Sequence[Listener], after: Sequence[Listener]
 ) -> list[tuple[Listener | None, Listener | None]]:
-    """Return which listener of `after` is which of `before`: the one at the same address.
+    """Match the listeners of `after` with those of `before` at the same address.
 
-    Those of `after` come first, in their order, each with None where it is new; then those that are
-    gone, with None beside them. Several with port 0 at one address differ by their names,
-    or taken in their order.
+    The pairs follow the order of `after`, with None for a new listener. Removed listeners come
+    last, with None as their partner. Several listeners with port 0 at the same address are matched
+    by name, or in their order.
     """
     left = list(before)
     pairs: list[tuple[Listener | None, Listener | None]] = []
@@ -152,7 +156,7 @@ def paired(
 
 
 def ends_connections(before: Listener, after: Listener) -> bool:
-    """Return whether clients have to prove in another way who they are, so that they come again."""
+    """Return True if the way clients authenticate has changed, so that they must reconnect."""
     first, second = before.tls, after.tls
     if first is not None and second is not None:
         ways = [(each.client_certificates, each.username) for each in (first, second)]

@@ -1,10 +1,9 @@
-"""Where the configuration comes from: defaults, then the file, then the environment, then the
-command line.
+"""Sources of the configuration: defaults, file, environment and command line.
 
-Later sources win key by key. Every key has an environment variable, `ONCEGATE_<SECTION>_<KEY>`
-(one for each list of tables, such as `ONCEGATE_LISTENERS`), whose text is read as TOML
-would read the value; quotes around a text may be left out. Nothing is written and nothing is
-connected to.
+Later sources override earlier ones, key by key. Every key has an environment variable
+`ONCEGATE_<SECTION>_<KEY>`, and so has every list of tables, such as `ONCEGATE_LISTENERS`. Its text
+is read as a TOML value, where the quotes of a string may be left out. Loading writes nothing and
+opens no connection.
 """
 
 import json
@@ -45,16 +44,16 @@ def load(
     """Return the configuration from `path` (None: no file), `environment` and `overrides`.
 
     Args:
-        path: the file.
-        environment: the variables, ours among others.
-        overrides: `"section.key"` (or `"listeners"`, `"serial"`) to values as the file would have
-            them; None means not given.
-        protocols: the values of `framing`, with their keys; None where no `[[serial]]` is accepted.
-        tenant: whose configuration it is to be; None: the gateway's own, with those of its tenants.
-            `overrides` but those of `gateway` are the tenant's.
+        path: the configuration file.
+        environment: all environment variables.
+        overrides: `"section.key"` (or `"listeners"`, `"serial"`) with values as in the file;
+            None: not given.
+        protocols: the values of `framing`, with their keys; None: `[[serial]]` is not accepted.
+        tenant: the tenant whose configuration is returned; None: that of the gateway, which
+            includes its tenants. Overrides outside the section `gateway` then apply to the tenant.
 
     Raises:
-        ConfigurationError: with one line for each mistake.
+        ConfigurationError: one line for each mistake.
     """
     gathered = _Gathered(str(path) if path is not None else "the defaults")
     if path is not None:
@@ -77,7 +76,7 @@ def load(
 
 
 class _Gathered:
-    """What the sources have set so far, and what was wrong with them."""
+    """Values set by the sources so far, and the mistakes found in them."""
 
     def __init__(self, file_name: str) -> None:
         self._file_name = file_name
@@ -88,7 +87,7 @@ class _Gathered:
         """Sections of which something could not be read."""
 
     def source_of(self, location: Location) -> str:
-        """Where the value at a location came from."""
+        """Return the source of the value at a location."""
         for known in (tuple(location[:2]), tuple(location[:1])):
             if known in self._sources:
                 return self._sources[known]
@@ -122,7 +121,10 @@ class _Gathered:
                 self._set(tuple(name.split(".")), value, COMMAND_LINE, tables)
 
     def _tables_of(self, tenant: str | None) -> dict[str, Any]:
-        """Return the tables of a tenant; of one that is not there, some that nothing reads."""
+        """Return a tenant's tables.
+
+        For a tenant that does not exist, return a dictionary that is not used.
+        """
         tenants = self.tables.get("tenants") if tenant is not None else None
         if tenant is None:
             return self.tables
@@ -163,7 +165,7 @@ class _Gathered:
 
 
 def variables() -> dict[str, Location]:
-    """Return every environment variable of the configuration and the place that it sets."""
+    """Return every environment variable of the configuration, and the location that it sets."""
     places: dict[str, Location] = {}
     for name in keys_of(Configuration):
         section = section_at(name)
@@ -198,7 +200,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _value_of(text: str) -> object:
-    """Return the text as a TOML value, else as JSON, else as it is."""
+    """Parse a text as a TOML value, otherwise as JSON; otherwise return it unchanged."""
     try:
         table = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -214,7 +216,9 @@ def _value_of(text: str) -> object:
 
 
 def _as_text_where_due(location: Location, value: object, text: str) -> object:
-    """Return a password `12345` or a path `2024` as a text, although TOML reads a number."""
+    """Return the text for a key of type text or path, even if TOML reads it as a number
+    (`12345`).
+    """
     if isinstance(value, str | list | dict) or len(location) == 1:
         return value
     section = section_at(str(location[0]))

@@ -1,4 +1,4 @@
-"""The sections to which a key belongs that is written in another one."""
+"""Messages for keys written in the wrong section."""
 
 import difflib
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ _LIKENESS = 0.8
 
 
 def section_of(key: str, protocols: Protocols) -> str | None:
-    """Return where a misplaced key belongs, in words; None where no section has it."""
+    """Return in words where a misplaced key belongs; None if no section has it."""
     for each in fields_of(Configuration):
         if key == each.name:
             return f"{_written(key)} is a section of its own"
@@ -36,7 +36,7 @@ def section_of(key: str, protocols: Protocols) -> str | None:
 
 
 def near_miss_of(key: str, protocols: Protocols) -> str | None:
-    """Return the key of any section that a misspelled one resembles, in words."""
+    """Return in words which section's key a misspelled one resembles; None if there is none."""
     tables = dict(_tables(protocols))
     every = sorted({each for keys in tables.values() for each in keys})
     for near in difflib.get_close_matches(key, every, n=1, cutoff=_LIKENESS):
@@ -46,13 +46,16 @@ def near_miss_of(key: str, protocols: Protocols) -> str | None:
 
 
 def _homes_of(key: str, tables: Mapping[str, set[str]]) -> tuple[str, ...]:
-    """Return the tables that have a key; empty where they are too many."""
+    """Return the tables that have a key; empty if there are too many to list."""
     found = tuple(table for table, keys in tables.items() if key in keys)
     return found if len(found) <= _NAMED_MAX else ()
 
 
 def _tables(protocols: Protocols) -> Iterator[tuple[str, set[str]]]:
-    """Yield each table as a file writes it, with its keys; a port has those of all protocols."""
+    """Yield each table's name in a file, with its keys.
+
+    A serial port has those of all protocols.
+    """
     for each in fields_of(Configuration):
         section: Any = LISTS.get(each.name, each.type)
         keys = {*keys_of(section)}
@@ -73,7 +76,7 @@ def _tables_within(path: str, section: type[Section]) -> Iterator[tuple[str, set
 def sections_in(
     written_type: Any, *, is_list: bool = False
 ) -> Iterator[tuple[type[Section], bool]]:
-    """Yield the tables that a key's type is made of, and whether it is a list of them."""
+    """Yield the section classes in a key's type, and whether each is in a list."""
     if isinstance(written_type, type) and issubclass(written_type, Section):
         yield written_type, is_list
     is_list = is_list or get_origin(written_type) is tuple

@@ -1,4 +1,4 @@
-"""Users in a database of MySQL or MariaDB: `[access.mysql]`."""
+"""Users in a MySQL or MariaDB database: `[access.mysql]`."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _NAME = Text(r"[^\x00]{1,128}", "a text of 1 to 128 characters")
 
 @dataclass(frozen=True, kw_only=True)
 class Mysql(Section):
-    """Users in a database of MySQL or MariaDB."""
+    """Users in a MySQL or MariaDB database."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "server": "Where the database is on TCP. Either this or socket.",

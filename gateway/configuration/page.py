@@ -1,4 +1,4 @@
-"""`[api]`: where the status page and the REST interface are, and who may see them."""
+"""`[api]`: address of the status page and the REST interface, and who may use them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,22 +57,22 @@ class Api(Section):
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """The role of each user who is named."""
+        """The role of each user named in the configuration."""
         return _role_of_each((self.viewers, self.operators, self.administrators))
 
     @property
     def group_roles(self) -> Mapping[str, str]:
-        """The role of the members of each group that is named."""
+        """The role of each group named in the configuration."""
         return _role_of_each(self._groups)
 
     @property
     def has_users(self) -> bool:
-        """Whether a login is asked for."""
+        """Whether the page requires a login."""
         return bool(self.roles or self.group_roles)
 
     @property
     def has_operators(self) -> bool:
-        """Whether anyone may do more than look."""
+        """Whether any user may do more than read."""
         return bool(
             self.operators
             or self.administrators
@@ -82,22 +82,24 @@ class Api(Section):
 
     @property
     def is_reached_from_network(self) -> bool:
-        """Whether visitors on other machines can open the page."""
+        """Whether the page can be opened from other machines."""
         return not is_loopback(self.listens_at)
 
     @property
     def stays_on_loopback(self) -> bool:
-        """Whether `bind` is of the network and the page stays on loopback, for want of users."""
+        """Whether the page listens on loopback, against its `bind`, because no users are
+        configured.
+        """
         return not (is_loopback(self.bind) or self.has_users or self.allow_anonymous_network)
 
     @property
     def listens_at(self) -> str:
-        """The address at which it listens: `bind`, or loopback for want of users."""
+        """The address on which the page listens: `bind`, or loopback if no users are configured."""
         return self._loopback if self.stays_on_loopback else self.bind
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port at which a program on this machine reaches it."""
+        """Host and port at which local programs reach the page."""
         host = self.listens_at
         return (self._loopback if host in _EVERYWHERE else host), self.port
 

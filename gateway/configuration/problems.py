@@ -1,11 +1,10 @@
-"""Mistakes in a configuration, each as one line that a person can act on.
+"""Messages for mistakes in a configuration: one line each, with the fix.
 
-`lines_of` turns pydantic's findings into lines of one shape::
+`lines_of` formats pydantic's errors as lines of this form::
 
     gateway.toml: [mqtt] max_inflight = -1 is not allowed: use a whole number from 0 to 65535
 
-It leaves the choice of what is allowed to the annotations of the sections, and only formats
-them.
+The annotations of the sections say what is allowed; this module only formats it.
 """
 
 import difflib
@@ -42,7 +41,7 @@ Location = Sequence[int | str]
 
 
 class ConfigurationError(Exception):
-    """The configuration cannot be used; `problems` has one line for each mistake."""
+    """The configuration is invalid. `problems` has one line for each mistake."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__(problems)
@@ -54,20 +53,20 @@ class ConfigurationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was checked: the tables, where the value at a location came from, the protocols."""
+    """The checked input: tables, the source of each value, and the protocols."""
 
     tables: Mapping[str, Any]
     source_of: Callable[[Location], str]
     protocols: Protocols
 
     def framing_at(self, location: Location) -> str:
-        """Return the protocol of the `[[serial]]` table in which `location` is."""
+        """Return the protocol of the `[[serial]]` table that contains `location`."""
         framing: str = self.tables[str(location[0])][location[1]].get("framing", DEFAULT_FRAMING)
         return framing
 
 
 def lines_of(error: "ValidationError", written: Written) -> list[str]:
-    """Return one line for each finding."""
+    """Return one line for each error."""
     return [
         _line_of(details, written)
         for details in error.errors()
@@ -77,7 +76,7 @@ def lines_of(error: "ValidationError", written: Written) -> list[str]:
 
 
 def shown(value: object) -> str:
-    """Return a value as the file would have it, cut to a length that fits in a line."""
+    """Return a value as written in the file, shortened to fit in a line."""
     if isinstance(value, Path):
         value = str(value)
     try:
@@ -89,7 +88,7 @@ def shown(value: object) -> str:
 
 
 def section_at(name: str) -> type[Section]:
-    """Return the class of a section, or of each table of a list of tables."""
+    """Return the class of a section, or of the tables in a list of tables."""
     types: dict[str, Any] = {each.name: each.type for each in fields_of(Configuration)} | LISTS
     section: type[Section] = types[name]
     return section
@@ -102,10 +101,11 @@ def suggestion(
     likeness: float = 0.6,
     elsewhere: Protocols | None = None,
 ) -> str:
-    """Return how to fix an unknown key: the nearest known one, or all of them.
+    """Return how to fix an unknown key: use the nearest known one, or one of all.
 
-    `likeness` is how much of it the nearest one needs, from 0 (any) to 1 (all). With `elsewhere`,
-    the protocols of `[[serial]]`, a key of another section is referred to that section.
+    `likeness` is the required similarity of the nearest key, from 0 (any) to 1 (equal). `elsewhere`
+    are the protocols of `[[serial]]`: if they are given, the suggestion can name a key of another
+    section.
     """
     names = sorted(known)
     if elsewhere is not None and (home := section_of(unknown, elsewhere)) is not None:
@@ -119,7 +119,7 @@ def suggestion(
 
 
 def place_of(location: Location) -> str:
-    """Return `("mqtt", "max_inflight")` as `[mqtt] max_inflight`.
+    """Format `("mqtt", "max_inflight")` as `[mqtt] max_inflight`.
 
     `("listeners", 1, "port")` becomes `[[listeners]] (2nd) port`.
     """
@@ -168,7 +168,7 @@ def _line_of(details: "ErrorDetails", written: Written) -> str:
 
 
 def _table_at(location: Location, written: Written) -> type[Section]:
-    """Return the declaration of the table at a location."""
+    """Return the class of the table at a location."""
     if not location:
         return Configuration
     section, within = section_at(str(location[0])), location[1:]
@@ -181,7 +181,7 @@ def _table_at(location: Location, written: Written) -> type[Section]:
 
 
 def _line_of_protocol(location: Location, kind: str, written: Written) -> str:
-    """Return what is wrong with which keys there are: a protocol's follow from `framing`."""
+    """Return the message for a missing or unknown key of a protocol, which depends on `framing`."""
     framing, key = written.framing_at(location), str(location[-1])
     own = written.protocols[framing]
     if kind == "missing":

@@ -1,4 +1,4 @@
-"""What the queues of some clients do when they are full: `[[queues]]`."""
+"""What a client's queue does when it is full: `[[queues]]`."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -11,7 +11,10 @@ CLIENT_PATTERN = Text(r"[^\x00]{1,1024}", 'a client identifier, in which "*" is 
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Section):
-    """What the queues of some clients do when they are full; the first table that fits decides."""
+    """What the queues of matching clients do when they are full.
+
+    The first matching table applies.
+    """
 
     client: Annotated[str, CLIENT_PATTERN]
     when_full: Literal["slow", "drop_newest", "drop_oldest", "refuse"]

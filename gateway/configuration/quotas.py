@@ -1,5 +1,5 @@
-"""Shares of the limits, so that one client, address or user leaves the others room: `[quotas]`, and
-`[[user_quotas]]` for users; and clients that come and go without end.
+"""Quotas that reserve capacity for others: `[quotas]`, `[[user_quotas]]` for users, and
+flapping.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ NAMES = Text(r"[^\x00]{1,1024}", "a user's name, in which * stands for any chara
 
 @dataclass(frozen=True, kw_only=True)
 class Quotas(Section):
-    """What one address, and clients without a user, may have of what there is."""
+    """Quotas of one address, and of clients without a user."""
 
     anonymous_share: Annotated[int, Whole(1, 100)] = 50
     anonymous_queued_bytes: Annotated[int, Size(MIB, 1 << 50)] | None = None
@@ -33,7 +33,7 @@ class Quotas(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class UserQuota(Section):
-    """What the clients of one user may have together; the first table that matches counts."""
+    """Quotas of all clients of one user together. The first matching table applies."""
 
     user: Annotated[str, Text(r"[^\x00]{1,1024}", "a user's name; * stands for any characters")] = (
         "*"
@@ -54,7 +54,7 @@ class UserQuota(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Flapping(Section):
-    """When a client that comes and goes is banned, under the names that EMQX has."""
+    """When a client that reconnects too often is banned, with EMQX's names."""
 
     enable: bool = False
     max_count: Annotated[int, Whole(1, 100_000)] = 15

@@ -1,8 +1,8 @@
 """The JSON Schema of the configuration file (draft 2020-12), for editors.
 
-It is made from the sections, so that a key stands in one place. It accepts every file that the
-loader accepts, and refuses what can be recognised within one table. Ranges of durations and sizes,
-and rules over several sections, are left to `oncegate check-config`.
+It is generated from the sections, so each key is defined once. It accepts every file that the
+loader accepts, and rejects what is wrong within one table. `oncegate check-config` checks ranges of
+durations and sizes, and rules across sections.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _PLAIN_TYPES: Final[Mapping[Any, str]] = {bool: "boolean", int: "integer", str: 
 
 
 def _where(key: str, value: str, then: Schema, otherwise: Schema) -> Schema:
-    """Return the schema of what holds where a key has a value, and where it has another one."""
+    """Return a schema: `then` applies if a key has the given value, and `otherwise` if not."""
     condition = {"properties": {key: {"const": value}}, "required": [key]}
     return {"if": condition, "then": then, "else": otherwise}
 
@@ -54,7 +54,7 @@ _RULES: Final[Mapping[type[Section], list[Schema]]] = {
 
 
 def schema(protocols: Protocols) -> Schema:
-    """Return the schema of a whole file in which `framing` has the names of `protocols`."""
+    """Return the schema of a whole file. `protocols` are the allowed values of `framing`."""
     properties = {key.name: _of_type(key.type, key.name) for key in fields_of(Configuration)}
     _add_protocols(properties["serial"]["items"], protocols)
     properties["tenants"] = _of_tenants(properties)
@@ -68,7 +68,7 @@ def schema(protocols: Protocols) -> Schema:
 
 
 def _of_tenants(sections: Mapping[str, Schema]) -> Schema:
-    """Return the schema of `[tenants.NAME]`, which has some of the sections of the whole file."""
+    """Return the schema of `[tenants.NAME]`, which allows some of the file's sections."""
     tenant = {
         "type": "object",
         "properties": {name: sections[name] for name in (*OWN, *INHERITED)},
@@ -85,7 +85,7 @@ def _of_tenants(sections: Mapping[str, Schema]) -> Schema:
 
 
 def _add_protocols(serial: Schema, protocols: Protocols) -> None:
-    """Let the table of a port have the keys of its protocol, and those of no other."""
+    """Allow the keys of each protocol in a serial port's table, depending on `framing`."""
     by_key: dict[str, list[Schema]] = {}
     for protocol in protocols.values():
         for key, made in _keys_of(protocol, protocol.descriptions).items():
@@ -145,7 +145,7 @@ def _default_of(key: Field[Any]) -> Any:
 
 
 def _of_type(written: Any, name: str) -> Schema:
-    """Return what a type accepts; TOML has no null, so None beside a type adds nothing."""
+    """Return the schema of a type. TOML has no null, so an optional type accepts nothing more."""
     origin, arguments = get_origin(written), get_args(written)
     if isinstance(written, type) and issubclass(written, Section):
         return _of_section(written, name)

@@ -1,10 +1,9 @@
-"""The sections of the configuration file that stand in it once, a class each, with every key, its
-default and its limits.
+"""Sections that occur once in the configuration file, as classes with keys, defaults and limits.
 
-`gateway.configuration.checking` makes them of what a person wrote. Why each default is what it is
-stands in `docs/configuration.md`; a test keeps the two in step. `[api]` is in `page.py`;
-`[[listeners]]` and `[[serial]]`, of which there may be several, are in `listener.py` and
-`serial_port.py`; `whole.py` has them all.
+`gateway.configuration.checking` creates them from the file. `docs/configuration.md` gives the
+reason for each default, and a test compares the two. `[api]` is in `page.py`; `[[listeners]]` and
+`[[serial]]`, which may occur several times, are in `listener.py` and `serial_port.py`; `whole.py`
+combines them all.
 """
 
 from dataclasses import dataclass
@@ -39,7 +38,7 @@ Secret = Annotated[str, Text(r"[^\x00]{1,1024}", "a text of 1 to 1024 characters
 
 @dataclass(frozen=True, kw_only=True)
 class Gateway(Section):
-    """Who this gateway is and where it keeps what must survive."""
+    """Identity of this gateway, and its directories."""
 
     id: Annotated[str, Text(GATEWAY_ID, "1 to 64 of a-z, 0-9 and -")] | None = None
     data_dir: Annotated[Path, FilePath()] = Path("./var")
@@ -50,23 +49,23 @@ class Gateway(Section):
 
     @property
     def control_socket(self) -> Path:
-        """Where the broker takes every command: `oncegate ctl`, the bridge, the uploader."""
+        """The socket for all commands: used by `oncegate ctl`, the bridge and the uploader."""
         return (self.control_dir or self.data_dir) / CONTROL_SOCKET
 
     @property
     def status_socket(self) -> Path:
-        """Where the broker takes only commands that read: the page."""
+        """The socket for read-only commands: used by the status page."""
         return (self.control_dir or self.data_dir) / STATUS_SOCKET
 
     @property
     def operate_socket(self) -> Path:
-        """Where the broker takes what operators do at the page; only while there are any."""
+        """The socket for operators' actions on the page. It exists only if there are operators."""
         return (self.control_dir or self.data_dir) / OPERATE_SOCKET
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mqtt(Section):
-    """The limits of sessions and packets, under the names that brokers' operators know."""
+    """Limits of sessions and packets, with the names that other brokers use."""
 
     max_inflight: Annotated[int, Whole(0, 65535)] = 32
     max_mqueue_len: Annotated[int, Whole(0, 1_000_000_000)] = 1_000_000
@@ -103,7 +102,7 @@ class Mqtt(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(Section):
-    """What the broker may gather before it writes, and how much it may keep."""
+    """Limits of uncommitted data, of the journal, and of commit delays."""
 
     max_uncommitted: Annotated[int, Size(64 * KIB, GIB)] = 16 * MIB
     commit_delay: Annotated[float, Duration(0, 1)] = 0.0
@@ -114,7 +113,7 @@ class Limits(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Disk(Section):
-    """How the room of the disk is shared out. None: as its file system is large."""
+    """How disk space is shared out. None: depends on the size of the file system."""
 
     free_min: Annotated[int, Size(0, TIB)] | None = None
     log_max: Annotated[int, Size(0, TIB)] | None = None
@@ -145,13 +144,13 @@ class Access(Section):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The sources of users that there are, in the order in which they are asked."""
+        """The configured sources of users, in the order in which they are queried."""
         return tuple(source for source in self.order if getattr(self, source) is not None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hooks(Section):
-    """A program of the operator's that watches the broker."""
+    """The operator's own Python module that observes the broker."""
 
     module: (
         Annotated[
@@ -167,7 +166,7 @@ class Hooks(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class SessionLog(Section):
-    """What is written down for the cloud, and when a segment is closed."""
+    """What the session log records for the cloud, and when a segment is sealed."""
 
     payload_topics: Annotated[tuple[Annotated[str, TopicFilter()], ...], Items()] = ("sensors/#",)
     seal_after: Annotated[float, Duration(0.1, 86400)] = 60.0
@@ -175,7 +174,7 @@ class SessionLog(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Upload(Section):
-    """Where sealed segments go."""
+    """Upload target of sealed segments, and how many sent ones are kept."""
 
     target: Annotated[str, UploadTarget()] | None = None
     sent_keep: Annotated[int, Size(0, TIB)] = 256 * MIB
@@ -185,7 +184,7 @@ class Upload(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Bridge(Section):
-    """The sensors' way into the broker."""
+    """The bridge that publishes sensor readings to the broker."""
 
     client_id: Annotated[str, Text(r"[^\x00]{1,256}", "a text of 1 to 256 characters")] = (
         "oncegate-bridge"
@@ -225,6 +224,6 @@ class Bridge(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Console(Section):
-    """The header's UART of a Raspberry Pi."""
+    """Use of the UART on a Raspberry Pi's header."""
 
     uart: Literal["console", "sensors"] | None = None

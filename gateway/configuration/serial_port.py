@@ -84,28 +84,32 @@ class Serial(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the port's own keys, and all others as those of the protocol."""
+        """Move all keys that are not the port's own into `protocol`."""
         own = {key: value for key, value in written.items() if key in keys_of(cls)}
         return {**own, "protocol": {key: written[key] for key in written if key not in own}}
 
     @property
     def line_settings(self) -> Line:
-        """`line`, else `baud_rate` with 8 data bits, no parity and 1 stop bit, else the line that
-        the protocol has by default."""
+        """`line`, or `baud_rate` with 8 data bits, no parity and 1 stop bit, or by default the line
+        of the protocol.
+        """
         if self.line is None and "baud_rate" not in self.given:
             return self.protocol.default_line
         return self.line or Line(self.baud_rate)
 
     @property
     def rs485_settings(self) -> Rs485 | None:
-        """The driver's RS-485 mode; None: it has nothing to do with the direction."""
+        """Settings for the driver's RS-485 mode.
+
+        None: the driver does not control the direction.
+        """
         if not self.rs485:
             return None
         return Rs485(self.rs485_rts, self.rs485_delay_before_send, self.rs485_delay_after_send)
 
     @property
     def units_named(self) -> frozenset[str]:
-        """All units that its own keys and those of its protocol name."""
+        """All units named in its own keys and in those of its protocol."""
         rules = () if self.readings is None else self.readings.quantities
         named = [*self.units.values(), *(rule.unit for rule in rules), *self.protocol.units]
         return frozenset(unit for unit in named if unit is not None)
@@ -137,7 +141,9 @@ class Serial(Section):
             raise refusal(f'a line of {bits} data bits with framing = "{self.framing}"')
 
     def _check_scheme(self) -> None:
-        """Refuse an address that the protocol does not have, and keys that it cannot set."""
+        """Reject an address that the protocol does not support, and keys that have no effect with
+        it.
+        """
         if self.address is None:
             self.protocol.check_scheme(None)
             return
@@ -173,7 +179,7 @@ class Serial(Section):
             raise refusal('no flow_control = "rts_cts" with rs485: RTS switches the direction')
 
     def _check_rules(self) -> None:
-        """Refuse rules that would hold for nothing, or for measurements of several kinds."""
+        """Reject rules that could match nothing, or measurements of several kinds."""
         for rule in () if self.readings is None else self.readings.quantities:
             is_part = "/" in rule.name
             if is_part and not self.protocol.has_several:

@@ -1,4 +1,4 @@
-"""Makes the configurations of the gateway and of its tenants, and compares them with each other."""
+"""Configurations of the gateway and its tenants, and checks for conflicts between them."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -29,17 +29,17 @@ def whole_of(
     unknown: Collection[str],
     problems: list[str],
 ) -> Configuration:
-    """Return the configuration of the gateway with those of its tenants.
+    """Return the configuration of the gateway, including its tenants.
 
     Args:
-        tables: the whole file's, `tenants` among them where there are any.
-        source_of: names where a value came from.
+        tables: the whole file, including `tenants`.
+        source_of: returns the source of a value, for messages.
         protocols: the values of `framing`.
-        unknown: sections of which something could not be read.
-        problems: the lines of mistakes that were found before.
+        unknown: sections that could not be read completely.
+        problems: messages for mistakes found before.
 
     Raises:
-        ConfigurationError: with a line for each mistake, of all tenants.
+        ConfigurationError: one line for each mistake, including those of all tenants.
     """
     lines = [*problems]
     top = {name: table for name, table in tables.items() if name != "tenants"}
@@ -76,8 +76,10 @@ def _tenant_of(
     made: Configuration | None,
     source_of: SourceOf,
 ) -> Configuration:
-    """Return a tenant's configuration; without the top level where that has a mistake, which has
-    its own line. Raises ConfigurationError."""
+    """Return a tenant's configuration. Raises ConfigurationError.
+
+    If the top level has a mistake, which is reported separately, nothing is inherited from it.
+    """
     gateway = made.gateway if made is not None else Configuration().gateway
     place = f"{DIRECTORY}/{name}"
     tables = tables_of(
@@ -105,10 +107,10 @@ def _tenant_of(
 
 
 def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
-    """Yield what to use instead where two tenants would share what has to be one's own.
+    """Yield a message for each thing that two tenants would share and must not, with the fix.
 
     Args:
-        configurations: by the tenant's name, the gateway's own under "".
+        configurations: by the tenant's name; the gateway's own is under "".
     """
     for name, configuration in configurations.items():
         if name and 0 in _ports_of(configuration):
@@ -168,13 +170,13 @@ def _files_of(first: Configuration, second: Configuration) -> Iterator[tuple[str
 
 
 def _query_of(configuration: Configuration) -> object:
-    """Return where users are looked up in a database, and how; None: nowhere."""
+    """Return the database and query used to look up users; None if there is none."""
     mysql = configuration.access.mysql
     return None if mysql is None else (mysql.server, mysql.socket, mysql.database, mysql.query)
 
 
 def _one_authority(pair: str, first: Configuration, second: Configuration) -> Iterator[str]:
-    """Yield where a client's certificate for one tenant would be one for the other as well."""
+    """Yield a message where a client certificate of one tenant would be valid for the other."""
     for mine in _authorities_of(first):
         for theirs in _authorities_of(second):
             if mine == theirs or not certificates_in(mine).isdisjoint(certificates_in(theirs)):
@@ -186,13 +188,13 @@ def _one_authority(pair: str, first: Configuration, second: Configuration) -> It
 
 
 def _authorities_of(configuration: Configuration) -> list[Path]:
-    """Return the files of the authorities whose certificates let clients in."""
+    """Return the CA files whose client certificates are accepted."""
     of_listeners = [each.tls.ca for each in configuration.listeners if each.tls is not None]
     return [ca for ca in of_listeners if ca is not None]
 
 
 def _one_client_upstream(pair: str, first: Configuration, second: Configuration) -> Iterator[str]:
-    """Yield where two uplinks would take each other's session over, with what waits in it."""
+    """Yield a message where two uplinks would use the same session at the upstream broker."""
     mine, theirs = first.uplink, second.uplink
     if mine.address is None or mine.address != theirs.address or mine.client_id is None:
         return
@@ -205,6 +207,6 @@ def _words_of(tenant: str) -> str:
 
 
 def _within(one: str, other: str) -> bool:
-    """Whether one of two URLs of folders is the other, or lies in it."""
+    """Return True if two folder URLs are equal, or one contains the other."""
     first, second = one.rstrip("/") + "/", other.rstrip("/") + "/"
     return first.startswith(second) or second.startswith(first)

@@ -1,8 +1,8 @@
-"""Tenants: several isolated projects on one gateway, each in tables of its own, `[tenants.NAME]`.
+"""Tenants: isolated projects on one gateway, each configured in its own tables `[tenants.NAME]`.
 
-A tenant's configuration is a whole one. What another tenant could be reached by is never taken
-from the top level: listeners, users, hooks, targets, the page. Limits are, key by key, where the
-tenant has none of its own (docs/decisions/0099-*.md).
+Each tenant has a complete configuration. Limits that it does not set are inherited from the top
+level, key by key. Nothing is inherited that would make it reachable through another tenant:
+listeners, users, hooks, targets, the page (docs/decisions/0099-*.md).
 """
 
 import re
@@ -35,7 +35,7 @@ SourceOf = Callable[[Location], str]
 
 
 def tenants_in(written: object, source_of: SourceOf) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the tables of each tenant by its name, and what is wrong with them as a whole."""
+    """Return each tenant's tables by name, and messages for tenants that are invalid as a whole."""
     if not isinstance(written, Mapping):
         what = f"{source_of(('tenants',))}: [tenants] = {shown(written)} is not allowed"
         return {}, [f"{what}: use a table for each tenant, like [[tenants.acme.listeners]]"]
@@ -64,13 +64,13 @@ def tenants_in(written: object, source_of: SourceOf) -> tuple[dict[str, dict[str
 def tables_of(
     own: Mapping[str, Any], around: Mapping[str, Any], *, data_dir: str, control_dir: str | None
 ) -> dict[str, Any]:
-    """Return the tables of a tenant as those of a whole file.
+    """Return a tenant's tables in the form of a complete file.
 
     Args:
-        own: what stands in its tables.
-        around: what stands at the top level.
-        data_dir: where it keeps what must survive.
-        control_dir: where its control sockets are; None: in `data_dir`.
+        own: the tenant's tables.
+        around: the tables at the top level.
+        data_dir: the tenant's data directory.
+        control_dir: directory of its control sockets; None: `data_dir`.
     """
     made: dict[str, Any] = {}
     for section in INHERITED:
@@ -87,12 +87,12 @@ def tables_of(
 
 
 def in_tables_of(tenant: str, problems: list[str]) -> list[str]:
-    """Return the lines about a tenant with the names that its tables have in the file."""
+    """Rewrite messages so that tables have the names used in the file for this tenant."""
     return [_SECTION.sub(rf"\1tenants.{tenant}.\2", line) for line in problems]
 
 
 def refuse_unknown(tenants: Mapping[str, object], name: str) -> None:
-    """Refuse the name of a tenant that there is not. Raises ConfigurationError."""
+    """Raise ConfigurationError if there is no tenant of this name."""
     if name in tenants:
         return
     if not tenants:

@@ -1,4 +1,4 @@
-"""`tls = { ... }`: at a listener, at the page, and towards a broker (`[uplink]`, `[bridge]`)."""
+"""TLS settings, `tls = { ... }`: of listeners, of the page, and of connections to other brokers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from gateway.keys.section import Section
 
 @dataclass(frozen=True, kw_only=True)
 class Tls(Section):
-    """The certificate that a listener serves with, and what it wants of clients."""
+    """A listener's certificate, and its requirements for client certificates."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "certificate": "PEM file of the server's certificate, and those between it and its root.",
@@ -42,18 +42,18 @@ class Tls(Section):
 
     @property
     def proves_users(self) -> bool:
-        """Whether a client's certificate is a user."""
+        """Whether a client certificate identifies a user."""
         return self.client_certificates != "none" and self.username != "none"
 
     @property
     def demands_users(self) -> bool:
-        """Whether every client has proven a user before its CONNECT."""
+        """Whether every client must prove a user by certificate before its CONNECT."""
         return self.client_certificates == "required" and self.username != "none"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PageTls(Section):
-    """The certificate that the page serves with."""
+    """The status page's certificate."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         key: Tls.descriptions[key] for key in ("certificate", "key", "min_version")
@@ -66,7 +66,9 @@ class PageTls(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class ClientTls(Section):
-    """How a broker elsewhere proves who it is, and this gateway to it."""
+    """TLS for connections to another broker: how it proves its identity, and this gateway its
+    own.
+    """
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "ca": "PEM file of the authorities that vouch for the broker. Default: the machine's.",

@@ -1,4 +1,4 @@
-"""The bridge to an upstream broker: `[uplink]`, with `[[uplink.topics]]` and `tls = { ... }`."""
+"""The connection to an upstream broker: `[uplink]`, `[[uplink.topics]]` and `tls = { ... }`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ PREFIX = Text(r"([^\x00+#$][^\x00+#]{0,1023})?", 'a text without "+" and "#", li
 
 @dataclass(frozen=True, kw_only=True)
 class UplinkTopic(Section):
-    """One set of topics that is carried, in the terms of Mosquitto's bridges."""
+    """A set of topics that the uplink carries, with the terms of Mosquitto's bridges."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "filter": "Topics that are carried, without the prefix of either side.",
@@ -53,28 +53,28 @@ class UplinkTopic(Section):
 
     @property
     def local_filter(self) -> str:
-        """The filter at this gateway's broker."""
+        """The topic filter at this gateway's broker."""
         return self.local_prefix + self.filter
 
     @property
     def remote_filter(self) -> str:
-        """The filter at the upstream broker."""
+        """The topic filter at the upstream broker."""
         return self.remote_prefix + self.filter
 
     @property
     def taken_from_local(self) -> bool:
-        """Whether it goes to the upstream broker."""
+        """Whether messages are carried to the upstream broker."""
         return self.direction != "in"
 
     @property
     def taken_from_remote(self) -> bool:
-        """Whether it comes from the upstream broker."""
+        """Whether messages are carried from the upstream broker."""
         return self.direction != "out"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Uplink(Section):
-    """A bridge to an upstream broker: exactly once at QoS 2."""
+    """The connection to an upstream broker: exactly once at QoS 2."""
 
     address: Annotated[str, HostAndPort()] | None = None
     protocol: Annotated[int, Whole(4, 5)] = 5
@@ -107,7 +107,7 @@ class Uplink(Section):
             raise refusal(mend)
 
     def _overlaps(self) -> Iterator[str]:
-        """Yield why a message would be carried twice, or come back."""
+        """Yield messages for topics where a message would be carried twice or come back."""
         out = [each for each in self.topics if each.taken_from_local]
         into = [each for each in self.topics if each.taken_from_remote]
         for one, other in combinations([each.local_filter for each in out], 2):
@@ -128,7 +128,7 @@ class Uplink(Section):
 
 
 def overlap(one: str, other: str) -> bool:
-    """Return whether two topic filters have a topic in common."""
+    """Return True if some topic matches both filters."""
     first, second = one.split("/"), other.split("/")
     # [MQTT5-4.7.2-1] a wildcard at the beginning does not match what begins with "$".
     for mine, yours in ((first[0], second[0]), (second[0], first[0])):

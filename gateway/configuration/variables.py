@@ -1,4 +1,4 @@
-"""Environment variables that begin with `ONCEGATE_` and set no key of the configuration."""
+"""Environment variables that begin with `ONCEGATE_` but set no configuration key."""
 
 import re
 
@@ -23,10 +23,10 @@ _LINK_VALUE = re.compile(r"(tcp|udp|sctp)://.*", re.ASCII)
 
 
 def is_reserved(name: str, value: str) -> bool:
-    """Whether a variable has another meaning than a key's.
+    """Return True if a variable has a meaning other than a configuration key.
 
-    Kubernetes puts variables into each container for each Service beside it; those of a Service
-    called `oncegate` begin as ours do.
+    Kubernetes sets variables in each container for each Service next to it. Those of a Service
+    called `oncegate` have our prefix.
     """
     if name in RESERVED or name.startswith(RESERVED_PREFIX) or _SERVICE.fullmatch(name):
         return True

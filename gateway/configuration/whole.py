@@ -1,4 +1,4 @@
-"""The whole configuration: its sections, and what follows from several of them together."""
+"""The whole configuration: all sections, and values derived from several of them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ BRIDGE_WINDOW = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration(Section):
-    """The whole configuration; immutable, in range, converted."""
+    """The whole configuration: immutable, with values in range and converted."""
 
     gateway: Gateway = field(default_factory=Gateway)
     listeners: Annotated[tuple[Listener, ...], Items(1)] = (Listener(),)
@@ -67,46 +67,54 @@ class Configuration(Section):
 
     @property
     def identity_dir(self) -> Path:
-        """The directory of the gateway's id: a tenant's is two below that of the gateway."""
+        """The directory of the gateway's id.
+
+        For a tenant, it is two levels above the tenant's directory.
+        """
         data_dir = self.gateway.data_dir
         return data_dir if self.tenant is None else data_dir.parent.parent
 
     @property
     def upload_target(self) -> str:
-        """`[upload] target`, or `uploaded` in the data directory as a URL."""
+        """`[upload] target`, or by default the URL of `uploaded` in the data directory."""
         return self.upload.target or (self.gateway.data_dir.absolute() / "uploaded").as_uri()
 
     @property
     def authenticates(self) -> bool:
-        """Whether users are proven: where a certificate proves one, a name without a proof is none
-        anywhere."""
+        """Whether users are authenticated.
+
+        If any listener authenticates users by certificate, a user name without proof is accepted
+        nowhere.
+        """
         return bool(self.access.sources) or any(each.proves_users for each in self.listeners)
 
     @property
     def reaches_broker(self) -> bool:
-        """True if a listener or `[bridge] broker` gives the bridge a broker."""
+        """Whether the bridge has a broker: through a listener or `[bridge] broker`."""
         return self.bridge.broker is not None or any(each.is_plain for each in self.listeners)
 
     @property
     def broker_address(self) -> tuple[str, int]:
-        """Host and port at which the bridge finds the broker: its own setting or the first
-        listener for plain MQTT. Only where it `reaches_broker`."""
+        """Host and port at which the bridge reaches the broker.
+
+        This is `[bridge] broker`, or the first listener for plain MQTT. Requires `reaches_broker`.
+        """
         if self.bridge.broker is not None:
             return host_and_port_of(self.bridge.broker)
         return next(each for each in self.listeners if each.is_plain).address
 
     @property
     def lets_bridge_in(self) -> bool:
-        """True if the file shows no reason why the broker would refuse the bridge."""
+        """Whether nothing in the configuration would make the broker reject the bridge."""
         listener = self.own_listener(self.bridge.broker)
         needs_user = listener is not None and not listener.anonymous
         return self.reaches_broker and not (needs_user and self.bridge.username is None)
 
     def own_listener(self, broker: str | None) -> Listener | None:
-        """Return the listener at which bridge or uplink arrive that connect to `broker`.
+        """Return the listener that accepts a bridge or uplink which connects to `broker`.
 
-        None as `broker` is the first listener for plain MQTT. None is returned where `broker` is
-        another program's, or where no such listener exists.
+        If `broker` is None, this is the first listener for plain MQTT. Returns None if `broker` is
+        another program's, or if there is no such listener.
         """
         plain = [each for each in self.listeners if each.is_plain]
         if broker is None:
@@ -117,23 +125,31 @@ class Configuration(Section):
 
     @property
     def uplink_local_address(self) -> tuple[str, int]:
-        """Host and port at which the uplink finds this gateway's broker, as the bridge does."""
+        """Host and port at which the uplink reaches this gateway's broker, found as for the
+        bridge.
+        """
         if self.uplink.local_broker is not None:
             return host_and_port_of(self.uplink.local_broker)
         return next(each for each in self.listeners if each.is_plain).address
 
     @property
     def uplink_window(self) -> int:
-        """Publications that the uplink has under way: `[uplink] window`, else 100, or with MQTT
-        3.1.1, where a broker cannot name its limit, one less than Mosquitto's 20."""
+        """Number of unacknowledged publications of the uplink.
+
+        This is `[uplink] window`, or by default 100. With MQTT 3.1.1 it is one less than
+        Mosquitto's limit of 20, because such a broker cannot announce its limit.
+        """
         if self.uplink.window is not None:
             return self.uplink.window
         return UPLINK_WINDOW if self.uplink.protocol == 5 else UPLINK_WINDOW_MQTT_3
 
     @property
     def bridge_window(self) -> int:
-        """Publications that the bridge has under way at a time: `[bridge] window`, else as many as
-        its own broker holds for one client, and not more than another broker may be expected to."""
+        """Number of unacknowledged publications of the bridge.
+
+        This is `[bridge] window`, or by default what its own broker holds for one client, limited
+        to what any other broker can be expected to hold.
+        """
         if self.bridge.window is not None:
             return self.bridge.window
         own = self.mqtt.max_awaiting_rel if self.bridge.broker is None else BRIDGE_WINDOW

@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt: doubling, bounded, with a little chance in it."""
+"""Delay before the next attempt: doubling, bounded, with random jitter."""
 
 import asyncio
 import random
@@ -11,7 +11,7 @@ _JITTER_SHARE = 0.2
 
 
 class Backoff:
-    """Waits longer each time, up to `last_seconds`."""
+    """Waits that double up to `last_seconds`."""
 
     def __init__(
         self, last_seconds: float = LAST_SECONDS, *, first_seconds: float | None = None
@@ -21,11 +21,11 @@ class Backoff:
         self._last_seconds = last_seconds
 
     def reset(self) -> None:
-        """Begin with the shortest wait again."""
+        """Return to the shortest wait."""
         self._seconds = self._first_seconds
 
     async def wait(self) -> None:
-        """Wait, and twice as long the next time."""
+        """Wait. The next wait is twice as long."""
         seconds = self._seconds
         self._seconds = min(self._last_seconds, seconds * 2)
         await asyncio.sleep(seconds * (1 - _JITTER_SHARE * random.random()))  # noqa: S311

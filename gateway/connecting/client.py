@@ -1,7 +1,7 @@
-"""gmqtt for one connection of a persistent session whose state is kept elsewhere, durably.
+"""A gmqtt client for one connection of a persistent session whose state is stored elsewhere.
 
-gmqtt alone acknowledges, repeats and reconnects by itself. Here it connects, answers to the
-broker's pings and hands over what comes; what is sent, and when, its caller decides.
+By itself gmqtt acknowledges, resends and reconnects. Here it only connects, answers pings and
+passes received packets on. The caller decides what is sent, and when.
 """
 
 import asyncio
@@ -30,22 +30,22 @@ logging.getLogger("gmqtt").setLevel(logging.CRITICAL)
 
 
 class SessionClient(Client):  # type: ignore[misc]
-    """One connection; the next one is another client."""
+    """One connection. A new client is created for the next one."""
 
     async def reconnect(self, delay: bool = False) -> None:
-        """Do nothing: gmqtt would always wait as long before it connects."""
+        """Do nothing, because gmqtt always waits for the same time before it reconnects."""
 
     def publish(self, *_: object, **__: object) -> None:
-        """Refuse: gmqtt writes a message before it stores it."""
+        """Raise NotImplementedError, because gmqtt sends a message before it stores it."""
         raise NotImplementedError("messages go through the store, not through gmqtt's publish")
 
     def send_packet(self, packet: bytes) -> None:
-        """Send these bytes as they are; dropped where the connection is already going down."""
+        """Send bytes unchanged. They are dropped if the connection is closing."""
         if self._connection is not None and not self._connection.is_closing():
             self._connection.send_package(packet)
 
     def abort(self) -> None:
-        """Drop the connection without waiting for what the peer has not read."""
+        """Close the connection immediately, without flushing unsent bytes."""
         if self._connection is not None:
             transport: asyncio.Transport = self._connection._transport
             transport.abort()
@@ -57,15 +57,15 @@ class SessionClient(Client):  # type: ignore[misc]
 
 
 async def connect(client: SessionClient, lost: asyncio.Event, **arguments: Any) -> None:
-    """Connect and wait for CONNACK, or for gmqtt's end of it.
+    """Connect and wait for CONNACK, or until gmqtt gives up.
 
     Args:
-        client: a new one.
+        client: a new client.
         lost: set by the client's `on_disconnect`.
-        arguments: of gmqtt's `connect`.
+        arguments: arguments of gmqtt's `connect`.
 
     Raises:
-        OSError, TimeoutError, MQTTConnectError: no connection; `sentence_of` explains each.
+        OSError, TimeoutError, MQTTConnectError: no connection. `sentence_of` explains each.
     """
     connecting = asyncio.ensure_future(client.connect(**arguments))
     losing = asyncio.ensure_future(lost.wait())
@@ -82,7 +82,7 @@ async def connect(client: SessionClient, lost: asyncio.Event, **arguments: Any) 
 
 
 def target_of(host: str, port: int, tls: TlsFiles | None, version: int) -> dict[str, object]:
-    """Return the arguments of gmqtt's `connect`. Raises OSError where a file cannot be read."""
+    """Return the arguments for gmqtt's `connect`. Raises OSError if a file is unreadable."""
     return {
         "host": host,
         "port": port,
@@ -101,7 +101,10 @@ async def close(client: SessionClient) -> None:
 
 
 def sentence_of(error: Exception, *, mend: str) -> str:
-    """Return why no connection was made; `mend` names the keys of user name and password."""
+    """Return why there is no connection.
+
+    `mend` names the configuration keys of user and password.
+    """
     if isinstance(error, TimeoutError):
         return f"no answer within {CONNECT_SECONDS_MAX:g} s"
     if isinstance(error, MQTTConnectError):

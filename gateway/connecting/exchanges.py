@@ -1,12 +1,11 @@
-"""The exchanges in flight towards one broker: packet identifiers, their order, their state. Pure.
+"""Exchanges in flight with one broker: packet identifiers, order and state. Pure.
 
 ::
 
     QoS 2: start -> awaiting PUBREC -> receive_pubrec -> awaiting PUBCOMP -> receive_pubcomp -> gone
     QoS 1: start -> awaiting PUBACK -> receive_puback -> gone
 
-Packet identifiers are chosen here and nowhere else, so that one that is stored is never given to
-another message.
+Packet identifiers are chosen only here, so a stored one is never used for another message.
 """
 
 from collections import deque
@@ -18,7 +17,7 @@ PACKET_ID_MAX: Final = 65535
 
 
 class Sent(Protocol):
-    """What an exchange carries."""
+    """The message of an exchange."""
 
     @property
     def qos(self) -> int:
@@ -30,7 +29,10 @@ Message = TypeVar("Message", bound=Sent)
 
 @dataclass(slots=True)
 class Exchange(Generic[Message]):
-    """`number` is the message's row; `released`: PUBREC has come, PUBREL is next."""
+    """An exchange in flight.
+
+    `number` is the message's row. `released`: PUBREC was received, and PUBREL is sent next.
+    """
 
     number: int
     packet_id: int
@@ -39,7 +41,7 @@ class Exchange(Generic[Message]):
 
 
 class Exchanges(Generic[Message]):
-    """At most `window` are started; more may come out of an earlier run, or a larger window."""
+    """Exchanges in flight. At most `window` are started; an earlier run may have left more."""
 
     def __init__(self, window: int = 0, *, packet_id_max: int = PACKET_ID_MAX) -> None:
         self.window = window
@@ -54,23 +56,24 @@ class Exchanges(Generic[Message]):
 
     @property
     def free(self) -> int:
-        """How many exchanges more may be started."""
+        """Number of exchanges that may be started now."""
         return max(0, self.window - len(self._by_packet_id))
 
     def resume(self, exchanges: Iterable[Exchange[Message]]) -> None:
-        """Take up what is stored from the run before, in the order of its rows."""
+        """Load the exchanges stored by an earlier run, in the order of their rows."""
         for exchange in exchanges:
             self._by_packet_id[exchange.packet_id] = exchange
 
     def begin_again(self) -> None:
-        """Note a new connection: everything in flight is sent once more, PUBRELs first.
+        """Prepare for a new connection: everything in flight is sent again, PUBRELs first.
 
-        With PUBREL the broker frees the packet identifier; it needs no more room for it.
+        PUBREL makes the broker release the packet identifier, so it does not need room at the
+        broker.
         """
         self._unsent = deque(sorted(self.in_order(), key=lambda exchange: not exchange.released))
 
     def take_unsent(self) -> list[Exchange[Message]]:
-        """Take what may be sent now, also where the window is smaller than it was."""
+        """Return the exchanges to send again now, limited by the window."""
         taken: list[Exchange[Message]] = []
         unsent = self._unsent
         while unsent and (
@@ -80,7 +83,7 @@ class Exchanges(Generic[Message]):
         return taken
 
     def start(self, number: int, message: Message) -> Exchange[Message]:
-        """Begin an exchange for a row."""
+        """Start an exchange for a row."""
         packet_id = self._last_packet_id
         while True:
             packet_id = packet_id % self._packet_id_max + 1
@@ -92,12 +95,12 @@ class Exchanges(Generic[Message]):
         return exchange
 
     def take_back(self, exchanges: Iterable[Exchange[Message]]) -> None:
-        """Undo `start`: the exchanges are not durable, and no packet of them was sent."""
+        """Undo `start` for exchanges that were not stored and not sent."""
         for exchange in exchanges:
             del self._by_packet_id[exchange.packet_id]
 
     def receive_pubrec(self, packet_id: int) -> tuple[Exchange[Message] | None, bool]:
-        """Return the exchange, and whether this PUBREC is its first."""
+        """Return the exchange, and whether this is its first PUBREC."""
         exchange = self._by_packet_id.get(packet_id)
         if exchange is None or exchange.message.qos != 2:
             return None, False
@@ -106,28 +109,32 @@ class Exchanges(Generic[Message]):
         return exchange, first
 
     def receive_puback(self, packet_id: int) -> Exchange[Message] | None:
-        """Return the exchange of QoS 1 that it completes."""
+        """Return the QoS 1 exchange that this PUBACK completes, or None."""
         return self._complete(packet_id, qos=1, released=False)
 
     def receive_pubcomp(self, packet_id: int) -> Exchange[Message] | None:
-        """Return the exchange it completes; None where it answers no PUBREL that was sent.
+        """Return the exchange that this PUBCOMP completes; None if no PUBREL was sent for it.
 
-        A PUBCOMP while PUBREC is awaited answers a repeated PUBREL of the exchange that had the
-        packet identifier before. To take it for this one's would remove a message that the broker
-        still holds.
+        A PUBCOMP received while PUBREC is awaited answers a repeated PUBREL of an earlier exchange
+        with the same packet identifier. Accepting it would remove a message that the broker does
+        not have yet.
         """
         return self._complete(packet_id, qos=2, released=True)
 
     def receive_refusal(self, packet_id: int) -> Exchange[Message] | None:
-        """Return the exchange that a PUBREC with an error ends before PUBREL."""
+        """Return the exchange that a PUBREC with an error code ends before PUBREL."""
         return self._complete(packet_id, qos=2, released=False)
 
     def in_order(self) -> list[Exchange[Message]]:
-        """Return them as they were started. [MQTT-4.6.0-1] [MQTT5-4.6.0-1]"""
+        """Return the exchanges in the order in which they were started. [MQTT-4.6.0-1]
+        [MQTT5-4.6.0-1]
+        """
         return sorted(self._by_packet_id.values(), key=lambda exchange: exchange.number)
 
     def forget_all(self) -> list[Exchange[Message]]:
-        """End all exchanges, in the order of their rows: the broker has none of them."""
+        """End all exchanges and return them in row order, because the broker has lost the
+        session.
+        """
         ended = self.in_order()
         self._by_packet_id.clear()
         self._unsent.clear()

@@ -1,14 +1,15 @@
-"""Under which client identifier the broker keeps our session: a new name for each session.
+"""Client identifiers for our own sessions at a broker: a new name for each session.
 
-A broker that still holds a packet identifier of an earlier life, or of another outbox, takes a new
-message under it for a repeat and drops it. Nothing in MQTT 3.1.1 shows whose session a broker has,
-and an address is no broker: the same one has several, and another one may be behind it. So the
-name itself is the proof::
+A broker may still hold a packet identifier from an earlier session, or from another outbox. It
+would take a new message with that identifier for a repeat, and drop it. In MQTT 3.1.1 a client
+cannot find out whose session a broker has, and several brokers can share an address. Therefore the
+name itself proves whose session it is::
 
     <client_id of the configuration> - 8 random hexadecimal digits
 
-It is stored with what is in flight, used on every address, and given up when a broker has no such
-session: whatever another broker still keeps under it is never resumed.
+The name is stored with the exchanges in flight and used for every address. It is abandoned when a
+broker has no session of that name, so that a session which another broker still keeps under it is
+never resumed.
 """
 
 import re
@@ -28,18 +29,18 @@ _MACHINE_CHARACTERS_MAX = 128
 
 
 def new_name(client_id: str) -> str:
-    """Make a name that no session has had."""
+    """Return a name that no session has had."""
     return f"{client_id}-{secrets.token_hex(SUFFIX_DIGITS // 2)}"
 
 
 def is_name_of(name: str, client_id: str) -> bool:
-    """Return whether it is such a name, or one of version 1, which had no digits."""
+    """Return True if it is such a name, or one of format version 1, which had no digits."""
     suffix = name.removeprefix(client_id)
     return name.startswith(client_id) and (not suffix or _SUFFIX.fullmatch(suffix) is not None)
 
 
 def this_machine() -> str:
-    """Read the lasting identifier of this machine; empty where it has none."""
+    """Return the permanent identifier of this machine; empty if it has none."""
     for path in _MACHINE_FILES:
         try:
             found = path.read_text(errors="replace").strip("\0\n ")

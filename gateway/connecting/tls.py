@@ -1,4 +1,4 @@
-"""TLS towards a broker elsewhere: its certificate is always verified, with its host name."""
+"""TLS for connections to other brokers. Certificate and host name are always verified."""
 
 import ssl
 from collections.abc import Callable
@@ -11,7 +11,7 @@ _VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """PEM files; `ca` None: the authorities that this machine trusts."""
+    """PEM files for a TLS client. `ca` None: the authorities that this machine trusts."""
 
     ca: Path | None = None
     certificate: Path | None = None
@@ -20,10 +20,11 @@ class TlsFiles:
 
 
 def context_of(files: TlsFiles) -> ssl.SSLContext:
-    """Return a context made of the files as they are now: certificates are renewed meanwhile.
+    """Return a TLS context from the files as they are now, since certificates may have been
+    renewed.
 
     Raises:
-        OSError: a file cannot be read, or is not what it should be; one line with the file's name.
+        OSError: a file is unreadable or invalid; one line with the file's name.
     """
     context = ssl.create_default_context()
     if files.ca is not None:

@@ -1,7 +1,6 @@
-"""The control sockets' messages, and the one client of them.
+"""Messages of the control sockets, and the client for them.
 
-`control.sock` takes every command, `status.sock` those that only read, `operate.sock` the page's;
-the contract is
-docs/formats/control-socket.md. A ground room for the programs beside the broker: it imports no
-other room.
+`control.sock` accepts every command, `status.sock` only those that read, and `operate.sock` those
+of the status page. docs/formats/control-socket.md describes the protocol. Programs other than the
+broker use this package, which imports no other package of the gateway.
 """

@@ -1,8 +1,8 @@
-"""The client of a control socket: one connection, one request at a time.
+"""Client of a control socket: one connection, one request at a time.
 
-Of every failure the caller gets an exception within a stated time, whatever the other side sends or
-does not send: OSError (TimeoutError among them) and EOFError where no broker answers,
-`messages.UnusableAnswer` where something else does, `messages.Refused` where the broker refuses.
+Every failure raises an exception within a fixed time, whatever the other side sends: OSError
+(including TimeoutError) and EOFError if no broker answers, `messages.UnusableAnswer` if something
+else does, and `messages.Refused` if the broker refuses.
 """
 
 import asyncio
@@ -20,8 +20,10 @@ from gateway.control.messages import (
 
 
 class ControlClient:
-    """A connection that is kept open, and replaced after any failure but a refusal. Of one event
-    loop."""
+    """A client whose connection is kept open, and replaced after any failure except a refusal.
+
+    Use it from one event loop.
+    """
 
     def __init__(self, path: Path, answer_seconds_max: float) -> None:
         self._path = path
@@ -30,19 +32,19 @@ class ControlClient:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def request(self, request: Request) -> dict[str, Any]:
-        """Send a request and return its result, over the connection there is or a new one."""
+        """Send a request and return its result. Connects if necessary."""
         return await self._request(line_of(request), may_repeat=False)
 
     async def read(self, request: Request) -> dict[str, Any]:
-        """Send as `request` does, for one that changes nothing.
+        """Like `request`, for a request that changes nothing.
 
-        It is sent again over a new connection where the one that was kept has ended, as at a
-        broker's restart.
+        If the open connection has ended, for example after a restart of the broker, the request is
+        sent again over a new one.
         """
         return await self._request(line_of(request), may_repeat=True)
 
     def close(self) -> None:
-        """Close the connection; a later request opens a new one."""
+        """Close the connection. A later request opens a new one."""
         if self._streams is not None:
             # No request is under way, so that nothing is lost that waits to be sent.
             self._streams[1].transport.abort()
@@ -89,9 +91,9 @@ async def _answer_to(
 
 
 def ask(path: Path, answer_seconds_max: float, request: Request) -> dict[str, Any]:
-    """Send one request over a connection of its own and return its result, without an event loop.
+    """Send one request over a connection of its own, without an event loop. Return its result.
 
-    Raises as `ControlClient.request`, and ValueError for a request that is too long.
+    Raises what `ControlClient.request` raises, and ValueError if the request is too long.
     """
     line = line_of(request)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:

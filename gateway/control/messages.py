@@ -1,4 +1,4 @@
-"""A request and its answer, as one line of JSON each. Pure."""
+"""Requests and answers of the control sockets, as one line of JSON each. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ LINE_BYTES_MAX = 1 << 20
 
 
 class UnusableAnswer(Exception):
-    """What came back is not an answer of the contract."""
+    """The answer does not follow the protocol."""
 
 
 class Refused(Exception):
@@ -27,10 +27,10 @@ class Refused(Exception):
 
 
 def line_of(request: Request) -> bytes:
-    """Return a request as a line.
+    """Encode a request as a line.
 
     Raises:
-        ValueError: it is longer than `LINE_BYTES_MAX`.
+        ValueError: the line is longer than `LINE_BYTES_MAX`.
     """
     line = json.dumps(request).encode("ascii") + b"\n"
     if len(line) > LINE_BYTES_MAX:
@@ -39,11 +39,11 @@ def line_of(request: Request) -> bytes:
 
 
 def result_of(line: bytes) -> dict[str, Any]:
-    """Return the result that an answer holds.
+    """Return the result in an answer.
 
     Raises:
         Refused: the broker answered with an error.
-        UnusableAnswer: the line is no answer of the contract.
+        UnusableAnswer: the line does not follow the protocol.
     """
     try:
         answer = value_of_json(line)

@@ -1,4 +1,4 @@
-"""Bans of the gateway's own clients, bridge and uplink: what stops, for `ctl ban` and the page."""
+"""Effects of bans on the gateway's own clients (bridge and uplink), for `ctl ban` and the page."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ STOPPED_BY_BAN: Final[Mapping[str, str]] = {
 
 
 def is_in_network(host: str, network: str) -> bool:
-    """Return whether an address belongs to a banned address or network.
+    """Return True if an address is equal to a banned address or lies in a banned network.
 
-    False where `host` is no address (a name, a Unix socket), or `network` is none.
+    False if `host` is not an address (but a name or a Unix socket), or `network` is not valid.
     """
     try:
         return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)

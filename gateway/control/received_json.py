@@ -1,8 +1,9 @@
-"""JSON whose values came from sensors: one odd value must not make its whole line unreadable. Pure.
+"""Tolerant JSON parser for values from sensors: one odd value does not make a line unreadable.
 
-A sensor's text may hold half of a surrogate pair, and a sensor's number may be NaN or have
-thousands of digits. Each is read as something that a model can then refuse by itself, or that a
-page can show.
+Pure.
+
+A sensor's text may contain half of a surrogate pair; its number may be NaN or have thousands of
+digits. Each is converted to a value that a model can reject on its own, or that a page can show.
 """
 
 import json
@@ -17,9 +18,9 @@ _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 
 
 def value_of_json(line: bytes) -> object:
-    """Return the value that a line of JSON holds; half of a surrogate pair is read as U+FFFD.
+    """Parse a line of JSON. Half of a surrogate pair becomes U+FFFD.
 
-    Raises ValueError or RecursionError where it is not JSON, or nested beyond all use.
+    Raises ValueError or RecursionError if it is not JSON, or too deeply nested.
     """
     value = json.loads(line, parse_int=_integer_of)
     # Escaped is the only way in which half a pair can stand in UTF-8.
@@ -31,7 +32,10 @@ def _integer_of(digits: str) -> int | float:
 
 
 def _with_whole_characters(value: object) -> object:
-    """Return the same value, changed in place; without recursion, as a report may nest deeply."""
+    """Replace broken surrogates in place and return the value.
+
+    Does not recurse, since reports nest deeply.
+    """
     whole: list[object] = [value]
     containers: list[list[object] | dict[str, object]] = [whole]
     while containers:

@@ -68,8 +68,8 @@ def lengthen_emptied(path: Path) -> bool:
 def lengthen_cut_off(path: Path) -> None:
     """Fill the end of a truncated database file with zeros.
 
-    SQLite reads nothing from a file that is shorter than stated in its header. With zeros in place it
-    reads all other pages.
+    SQLite reads nothing from a file that is shorter than stated in its header. With zeros in place
+    it reads all other pages.
     """
     with path.open("r+b") as file:
         header = file.read(_HEADER.size)

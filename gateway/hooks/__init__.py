@@ -1,10 +1,9 @@
-"""Programs of other people that watch the broker.
+"""Hooks: a Python module of the operator that observes the broker.
 
-A module that the operator names gets every event in a thread of its own, behind a bounded queue.
-This room owes the broker that nothing such a module does (raise, hang, fall behind, fail to load)
-breaks it or makes it wait, and it owes the module only events that a power cut cannot take back.
-It is a room of its own because these names are what such a module imports; docs/hooks.md is the
-contract.
+The module receives every event in a thread of its own, through a bounded queue. Whatever it does
+(raise, hang, fall behind, fail to load), it neither breaks nor delays the broker. It receives only
+events that a power cut cannot undo. Such modules import the names of this package, which is why it
+is a package of its own. docs/hooks.md is its documentation.
 """
 
 from gateway.core.events import (

@@ -1,8 +1,8 @@
-"""The way from the core to an observer: hold back, bound, hand over, survive.
+"""Passing of events from the core to an observer: held until durable, bounded, errors contained.
 
-The core appends events on the loop's thread. They are held back until the batch in which they
-happened is durable, then handed to the observer's thread. When the bound is reached, new events are
-lost and counted: the broker never waits. Whatever the module raises is counted too.
+The core appends events on the event loop's thread. They are held until their batch is durable, and
+then passed to the observer's thread. When the limit is reached, new events are dropped and counted,
+so the broker never waits. Exceptions raised by the module are counted too.
 """
 
 import asyncio
@@ -77,18 +77,18 @@ class Hooks:
         self._thread = threading.Thread(target=self._run, name="hooks", daemon=True)
 
     def start(self) -> None:
-        """Load the module and let it watch; a module that takes long or fails delays no client."""
+        """Load the module in its thread. A module that is slow or fails delays no client."""
         self._statistics.observe = self.observe
         self._thread.start()
 
     def waiting(self) -> int:
-        """Return how many events wait for the observer."""
+        """Return the number of events that wait for the observer."""
         return self._accepted - self._done
 
     # -- on the loop's thread
 
     def observe(self, event: Event) -> None:
-        """Take an event from the core."""
+        """Receive an event from the core."""
         weight_bytes = _weight_of(event)
         if (
             self.waiting() >= WAITING_EVENTS_MAX
@@ -105,7 +105,7 @@ class Hooks:
         self._held_back.append((self._broker.batch.batch_number, (weight_bytes, event)))
 
     def release(self) -> None:
-        """Hand over what is durable by now, or needs no commit."""
+        """Pass on events that are durable by now, or need no commit."""
         if self.problem is not None:
             self._statistics.observe = None
             self._held_back.clear()
@@ -124,7 +124,7 @@ class Hooks:
             self._queue.put(ready)
 
     async def stop(self) -> None:
-        """Deliver the rest to the observer, within STOP_SECONDS."""
+        """Deliver the remaining events to the observer, within STOP_SECONDS."""
         self._statistics.observe = None
         self._queue.put(None)
         loop = asyncio.get_running_loop()
@@ -138,7 +138,7 @@ class Hooks:
             )
 
     def status(self) -> dict[str, Any]:
-        """Return `hooks` as docs/formats/control-socket.md describes it."""
+        """Return `hooks` as described in docs/formats/control-socket.md."""
         return {
             "module": self.module,
             "told": self._done,
@@ -149,7 +149,7 @@ class Hooks:
         }
 
     def warnings(self) -> list[str]:
-        """Return sentences for the status that a person can act on."""
+        """Return warnings for the status: sentences that say what to do."""
         found: list[str] = []
         if self.problem is not None:
             found.append(f"The hook is not running: {self.problem}.")
@@ -216,7 +216,7 @@ class Hooks:
 
 
 def _problem_of(call: Callable[[], object]) -> BaseException | None:
-    """Call a stranger's code; return what it raised."""
+    """Call foreign code and return the exception that it raised, or None."""
     try:
         call()
     except BaseException as problem:  # noqa: BLE001 - it may raise anything, even SystemExit
@@ -225,7 +225,7 @@ def _problem_of(call: Callable[[], object]) -> BaseException | None:
 
 
 def _sentence_of(problem: BaseException) -> str:
-    """Return what was raised and where, in one line without a traceback."""
+    """Return the exception and its location in one line, without a traceback."""
     place = ""
     trace = problem.__traceback__
     while trace is not None:
@@ -247,6 +247,6 @@ def _weight_of(event: Event) -> int:
 
 
 def _is_power_of_ten(count: int) -> bool:
-    """Return whether a count deserves a line: a flood of failures makes a handful of them."""
+    """Return True if a count should be logged, so that many failures cause few lines."""
     text = str(count)
     return text == "1" + "0" * (len(text) - 1)

@@ -1,4 +1,4 @@
-"""The interface: what a module may implement."""
+"""The interface that a hook module may implement."""
 
 from gateway.core.events import (
     Connected,
@@ -13,32 +13,32 @@ from gateway.core.events import (
 
 
 class Observer:
-    """Watches the broker. Inherit from it and override what you want to receive.
+    """Observes the broker. Inherit from it, and override the methods for the events that you need.
 
-    All methods are called in one thread, one after the other, in the order of the events. They may
-    take their time: what does not fit into the queue meanwhile is lost to the observer alone.
+    All methods are called in one thread, one after another, in the order of the events. They may
+    take their time: if the queue fills up meanwhile, only this observer loses events.
     """
 
     def connected(self, event: Connected) -> None:
-        """Handle the admission of a client."""
+        """Handle a client that connected."""
 
     def disconnected(self, event: Disconnected) -> None:
-        """Handle the DISCONNECT of a client."""
+        """Handle a client's DISCONNECT."""
 
     def lost(self, event: Lost) -> None:
-        """Handle a connection that ended in any other way."""
+        """Handle a connection that ended without DISCONNECT."""
 
     def subscribed(self, event: Subscribed) -> None:
-        """Handle a subscription that was made or replaced."""
+        """Handle a subscription that was added or replaced."""
 
     def unsubscribed(self, event: Unsubscribed) -> None:
-        """Handle a subscription that its client removed."""
+        """Handle a subscription that a client removed."""
 
     def published(self, event: Published) -> None:
-        """Handle a message that went to its subscribers."""
+        """Handle a message that was forwarded to its subscribers."""
 
     def delivered(self, event: Delivered) -> None:
         """Handle a message that reached one client."""
 
     def dropped(self, event: Dropped) -> None:
-        """Handle a message that will not reach one client."""
+        """Handle a message that will not reach a client."""

@@ -1,8 +1,8 @@
-"""Names of devices and quantities: one topic level and one part of a SenML name.
+"""Names of devices and quantities, which are both a topic level and part of a SenML name.
 
-RFC 8428 section 4.5.1 allows letters, digits and `- : . / _`, beginning with a letter or digit;
-`/` is left out because it would open another topic level; only protocols whose frames have several
-measurements under one name (NMEA 0183) have it between the two.
+RFC 8428 section 4.5.1 allows letters, digits and `- : . / _`, starting with a letter or digit. `/`
+is excluded because it would start another topic level. Only protocols with several measurements per
+frame (NMEA 0183) use it, between the names of frame and measurement.
 """
 
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""What the configuration has to know of a protocol on a serial line, whichever it is."""
+"""Properties of a serial protocol that the configuration needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from gateway.keys.serial_line import Line
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolSettings(Section):
-    """The keys of one protocol. In the file they stand in the port's own table, `[[serial]]`."""
+    """The keys of one protocol. In the file they are in the port's own table, `[[serial]]`."""
 
     device_prefix: ClassVar[str | None] = None
     """How the names begin that devices of this protocol have of themselves; None: they have none,
@@ -43,19 +43,22 @@ class ProtocolSettings(Section):
 
     @property
     def units(self) -> tuple[str | None, ...]:
-        """The units that these settings name."""
+        """The units in these settings."""
         return ()
 
     @property
     def device_names(self) -> tuple[str, ...]:
-        """The devices that these settings name; none: the port has one, with a name of its own."""
+        """The devices in these settings. Empty: the port itself is the only device."""
         return ()
 
     def check_scheme(self, scheme: str | None) -> None:
-        """Refuse keys that the scheme of the port's address excludes; None: a serial line."""
+        """Reject keys that the scheme of the port's address excludes. None: a serial line."""
 
     def value_names(self, device: str) -> frozenset[str] | None:
-        """Return the values that the settings name of a device; None: what it sends shows them."""
+        """Return the value names configured for a device.
+
+        None: the device's messages contain them.
+        """
         return None
 
 

@@ -1,11 +1,10 @@
-"""Quantities as people write them: `"30s"`, `"64MiB"`, whole numbers and texts within stated
-limits.
+"""Quantities as people write them: `"30s"`, `"64MiB"`, numbers and texts within limits.
 
-Each class here annotates one field of a section. It parses the written value, refuses what is out
-of range with a sentence that names what is allowed, and writes a value back the way a person
-would. A bare number is refused where a unit belongs: 30 does not show whether seconds are meant.
+Each class annotates one field of a section. It parses the written value, rejects values out of
+range with a sentence about what is allowed, and formats values in the same form. A number
+without its unit is rejected: it is unclear whether 30 means seconds.
 
-pydantic is imported where something is checked: a service that only uses the values is smaller
+pydantic is imported only when a value is checked: a service that only uses values is smaller
 without it (docs/decisions/0075-*.md).
 """
 
@@ -36,14 +35,14 @@ _QUANTITY = re.compile(rf"({_NUMBER}) ?([A-Za-z]{{1,3}})", re.ASCII)
 
 
 def refusal(allowed: str) -> "PydanticCustomError":
-    """Return the error that a value is not one of those that `allowed` describes."""
+    """Return the error for an invalid value. `allowed` describes the valid ones."""
     from pydantic_core import PydanticCustomError  # noqa: PLC0415
 
     return PydanticCustomError("not_allowed", "{allowed}", {"allowed": allowed})
 
 
 def duration_text(seconds: float | None) -> str:
-    """Return `90.0` as `"90s"`, `0.05` as `"50ms"`, `None` as `"never"`."""
+    """Format seconds: `90.0` as `"90s"`, `0.05` as `"50ms"`, `None` as `"never"`."""
     if seconds is None:
         return NEVER
     if seconds and seconds < 1:
@@ -52,7 +51,7 @@ def duration_text(seconds: float | None) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """Return the size in the largest binary unit that divides it: `2097152` as `"2MiB"`."""
+    """Format a size in the largest binary unit that divides it: `2097152` as `"2MiB"`."""
     for unit in ("TiB", "GiB", "MiB", "KiB"):
         if size_bytes and size_bytes % _BYTES_OF_UNIT[unit] == 0:
             return f"{size_bytes // _BYTES_OF_UNIT[unit]}{unit}"
@@ -60,8 +59,7 @@ def size_text(size_bytes: int) -> str:
 
 
 class Quantity:
-    """What all annotations of this module share: pydantic calls `value_of` with the written
-    value."""
+    """Base of all annotations in this module. pydantic calls `value_of` with the written value."""
 
     def value_of(self, written: object) -> object:
         raise NotImplementedError
@@ -70,9 +68,9 @@ class Quantity:
         return str(value)
 
     def schema(self) -> dict[str, Any]:
-        """Return what JSON Schema can express of the written value.
+        """Return the JSON Schema of the written value, as far as it can be expressed.
 
-        It refuses nothing that `value_of` takes. A `description` names what is allowed.
+        It accepts every value that `value_of` accepts. Its `description` is what is allowed.
         """
         raise NotImplementedError
 
@@ -86,7 +84,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Duration(Quantity):
-    """A duration in seconds (float); `"never"` becomes None where `never` is true."""
+    """A duration in seconds (float). If `never` is true, `"never"` is allowed and becomes None."""
 
     seconds_min: float
     seconds_max: float
@@ -119,7 +117,7 @@ class Duration(Quantity):
 
 
 def is_never(quantity: Quantity) -> bool:
-    """Return whether None is a duration of it, "never"."""
+    """Return True if None is a valid duration, written "never"."""
     return isinstance(quantity, Duration) and quantity.never
 
 
@@ -154,7 +152,7 @@ class Size(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Whole(Quantity):
-    """A whole number between two limits, both included."""
+    """A whole number between two limits, inclusive."""
 
     minimum: int
     maximum: int
@@ -204,7 +202,7 @@ class Number(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Text(Quantity):
-    """A text that matches `pattern` as a whole; `description` is that in a sentence."""
+    """A text that completely matches `pattern`. `description` is the same in words."""
 
     pattern: str
     description: str

@@ -1,6 +1,6 @@
-"""How the readings of a serial port are published: `[serial.readings]`.
+"""Publication of a serial port's readings: `[serial.readings]`.
 
-The configuration checks it, and the bridge uses it as it is.
+The configuration validates it, and the bridge uses it unchanged.
 """
 
 import math
@@ -29,7 +29,7 @@ _TAG_VALUE = re.compile(r"[^\x00-\x1f\x7f+#/{}]{1,64}")
 
 @dataclass(frozen=True, kw_only=True)
 class QuantityRule(Section):
-    """What holds for one quantity of a port."""
+    """Rule for one quantity of a port."""
 
     descriptions: ClassVar = {
         "name": 'The quantity, or one measurement of it: "gga/alt".',
@@ -51,18 +51,18 @@ class QuantityRule(Section):
 
     @property
     def changes_values(self) -> bool:
-        """Whether it changes what is published."""
+        """Whether the rule changes published values."""
         return self.scale != 1 or self.offset != 0 or self.unit is not None
 
     @property
     def filters(self) -> bool:
-        """Whether some of its values are not published."""
+        """Whether the rule leaves out some values."""
         return self.on_change or self.deadband > 0 or self.minimum_interval > 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Readings(Section):
-    """Where the readings of a port go, and in which form."""
+    """Topics and payload format of a port's readings."""
 
     descriptions: ClassVar = {
         "topic": "Pattern of the topics.",
@@ -87,7 +87,9 @@ class Readings(Section):
     quantities: Annotated[tuple[QuantityRule, ...], Items()] = ()
 
     def check(self) -> None:
-        """Refuse what could not be published, or would mix devices and quantities."""
+        """Reject settings that cannot be published, or would mix devices or quantities in one
+        topic.
+        """
         self._check_tags()
         found = PLACEHOLDER.findall(self.topic)
         _refuse_unknown("topic", found, (*PLACEHOLDERS_OF_TOPIC, *self.tags))
@@ -131,7 +133,7 @@ def _refuse_unknown(key: str, found: list[str], known: tuple[str, ...]) -> None:
 
 
 def _texts_in(value: object, depth: int) -> list[str]:
-    """Return all texts of a template, with the numbers and truth values beside them as texts."""
+    """Return all texts in a template, including numbers and booleans as text."""
     if depth == 0:
         raise refusal("a template with at most 3 tables within each other")
     if isinstance(value, dict):

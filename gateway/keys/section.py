@@ -1,6 +1,6 @@
-"""A table of the configuration file as a dataclass: a key's name is the attribute's name.
+"""A table of the configuration file as a dataclass. Keys and attributes have the same names.
 
-Durations are seconds (float, None for `"never"`), sizes are bytes (int), paths are `Path`.
+Durations are in seconds (float, None for `"never"`), sizes in bytes (int), paths are `Path`.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ NO_KEY = {"is_key": False}
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """What all sections share; immutable."""
+    """Base of all sections; immutable."""
 
     descriptions: ClassVar[Mapping[str, str]] = {}
     """Each key in a sentence, for the schema that editors show. Those of the sections of
@@ -23,15 +23,15 @@ class Section:
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a table with the defaults that follow from its own keys."""
+        """Return a table, completed with defaults that depend on its other keys."""
         return written
 
     def check(self) -> None:
-        """Raise `refusal` where values that are allowed each do not fit together."""
+        """Raise `refusal` if values conflict although each one is allowed."""
 
 
 def fields_of(section: type[Section]) -> tuple[Field[Any], ...]:
-    """Return the keys of a section in the order of the file, each with its type and its default."""
+    """Return the keys of a section in file order, with types and defaults."""
     return tuple(each for each in fields(section) if each.metadata.get("is_key", True))
 
 

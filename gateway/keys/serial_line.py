@@ -1,4 +1,4 @@
-"""The settings of a serial line as people write them: `"9600 7E1"`."""
+"""Settings of a serial line as people write them: `"9600 7E1"`."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _LINE = re.compile(r"([1-9][0-9]{1,6}) ([78])([NEO])([12])", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Rs485:
-    """How the driver switches the direction of an RS-485 line with RTS."""
+    """How the driver controls the direction of an RS-485 line by RTS."""
 
     rts: RtsLevel = "high"
     """The level of RTS while sending; the other one while receiving."""
@@ -30,7 +30,7 @@ class Rs485:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Rate, data bits (7 or 8), parity (none, even, odd) and stop bits (1 or 2) of a line."""
+    """A line's baud rate, data bits (7 or 8), parity (none, even, odd) and stop bits (1 or 2)."""
 
     baud_rate: int = BAUD_RATE_DEFAULT
     data_bits: int = 8
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class LineText(Quantity):
-    """A line's settings: rate, a space, data bits, parity, stop bits."""
+    """Text form of a line's settings: baud rate, a space, data bits, parity, stop bits."""
 
     @property
     def allowed(self) -> str:

@@ -1,9 +1,8 @@
-"""The units that SenML knows, and which of them is meant by another spelling.
+"""Units registered for SenML, and the registered units that other spellings mean.
 
-Source: the SenML Units and Secondary Units registries of IANA, as RFC 8428 (section 12.1) and
-RFC 8798 (sections 3 and 4) filled them, with what was registered after them and is in the table of
-RIOT OS (sys/senml, 2021): NTU, five concentrations and VAh. The registries are open: a
-unit that is not here works too.
+Source: the SenML Units and Secondary Units registries of IANA, from RFC 8428 (section 12.1) and RFC
+8798 (sections 3 and 4), and later additions taken from RIOT OS (sys/senml, 2021): NTU, five
+concentrations and VAh. The registries are open: a unit that is missing here works too.
 """
 
 from typing import Final
@@ -43,7 +42,7 @@ _MEANT: Final = {
 
 
 def unit_meant_by(unit: str) -> str | None:
-    """Return the registered unit that an unregistered one stands for; None: there is none known."""
+    """Return the registered unit that an unregistered spelling means; None if unknown."""
     meant = _MEANT.get(unit.lower())
     if meant is not None:
         return meant

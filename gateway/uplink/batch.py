@@ -1,4 +1,4 @@
-"""One transaction: what it writes, what it begins, and what may be sent when it is durable."""
+"""A transaction: the rows it writes, the exchanges it starts, and the packets sent afterwards."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from gateway.uplink.store import UplinkStore
 
 
 class Batch:
-    """Everything that one commit makes durable, of both sides."""
+    """Everything that one commit makes durable, for both sides."""
 
     def __init__(
         self,
@@ -28,9 +28,9 @@ class Batch:
         self._gone: dict[Side, int] = {}
 
     def write(self, *, takes_arrivals: bool, now: float, loop_seconds: float) -> None:
-        """Do everything within the store's transaction.
+        """Write everything in the store's transaction.
 
-        `takes_arrivals`: the disk has room for more. It may be called again after `take_back`.
+        `takes_arrivals`: the disk has room for new messages. May be called again after `take_back`.
         """
         for side in Side:
             self._write_settled(side)
@@ -45,11 +45,11 @@ class Batch:
 
     @property
     def has_arrivals(self) -> bool:
-        """Whether it stores messages."""
+        """Whether it stores new messages."""
         return any(self._taken.values())
 
     def is_due(self, *, removal_due: bool) -> bool:
-        """Return whether it has more than removals that may wait."""
+        """Return True if it contains more than deletions, which may wait."""
         return (
             self._settlement.needs_commit
             or self.has_arrivals
@@ -62,14 +62,14 @@ class Batch:
         )
 
     def take_back(self) -> None:
-        """Undo `write`, whose transaction came to nothing."""
+        """Undo `write` after its transaction was rolled back."""
         for side, lane in self._lanes.items():
             lane.take_back(self._starts[side])
             lane.unstored([each.message for each in self._taken[side.other]])
             self._taken[side.other] = []
 
     def committed(self) -> bool:
-        """Note that it is durable; return whether arrivals wait that may have room now."""
+        """Record that the batch is durable. Return True if waiting messages may have room now."""
         for side, lane in self._lanes.items():
             lane.removed(self._gone[side])
             lane.started(self._starts[side])
@@ -79,7 +79,7 @@ class Batch:
         )
 
     def send(self, now: float) -> None:
-        """Send to each side what is durable now."""
+        """Send the packets that depend on this batch to each side."""
         for side, lane in self._lanes.items():
             outlet = lane.outlet
             if outlet is None:
@@ -119,10 +119,10 @@ class Batch:
 
 
 def session_key(side: Side) -> str:
-    """Return the property with the name of our session at a side's broker."""
+    """Return the name of the property with our session's name at a side's broker."""
     return f"session_{side.name.lower()}"
 
 
 def subscriptions_key(side: Side) -> str:
-    """Return the property with what that session is subscribed to, as JSON."""
+    """Return the name of the property with that session's subscriptions, as JSON."""
     return f"subscriptions_{side.name.lower()}"

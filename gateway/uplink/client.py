@@ -1,18 +1,18 @@
-"""gmqtt as the uplink's client: one connection of one of its two sessions.
+"""The uplink's gmqtt client: one connection of one of its two sessions.
 
-gmqtt connects, keeps the connection alive, and replays what is in flight from its storage, which is
-the store's queue towards this broker:
+gmqtt connects, keeps the connection alive, and resends what is in flight from its storage, which
+is the store's queue for this broker:
 
-| gmqtt calls | when | what it reaches |
+| gmqtt calls | when | effect |
 |---|---|---|
-| `get_all` | the broker has the session | everything in flight, PUBRELs first, PUBLISH with DUP |
-| `push_message` | PUBREC | the exchange's next state, durable before PUBREL leaves |
-| `remove_message_by_mid` | PUBACK, PUBCOMP, a PUBREC that refuses | the exchange's end |
-| `clear` | the broker has no such session | nothing: the link decides |
+| `get_all` | the broker has the session | returns everything in flight, PUBRELs first |
+| `push_message` | PUBREC | the exchange's next state, durable before PUBREL is sent |
+| `remove_message_by_mid` | PUBACK, PUBCOMP, PUBREC with an error | the end of the exchange |
+| `clear` | the broker has no such session | none: the link decides |
 
-Each packet is read by `gateway.wire` before gmqtt sees it: what is malformed ends the connection,
-and reason codes and properties arrive as they were sent. PUBLISH and PUBREL are not passed to
-gmqtt, which would answer them before anything is durable.
+`gateway.wire` reads each packet before gmqtt does: malformed packets end the connection, and reason
+codes and properties are preserved. PUBLISH and PUBREL are not passed to gmqtt, which would answer
+them before anything is durable.
 """
 
 import contextlib
@@ -51,20 +51,20 @@ WRITE_BUFFER_BYTES_MAX: Final = 1024 * 1024
 
 
 class Receiver(Protocol):
-    """Who takes what comes: the link, and a test."""
+    """Receiver of packets: the link, or a test."""
 
     def receive_publish(self, publish: Publish) -> None:
-        """Take a message."""
+        """Process a PUBLISH."""
 
     def receive_answer(self, answer: Answered) -> None:
-        """Take PUBACK, PUBREC, PUBREL or PUBCOMP."""
+        """Process a PUBACK, PUBREC, PUBREL or PUBCOMP."""
 
     def receive_suback(self, packet: Suback | Unsuback) -> None:
-        """Take the answer to SUBSCRIBE or UNSUBSCRIBE."""
+        """Process the answer to SUBSCRIBE or UNSUBSCRIBE."""
 
 
 class LaneStorage(PersistentStorage):  # type: ignore[misc]
-    """A lane behind gmqtt's storage interface."""
+    """Adapter from gmqtt's storage interface to a lane."""
 
     def __init__(self, lane: Lane, receiver: Receiver) -> None:
         super().__init__()
@@ -75,11 +75,14 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
         self.replayed: Callable[[], list[tuple[int, bytes]]] = list
 
     def push_message(self, mid: int, raw_package: bytes) -> None:
-        """Pass a PUBREC on; `raw_package`, the PUBREL, is made again when it may leave."""
+        """Process a PUBREC.
+
+        `raw_package`, the PUBREL, is ignored and created again when it may be sent.
+        """
         self._pass_answer()
 
     def remove_message_by_mid(self, mid: int) -> None:
-        """Pass a PUBACK or PUBCOMP on, or a PUBREC that refuses."""
+        """Process a PUBACK, a PUBCOMP, or a PUBREC with an error."""
         self._pass_answer()
 
     @property
@@ -88,14 +91,14 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
         return not len(self._lane.exchanges)
 
     def get_all(self) -> list[tuple[int, bytes]]:
-        """Return what the broker has to get again, in order, as far as its window goes."""
+        """Return the packets to resend, in order, limited by the broker's window."""
         return self.replayed()
 
     async def wait_empty(self) -> None:
-        """Do not wait: the exchanges end while others begin."""
+        """Return immediately: new exchanges start while others end."""
 
     def clear(self) -> None:
-        """Do nothing where the broker has no session: the link decides what that means."""
+        """Do nothing when the broker has no session: the link decides what happens."""
 
     def _pass_answer(self) -> None:
         assert self.answer is not None, "gmqtt reached its storage without a packet"
@@ -103,7 +106,7 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
 
 
 class UplinkClient(SessionClient):
-    """One connection. `fault` is what was wrong with what came, once something was."""
+    """One connection. `fault` is the first error in received data, or None."""
 
     def __init__(
         self,
@@ -126,11 +129,11 @@ class UplinkClient(SessionClient):
         self._decoder = Decoder(packet_bytes_max, version, "client")
 
     def replay_with(self, replayed: Callable[[], list[tuple[int, bytes]]]) -> None:
-        """Set what gmqtt gets where it asks its storage for what is in flight."""
+        """Set the function that returns the packets in flight when gmqtt asks its storage."""
         self._storage.replayed = replayed
 
     def outlet(self, window: int) -> Outlet:
-        """Return the connection as its lane uses it, within what CONNACK allows."""
+        """Return the connection's interface for its lane, with the limits in CONNACK."""
         given = self._given
         if given.receive_maximum is not None:
             # One less: Mosquitto 2.0 ends a connection whose window is full at a repeat as well.
@@ -147,7 +150,7 @@ class UplinkClient(SessionClient):
         )
 
     def warn_of_short_session(self, wanted_seconds: int, broker: str) -> None:
-        """Log it where the broker keeps the session for less time than it was asked for."""
+        """Log a warning if the broker keeps the session for less time than requested."""
         seconds = self._given.session_expiry_interval_seconds
         if seconds is not None and seconds < wanted_seconds:
             logger.warning(
@@ -163,7 +166,7 @@ class UplinkClient(SessionClient):
         return self.connack.properties or Properties()
 
     def has_room(self) -> bool:
-        """Return whether the broker reads what it is sent."""
+        """Return True if the broker keeps up with the data sent to it."""
         if self._connection is None or self._connection.is_closing():
             return False
         buffered: int = self._connection._transport.get_write_buffer_size()
@@ -177,7 +180,7 @@ class UplinkClient(SessionClient):
         return connection
 
     def _read_bounded(self, read: Callable[[bytes], int], data: bytes) -> int:
-        """Refuse a packet that declares more than may come, before it is gathered."""
+        """Reject a packet with too large a declared length, before it is buffered."""
         taken = read(data)
         if len(data) - max(taken, 0) > self._packet_bytes_max + HEADER_BYTES_MAX:
             self._end(f"a packet of more than {self._packet_bytes_max} bytes")

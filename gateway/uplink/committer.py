@@ -1,15 +1,16 @@
-"""Commits: what either broker has sent becomes durable, batch by batch, before it is answered.
+"""Commits of the uplink: what a broker has sent becomes durable before it is answered.
 
-The durability argument is one method, `_commit_batch`: everything that came from both sides while
-the disk was busy becomes one transaction with one fsync, and what depends on it is sent after that.
+The durability guarantee is in one method, `_commit_batch`: everything that arrived from both sides
+while the disk was busy becomes one transaction with one fsync, and dependent packets are sent
+afterwards.
 
 | sent | after this is durable |
 |---|---|
-| PUBREC, PUBACK to the side a message came from | the message, and at QoS 2 its packet identifier |
+| PUBREC, PUBACK to the sending side | the message, and at QoS 2 its packet identifier |
 | PUBCOMP to that side | that the packet identifier is free again |
 | PUBLISH to the other side | the message with the packet identifier it is sent under |
-| PUBREL to that side | that PUBREC came |
-| nothing waits for | the removal at PUBCOMP or PUBACK: it goes with the next batch |
+| PUBREL to that side | that PUBREC was received |
+| (no packet) | the deletion after PUBCOMP or PUBACK, which joins the next batch |
 """
 
 import asyncio
@@ -42,7 +43,7 @@ REMOVAL_SECONDS_MAX: Final = 1.0
 
 
 class Committer:
-    """The one writer of the uplink's store."""
+    """The only writer of the uplink's store."""
 
     def __init__(self, store: UplinkStore, *, queue_bytes_max: int) -> None:
         self._store = store
@@ -68,27 +69,29 @@ class Committer:
 
     @property
     def now(self) -> float:
-        """Seconds of the uplink's clock, which goes on where the last run left it."""
+        """Seconds of the uplink's clock, which continues from the last run."""
         return self._clock_base + time.monotonic()
 
     @property
     def is_flooded(self) -> bool:
-        """Whether more came since the last batch than a broker sends that waits for answers."""
+        """Whether more signals arrived since the last batch than a broker sends that waits for
+        answers.
+        """
         return len(self._signals) > SIGNALS_MAX
 
     def signal(self, signal: Signal) -> None:
-        """Settle with the next batch what a connection brought."""
+        """Queue a connection's signal for the next commit."""
         self._signals.append(signal)
         self._changed.set()
 
     async def settle(self) -> None:
-        """Return when everything that came before this call is durable and answered."""
+        """Wait until everything signalled before this call is durable and answered."""
         settled = self._settled
         self._changed.set()
         await asyncio.shield(settled)
 
     def status(self) -> dict[str, object]:
-        """Return both directions' parts of the uplink's status."""
+        """Return the status of both directions."""
         return {
             "out": self.lanes[Side.REMOTE].status(),
             "in": self.lanes[Side.LOCAL].status(),
@@ -99,7 +102,7 @@ class Committer:
         """Commit batches until `stop`.
 
         Raises:
-            QueueError: the disk refuses; nothing untrue has been sent, so a restart is safe.
+            QueueError: the disk failed. Nothing untrue has been sent, so a restart is safe.
         """
         try:
             stopping = False
@@ -111,12 +114,12 @@ class Committer:
             raise NAMES.cannot_write(self._store.path, error) from error
 
     def stop(self) -> None:
-        """Let `run` commit what is left and return."""
+        """Ask `run` to commit the rest and return."""
         self._stopping = self._removal_due = True
         self._changed.set()
 
     async def close(self) -> None:
-        """Close the store, behind a COMMIT that may still run in the one worker thread."""
+        """Close the store, after a COMMIT that may be running in the worker thread."""
         await self.commits.close()
         if self._removal_timer is not None:
             self._removal_timer.cancel()
@@ -138,9 +141,9 @@ class Committer:
         settled.set_result(None)
 
     async def _write(self, batch: Batch) -> bool:
-        """Commit what was settled and, where there is room, what has arrived.
+        """Commit the pending changes and, if there is room, new messages.
 
-        False: there is no room even for what was settled, and the uplink is about to stop.
+        Return False if there is not even room for the changes and the uplink is about to stop.
         """
         if self.disk_full or any(each.arrivals for each in self.receptions.values()):
             self._note_disk(has_room=self._store.space.has_room())
@@ -204,7 +207,7 @@ class Committer:
                 logger.error("the disk is full: messages wait at their brokers; free space")
 
     def _take_up(self, settlement: Settlement) -> None:
-        """Note and log what was settled, as far as no row is concerned."""
+        """Apply and log the results that do not concern rows."""
         loop = asyncio.get_running_loop()
         for side in settlement.paused:
             self.lanes[side].paused_until = loop.time() + REFUSED_PAUSE_SECONDS

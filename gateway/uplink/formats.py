@@ -1,6 +1,6 @@
-"""Which formats of the uplink's database are understood.
+"""Supported formats of the uplink's database.
 
-A format is the list of the migrations that were applied to the file (`schema.py`).
+The format is the list of migrations applied to the file (`schema.py`).
 """
 
 MIGRATION_SET = "uplink"

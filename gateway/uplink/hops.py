@@ -1,7 +1,7 @@
-"""Which gateways a message has passed, in a user property, so that no message goes round. Pure.
+"""Loop prevention: a user property lists the gateways that a message has passed. Pure.
 
-MQTT 5.0 only: 3.1.1 has no properties. The property's value is the gateways' ids in order, with
-commas between them; one message may have it several times, and all of them count.
+MQTT 5.0 only, since 3.1.1 has no properties. The value consists of the gateways' ids in order,
+separated by commas. A message may contain the property several times, and all of them count.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ UserProperties = Iterable[tuple[str, str]]
 
 
 def hops_of(properties: UserProperties) -> list[str]:
-    """Return the ids that the message has brought, in order."""
+    """Return the gateway ids in a message's properties, in order."""
     return [
         hop
         for name, value in properties
@@ -26,15 +26,15 @@ def hops_of(properties: UserProperties) -> list[str]:
 
 
 def may_pass(hops: list[str], gateway_id: str) -> bool:
-    """Return whether this gateway may forward it: it has not done so before, and the way is short.
+    """Return True if this gateway may forward a message: it has not done so, and the list is short.
 
-    `gateway_id` is added by `with_hop`, so the way has at most `HOPS_MAX` with it.
+    `with_hop` then adds `gateway_id`, so that the list has at most `HOPS_MAX` ids.
     """
     return len(hops) < HOPS_MAX and gateway_id not in hops
 
 
 def with_hop(properties: UserProperties, gateway_id: str) -> list[tuple[str, str]]:
-    """Return the user properties with one list of hops, behind the others."""
+    """Return the user properties with this gateway added, as one list of hops at the end."""
     given = list(properties)
     others = [each for each in given if each[0] != HOPS_PROPERTY]
     return [*others, (HOPS_PROPERTY, ",".join([*hops_of(given), gateway_id]))]

@@ -1,7 +1,7 @@
-"""One direction: the queue on disk towards one broker, and the exchanges with it in flight.
+"""One direction: the queue on disk for one broker, and its exchanges in flight.
 
-`Lane` has what is in memory of it. What a transaction does to the rows is staged in it and written
-by the committer; `gmqtt` reaches it through its storage interface (`client.py`).
+`Lane` holds its state in memory. Changes to rows are collected there and written by the committer.
+gmqtt uses it through its storage interface (`client.py`).
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ PACKET_ID_MAX: Final = 65533
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlet:
-    """A connection as a lane uses it: what it may send over it, and how much."""
+    """A connection's interface for a lane: functions and limits for sending."""
 
     send: Send
     has_room: Callable[[], bool]
@@ -34,7 +34,9 @@ class Outlet:
     may_retain: bool = True
 
     def adapted(self, message: Message) -> Message:
-        """Return the message as this broker takes it: with less QoS, or not retained, perhaps."""
+        """Return the message adapted to this broker: with a lower QoS, or not retained, if
+        necessary.
+        """
         qos = min(message.qos, self.maximum_qos)
         retain = message.retain and self.may_retain
         if (qos, retain) == (message.qos, message.retain):
@@ -49,7 +51,7 @@ class Outlet:
         return exchange.message.frame(exchange.packet_id, self.version, now, again=again)
 
     def hindrance(self, message: Message, now: float) -> str | None:
-        """Return why a message cannot be sent, as its counter's name."""
+        """Return why a message cannot be sent, as the name of a counter; None if it can."""
         if message.has_expired(now):
             return "expired"
         frame = message.frame(1 if message.qos else 0, self.version, now, again=False)
@@ -59,19 +61,21 @@ class Outlet:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What one transaction begins, and what it gives up with the counter's name of the reason."""
+    """Exchanges that a transaction starts, and messages it gives up, with the name of the
+    counter.
+    """
 
     exchanges: list[Exchange[Message]]
     given_up: list[tuple[int, Message, str]]
 
     @property
     def count(self) -> int:
-        """How many messages wait no longer."""
+        """Number of messages that no longer wait."""
         return len(self.exchanges) + len(self.given_up)
 
 
 class Lane:
-    """Messages on their way to `target`. `counters` count messages since this start."""
+    """Messages queued for `target`. `counters` count messages since the start of the process."""
 
     def __init__(self, store: UplinkStore, target: Side, *, bytes_max: int) -> None:
         self.target = target
@@ -92,38 +96,38 @@ class Lane:
 
     @property
     def room_bytes(self) -> int:
-        """How many bytes more the queue may take."""
+        """How many more bytes the queue may take."""
         return self.bytes_max - self.bytes_held
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no message."""
+        """Whether the lane has no messages."""
         return not self.waiting and not len(self.exchanges)
 
     def finish(self, exchange: Exchange[Message], outcome: str) -> None:
-        """Let a message go whose exchange has ended for good."""
+        """Mark a message for deletion, because its exchange has ended."""
         self.counters[outcome] += 1
         self.refusals.pop(exchange.number, None)
         self.gone.append((exchange.number, exchange.message))
 
     def put_back(self, exchanges: Sequence[Exchange[Message]]) -> None:
-        """Let the messages of exchanges that are over wait again."""
+        """Queue the messages of ended exchanges again."""
         self.waiting += len(exchanges)
         self.counters["republished"] += len(exchanges)
 
     def write_gone(self) -> None:
-        """Remove what is gone, within the store's transaction."""
+        """Delete the marked messages, in the store's transaction."""
         self._store.remove(self.target, [number for number, _ in self.gone])
 
     def removed(self, count: int) -> None:
-        """Note that the removal of the first `count` of `gone` is durable."""
+        """Record that the deletion of the first `count` messages in `gone` is durable."""
         self.bytes_held -= sum(message.bytes_count for _, message in self.gone[:count])
         del self.gone[:count]
 
     def start(self, now: float, loop_seconds: float) -> "Start":
-        """Begin exchanges for the first messages that wait, within the store's transaction.
+        """Start exchanges for the oldest queued messages, in the store's transaction.
 
-        What cannot be sent any more, or not to this broker, is removed.
+        Messages that cannot be sent any more, or not to this broker, are deleted.
         """
         start = Start([], [])
         outlet = self.outlet
@@ -143,28 +147,28 @@ class Lane:
         return start
 
     def take_back(self, start: "Start") -> None:
-        """Undo `start`, whose transaction came to nothing."""
+        """Undo `start` after its transaction was rolled back."""
         self.exchanges.take_back(start.exchanges)
         self.waiting += start.count
 
     def started(self, start: "Start") -> None:
-        """Note that `start` is durable."""
+        """Record that `start` is durable."""
         for _, message, hindrance in start.given_up:
             self.counters[hindrance] += 1
             self.bytes_held -= message.bytes_count
 
     def stored(self, messages: Sequence[Message]) -> None:
-        """Note messages that a transaction adds."""
+        """Count messages that a transaction adds."""
         self.waiting += len(messages)
         self.bytes_held += sum(each.bytes_count for each in messages)
 
     def unstored(self, messages: Sequence[Message]) -> None:
-        """Undo `stored`: the transaction came to nothing."""
+        """Undo `stored` after the transaction was rolled back."""
         self.waiting -= len(messages)
         self.bytes_held -= sum(each.bytes_count for each in messages)
 
     def forward_qos0(self, message: Message, now: float) -> None:
-        """Send a message of QoS 0 now, or drop it: it is not stored."""
+        """Send a QoS 0 message now, or drop it. It is not stored."""
         outlet = self.outlet
         if outlet is None or not outlet.has_room():
             self.counters["dropped_qos0"] += 1
@@ -175,7 +179,7 @@ class Lane:
             self.counters["forwarded_qos0"] += 1
 
     def status(self) -> dict[str, object]:
-        """Return the direction's part of the uplink's status."""
+        """Return the status of this direction."""
         return {
             "waiting": self.waiting,
             "in_flight": len(self.exchanges),

@@ -1,8 +1,8 @@
-"""Keeps one of the two sessions: connect, subscribe, forward what comes, and again.
+"""One of the two sessions: connects, subscribes, forwards messages, and reconnects.
 
-The session and what the store has of it belong together, by the session's name
-(docs/decisions/0061-the-session-s-name-is-its-proof.md). A session that the broker no longer has is
-given up, and one of another name begins.
+The session and its data in the store belong together through the session's name
+(docs/decisions/0061-the-session-s-name-is-its-proof.md). If the broker no longer has the session,
+it is abandoned, and one with another name begins.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ _VERSIONS = {4: MQTTv311, 5: MQTTv50}
 
 
 class Link:
-    """One side's session. `run` does not return by itself; cancelled, it disconnects."""
+    """One side's session. `run` never returns; when cancelled, it disconnects."""
 
     def __init__(
         self, side: Side, endpoint: Endpoint, settings: UplinkSettings, committer: Committer
@@ -71,7 +71,7 @@ class Link:
         self._subscribing: Subscribing | None = None
 
     def status(self) -> dict[str, object]:
-        """Return the connection's part of the uplink's status."""
+        """Return the status of this connection."""
         return {
             "connected": self.connected,
             "address": f"{self._endpoint.host}:{self._endpoint.port}",
@@ -82,7 +82,7 @@ class Link:
         }
 
     async def run(self) -> None:
-        """Connect, again and again."""
+        """Connect again and again."""
         backoff = Backoff(BACKOFF_SECONDS_MAX, first_seconds=BACKOFF_SECONDS_MIN)
         while True:
             # What the last connection brought has to be durable before the next one goes on.
@@ -102,7 +102,7 @@ class Link:
     # A connection
 
     async def _connect_once(self, backoff: Backoff) -> str | None:
-        """Run one connection from beginning to end; return what went wrong, if anything."""
+        """Run one connection from start to end. Return what went wrong, or None."""
         kept = self._committer.sessions[self.side]
         session = self._abandoned or kept or new_name(self._endpoint.client_id)
         begun, discard = kept is not None, self._abandoned is not None
@@ -164,10 +164,10 @@ class Link:
         self._committer.signal(Disconnected(self.side))
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Go on without this session; what is wrong with the broker, if anything.
+        """Abandon the session that the broker no longer has. Return a fault of the broker, or None.
 
-        A broker that does not have ours has begun an empty one in its place. The next connection
-        discards that, so that it keeps none that is not used.
+        The broker has created an empty session of this name instead. The next connection discards
+        it, so that no unused session stays there.
         """
         self._abandoned = session if begun else None
         if begun:
@@ -201,7 +201,7 @@ class Link:
         return client
 
     def _replay(self, client: UplinkClient) -> list[tuple[int, bytes]]:
-        """Return what gmqtt sends again, PUBRELs first."""
+        """Return the packets that gmqtt resends, PUBRELs first."""
         outlet = client.outlet(self._settings.window)
         exchanges = self._lane.exchanges
         exchanges.window = outlet.window
@@ -223,21 +223,21 @@ class Link:
     # What comes
 
     def receive_suback(self, packet: Suback | Unsuback) -> None:
-        """Take the answer to SUBSCRIBE or UNSUBSCRIBE."""
+        """Process the answer to SUBSCRIBE or UNSUBSCRIBE."""
         if self._subscribing is not None:
             self._subscribing.receive(packet)
 
     def receive_answer(self, answer: Answered) -> None:
-        """Take PUBACK, PUBREC, PUBREL or PUBCOMP."""
+        """Process a PUBACK, PUBREC, PUBREL or PUBCOMP."""
         if self._client is not None:
             self._committer.signal(answer)
             if self._committer.is_flooded:
                 self._end("the broker sends more than it gets answers for")
 
     def receive_publish(self, publish: Publish) -> None:
-        """Forward a message, or drop it where no route takes it or it would go round.
+        """Forward a message. Drop it if no route matches or it would loop.
 
-        What comes of a session that is not ours, or when its connection is over, is not answered.
+        Packets of a session that is not ours, or of an ended connection, are not answered.
         """
         if self._client is None:
             return
@@ -261,13 +261,13 @@ class Link:
                 self._end("the queue is full: its messages stay in the broker's session")
 
     def _end(self, fault: str) -> None:
-        """End the connection; what it brought so far is settled."""
+        """End the connection. What it sent so far is still processed."""
         if self._client is not None:
             self._client.fault = fault
             self._client.abort()
 
     def _answer_dropped(self, client: UplinkClient, publish: Publish) -> None:
-        """Acknowledge what is not stored; a repeat is dropped in the same way."""
+        """Acknowledge a message that is not stored. A repeat is dropped in the same way."""
         if publish.qos:
             answer = puback if publish.qos == 1 else pubrec
             client.send_packet(answer(publish.packet_id))

@@ -1,7 +1,7 @@
-"""The uplink's composition root: one process, one queue on disk, a session at each broker.
+"""Composition root of the uplink: one process, a queue on disk, a session at each broker.
 
-Stopping costs nothing: what has arrived and is not durable was not answered, what is durable and
-not sent waits for the next start.
+Stopping is always safe: messages that are not durable were not acknowledged, and durable ones wait
+for the next start.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ QUEUE_FILE = "uplink.db"
 
 
 def _nothing() -> None:
-    """Run for a caller that needs no report."""
+    """Do nothing: default for callers that need no report."""
 
 
 async def serve(
@@ -34,13 +34,13 @@ async def serve(
     """Run until `stop` is set.
 
     Args:
-        settings: the whole uplink.
-        stop: ends it.
-        ready: called when the queue is open, or waits for room on a full disk.
-        alive: called each second while the event loop runs and no commit stands still.
+        settings: all settings of the uplink.
+        stop: ends the uplink.
+        ready: called when the queue is open, or waits for space on a full disk.
+        alive: called each second while the event loop runs and no commit hangs.
 
     Raises:
-        QueueError: one line with the mend.
+        QueueError: one line with the fix.
     """
     supervision = Supervision(stop, ready, alive)
     await serve_queue(

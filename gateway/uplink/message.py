@@ -1,7 +1,7 @@
-"""A message on its way through the uplink: what is kept of a PUBLISH, and the PUBLISH made of it.
+"""A message in the uplink: what is stored of a PUBLISH, and the PUBLISH created from it.
 
-Pure. Times are seconds of the uplink's own clock, which stands still while it does not run
-(`committer.py`): a message never expires because of a gateway that was off.
+Pure. Times are seconds of the uplink's own clock, which stops while the uplink does not run
+(`committer.py`): a message never expires because a gateway was off.
 """
 
 import math
@@ -26,7 +26,7 @@ MQTT_5: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """`properties` are those that are passed on, encoded without a length before them."""
+    """A message. `properties` are those to be forwarded, encoded without their length."""
 
     topic: str
     payload: bytes
@@ -37,11 +37,14 @@ class Message:
 
     @property
     def bytes_count(self) -> int:
-        """What it counts towards `queue_max`."""
+        """Size of the message, counted towards `queue_max`."""
         return len(self.topic) + len(self.payload) + len(self.properties) + ROW_OVERHEAD_BYTES
 
     def frame(self, packet_id: int, version: int, now: float, *, again: bool) -> bytes:
-        """Return the PUBLISH; `packet_id` is 0 at QoS 0. `again`: it may have been received."""
+        """Return the PUBLISH; `packet_id` is 0 at QoS 0.
+
+        `again`: it may have been received before.
+        """
         field = b""
         if version == MQTT_5:
             field = properties_field_of(self._expiry_at(now), self.properties, [], 0)
@@ -50,7 +53,7 @@ class Message:
         )
 
     def has_expired(self, now: float) -> bool:
-        """Return whether its time is over."""
+        """Return True if the message has expired."""
         return self.expires_at is not None and self.expires_at <= now
 
     def _expiry_at(self, now: float) -> int:
@@ -61,7 +64,7 @@ class Message:
 
 
 def message_of(publish: Publish, topic: str, gateway_id: str, now: float) -> Message | None:
-    """Return what is forwarded of a PUBLISH under `topic`; None where it would go round."""
+    """Return the message to forward for a PUBLISH, with a new topic; None if it would loop."""
     given = publish.properties or Properties()
     own = Properties()
     own.payload_format_indicator = given.payload_format_indicator

@@ -1,7 +1,7 @@
-"""What one broker has sent and not been answered for yet, and which QoS 2 messages are open. Pure.
+"""Messages received from a broker and not acknowledged, and open QoS 2 exchanges. Pure.
 
-A packet identifier of QoS 2 is held from the commit that stores its message until the commit that
-follows its PUBREL. A repeat of a held one is answered and not stored again.
+A QoS 2 packet identifier is held from the commit that stores its message until the commit after its
+PUBREL. A repeat with a held identifier is answered, but not stored again.
 """
 
 from collections import deque
@@ -18,18 +18,18 @@ broker keeps them in its session."""
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A message of QoS 1 or 2 that is to be stored, and then answered."""
+    """A QoS 1 or 2 message that will be stored, and then acknowledged."""
 
     message: Message
     packet_id: int
 
     def answer(self) -> bytes:
-        """Return the acknowledgement that it is stored."""
+        """Return the acknowledgement for a stored message."""
         return puback(self.packet_id) if self.message.qos == 1 else pubrec(self.packet_id)
 
 
 class Reception:
-    """Of one side. `repeats` counts QoS 2 messages that came again."""
+    """Messages received from one side. `repeats` counts repeated QoS 2 messages."""
 
     def __init__(self, held: set[int]) -> None:
         self.held = held
@@ -41,23 +41,23 @@ class Reception:
         self.repeats = 0
 
     def is_repeat(self, packet_id: int) -> bool:
-        """Return whether the QoS 2 message is stored already, or waits for that; count it."""
+        """Return True if a QoS 2 message is already stored or waiting, and count it as a repeat."""
         if packet_id not in self.held and packet_id not in self._open_arrivals:
             return False
         self.repeats += 1
         return True
 
     def add(self, arrival: Arrival) -> None:
-        """Let a message wait for the next commit with room for it."""
+        """Queue a message for the next commit that has room for it."""
         self.arrivals.append(arrival)
         self.bytes_waiting += arrival.message.bytes_count
         if arrival.message.qos == 2:
             self._open_arrivals.add(arrival.packet_id)
 
     def fitting(self, room_bytes: int, *, is_empty: bool) -> list[Arrival]:
-        """Return the first arrivals that fit; they stay until `stored`.
+        """Return the first messages that fit. They stay queued until `stored`.
 
-        `is_empty`: nothing is in the queue, so that one fits however large it is.
+        `is_empty`: the lane has no messages, so one message fits whatever its size.
         """
         taken: list[Arrival] = []
         for arrival in self.arrivals:
@@ -68,7 +68,7 @@ class Reception:
         return taken
 
     def stored(self, taken: list[Arrival]) -> None:
-        """Note the commit of arrivals, the first ones."""
+        """Record the commit of the first messages."""
         for arrival in taken:
             self.arrivals.popleft()
             self.bytes_waiting -= arrival.message.bytes_count
@@ -77,12 +77,14 @@ class Reception:
                 self._open_arrivals.discard(arrival.packet_id)
 
     def drop_arrivals(self) -> None:
-        """Forget what is not stored: the connection ended, and the broker sends it again."""
+        """Discard unstored messages, because the connection ended and the broker will resend
+        them.
+        """
         self.arrivals.clear()
         self._open_arrivals.clear()
         self.bytes_waiting = 0
 
     @property
     def is_overfull(self) -> bool:
-        """Whether more waits in memory than may."""
+        """Whether more data waits in memory than allowed."""
         return self.bytes_waiting + self.bytes_coming > HELD_BACK_BYTES_MAX

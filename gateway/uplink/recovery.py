@@ -1,7 +1,7 @@
-"""Opening the uplink's file, whatever state it is in.
+"""Opening of the uplink's file in any state.
 
-Of a damaged one packet identifiers and sessions are taken along. A message that cannot be read any
-more is lost; one whose removal is lost with a page may come twice.
+Packet identifiers and sessions are copied from a damaged file. A message that is unreadable is
+lost; one whose deletion was lost with a page may be sent twice.
 """
 
 import sqlite3
@@ -15,11 +15,11 @@ NAMES: Final = QueueNames("the uplink's queue", "uplink", "messages")
 
 
 def open_uplink_store(path: Path) -> UplinkStore:
-    """Open the file; a damaged or missing one is replaced by a new one, with what can be read.
+    """Open the file. A damaged or missing one is replaced by a new one with the readable contents.
 
     Raises:
         NoRoom: the disk is full.
-        QueueError: not even a new file can be made.
+        QueueError: no new file can be created.
     """
     return open_queue(path, NAMES, UplinkStore, _fill)
 

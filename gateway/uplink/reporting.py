@@ -1,6 +1,6 @@
-"""Reports the uplink's status to the broker's control socket, where the page finds it.
+"""Status reports of the uplink to the broker's control socket, for the status page.
 
-The socket may be absent for as long as the broker is: a report is simply not made.
+While the broker is absent, reports are left out.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ ANSWER_SECONDS_MAX = 5.0
 
 
 async def report(path: Path, status: Callable[[], dict[str, object]], every_seconds: float) -> None:
-    """Report again and again; does not return by itself."""
+    """Report every `every_seconds`. Never returns."""
     client = ControlClient(path, ANSWER_SECONDS_MAX)
     try:
         while True:

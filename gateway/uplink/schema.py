@@ -1,8 +1,8 @@
-"""The uplink's tables, created and migrated by sqlite-utils; docs/formats/uplink.md describes them.
+"""Database tables of the uplink, created and migrated by sqlite-utils (docs/formats/uplink.md).
 
-A released migration is never changed: a new version of the tables appends one, and its name to
-`formats.py`. Only a start that has something to migrate loads this module: sqlite-utils takes three
-MB of memory.
+A released migration never changes: a new version of the tables appends one, and adds its name to
+`formats.py`. This module is imported only when there is something to migrate, because sqlite-utils
+takes 3 MB of memory.
 """
 
 import sqlite3
@@ -44,5 +44,5 @@ def m001_messages_received_properties(database: Database) -> None:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the tables up to date."""
+    """Migrate the tables to the current version."""
     MIGRATIONS.apply(Database(connection))

@@ -1,4 +1,4 @@
-"""What the uplink is given: plain values, checked when they are made."""
+"""Settings of the uplink: plain values, checked when they are created."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +13,10 @@ WINDOW_MAX = 65_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One broker, and who the uplink is there.
+    """A broker, and the uplink's identity there.
 
-    `client_id` is the beginning of the session's name. `mend` names the keys of user name and
-    password. `availability_topic` is None where nothing is said of the connection.
+    `client_id` is the first part of the session's name. `mend` names the configuration keys of user
+    name and password. `availability_topic` is None if the connection's state is not published.
     """
 
     host: str
@@ -39,8 +39,11 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UplinkSettings:
-    """The whole uplink. `queue_bytes_max` bounds each direction's messages on disk, `window` the
-    exchanges in flight towards a broker, `packet_bytes_max` a packet that comes."""
+    """All settings of the uplink.
+
+    `queue_bytes_max` limits each direction's messages on disk, `window` the exchanges in flight to
+    a broker, and `packet_bytes_max` a received packet.
+    """
 
     data_dir: Path
     gateway_id: str

@@ -1,7 +1,7 @@
-"""What both brokers have sent since the last batch, and what it adds up to. Pure.
+"""Processing of everything that both brokers have sent since the last batch. Pure.
 
-Signals are settled in the order in which they came. What depends on the disk is collected: rows to
-change for the transaction, and bytes to send after it.
+Signals are processed in order of arrival. What depends on the disk is collected: changes of rows
+for the transaction, and packets to send after it.
 """
 
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ UNCLEAR_REFUSALS_MAX: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A message of QoS 1 or 2 came that is to be forwarded."""
+    """A QoS 1 or 2 message to be forwarded was received."""
 
     side: Side
     arrival: Arrival
@@ -34,7 +34,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """PUBACK, PUBREC, PUBREL or PUBCOMP came."""
+    """A PUBACK, PUBREC, PUBREL or PUBCOMP was received."""
 
     side: Side
     packet: Acknowledgement
@@ -42,7 +42,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A session goes on, or begins, under this name."""
+    """A session was resumed or created under this name."""
 
     side: Side
     outlet: Outlet
@@ -51,21 +51,21 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """The broker does not have our session: nothing of it goes on."""
+    """The broker no longer has our session, so nothing of it continues."""
 
     side: Side
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The side's connection has ended."""
+    """A side's connection has ended."""
 
     side: Side
 
 
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """The broker has these filters, each with the QoS that was asked for."""
+    """The broker has accepted these filters, with the requested QoS."""
 
     side: Side
     filters: str
@@ -76,7 +76,7 @@ Signal = Arrived | Answered | Connected | SessionLost | Disconnected | Subscribe
 
 @dataclass(slots=True)
 class SideChanges:
-    """What a batch changes of one side: of the lane towards it, and of what it sent."""
+    """Changes of one side in a batch: of the lane to it, and of what was received from it."""
 
     released: list[Exchange[Message]] = field(default_factory=list)
     returned: list[Exchange[Message]] = field(default_factory=list)
@@ -88,7 +88,7 @@ class SideChanges:
 
     @property
     def needs_commit(self) -> bool:
-        """Whether something has to be durable before anything is sent."""
+        """Whether something must be durable before packets are sent."""
         return bool(
             self.released
             or self.returned
@@ -100,7 +100,7 @@ class SideChanges:
 
 
 class Settlement:
-    """Applies signals to lanes and receptions. `paused` are the sides that refused something."""
+    """Applies signals to lanes and receptions. `paused` are the sides that refused a message."""
 
     def __init__(self, lanes: dict[Side, Lane], receptions: dict[Side, Reception]) -> None:
         self._lanes = lanes
@@ -111,11 +111,11 @@ class Settlement:
 
     @property
     def needs_commit(self) -> bool:
-        """Whether something has to be durable before anything is sent."""
+        """Whether something must be durable before packets are sent."""
         return any(changes.needs_commit for changes in self.changes.values())
 
     def settle(self, signal: Signal) -> None:
-        """Take in the next signal."""
+        """Process the next signal."""
         changes = self.changes[signal.side]
         lane, reception = self._lanes[signal.side], self._receptions[signal.side]
         match signal:

@@ -1,4 +1,4 @@
-"""The uplink's file, one narrow interface: its statements beside those of every queue."""
+"""The uplink's database: its statements, in addition to those of every queue."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ _COLUMNS = "topic, payload, qos, retain, properties, expires_at"
 
 
 class UplinkStore(QueueDatabase):
-    """The file at `path`: see `QueueDatabase` for what it raises."""
+    """The database at `path`. See `QueueDatabase` for the exceptions."""
 
     migration_set = MIGRATION_SET
     migrations_known = MIGRATIONS_KNOWN
@@ -39,14 +39,14 @@ class UplinkStore(QueueDatabase):
         super().begin()
 
     def roll_back(self) -> None:
-        """End the transaction; nothing since `begin` is stored."""
+        """Roll the transaction back. Nothing since `begin` is stored."""
         super().roll_back()
         self._last_numbers = self._last_committed
 
     # Messages on their way to a side
 
     def totals(self, target: Side) -> tuple[int, int]:
-        """Return how many there are, and their bytes."""
+        """Return the number of messages for a side, and their size in bytes."""
         count, size_bytes = self._connection.execute(
             "SELECT COUNT(*), SUM(LENGTH(topic) + LENGTH(payload) + LENGTH(properties) + ?) "
             f"FROM {TABLES[target]}",
@@ -55,7 +55,7 @@ class UplinkStore(QueueDatabase):
         return count, size_bytes or 0
 
     def insert(self, target: Side, messages: Sequence[Message]) -> None:
-        """Store messages behind the others, numbered in their order."""
+        """Append messages, numbered in their order."""
         first = self._last_numbers[target] + 1
         self._connection.executemany(
             f"INSERT INTO {TABLES[target]} (number, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -64,7 +64,7 @@ class UplinkStore(QueueDatabase):
         self._last_numbers[target] += len(messages)
 
     def waiting(self, target: Side, limit: int) -> list[tuple[int, Message]]:
-        """Return the first messages that no exchange has been begun for, with their numbers."""
+        """Return the oldest messages without an exchange, with their numbers."""
         rows = self._connection.execute(
             f"SELECT number, {_COLUMNS} FROM {TABLES[target]} "
             "WHERE packet_id IS NULL ORDER BY number LIMIT ?",
@@ -73,7 +73,7 @@ class UplinkStore(QueueDatabase):
         return [(number, _message_of(row)) for number, *row in rows]
 
     def in_flight(self, target: Side) -> Iterator[Exchange[Message]]:
-        """Yield the exchanges that the last run began, in the order of their rows."""
+        """Yield the exchanges that the last run started, in row order."""
         rows = self._connection.execute(
             f"SELECT number, packet_id, released, {_COLUMNS} FROM {TABLES[target]} "
             "WHERE packet_id IS NOT NULL ORDER BY number"
@@ -82,28 +82,28 @@ class UplinkStore(QueueDatabase):
             yield Exchange(number, packet_id, _message_of(row), bool(released))
 
     def start(self, target: Side, exchanges: Iterable[Exchange[Message]]) -> None:
-        """Note the packet identifiers of exchanges that begin, and the QoS that is used."""
+        """Store the packet identifiers and the QoS of started exchanges."""
         self._connection.executemany(
             f"UPDATE {TABLES[target]} SET packet_id = ?, qos = ? WHERE number = ?",
             [(each.packet_id, each.message.qos, each.number) for each in exchanges],
         )
 
     def release(self, target: Side, exchanges: Iterable[Exchange[Message]]) -> None:
-        """Note that PUBREC has come."""
+        """Store that PUBREC was received."""
         self._connection.executemany(
             f"UPDATE {TABLES[target]} SET released = 1 WHERE number = ?",
             [(each.number,) for each in exchanges],
         )
 
     def return_to_queue(self, target: Side, exchanges: Iterable[Exchange[Message]]) -> None:
-        """Let messages wait again: their exchanges are over, unfinished."""
+        """Put messages back into the queue, because their exchanges ended unfinished."""
         self._connection.executemany(
             f"UPDATE {TABLES[target]} SET packet_id = NULL, released = 0 WHERE number = ?",
             [(each.number,) for each in exchanges],
         )
 
     def remove(self, target: Side, numbers: Iterable[int]) -> None:
-        """Remove messages that are through, or that nothing more is to be done for."""
+        """Delete messages that are complete or given up."""
         self._connection.executemany(
             f"DELETE FROM {TABLES[target]} WHERE number = ?", [(number,) for number in numbers]
         )
@@ -111,21 +111,21 @@ class UplinkStore(QueueDatabase):
     # Packet identifiers of QoS 2 messages that a side has sent and not released
 
     def received(self, source: Side) -> set[int]:
-        """Return those that are open."""
+        """Return the packet identifiers of open QoS 2 messages from a side."""
         rows = self._connection.execute(
             "SELECT packet_id FROM received WHERE side = ?", (int(source),)
         )
         return {packet_id for (packet_id,) in rows}
 
     def note_received(self, source: Side, packet_ids: Iterable[int]) -> None:
-        """Note packet identifiers whose messages are stored in the same transaction."""
+        """Store packet identifiers whose messages are stored in the same transaction."""
         self._connection.executemany(
             "INSERT OR IGNORE INTO received (side, packet_id) VALUES (?, ?)",
             [(int(source), packet_id) for packet_id in packet_ids],
         )
 
     def free_received(self, source: Side, packet_ids: Iterable[int] | None) -> None:
-        """Forget packet identifiers whose PUBREL has come; None: all, their session is lost."""
+        """Delete packet identifiers after their PUBREL. None: all, because the session is lost."""
         if packet_ids is None:
             self._connection.execute("DELETE FROM received WHERE side = ?", (int(source),))
             return
@@ -135,7 +135,10 @@ class UplinkStore(QueueDatabase):
         )
 
     def salvage_from(self, damaged: sqlite3.Connection) -> int:
-        """Take what can be read of a damaged file into this new one; return how many messages."""
+        """Copy what is readable in a damaged file into this new one.
+
+        Return the number of messages.
+        """
         from gateway.files.salvage import copy_table  # noqa: PLC0415 - only where there is damage
 
         for table in ("properties", "received"):

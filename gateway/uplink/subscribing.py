@@ -1,4 +1,4 @@
-"""Has a session subscribed to what the configuration has, and to nothing else."""
+"""Subscriptions of a session, kept equal to the configuration."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ _SUBSCRIBE_PACKET_ID: Final = PACKET_ID_MAX + 2
 
 
 class Subscribing:
-    """The subscriptions of one connection. `lost` is set where it ends."""
+    """The subscriptions of one connection. `lost` is set when it ends."""
 
     def __init__(
         self, client: SessionClient, version: int, lost: asyncio.Event, broker: str
@@ -32,19 +32,19 @@ class Subscribing:
         self._answers: asyncio.Queue[Suback | Unsuback] = asyncio.Queue()
 
     def receive(self, packet: Suback | Unsuback) -> None:
-        """Take the answer to SUBSCRIBE or UNSUBSCRIBE."""
+        """Process the answer to SUBSCRIBE or UNSUBSCRIBE."""
         self._answers.put_nowait(packet)
 
     async def bring_about(
         self, wanted: Mapping[str, int], have: Mapping[str, int]
     ) -> dict[str, int]:
-        """Change the subscriptions from `have` to `wanted`; return those there are then.
+        """Change the subscriptions from `have` to `wanted`. Return the resulting ones.
 
-        What does not differ is not sent again: with SUBSCRIBE a broker of MQTT 3.1.1 would send
-        all retained messages again.
+        Unchanged filters are not subscribed to again, because an MQTT 3.1.1 broker would resend all
+        retained messages.
 
         Raises:
-            OSError, TimeoutError: the connection ended, or what came is no answer.
+            OSError, TimeoutError: the connection ended, or there was no valid answer.
         """
         if gone := [each for each in have if each not in wanted]:
             self._client.send_packet(
@@ -75,7 +75,7 @@ class Subscribing:
             losing.cancel()
 
     def _granted(self, asked: Mapping[str, int], codes: list[int]) -> dict[str, int]:
-        """Return the filters that the broker has taken; the others are asked for again later."""
+        """Return the filters that the broker has accepted. The others are requested again later."""
         granted = {}
         for (each, qos), code in zip(asked.items(), codes, strict=True):
             if code > _QOS_MAX:

@@ -33,7 +33,6 @@ class Checkpoints:
         """Connect the checkpoints with broker and store.
 
         Args:
-
             failed: called if the tables cannot be written.
             go_on: called when more rows may be written.
         """
