@@ -1,8 +1,8 @@
-"""Asks the broker whether a password is the user's, and whether what proved it still holds.
+"""Checks of passwords, and of the proofs of existing logins, by the broker.
 
-Promise: passwords go to the broker over connections of their own, so that no other question waits
-for one; one address has at most ``LOGIN_CHECKS_PER_ADDRESS_MAX`` of them under way, all together
-``LOGIN_CHECKS_MAX``. Nothing is kept of a password and nothing is logged of it.
+Passwords are sent over separate connections, so that no other request waits for their check. An
+address may have at most ``LOGIN_CHECKS_PER_ADDRESS_MAX`` checks in progress, all together
+``LOGIN_CHECKS_MAX``. Passwords are neither stored nor logged.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _VERSIONS_DIFFER: Final = BrokerProblem(
 
 
 class TooManyLogins(Exception):
-    """A password cannot be checked now, for all that are being checked."""
+    """Too many passwords are being checked already."""
 
 
 _NOT_NOW: Final = BrokerProblem(
@@ -37,7 +37,7 @@ _NOT_NOW: Final = BrokerProblem(
 
 @dataclass(frozen=True)
 class Account:
-    """A user who has proven to be one."""
+    """An authenticated user."""
 
     username: str
     groups: frozenset[str]
@@ -47,7 +47,7 @@ class Account:
 
 
 class Accounts:
-    """The broker's users; belongs to one event loop."""
+    """The broker's users. Use it from one event loop."""
 
     def __init__(self, path: Path) -> None:
         self._idle: Final = [
@@ -59,11 +59,11 @@ class Accounts:
         self._under_way: Final[Counter[str]] = Counter()
 
     async def check(self, username: str, password: str, client: tuple[str, int]) -> Account | None:
-        """Return the user; None where the password is not the user's.
+        """Check a password. Return the user, or None if the password is wrong.
 
         Raises:
-            BrokerProblem: the broker gave no usable answer, or cannot ask where users are.
-            TooManyLogins: from this address, or at all.
+            BrokerProblem: the broker gave no usable answer, or cannot reach its source of users.
+            TooManyLogins: too many checks in progress, from this address or in total.
         """
         address = _address_of(client)
         with self._turn_of(client[0]) as control_socket:
@@ -87,11 +87,11 @@ class Accounts:
         return _account_of(answer, username, address)
 
     async def still_holds(self, login: Login, now: float) -> bool:
-        """Return whether what proved the user still holds, as of a few seconds ago.
+        """Return True if the proof of a login is still valid, as of a few seconds ago.
 
-        A broker that does not answer knows no other password either: what it acknowledged as
-        changed it knows again when it is back. While a database does not answer, those who are in
-        stay in, as clients of MQTT do.
+        If the broker does not answer, the login stays valid: a password change that it acknowledged
+        takes effect when it is back. While a database does not answer, existing logins stay valid,
+        as for MQTT clients.
         """
         if now - login.confirmed < limits.LOGIN_CONFIRMED_SECONDS:
             return True
@@ -109,7 +109,7 @@ class Accounts:
         return True
 
     def close(self) -> None:
-        """Close the connections; a later request opens new ones."""
+        """Close the connections. Later requests open new ones."""
         for each in (*self._all, self._versions):
             each.close()
 
@@ -130,7 +130,7 @@ class Accounts:
 
 
 def _account_of(answer: dict[str, Any], asked: str, address: str) -> Account:
-    """Return the user of an answer. Raises BrokerProblem."""
+    """Return the user in an answer. Raises BrokerProblem."""
     match answer:
         case {
             "ok": True,

@@ -1,7 +1,7 @@
-"""Actions as programs send them: POST with JSON, by a bearer token or from a page of our own.
+"""Actions for programs: POST with JSON, with a bearer token or from one of our own pages.
 
-Promise: role, origin and token are right before a byte of the body is read; what a cookie alone
-would allow, a page of another site cannot send (``X-Form-Token``, ``Origin``).
+Role, origin and token are checked before any of the body is read. A page of another site cannot
+misuse the cookie, because ``X-Form-Token`` and ``Origin`` are required as well.
 """
 
 from typing import Annotated, Any, Final, TypeVar
@@ -36,14 +36,14 @@ actions = APIRouter(prefix="/api/v1", tags=["actions"])
 
 
 def operator_of(request: Request) -> Operator:
-    """Return the process's one operator."""
+    """Return the operator object of this process."""
     operator = request.app.state.operator
     assert isinstance(operator, Operator)
     return operator
 
 
 def caller_of(request: Request) -> Caller:
-    """Return who passed the admission of an action."""
+    """Return the caller that was accepted for an action."""
     caller = request.state.caller
     assert isinstance(caller, Caller)
     return caller
@@ -58,17 +58,17 @@ async def carried_out(
 
 
 def _takes(model: type[BaseModel]) -> dict[str, Any]:
-    """Describe the body for OpenAPI: it is read here, with bounds, and not by FastAPI."""
+    """Describe the body for OpenAPI. It is read here, with limits, and not by FastAPI."""
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     content = {"application/json": {"schema": reference}}
     return {"requestBody": {"required": True, "content": content}}
 
 
 async def _given(request: Request, model: type[_Given]) -> _Given:
-    """Read the body.
+    """Read the body of a request.
 
     Raises:
-        FormRefused: it was sent for a page of another site, or cannot be read.
+        FormRefused: it came from a page of another site, or cannot be read.
     """
     login = caller_of(request).login
     if login is not None:
@@ -85,7 +85,7 @@ async def _given(request: Request, model: type[_Given]) -> _Given:
 
 
 def fault_of(error: ValidationError) -> str:
-    """Return the first thing that is wrong with what was given."""
+    """Return the first error in the given values."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(str(part)[:64] for part in fault["loc"])
     return f"{place or 'The body'}: {message_of(fault)}."
@@ -101,7 +101,7 @@ async def bans(
     request: Request,
     first: Annotated[int, Query(ge=0, le=2**31, description="The `next` of the page before.")] = 0,
 ) -> BanPage:
-    """List the bans that hold, the oldest first, 100 at a time."""
+    """List the active bans, oldest first, 100 at a time."""
     return await observer_of(request).bans(first)
 
 
@@ -113,9 +113,9 @@ async def bans(
     openapi_extra=_takes(Kick),
 )
 async def kick(request: Request) -> Kicked:
-    """End a client's connection. For operators.
+    """Close a client's connection. For operators.
 
-    Its session stays, with what is queued; nothing keeps the client from connecting again.
+    Its session and queued messages are kept. The client may connect again.
     """
     return await carried_out(request, "kick", await _given(request, Kick), Kicked)
 
@@ -128,7 +128,7 @@ async def kick(request: Request) -> Kicked:
     openapi_extra=_takes(NewBan),
 )
 async def ban(request: Request) -> Banned:
-    """End the connections that a ban is about, and refuse new ones. For operators."""
+    """Ban a client, a user or an address, and close its connections. For operators."""
     return await carried_out(request, "ban", await _given(request, NewBan), Banned)
 
 
@@ -140,7 +140,7 @@ async def ban(request: Request) -> Banned:
     openapi_extra=_takes(OldBan),
 )
 async def lift_ban(request: Request) -> Lifted:
-    """Let a client, a user or an address connect again. For operators."""
+    """Lift a ban of a client, a user or an address. For operators."""
     return await carried_out(request, "lift_ban", await _given(request, OldBan), Lifted)
 
 
@@ -152,8 +152,8 @@ async def lift_ban(request: Request) -> Lifted:
     openapi_extra=_takes(Reload),
 )
 async def reload(request: Request) -> Reloaded:
-    """Read configuration, users, rules and certificates again. For administrators.
+    """Reload configuration, users, rules and certificates. For administrators.
 
-    409: a file has a mistake, and everything stays as it was.
+    409: a file has a mistake, and nothing has changed.
     """
     return await carried_out(request, "reload", await _given(request, Reload), Reloaded)

@@ -1,7 +1,7 @@
-"""Actions as people take them: a page that asks for confirmation, a form, and what came of it.
+"""Actions for people: a page that asks for confirmation, a form, and the result.
 
-Promise: it works without JavaScript; a GET changes nothing; a form counts when it comes from a page
-of our own with this browser's token. Where an action fails, the page has why and the mend.
+Works without JavaScript. A GET changes nothing. A form is accepted only from one of our own pages,
+with this browser's token. If an action fails, the page shows the reason and the fix.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ actions_page = APIRouter(include_in_schema=False, default_response_class=HTMLRes
 async def bans_page(
     request: Request, first: Annotated[int, Query(ge=0, le=2**31)] = 0
 ) -> HTMLResponse:
-    """Show the bans that hold."""
+    """Show the active bans."""
     try:
         page = await observer_of(request).bans(first)
     except BrokerProblem as problem:
@@ -54,25 +54,25 @@ async def bans_page(
 
 @actions_page.get("/actions/kick", dependencies=[Depends(OPERATORS)])
 async def ask_kick(request: Request, client_id: _Value) -> HTMLResponse:
-    """Ask whether a client is to be disconnected."""
+    """Ask for confirmation before disconnecting a client."""
     return await _asked_with_consequences(request, "kick", {"client_id": client_id})
 
 
 @actions_page.get("/actions/ban", dependencies=[Depends(OPERATORS)])
 async def ask_ban(request: Request, kind: _Value = "client", value: _Value = "") -> HTMLResponse:
-    """Ask who is to be banned."""
+    """Ask for the details of a new ban."""
     return await _asked_with_consequences(request, "ban", {"kind": kind, "value": value})
 
 
 @actions_page.get("/actions/lift-ban", dependencies=[Depends(OPERATORS)])
 async def ask_lift_ban(request: Request, kind: _Value, value: _Value) -> HTMLResponse:
-    """Ask whether a ban is to be lifted."""
+    """Ask for confirmation before lifting a ban."""
     return _asked(request, "lift_ban", {"kind": kind, "value": value})
 
 
 @actions_page.get("/actions/reload", dependencies=[Depends(ADMINISTRATORS)])
 async def ask_reload(request: Request) -> HTMLResponse:
-    """Ask whether the configuration is to be read again."""
+    """Ask for confirmation before reloading the configuration."""
     return _asked(request, "reload", {})
 
 
@@ -96,7 +96,7 @@ async def do_lift_ban(request: Request) -> HTMLResponse:
 
 @actions_page.post("/actions/reload", dependencies=[Depends(ADMINISTRATORS)])
 async def do_reload(request: Request) -> HTMLResponse:
-    """Have the configuration read again."""
+    """Reload the configuration."""
     return await _done(request, "reload")
 
 
@@ -163,7 +163,7 @@ async def _done(request: Request, command: str) -> HTMLResponse:
 
 
 def _given_in(fields: Mapping[str, str], model: type[BaseModel]) -> BaseModel:
-    """Read what a form has. Raises ValidationError."""
+    """Read the values of a form. Raises ValidationError."""
     values: dict[str, object] = {
         name: fields[name] for name in model.model_fields if fields.get(name)
     }

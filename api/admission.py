@@ -1,9 +1,8 @@
-"""Who may have which route: one dependency, which every route declares.
+"""Access control of routes: one dependency, which every route declares.
 
-Promise: where users are configured, a route that is not for everyone answers a caller without its
-role with a way to the login (people) or 401 and 403 (programs), and does nothing else. Where none
-are, every caller may see everything and do nothing; ``shielding`` and the address decide who that
-is.
+If users are configured, a caller without the role for a route is sent to the login (people) or gets
+401 or 403 (programs), and nothing else happens. If no users are configured, every caller may read
+everything and change nothing; ``shielding`` and the listening address limit who can call.
 """
 
 import logging
@@ -36,7 +35,7 @@ _SCHEME: Final = "bearer "
 
 
 class NotLoggedIn(Exception):
-    """The caller has to show who it is. ``was_shown``: it showed something that does not count."""
+    """The caller must authenticate. ``was_shown``: it sent a login or token that is not valid."""
 
     def __init__(self, *, was_shown: bool) -> None:
         super().__init__()
@@ -44,19 +43,19 @@ class NotLoggedIn(Exception):
 
 
 class NotAllowed(Exception):
-    """The caller has another role than the route wants."""
+    """The caller's role is not sufficient for the route."""
 
     def __init__(self, caller: "Caller", least: Role) -> None:
         super().__init__(f"{caller.name} is {caller.role.word}; this is for {least.word}s")
 
 
 class ReadOnly(Exception):
-    """No one may act on this page: it has no users."""
+    """No actions are possible on this page, because it has no users."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks: a person who is logged in, or a program with a token."""
+    """The caller: a person who is logged in, or a program with a token."""
 
     name: str
     role: Role
@@ -66,7 +65,7 @@ class Caller:
 
 @dataclass(kw_only=True)
 class Gate:
-    """What is known about who may come in; belongs to one event loop."""
+    """Users, logins and tokens that are accepted. Use it from one event loop."""
 
     roles: Roles
     """Of users and groups; empty: no login is asked for."""
@@ -78,14 +77,14 @@ class Gate:
 
     @property
     def is_open(self) -> bool:
-        """Whether everyone is let in."""
+        """Whether everybody is accepted."""
         return not self.roles
 
     async def caller_of(self, request: Request) -> Caller | None:
-        """Return who asks; None: a browser that is not logged in, or a program without a token.
+        """Return the caller of a request. None: no login and no token.
 
         Raises:
-            NotLoggedIn: the program's token is none.
+            NotLoggedIn: the program's token is not valid.
         """
         now = time.monotonic()
         authorization = request.headers.get("authorization")
@@ -118,19 +117,19 @@ class Gate:
 
 
 def gate_of(request: Request) -> Gate:
-    """Return the process's one gate."""
+    """Return the gate of this process."""
     gate = request.app.state.gate
     assert isinstance(gate, Gate)
     return gate
 
 
 def host_of(request: Request) -> str:
-    """Return the address that a request came from."""
+    """Return the client's address of a request."""
     return request.client.host if request.client is not None else ""
 
 
 def shown_by(request: Request, cookie: str) -> str | None:
-    """Return what a browser shows in one of our cookies; None: nothing that can be ours."""
+    """Return the value of one of our cookies. None: missing or too long."""
     names = [SECURE_PREFIX + cookie]
     if request.url.scheme != "https":
         names.append(cookie)
@@ -142,7 +141,7 @@ def shown_by(request: Request, cookie: str) -> str | None:
 
 
 def login_url_for(request: Request) -> str | None:
-    """Return the address of the login that leads on to what was asked for; None: it is no page."""
+    """Return the URL of the login page that leads back to this request; None for API requests."""
     url = request.url
     if url.path.startswith(PROGRAMS):
         return None
@@ -153,16 +152,16 @@ def login_url_for(request: Request) -> str | None:
 
 
 class Admission:
-    """The dependency: the least role of a route; None: it is for everyone."""
+    """The dependency. `least` is the lowest role that may use a route; None: everybody."""
 
     def __init__(self, least: Role | None) -> None:
         self.least: Final = least
 
     async def __call__(self, request: Request) -> None:
-        """Let a caller pass, who is ``request.state.caller`` from then on.
+        """Check the caller, and store it as ``request.state.caller``.
 
         Raises:
-            NotLoggedIn, NotAllowed, ReadOnly: the caller does not pass.
+            NotLoggedIn, NotAllowed, ReadOnly: the caller may not use the route.
         """
         gate = gate_of(request)
         request.state.caller = None

@@ -1,8 +1,9 @@
-"""The SD card's system: slots, the last update, provisioning. Read from a file that root writes.
+"""The SD card's system: slots, last update, provisioning. Read from a file that root writes.
 
-Promise: ``read`` returns None where this machine is not such a card; otherwise the file's facts,
-or why they cannot be read. It opens one file and two of the kernel's counters, bounded, and
-follows no link. The texts about updates are the file's own: `oncegate-device status` has the same.
+``read`` returns None if this machine does not run from such a card; otherwise the facts in the
+file, or why it is unreadable. It opens this file and two counters of the kernel, with limits on
+their size, and follows no links. The texts about updates are part of the file, so `oncegate-device
+status` shows the same.
 """
 
 import os
@@ -22,7 +23,7 @@ Line = Annotated[str, Field(max_length=limits.SENTENCE_CHARACTERS_MAX)]
 
 
 class Slot(Reported):
-    """One of the two places for a system."""
+    """One of the two system slots."""
 
     slot: Literal["A", "B"]
     version: Line | None
@@ -52,7 +53,7 @@ class Update(Reported):
 
 
 class Provisioning(Reported):
-    """What became of gateway.toml on the boot partition."""
+    """Result of reading gateway.toml from the boot partition."""
 
     taken: bool
     lines: Annotated[list[Line], Field(max_length=limits.PROVISIONING_LINES_MAX)]
@@ -60,7 +61,7 @@ class Provisioning(Reported):
 
 
 class CardFacts(Reported):
-    """What root wrote at the start, and after each change since."""
+    """Facts that root wrote at startup and after each change."""
 
     written_ms: Milliseconds
     booted: Slot
@@ -74,7 +75,7 @@ class CardFacts(Reported):
 
 
 class CardReport(Reported):
-    """The card as this page knows it."""
+    """The card's report as shown on the page."""
 
     problem: str | None
     """Why `facts` is null although this is such a card."""
@@ -84,14 +85,14 @@ class CardReport(Reported):
 
 
 class CardReader:
-    """Reads again each time: files in memory, of a few kilobytes."""
+    """Reads the files again for each request: they are in memory and have a few kilobytes."""
 
     def __init__(self, file: Path, block_devices: Path) -> None:
         self._file: Final = file
         self._block_devices: Final = block_devices
 
     def read(self) -> CardReport | None:
-        """Read the card's report; return None where this machine is not such a card."""
+        """Read the card's report. None: this machine does not run from such a card."""
         try:
             facts = CardFacts.model_validate(value_of_json(_bytes_of(self._file)))
         except FileNotFoundError:
@@ -132,7 +133,7 @@ def _bytes_of(file: Path) -> bytes:
     """Read a file of at most CARD_BYTES_MAX.
 
     Raises:
-        OSError: it cannot be read, or is not a regular file.
+        OSError: it is unreadable, or not a regular file.
         ValueError: it is too long.
     """
     descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,8 +1,8 @@
-"""The certificate of the page, as long as it serves: read at the start, and again when it changes.
+"""The page's certificate: loaded at startup, and again when its files change.
 
-What makes a context of the files, and refuses what is no use, is given by who starts the page: it
-is the same as for the broker's listeners. Files that cannot be used change nothing. What is wrong,
-or will be soon, is a line in the log each day, and a notice on the page.
+The program that starts the page provides the loader, which is the same as for the broker's
+listeners. Unusable files change nothing. A present or coming problem is logged once a day, and
+shown on the page.
 """
 
 import logging
@@ -29,12 +29,12 @@ WARNINGS_SECONDS: Final = 86_400.0
 
 
 class CertificateUnusable(Exception):
-    """The message names the file, what is wrong and the mend."""
+    """The certificate cannot be used. The message names the file, the problem and the fix."""
 
 
 @dataclass(frozen=True)
 class UsableCertificate:
-    """What can be served with."""
+    """A loaded certificate."""
 
     context: ssl.SSLContext
     warning_at: Callable[[float], str | None]
@@ -43,17 +43,17 @@ class UsableCertificate:
 
 @dataclass(frozen=True)
 class CertificateFiles:
-    """Files, and what reads them; it raises CertificateUnusable."""
+    """Certificate files and their loader, which raises CertificateUnusable."""
 
     paths: tuple[Path, ...]
     load: Callable[[], UsableCertificate]
 
 
 class ServedCertificate:
-    """What new connections have; times are seconds of one monotonic clock."""
+    """The certificate for new connections. Times are seconds of one monotonic clock."""
 
     def __init__(self, files: CertificateFiles) -> None:
-        """Read the files. Raises CertificateUnusable."""
+        """Load the files. Raises CertificateUnusable."""
         self._files: Final = files
         self._tried = states_of(files.paths)
         self._settling: object = None
@@ -64,16 +64,18 @@ class ServedCertificate:
 
     @property
     def context(self) -> ssl.SSLContext:
-        """For a new connection."""
+        """The TLS context for a new connection."""
         return self._usable.context
 
     @property
     def problem(self) -> str | None:
-        """Why the files that are there now are not used, or that what is used ends soon."""
+        """Why the current files are not used, or that the certificate expires soon; None if
+        neither.
+        """
         return self._unused or self._usable.warning_at(time.time())
 
     def look(self, now: float) -> None:
-        """Read the files where they have changed, once they change no more."""
+        """Load changed files once they have stopped changing."""
         if now < self._due:
             return
         self._due = now + LOOK_SECONDS

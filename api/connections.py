@@ -1,9 +1,9 @@
-"""Uvicorn, stopped by its caller: without signal handlers, connections bounded in time and memory.
+"""Uvicorn without signal handlers, and with limits on each connection's time and memory.
 
-Promise: a connection that has not sent a request's headers within ``HEAD_SECONDS_MAX`` is gone, one
-that does not read its answer is gone after ``CONNECTION_SECONDS_MAX``, and none holds more than
-``REQUEST_HEAD_BYTES_MAX``. Uvicorn alone waits and buffers without an end. Who has to go where
-connections run out is decided by ``visitors``.
+A connection is closed if it has not sent a request's headers within ``HEAD_SECONDS_MAX``, or does
+not read its response within ``CONNECTION_SECONDS_MAX``. None buffers more than
+``REQUEST_HEAD_BYTES_MAX``. Uvicorn alone has no such limits. ``visitors`` decides which connection
+is closed when there are too many.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _NO_PLACE: Final = (
 
 
 class Server(uvicorn.Server):
-    """Stopping is the caller's business: it sets ``stop``."""
+    """A uvicorn server that its caller stops by setting ``stop``."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Server(uvicorn.Server):
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """One connection of a visitor."""
+    """A visitor's connection."""
 
     _ending: asyncio.TimerHandle
     _head_deadline: asyncio.TimerHandle | None = None
@@ -116,7 +116,7 @@ class BoundedConnection(HttpToolsProtocol):
         super().on_response_complete()
 
     def send_away(self) -> None:
-        """End the connection: another visitor gets its place."""
+        """Close the connection to make room for another visitor."""
         self.transport.abort()
 
     def _await_head(self) -> None:
@@ -136,7 +136,7 @@ class BoundedConnection(HttpToolsProtocol):
 def bounded_by(
     visitors: Visitors, certificate: ServedCertificate | None = None
 ) -> type[asyncio.Protocol]:
-    """Return what makes the connections of one server, as uvicorn's setting ``http`` takes it."""
+    """Return a protocol factory for a server, in the form of uvicorn's setting ``http``."""
 
     def connection(**named: Any) -> asyncio.Protocol:
         http = BoundedConnection(visitors=visitors, **named)

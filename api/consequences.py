@@ -1,7 +1,6 @@
-"""Consequences of a ban or a disconnect for the gateway's own clients: bridge and uplink.
+"""Warnings about bans and disconnects that affect the gateway's own clients: bridge and uplink.
 
-A ban that meets one of them stops readings, or messages to the upstream broker. The page warns
-of that before it acts.
+Such a ban stops readings, or messages to the upstream broker. The page warns before the action.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,11 +23,12 @@ _OF_KICK: Final[Mapping[str, str]] = {
 async def consequences_of(
     observer: Observer, command: str, fields: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return a sentence for each of the gateway's own clients that an action would meet.
+    """Return a sentence for each of the gateway's own clients that an action would affect.
 
     Args:
-        command: `ban` or `kick`; other commands meet none.
-        fields: those of the form: `client_id`, or `kind` and `value`.
+        observer: queries the broker.
+        command: `ban` or `kick`; other commands affect none.
+        fields: values of the form: `client_id`, or `kind` and `value`.
     """
     sentences = {"ban": STOPPED_BY_BAN, "kick": _OF_KICK}.get(command)
     if sentences is None:
@@ -47,7 +47,7 @@ async def consequences_of(
 
 
 def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
-    """Yield the gateway's own clients with their client identifiers, as they reported them."""
+    """Yield the gateway's own clients and their client identifiers, from their reports."""
     bridge, uplink = overview.serial.status, overview.uplink.status
     if bridge is not None and bridge.mqtt.session is not None:
         yield "bridge", bridge.mqtt.session
@@ -58,7 +58,7 @@ def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
 async def _meets(
     observer: Observer, client_id: str, command: str, fields: Mapping[str, str]
 ) -> bool:
-    """Return whether an action would end the connection of a client."""
+    """Return True if an action would end a client's connection."""
     if command == "kick":
         return fields.get("client_id") == client_id
     kind, value = fields.get("kind"), fields.get("value", "")
@@ -74,6 +74,6 @@ async def _meets(
 
 
 def _is_in(network: str, session: SessionDetail) -> bool:
-    """Return whether a session's client connected from an address, or a network of them."""
+    """Return True if a session's client connected from an address or network."""
     host = (session.address or "").rpartition(":")[0].strip("[]")
     return is_in_network(host, network)

@@ -1,9 +1,8 @@
-"""One connection to the broker's status socket, kept open, asked one question at a time.
+"""A connection to the broker's status socket, kept open, with one request at a time.
 
-Promise: ``request`` gives the broker's result or raises one ``BrokerProblem`` with what
-happened and what mends it, within ``ANSWER_SECONDS_MAX`` of its turn, whatever the other side sends
-or fails to send. A connection that broke is replaced at the next question. What a result means is
-left to ``observer``.
+``request`` returns the broker's result within ``ANSWER_SECONDS_MAX`` of its turn, or raises a
+``BrokerProblem`` with the cause and the fix, whatever the other side does. A broken connection is
+replaced at the next request. ``observer`` interprets the results.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ _LOOK_AT_THE_LOG: Final = (
 class BrokerProblem(Exception):
     """The broker gave no usable answer.
 
-    ``status_code`` is what HTTP calls that; ``mend`` is what a person can do about it.
+    ``status_code`` is the HTTP status, and ``mend`` the fix, in words for people.
     """
 
     def __init__(self, reason: str, mend: str, status_code: int = 503) -> None:
@@ -35,12 +34,12 @@ class BrokerProblem(Exception):
         self.status_code = status_code
 
     def again(self) -> "BrokerProblem":
-        """Return a copy for another caller: each needs an exception of its own to raise."""
+        """Return a copy for another caller, since each needs its own exception to raise."""
         return BrokerProblem(self.reason, self.mend, self.status_code)
 
 
 class ControlSocket:
-    """A client of ``path``. Belongs to one event loop."""
+    """A client of the socket at ``path``. Use it from one event loop."""
 
     def __init__(
         self, path: Path, *, answer_seconds_max: float = limits.ANSWER_SECONDS_MAX
@@ -53,9 +52,9 @@ class ControlSocket:
         self._problem_until = 0.0
 
     async def request(self, command: Request) -> dict[str, Any]:
-        """Send one command and return its ``result``.
+        """Send a command and return its ``result``.
 
-        Raises BrokerProblem, or Refused where the broker answered with an error.
+        Raises BrokerProblem, or Refused if the broker answered with an error.
         """
         async with self._turn:
             if self._problem is not None and time.monotonic() < self._problem_until:
@@ -73,7 +72,7 @@ class ControlSocket:
             return result
 
     def close(self) -> None:
-        """Close the connection; a later request opens a new one."""
+        """Close the connection. Later requests open a new one."""
         self._client.close()
 
     def _remembered(self, problem: BrokerProblem) -> BrokerProblem:
@@ -88,7 +87,7 @@ class ControlSocket:
 def problem_of(
     error: OSError | EOFError | UnusableAnswer, path: Path, answer_seconds_max: float
 ) -> BrokerProblem:
-    """Return why the broker gave no usable answer, and what mends it."""
+    """Return the cause and the fix if the broker gave no usable answer."""
     match error:
         case UnusableAnswer():
             return BrokerProblem(

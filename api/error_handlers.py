@@ -1,7 +1,7 @@
-"""Expected errors as responses: a page for people, problem details for programs.
+"""Responses for expected errors: a page for people, problem details for programs.
 
-Promise: a browser that asks for a page gets a page, with what happened and the fix; everything else
-gets ``application/problem+json``.
+A browser that requests a page gets a page with the cause and the fix. All other clients get
+``application/problem+json``.
 """
 
 from http import HTTPStatus
@@ -26,7 +26,7 @@ _SEE_DOCS: Final = "See /docs."
 
 
 def wants_page(path: str, headers: Headers) -> bool:
-    """Return whether a request comes from a browser that is going to show the response."""
+    """Return True if a request is from a browser that will display the response."""
     return "text/html" in headers.get("accept", "") and not path.startswith(PROGRAMS)
 
 
@@ -38,7 +38,7 @@ def problem_page(
     *,
     gateway: str,
 ) -> HTMLResponse:
-    """Return an error as a page, with a link to the status page."""
+    """Return an error page with a link to the status page."""
     text = html_of(
         "problem.html",
         title=HTTPStatus(status).phrase,
@@ -65,7 +65,7 @@ def _response(
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Answer every expected error as a problem detail."""
+    """Register handlers that answer every expected error."""
     _install_those_of_admission(app)
 
     @app.exception_handler(BrokerProblem)
@@ -101,7 +101,7 @@ def install_problem_handlers(app: FastAPI) -> None:
 
 
 def _detail_of(request: Request, error: HTTPException) -> str:
-    """Return why a request was refused; Starlette only repeats the phrase of the status."""
+    """Return why a request was refused, since Starlette only repeats the status phrase."""
     path = request.url.path[: limits.SHOWN_CHARACTERS_MAX]
     if error.detail != HTTPStatus(error.status_code).phrase:
         return str(error.detail)

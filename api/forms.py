@@ -1,8 +1,8 @@
-"""Forms that browsers send: read with bounds, and only from pages of our own.
+"""Reading of forms sent by browsers, with limits, and only from our own pages.
 
-A form counts when its ``Origin`` is this page and it brings what this page put into it. Either
-alone would do against a form on another site (with the cookie's ``SameSite``, which is the third):
-an old browser, a proxy or a mistake of ours takes away one of them at a time.
+A form is accepted if its ``Origin`` is this page and it contains the token that this page put into
+it. Each of the two would be sufficient against forms on other sites, as would the cookie's
+``SameSite``. Together they still protect if an old browser, a proxy or a bug disables one.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ _TYPE = "application/x-www-form-urlencoded"
 
 
 class FormRefused(Exception):
-    """The form is not read; the message is a sentence for the person who sent it."""
+    """The form is rejected. The message is a sentence for the person who sent it."""
 
     def __init__(self, reason: str, status_code: int) -> None:
         super().__init__(reason)
@@ -27,10 +27,10 @@ class FormRefused(Exception):
 
 
 async def form_of(request: Request, hosts: Collection[str]) -> Mapping[str, str]:
-    """Read a form that a page of our own sent.
+    """Read a form sent from one of our own pages.
 
     Raises:
-        FormRefused: it came from elsewhere, is too long, or did not come in time.
+        FormRefused: it came from elsewhere, is too long, or did not arrive in time.
     """
     refuse_foreign(request, hosts)
     body = await body_of(request, _TYPE)
@@ -47,10 +47,10 @@ async def form_of(request: Request, hosts: Collection[str]) -> Mapping[str, str]
 
 
 async def body_of(request: Request, media_type: str) -> bytes:
-    """Read what a request brings, with bounds.
+    """Read the body of a request, with limits.
 
     Raises:
-        FormRefused: it is of another type, too long, or did not come in time.
+        FormRefused: it has another type, is too long, or did not arrive in time.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != media_type:
         raise FormRefused(f"This has to be sent as {media_type}.", 415)
@@ -62,20 +62,22 @@ async def body_of(request: Request, media_type: str) -> bytes:
 
 
 def is_same_secret(one: str | None, other: str | None) -> bool:
-    """Compare in constant time; what is not there is like nothing."""
+    """Compare two secrets in constant time. None or an empty text never matches."""
     if not one or not other:
         return False
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
 
 
 def is_from_https(request: Request) -> bool:
-    """Return whether the browser that sent a form speaks HTTPS, with us or with a proxy."""
+    """Return True if the browser that sent a form uses HTTPS, directly or through a proxy."""
     origin = request.headers.get("origin", "")
     return request.url.scheme == "https" or origin.startswith("https://")
 
 
 def local_path_of(wanted: str) -> str:
-    """Return where to go on after a login: a path of this page, whatever was asked for."""
+    """Return the path to go to after a login: `wanted` if it is a path of this page, otherwise
+    `/`.
+    """
     is_local = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
     if is_local and len(wanted) <= limits.NEXT_CHARACTERS_MAX and wanted.isascii():
         is_printable = all("!" <= character <= "~" for character in wanted)
@@ -85,7 +87,7 @@ def local_path_of(wanted: str) -> str:
 
 
 def refuse_foreign(request: Request, hosts: Collection[str]) -> None:
-    """Refuse what a browser sends for a page of another address.
+    """Reject a request that a browser sends from a page of another site.
 
     Raises:
         FormRefused: it does.

@@ -1,7 +1,7 @@
-"""Every limit of this room: its name, its unit and its reason, in one place.
+"""All limits of this package, with their names, units and reasons.
 
-None of them is a setting: each one protects a small computer from its visitors, or a visitor from a
-gateway that hangs, and no site has a reason to want another value.
+None of them is configurable: each one protects a small computer from its visitors, or a visitor
+from a gateway that hangs, and no site needs another value.
 """
 
 from typing import Final

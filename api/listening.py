@@ -1,8 +1,7 @@
-"""Takes the TCP port, or reports in one line which process has it.
+"""Binding of the TCP port, with a one-line error that names the process using it.
 
-Promise: a bound, listening socket, or a ``CannotListen`` whose message names the address, the
-holder where ``/proc`` has it, and the option to change. Where there is no ``/proc`` the holder
-stays unnamed.
+The result is a listening socket. On failure ``CannotListen`` names the address, the process that
+uses it if ``/proc`` shows it, and the option to change.
 """
 
 import errno
@@ -31,11 +30,11 @@ _BACKLOG: Final = 512
 
 
 class CannotListen(OSError):
-    """The API cannot listen at the configured address; the message is one line with the mend."""
+    """The API cannot listen at the configured address. The message is one line with the fix."""
 
 
 class PortTaken(CannotListen):
-    """Another process listens there."""
+    """Another process listens at the address."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def listen(settings: ApiSettings) -> socket.socket:
 
 
 def url_of(listener: socket.socket, *, is_secure: bool = False) -> str:
-    """Return the listener's address as the URL that a browser opens."""
+    """Return the listener's address as a URL for a browser."""
     host, port = listener.getsockname()[:2]
     scheme = "https" if is_secure else "http"
     return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"
@@ -101,7 +100,9 @@ def _explained(error: OSError, settings: ApiSettings, where: str) -> CannotListe
 
 
 def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
-    """Find who listens on a TCP port: ``process 812 (python -m http.server)``, or None."""
+    """Return the process that listens on a TCP port, as ``process 812 (python -m http.server)``, or
+    None.
+    """
     listeners = list(_listeners_on(port, proc))
     for process in sorted(proc.glob("[0-9]*"), key=lambda path: int(path.name)):
         if any(_holds(process, listener.inode) for listener in listeners):

@@ -1,7 +1,8 @@
-"""The login: a page that works without JavaScript, and the way out.
+"""Login page, which works without JavaScript, and logout.
 
-Promise: a browser that is logged in has a new secret that it was not given before; it goes on to
-paths of this page only; who is refused learns that name and password do not fit, not which of them.
+Each login creates a new secret for the browser. After it, the browser is only sent to paths of this
+page. A person who is rejected learns that name and password do not match, but not which one is
+wrong.
 """
 
 import logging
@@ -51,7 +52,7 @@ async def show(
     request: Request,
     onward: Annotated[str, Query(alias="next", max_length=limits.NEXT_CHARACTERS_MAX)] = "/",
 ) -> Response:
-    """Show the form."""
+    """Show the login form."""
     if gate_of(request).is_open:
         return RedirectResponse("/", status_code=303)
     return _form(request, onward)
@@ -59,7 +60,7 @@ async def show(
 
 @login_page.post(LOGIN_PATH)
 async def log_in(request: Request) -> Response:
-    """Check name and password, and let the browser in."""
+    """Check name and password, and log the browser in."""
     gate = gate_of(request)
     if gate.is_open:
         return RedirectResponse("/", status_code=303)
@@ -88,7 +89,7 @@ async def log_in(request: Request) -> Response:
 
 @login_page.post("/logout")
 async def log_out(request: Request) -> Response:
-    """End the browser's login."""
+    """Log the browser out."""
     gate = gate_of(request)
     shown = shown_by(request, COOKIE)
     login = None if shown is None else gate.logins.find(shown, time.monotonic())
@@ -109,10 +110,10 @@ async def log_out(request: Request) -> Response:
 
 
 async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> tuple[Account, Role]:
-    """Return who sent a form with a name and a password, and the role.
+    """Return the user of a login form, and the user's role.
 
     Raises:
-        FormRefused: with why the person is not let in.
+        FormRefused: the person is rejected; the message is the reason.
     """
     if not is_same_secret(fields.get("token"), shown_by(request, FORM_COOKIE)):
         raise FormRefused(_STALE, 403)
@@ -137,7 +138,7 @@ async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> t
 
 
 async def _checked(gate: Gate, request: Request, fields: Mapping[str, str]) -> Account | None:
-    """Return the user; None where name and password do not belong together."""
+    """Return the user; None if name and password do not match."""
     username, password = fields.get("username", ""), fields.get("password", "")
     if not 0 < len(username.encode()) <= limits.USERNAME_BYTES_MAX:
         return None

@@ -1,9 +1,8 @@
-"""Who is logged in: sessions of browsers, in memory, bounded in number and time. Pure: the caller
-brings the time.
+"""Sessions of logged-in browsers, in memory, with limits on number and time. Pure.
 
-Promise: what a browser holds is 256 random bits, made at each login, of which only a hash is
-kept; who reads this process's memory or a dump of it cannot use it. The hash is also the key of the
-table: to look one up takes no comparison whose time could show how much of a guess was right.
+The caller provides the time. A browser holds a secret of 256 random bits, created at each login.
+Only its hash is stored, so reading this process's memory does not reveal it. The hash is the key of
+the table, so a lookup leaks nothing about a guess through its timing.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ from api.roles import Role
 
 @dataclass(frozen=True)
 class Proof:
-    """What the broker let a user in for, as far as it has to be asked about it again."""
+    """What authenticated a user at the broker, for repeated checks."""
 
     asked: str
     """The name that was typed: a source may call the user otherwise."""
@@ -32,7 +31,7 @@ class Proof:
 
 @dataclass(eq=False)
 class Login:
-    """One browser that is logged in; times are seconds of one monotonic clock."""
+    """A logged-in browser. Times are seconds of one monotonic clock."""
 
     username: str
     role: Role
@@ -47,7 +46,7 @@ class Login:
     """When what proved the user does not hold any more, as a token that expires."""
 
     def is_over(self, now: float) -> bool:
-        """Return whether its time has come."""
+        """Return True if the login has expired."""
         idle_seconds, whole_seconds = now - self.used, now - self.began
         return now > self.ends or (
             idle_seconds > limits.LOGIN_IDLE_SECONDS_MAX or whole_seconds > limits.LOGIN_SECONDS_MAX
@@ -67,18 +66,18 @@ class Logins:
         self._logins: Final[dict[bytes, Login]] = {}
 
     def __len__(self) -> int:
-        """Return how many browsers are logged in, or have not been missed yet."""
+        """Return the number of logins, including expired ones that have not been removed yet."""
         return len(self._logins)
 
     def begin(
         self, username: str, role: Role, proof: Proof, now: float, seconds: float | None = None
     ) -> tuple[str, Login]:
-        """Log a browser in; return what it shows from now on, and the login.
+        """Log a browser in. Return its secret and the login.
 
-        It ends after `seconds` at the latest; None: what proved the user has no end of its own.
+        The login ends after `seconds` at the latest; None: the proof does not expire.
 
-        Where a bound is reached, the login that was used longest ago ends: of the same user where
-        that has its share, else of all.
+        If a limit is reached, the least recently used login ends: one of the same user if the
+        user's limit is reached, otherwise one of all.
         """
         for key in [key for key, login in self._logins.items() if login.is_over(now)]:
             del self._logins[key]
@@ -95,7 +94,7 @@ class Logins:
         return shown, login
 
     def find(self, shown: str, now: float) -> Login | None:
-        """Return the login of what a browser shows, as used now; None where there is none."""
+        """Return the login for a browser's secret, marked as used now, or None."""
         key = _key_of(shown)
         login = self._logins.pop(key, None)
         if login is None or login.is_over(now):
@@ -105,7 +104,7 @@ class Logins:
         return login
 
     def end(self, shown: str) -> None:
-        """End one login, where there is one."""
+        """End a login, if it exists."""
         self._logins.pop(_key_of(shown), None)
 
     def end_user(self, username: str) -> None:

@@ -1,8 +1,8 @@
 """Composition root of the API process.
 
-Promise: ``serve`` takes the port or raises ``PortTaken`` (or another ``CannotListen``) with the
-mend in one line, serves until ``stop`` is set, and leaves no task, socket or connection behind. It
-leaves signals, log format and configuration to its caller.
+``serve`` binds the port, or raises ``PortTaken`` (or another ``CannotListen``) with the fix in one
+line. It serves until ``stop`` is set, and leaves no task, socket or connection open. Signals, log
+format and configuration are up to its caller.
 """
 
 import asyncio
@@ -49,7 +49,9 @@ logger = logging.getLogger(__name__)
 
 
 class _ShieldedApp(FastAPI):
-    """FastAPI with the shield outside of everything, its own error responses included."""
+    """FastAPI application with the shield as its outermost layer, around its own error responses
+    too.
+    """
 
     hosts: tuple[str, ...]
     takes_tokens: bool
@@ -58,9 +60,7 @@ class _ShieldedApp(FastAPI):
         return Shield(super().build_middleware_stack(), hosts=self.hosts)
 
     def openapi(self) -> dict[str, Any]:
-        """Return the description, made at the first request for it: that takes longer than all
-        else of a start.
-        """
+        """Return the OpenAPI description, created at the first request, because that is slow."""
         if self.openapi_schema is None:
             description = super().openapi()
             _describe_problems(description)
@@ -70,7 +70,7 @@ class _ShieldedApp(FastAPI):
 
 
 def create_app(settings: ApiSettings, certificate: ServedCertificate | None = None) -> FastAPI:
-    """Create the application; each request asks the broker at ``settings.status_socket``."""
+    """Create the application. Each request queries the broker at ``settings.status_socket``."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -112,11 +112,11 @@ async def serve(
     ready: Callable[[str], None] | None = None,
     alive: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until ``stop`` is set; ``ready`` is called with the page's URL once it answers,
-    ``alive`` each second in which the event loop goes round.
+    """Serve until ``stop`` is set.
 
-    Raises CannotListen where the address cannot be had, CertificateUnusable where the certificate
-    is of no use.
+    ``ready`` is called with the page's URL once it responds, ``alive`` every second while the event
+    loop runs. Raises CannotListen if the address cannot be used, and CertificateUnusable if the
+    certificate cannot.
     """
     certificate = None if settings.certificate is None else ServedCertificate(settings.certificate)
     listener = listen(settings)
@@ -193,7 +193,7 @@ def _gate_of(settings: ApiSettings) -> Gate:
 
 
 def _describe_tokens(description: dict[str, Any]) -> None:
-    """Put into OpenAPI that programs show a token, but for the probes."""
+    """Add to the OpenAPI description that programs need a token, except for the probes."""
     description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     for path, operations in description["paths"].items():
         for operation in operations.values():
@@ -201,8 +201,10 @@ def _describe_tokens(description: dict[str, Any]) -> None:
 
 
 def _describe_problems(description: dict[str, Any]) -> None:
-    """Put the schemas of problem details and of actions into OpenAPI: FastAPI adds those of
-    answers only."""
+    """Add the schemas of problem details and actions to the OpenAPI description.
+
+    FastAPI itself adds only those of responses.
+    """
     schemas = cast("dict[str, Any]", description["components"]["schemas"])
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)

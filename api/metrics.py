@@ -1,8 +1,8 @@
-"""`/metrics`: what the gateway counts, as Prometheus and OpenMetrics scrapers read it. Read-only.
+"""`/metrics`: the gateway's counters for Prometheus and OpenMetrics scrapers. Read-only.
 
-The values are those of the REST interface, from the same answer of the broker, under the same
-access rules. No series is for a client, a topic or a device: their number depends on the
-configuration alone, beside reasons, of which at most `METRIC_REASONS_MAX` have a series each.
+The values are those of the REST interface, from the same answer of the broker, with the same access
+rules. There are no series per client, topic or device. The number of series depends only on the
+configuration, apart from reasons, of which at most `METRIC_REASONS_MAX` have a series each.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +56,7 @@ _COUNTERS_OF_UPLINK: Final = (
 
 @metrics.get("/metrics")
 async def metrics_of_gateway(request: Request) -> Response:
-    """Return what is counted, as text; OpenMetrics where the scraper accepts that."""
+    """Return the metrics as text, in OpenMetrics format if the scraper accepts it."""
     # 0.7 MB of memory, which a gateway without a scraper keeps free.
     from prometheus_client.exposition import choose_encoder  # noqa: PLC0415
     from prometheus_client.registry import CollectorRegistry  # noqa: PLC0415
@@ -69,7 +69,7 @@ async def metrics_of_gateway(request: Request) -> Response:
 
 
 class _Collector:
-    """The library's interface to one overview."""
+    """Adapter from one overview to the library's interface."""
 
     def __init__(self, overview: Overview) -> None:
         self._overview = overview
@@ -250,7 +250,7 @@ def _by(label: str, values: Mapping[str, float | None]) -> _Samples:
 
 
 def _first(values: Mapping[str, float | None]) -> list[tuple[str, float | None]]:
-    """Return as many as have a series each."""
+    """Return at most METRIC_REASONS_MAX values, sorted by name."""
     return sorted(values.items())[: limits.METRIC_REASONS_MAX]
 
 

@@ -1,11 +1,11 @@
-"""One sentence of the verdict, and how bad it is. Pure."""
+"""A sentence of the verdict, and its severity. Pure."""
 
 from dataclasses import dataclass
 from enum import IntEnum
 
 
 class Level(IntEnum):
-    """How bad, in order."""
+    """Severity of a notice, in rising order."""
 
     GOOD = 0
     INFORMATION = 1

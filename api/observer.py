@@ -1,8 +1,8 @@
-"""Asks the broker on behalf of every visitor, and remembers what was answered last.
+"""Queries to the broker on behalf of all visitors, with a cache of the last answers.
 
-Promise: however many visitors ask, the broker receives the same question at most once in
-``ANSWER_REUSE_SECONDS``; visitors who come meanwhile share the answer, or the failure. Answers come
-as the types of ``models``; one that does not fit is a ``BrokerProblem``.
+However many visitors there are, the broker gets the same query at most once in
+``ANSWER_REUSE_SECONDS``. Visitors that arrive meanwhile share its answer or failure. Answers are
+returned as types of ``models``; an answer that does not fit raises ``BrokerProblem``.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _Report = TypeVar("_Report", bound=Report)
 
 @dataclass(frozen=True, kw_only=True)
 class Overview:
-    """The status of the whole gateway at one moment; ``answered_at`` is by the monotonic clock."""
+    """State of the whole gateway at one moment. ``answered_at`` is of the monotonic clock."""
 
     broker: BrokerStatus
     serial: SerialReport
@@ -43,7 +43,7 @@ class Overview:
     answered_at: float
 
     def age_seconds(self) -> float:
-        """Return how many seconds ago the broker answered."""
+        """Return the seconds since the broker answered."""
         return time.monotonic() - self.answered_at
 
 
@@ -54,7 +54,7 @@ class _Question:
 
 
 class Observer:
-    """One per process; belongs to one event loop."""
+    """The observer of this process. Use it from one event loop."""
 
     def __init__(self, control_socket: ControlSocket) -> None:
         self._control_socket: Final = control_socket
@@ -67,13 +67,13 @@ class Observer:
 
     @property
     def gateway(self) -> str:
-        """The gateway's id; the host's name until the broker has answered."""
+        """The gateway's id, or the host name until the broker has answered."""
         if self.last_overview is None:
             return socket.gethostname()
         return self.last_overview.broker.gateway
 
     async def sessions(self, *, after: str | None, limit: int) -> SessionPage:
-        """Return one page of sessions, those whose client ids come after ``after``."""
+        """Return a page of sessions, starting after the client id ``after``."""
         command: dict[str, object] = {"command": "sessions", "limit": limit}
         if after is not None:
             command["after"] = after
@@ -82,19 +82,19 @@ class Observer:
         )
 
     async def session(self, client_id: str) -> SessionDetail:
-        """Return one session. Raises RequestRefused where there is none."""
+        """Return one session. Raises Refused if it does not exist."""
         command: dict[str, object] = {"command": "session", "client_id": client_id}
         return await self._asked_once(
             ("session", client_id), lambda: self._ask(command, SessionDetail)
         )
 
     async def bans(self, first: int) -> BanPage:
-        """Return one page of bans, from the number `first` on."""
+        """Return a page of bans, starting with number `first`."""
         command: dict[str, object] = {"command": "bans", "first": first}
         return await self._asked_once(("bans", first), lambda: self._ask(command, BanPage))
 
     async def close(self) -> None:
-        """Give up what is being asked and close the connection."""
+        """Cancel running queries and close the connection."""
         tasks = [question.task for question in self._questions.values()]
         for task in tasks:
             task.cancel()
@@ -150,7 +150,7 @@ class Observer:
 
 
 def _look_at_failure(task: "asyncio.Future[Any]") -> None:
-    """Mark a failure as seen where every visitor has gone: no visitor was left to report it to."""
+    """Mark a failure as seen if all visitors have gone, so that asyncio does not log it."""
     if not task.cancelled():
         task.exception()
 
@@ -162,7 +162,7 @@ def _report_of(
     *,
     who: str,
 ) -> _Report:
-    """Return a process's report as visitors see it: without a time where there was none."""
+    """Return a process's report in the form for visitors; empty if there is none."""
     if kept is None:
         return report(time_ms=None, age_seconds=None, problem=None, status=None)
     status, problem = _understood(kept.status, model, who=who)
@@ -174,7 +174,7 @@ def _report_of(
 def _understood(
     report: dict[str, object], model: type[_Model], *, who: str
 ) -> tuple[_Model | None, str | None]:
-    """Return the validated report, or why it is invalid: the broker does not validate it."""
+    """Return the validated report, or why it is invalid. The broker does not validate it."""
     try:
         return model.model_validate(report), None
     except ValidationError as error:

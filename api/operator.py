@@ -1,7 +1,7 @@
-"""Carries out what operators and administrators do, at the broker's operating socket.
+"""Execution of operators' and administrators' actions through the broker's operating socket.
 
-Promise: each action is sent once, over a connection of its own, and never again by itself; the
-broker is given who acts, with which role and from where, and writes it down.
+Each action is sent once, over a connection of its own, and never repeated automatically. The broker
+receives and logs who acts, with which role and from where.
 """
 
 import asyncio
@@ -20,7 +20,10 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class Operator:
-    """One per process; belongs to one event loop. Actions follow one another."""
+    """The operator object of this process. Use it from one event loop.
+
+    Actions run one at a time.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path: Final = path
@@ -30,11 +33,11 @@ class Operator:
     async def carry_out(
         self, command: str, given: BaseModel, caller: Caller, host: str, answer: type[_Model]
     ) -> _Model:
-        """Have one command carried out for a caller, who is at the address `host`.
+        """Carry out a command for a caller at the address `host`.
 
         Raises:
-            BrokerProblem: no usable answer came.
-            Refused: the broker does not do it.
+            BrokerProblem: there was no usable answer.
+            Refused: the broker refused the command.
         """
         if self._waiting >= limits.ACTIONS_WAITING_MAX:
             raise BrokerProblem("Other actions are being carried out.", "Try again in a moment.")

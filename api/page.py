@@ -1,9 +1,8 @@
-"""The page for people: server-rendered, complete without JavaScript, bounded in size.
+"""The status page: rendered on the server, complete without JavaScript, bounded in size.
 
-Promise: 200 with everything the gateway reported, its age and what needs a look; or the reason
-why nothing was reported, with what to do, as 502 or 503. Nothing from outside is written unescaped,
-and no name can disturb the layout or the words around it. Looks and layout are left to
-``templates/`` and ``assets/``.
+The response is 200 with everything the gateway reported, its age and its warnings; or 502 or 503
+with the reason why nothing was reported, and the fix. All foreign text is escaped, and no name can
+disturb the layout or the words around it. ``templates/`` and ``assets/`` define the design.
 """
 
 import hashlib
@@ -34,7 +33,7 @@ _ROOM: Final = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Asset:
-    """A file of the page: it is read once, and its address changes with its bytes."""
+    """A static file of the page. It is read once, and its URL changes with its contents."""
 
     media_type: str
     body: bytes
@@ -57,7 +56,7 @@ ASSETS: Final = {
 
 
 def asset_url_of(name: str) -> str:
-    """Return the address of an asset; what it names never changes, so browsers may cache it."""
+    """Return the URL of an asset. Browsers may cache it, because its contents never change."""
     return f"/assets/{name}?v={ASSETS[name].digest}"
 
 
@@ -104,14 +103,14 @@ page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
 def html_of(template: str, **values: object) -> str:
-    """Return one template as HTML."""
+    """Render a template as HTML."""
     return _TEMPLATES.get_template(template).render(values)
 
 
 def rendered(
     request: Request, template: str, *, status_code: int = 200, **values: object
 ) -> HTMLResponse:
-    """Render one template as the response to a request."""
+    """Render a template as the response to a request."""
     caller: Caller | None = request.state.caller
     values["caller"] = caller
     values["gateway"] = observer_of(request).gateway
@@ -129,7 +128,7 @@ async def overview_page(
     request: Request,
     after: Annotated[str | None, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)] = None,
 ) -> HTMLResponse:
-    """Show the gateway at a glance. ``after`` pages through the sessions."""
+    """Show an overview of the gateway. ``after`` is the start of the page of sessions."""
     observer = observer_of(request)
     card = card_of(request)
     try:
@@ -157,7 +156,7 @@ async def session_page(
     request: Request,
     client_id: Annotated[str, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)],
 ) -> HTMLResponse:
-    """Show one session with its subscriptions and the messages on their way."""
+    """Show one session with its subscriptions and messages in transit."""
     observer = observer_of(request)
     session: SessionDetail | None
     try:
@@ -181,7 +180,7 @@ async def session_page(
 
 @page.get("/assets/{name}", dependencies=[Depends(EVERYONE)])
 async def asset(request: Request, name: str, v: str = "") -> Response:
-    """Send a style sheet, script or picture of the page."""
+    """Return a style sheet, script or picture of the page."""
     found = ASSETS.get(name)
     if found is None:
         raise HTTPException(404, "There is no such file.")
@@ -203,7 +202,7 @@ def _certificate_problem(request: Request) -> str | None:
 async def _sessions_of(
     observer: Observer, after: str | None
 ) -> tuple[SessionPage | None, str | None]:
-    """Return a page of sessions, or why there is none: the rest is shown without it."""
+    """Return a page of sessions, or why there is none. The rest of the page is shown without it."""
     try:
         return await observer.sessions(after=after, limit=limits.SESSIONS_PER_PAGE), None
     except BrokerProblem as problem:

@@ -1,4 +1,4 @@
-"""Notices about one serial port: what is wrong with it, and what to do. Pure."""
+"""Notices about a serial port: problems and their fixes. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,7 +19,7 @@ _WHY_DROPPED: Final = {
 
 
 def notices_of_port(port: Port, *, now_ms: int) -> Iterator[Notice]:
-    """Yield what is wrong with a port."""
+    """Yield notices about a port."""
     name = visible_of(port.name)
     if port.unreadable:
         fields = ", ".join(port.unreadable)
@@ -121,7 +121,7 @@ def _notices_of_clocks(port: Port, name: str) -> Iterator[Notice]:
 
 
 def _notices_of_failures(port: Port, name: str) -> Iterator[Notice]:
-    """Yield a notice of devices that are asked and do not answer, unless they are named above."""
+    """Yield a notice about polled devices that do not answer, unless other notices name them."""
     failing = [
         f"{visible_of(each.device)} ({visible_of(each.failed.reason)})"
         for each in port.devices

@@ -1,8 +1,8 @@
-"""Errors as programs read them: RFC 9457 problem details, each with the mend.
+"""Error responses for programs: RFC 9457 problem details, each with the fix.
 
-Promise: whatever goes wrong under ``/api`` (a gateway that is down, an unknown session, a bad
-parameter, an unknown address) comes back as ``application/problem+json`` of one shape.
-``error_handlers`` decides who gets that, and who a page.
+All errors under ``/api`` (a stopped gateway, an unknown session, a bad parameter, an unknown
+address) have the same form, ``application/problem+json``. ``error_handlers`` decides who gets this
+and who gets a page.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _MEND_OF_CODE: Final = {
 
 
 class ProblemDetail(BaseModel):
-    """RFC 9457, with one member of ours."""
+    """Problem details of RFC 9457, with one additional member."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -41,7 +41,7 @@ class ProblemDetail(BaseModel):
 
 
 def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the problems of an endpoint for OpenAPI."""
+    """Describe the errors of an endpoint for OpenAPI."""
     return {
         status: {
             "description": HTTPStatus(status).phrase,
@@ -56,17 +56,17 @@ def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def message_of(fault: Mapping[str, Any]) -> str:
-    """Return what Pydantic found wrong, without the prefix that it puts before our own words."""
+    """Return Pydantic's error message without its prefix to our own texts."""
     return str(fault["msg"]).removeprefix("Value error, ")
 
 
 def status_of(refusal: Refused) -> int:
-    """Return what HTTP calls a refusal of the broker."""
+    """Return the HTTP status for a refusal by the broker."""
     return _STATUS_OF_CODE.get(refusal.code, 502)
 
 
 def mend_of(refusal: Refused) -> str | None:
-    """Return what a person can do about a refusal of the broker."""
+    """Return the fix for a refusal by the broker, or None."""
     return _MEND_OF_CODE.get(refusal.code)
 
 
@@ -77,7 +77,7 @@ def problem_response(
     mend: str | None = None,
     headers: Any = None,
 ) -> JSONResponse:
-    """Return one problem detail as a response; a 503 has the seconds to wait in Retry-After."""
+    """Return a response with problem details. A 503 has a Retry-After header."""
     problem = ProblemDetail(
         title=HTTPStatus(status).phrase, status=status, detail=detail, mend=mend
     )
@@ -90,5 +90,5 @@ def problem_response(
 
 
 def retry_headers_of(status: int) -> dict[str, str]:
-    """Return the headers of a 503 that make a program wait before it asks again."""
+    """Return the headers of a 503 that make programs wait before they retry."""
     return {"Retry-After": str(limits.RETRY_AFTER_SECONDS)} if status == 503 else {}

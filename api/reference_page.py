@@ -1,8 +1,8 @@
-"""The reference of the REST interface at ``/docs``, rendered here from its OpenAPI description.
+"""The reference of the REST interface at ``/docs``, rendered from its OpenAPI description.
 
-Promise: it needs no network, no JavaScript and no exception to the page's content security policy,
-and cannot differ from ``/openapi.json``. Swagger UI, which FastAPI would load from another site, is
-1.5 MB of script to show a few endpoints; here each that reads is a link to try.
+It needs no network, no JavaScript and no exception to the page's content security policy, and
+cannot differ from ``/openapi.json``. Swagger UI, which FastAPI would load from another site, is 1.5
+MB of script for a few endpoints. Here each reading endpoint is a link to try.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class SchemaField:
 
 @reference.get("/docs")
 async def docs(request: Request) -> HTMLResponse:
-    """Show the reference for people; programs read /openapi.json."""
+    """Show the reference for people. Programs read /openapi.json."""
     description: dict[str, Any] = request.app.openapi()
     return rendered(
         request,
@@ -67,7 +67,7 @@ async def docs(request: Request) -> HTMLResponse:
 
 @reference.get("/openapi.json")
 async def openapi(request: Request) -> JSONResponse:
-    """Return the description of the interface for programs."""
+    """Return the OpenAPI description for programs."""
     return JSONResponse(request.app.openapi())
 
 
@@ -125,7 +125,7 @@ def _schema_name_of(answer: dict[str, Any]) -> str:
 
 
 def _reference_of(schema: dict[str, Any]) -> str | None:
-    """Return the name of the schema that this one refers to, itself or in its parts."""
+    """Return the name of the schema to which this one refers, directly or in its parts, or None."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     inner = [schema["items"]] if "items" in schema else list(schema.get("anyOf", ()))

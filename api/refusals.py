@@ -1,10 +1,13 @@
-"""Log lines about what strangers do: one a minute, with the number of those that had none. Pure."""
+"""Rate-limited log lines about rejected requests: one a minute, with a count of the others.
+
+Pure.
+"""
 
 from api import limits
 
 
 class Refusals:
-    """Of one kind; times are seconds of one monotonic clock."""
+    """Rejections of one kind. Times are seconds of one monotonic clock."""
 
     def __init__(self) -> None:
         self._logged: float | None = None
@@ -13,7 +16,7 @@ class Refusals:
         """All that there were."""
 
     def line_of(self, what: str, now: float) -> str | None:
-        """Return the line to log about one more; None: it is only counted."""
+        """Count a rejection. Return the line to log, or None if it is only counted."""
         self.count += 1
         if self._logged is not None and now - self._logged < limits.REFUSALS_LOGGED_SECONDS:
             self._unlogged += 1

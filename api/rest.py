@@ -1,8 +1,8 @@
-"""The REST interface: what the status socket reports, as typed JSON. Read-only.
+"""The REST interface: the status socket's answers as typed JSON. Read-only.
 
-Promise: GET and HEAD only, never cached, errors as in ``problems``; who may ask is decided by
-``admission``. ``/healthz`` reports that this
-process runs and asks no other process; ``/readyz`` reports whether the broker answers.
+GET and HEAD only, never cached, with errors as in ``problems``. ``admission`` controls access.
+``/healthz`` reports that this process runs, without querying another one. ``/readyz`` reports
+whether the broker answers.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -24,10 +24,10 @@ _CLIENT_ID_DESCRIPTION: Final = "The client identifier, percent-encoded."
 
 
 class _ClientIdConvertor(Convertor[str]):
-    """The rest of the path, whatever it holds.
+    """URL convertor for a client id: the rest of the path, whatever it contains.
 
-    Starlette's own ``path`` stops at a line feed, which a client id may contain: the session of
-    ``a`` would be shown for the client id ``a`` and a line feed.
+    Starlette's own ``path`` stops at a line feed, which a client id may contain. For an id of ``a``
+    and a line feed, the session of ``a`` would be shown.
     """
 
     regex = "(?s:.*)"
@@ -61,14 +61,14 @@ probes = APIRouter(tags=["probes"], dependencies=[Depends(EVERYONE)])
 
 
 def observer_of(request: Request) -> Observer:
-    """Return the process's one observer."""
+    """Return the observer of this process."""
     observer = request.app.state.observer
     assert isinstance(observer, Observer)
     return observer
 
 
 def card_of(request: Request) -> CardReport | None:
-    """Read the report of the SD card's system; None where this machine has no such card."""
+    """Read the report about the SD card. None: this machine does not run from such a card."""
     reader = request.app.state.card
     assert isinstance(reader, CardReader)
     return reader.read()
@@ -76,9 +76,9 @@ def card_of(request: Request) -> CardReport | None:
 
 @rest.get("/status", responses=described(502, 503), summary="The broker's status")
 async def status(request: Request) -> BrokerStatus:
-    """Return the broker's counters since its start, queues, journal, and warnings to act on.
+    """Return the broker's counters since its start, its queues, journal, and warnings.
 
-    `time_ms` is the broker's clock when it answered; the answer is at most a quarter of a second
+    `time_ms` is the broker's clock when it answered. The answer is at most a quarter of a second
     old.
     """
     return (await observer_of(request).overview()).broker
@@ -101,7 +101,7 @@ async def sessions(
         ),
     ] = limits.SESSIONS_PER_REQUEST_DEFAULT,
 ) -> SessionPage:
-    """List the sessions, connected or not, in the order of their client ids."""
+    """List the sessions, connected or not, ordered by client id."""
     return await observer_of(request).sessions(after=after, limit=limit)
 
 
@@ -115,7 +115,7 @@ async def session_by_query(
         Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION),
     ],
 ) -> SessionDetail:
-    """Return as `/api/v1/sessions/{client_id}`, for ids that a path cannot have (`.`, `..`)."""
+    """Like `/api/v1/sessions/{client_id}`, for ids that a path cannot contain (`.`, `..`)."""
     return await observer_of(request).session(client_id)
 
 
@@ -130,7 +130,7 @@ async def session(
         str, Path(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION)
     ],
 ) -> SessionDetail:
-    """Return a session with its subscriptions and the messages in flight.
+    """Return a session with its subscriptions and messages in flight.
 
     The client id may contain slashes.
     """
@@ -139,27 +139,28 @@ async def session(
 
 @rest.get("/serial", responses=described(502, 503), summary="Serial ports and latest readings")
 async def serial(request: Request) -> SerialReport:
-    """Return what the bridge reported last, and how long ago."""
+    """Return the bridge's latest report and its age."""
     return (await observer_of(request).overview()).serial
 
 
 @rest.get("/upload", responses=described(502, 503), summary="The session log's upload")
 async def upload(request: Request) -> UploadReport:
-    """Return what the uploader reported last, and how long ago."""
+    """Return the uploader's latest report and its age."""
     return (await observer_of(request).overview()).upload
 
 
 @rest.get("/uplink", responses=described(502, 503), summary="The uplink to an upstream broker")
 async def uplink(request: Request) -> UplinkReport:
-    """Return what the uplink reported last, and how long ago; nulls where there is none."""
+    """Return the uplink's latest report and its age; nulls if there is none."""
     return (await observer_of(request).overview()).uplink
 
 
 @rest.get("/card", responses=described(404), summary="The SD card: slots, updates, wear")
 async def card(request: Request) -> CardReport:
-    """Return the running slot, the state of the last update and of gateway.toml, and the wear.
+    """Return the running slot, the state of the last update and of gateway.toml, and the card's
+    wear.
 
-    404 where the gateway does not run from the SD card's image, and while a start is not over.
+    404 if the gateway does not run from the SD card's image, or is still starting.
     """
     report = card_of(request)
     if report is None:
@@ -171,7 +172,7 @@ async def card(request: Request) -> CardReport:
 
 @probes.get("/healthz", summary="Does this process live?")
 async def healthz() -> Alive:
-    """Ask no other process: a broker that is down is no reason to restart the page."""
+    """Return 200 while this process runs. A broker that is down does not affect it."""
     return Alive()
 
 
@@ -182,5 +183,5 @@ async def readyz(request: Request) -> Ready:
 
 
 def operation_id_of(route: Any) -> str:
-    """Return the function's name: generated clients name their method after it."""
+    """Return the function's name, from which generated clients derive their method names."""
     return str(route.name)

@@ -1,7 +1,7 @@
-"""What a person or a program may do on the page. Pure.
+"""Roles of people and programs on the page. Pure.
 
-Each role may do what those before it may: a viewer sees everything, an operator ends connections
-and bans, an administrator has the configuration read again.
+Each role includes those before it: a viewer sees everything, an operator ends connections and bans
+clients, an administrator reloads the configuration.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from enum import IntEnum
 
 
 class Role(IntEnum):
-    """In the order of what they may."""
+    """A role, in rising order of permissions."""
 
     VIEWER = 1
     OPERATOR = 2
@@ -18,7 +18,7 @@ class Role(IntEnum):
 
     @property
     def word(self) -> str:
-        """As configuration and files have it."""
+        """The role's name in the configuration and in files."""
         return self.name.lower()
 
 
@@ -27,16 +27,16 @@ ROLES_BY_WORD = {role.word: role for role in Role}
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """Who has which role: users by name, and the members of groups."""
+    """The roles of users by name, and of members of groups."""
 
     users: Mapping[str, Role] = field(default_factory=dict)
     groups: Mapping[str, Role] = field(default_factory=dict)
 
     def of(self, username: str, groups: Iterable[str]) -> Role | None:
-        """Return the highest role of a user, by name or group; None: the user has none."""
+        """Return the highest role of a user, by name or group; None if there is none."""
         found = [self.users.get(username), *map(self.groups.get, groups)]
         return max((role for role in found if role is not None), default=None)
 
     def __bool__(self) -> bool:
-        """Return whether any user may have a role."""
+        """Return True if any user or group has a role."""
         return bool(self.users or self.groups)

@@ -1,7 +1,7 @@
-"""What the API process needs to know before it starts.
+"""Settings of the API process.
 
-Promise: a value that never changes while the process runs. Where the values come from (file,
-environment, flags) is the business of the command that starts the process.
+They never change while the process runs. The command that starts it reads them from file,
+environment and options.
 """
 
 from collections.abc import Mapping
@@ -14,17 +14,19 @@ from api.roles import Role
 
 @dataclass(frozen=True, kw_only=True)
 class ApiSettings:
-    """Where to listen, whom to ask, and who may see the answers.
+    """Where the API listens, which broker it queries, and who may use it.
 
-    ``bind`` is an address or a host name of this machine, ``port`` a TCP port (0: any free one),
-    ``status_socket`` the path of the Unix socket at which the broker takes commands that read,
-    ``operate_socket`` that at which it takes those of operators; None: it is beside the other.
-    ``bind_unused`` is the address that was configured where another one counts, for want of users.
-    ``hosts`` are names under which browsers ask, beside this machine's own. ``roles`` are the
-    users who may log in, ``group_roles`` the groups whose members may; without any the page is open
-    to everyone who reaches it, so that loopback is the default. ``tokens_file`` has the tokens of
-    programs. With a ``certificate`` it speaks HTTPS. ``card_file`` is the report of the SD card's
-    system; there is none elsewhere. ``block_devices`` is where the kernel counts what is written.
+    ``bind`` is an address or host name of this machine, ``port`` a TCP port (0: any free one).
+    ``bind_unused`` is the configured address if it is not used, because there are no users.
+    ``status_socket`` is the broker's Unix socket for reading commands, and ``operate_socket`` the
+    one for operators' commands; None: next to the former. ``hosts`` are host names by which
+    browsers may call this machine, in addition to its own.
+
+    ``roles`` are the users who may log in, and ``group_roles`` the groups whose members may.
+    Without any, the page is open to everybody who can reach it, so loopback is the default.
+    ``tokens_file`` has the tokens of programs. With a ``certificate`` the page uses HTTPS.
+    ``card_file`` is the report about the SD card, and ``block_devices`` the directory with the
+    kernel's counters of written sectors.
     """
 
     status_socket: Path
@@ -42,7 +44,7 @@ class ApiSettings:
 
     @property
     def acts_at(self) -> Path:
-        """The socket at which the page acts."""
+        """The socket for actions."""
         return self.operate_socket or self.status_socket.with_name("operate.sock")
 
     @property

@@ -1,8 +1,8 @@
-"""What stands between the network and the endpoints: headers, HEAD, and who may ask by what name.
+"""Protection around the endpoints: security headers, HEAD requests, and checks of the host name.
 
-Promise: every response of the application, errors included, carries the security headers;
-HEAD answers as GET without the body; and a page of another site cannot read this one by pointing
-its own name at this machine (DNS rebinding).
+Every response of the application, including errors, has the security headers. HEAD is answered like
+GET without the body. A page of another site cannot read this one by resolving its own name to this
+machine (DNS rebinding).
 """
 
 import ipaddress
@@ -36,7 +36,7 @@ _HEADERS: Final = {
 
 
 class Shield:
-    """ASGI middleware, the outermost one."""
+    """ASGI middleware; the outermost one."""
 
     def __init__(self, app: ASGIApp, *, hosts: Collection[str]) -> None:
         self._app = app
@@ -70,7 +70,7 @@ class Shield:
 
 
 def _misdirected(path: str, headers: Headers) -> ASGIApp:
-    """Return the response to a request under a name that may be a stranger's."""
+    """Return the response to a request with an unknown host name."""
     name = headers.get("host", "")[: limits.SHOWN_CHARACTERS_MAX]
     detail = f"This gateway does not know itself by the name {name!a}."
     mend = (
@@ -83,14 +83,16 @@ def _misdirected(path: str, headers: Headers) -> ASGIApp:
 
 
 def own_names() -> frozenset[str]:
-    """Return the names that this machine has of itself, in small letters."""
+    """Return this machine's own names, in lower case."""
     name = socket.gethostname().lower()
     return frozenset((name, f"{name}.local"))
 
 
 def is_own_name(host: str, hosts: Collection[str] = ()) -> bool:
-    """Return whether a Host header has an address, localhost, or one of the names: a stranger
-    cannot point these here."""
+    """Return True if a Host header has an address, localhost, or one of the names.
+
+    A stranger cannot make these resolve to this machine.
+    """
     if len(host) > limits.HOST_CHARACTERS_MAX:
         return False
     name = host.rpartition(":")[0] if _has_port(host) else host
@@ -107,7 +109,7 @@ def is_own_name(host: str, hosts: Collection[str] = ()) -> bool:
 
 
 def is_loopback(bind: str) -> bool:
-    """Return whether only this machine can reach an address."""
+    """Return True if only this machine can reach an address."""
     try:
         return ipaddress.ip_address(bind).is_loopback
     except ValueError:

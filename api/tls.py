@@ -1,7 +1,7 @@
-"""TLS between the socket and HTTP: a connection has its place among the visitors, and its head a
-deadline, from the first moment on.
+"""TLS between socket and HTTP.
 
-A browser that speaks HTTP here gets an answer in HTTP that names HTTPS.
+A connection counts among the visitors, and its request has a deadline, from the first moment. A
+browser that uses plain HTTP gets an HTTP response that refers to HTTPS.
 """
 
 import asyncio
@@ -24,14 +24,14 @@ _USE_HTTPS: Final = (
 
 
 class TlsConnection(TlsTransport[asyncio.Protocol]):
-    """One connection. Before its handshake is over nothing can be written, only closed."""
+    """One TLS connection. Until the handshake is complete it can only be closed, not written to."""
 
     def __init__(self, http: asyncio.Protocol, certificate: ServedCertificate) -> None:
         super().__init__(http)
         self._certificate = certificate
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes that arrived: of the handshake, or records."""
+        """Process received bytes: handshake messages or records."""
         if self._is_over:
             return
         tls = self._tls
@@ -50,17 +50,17 @@ class TlsConnection(TlsTransport[asyncio.Protocol]):
             self._socket.close()
 
     def pause_reading(self) -> None:
-        """Read nothing for now."""
+        """Pause reading."""
         if not self._socket.is_closing():
             self._socket.pause_reading()
 
     def resume_reading(self) -> None:
-        """Read on."""
+        """Resume reading."""
         if not self._socket.is_closing():
             self._socket.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return what the socket knows, and that this is TLS."""
+        """Return information about the socket, and the TLS context."""
         if name == "sslcontext":
             return self._certificate.context
         return super().get_extra_info(name, default)

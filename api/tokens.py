@@ -1,11 +1,11 @@
-"""Tokens of programs: a file with a line for each, read again when it changes::
+"""Tokens of programs: a file with one line for each, read again when it changes::
 
     # Tokens of Oncegate's REST interface, version 1
     dashboard:viewer:2026-11-24:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 
-Name, role, the day it was made, and SHA-256 of the token. A token is 256 random bits: no guess
-comes near it, so that a slow hash would protect nothing and cost each request what it costs an
-attacker (docs/decisions/0097-*.md). `oncegate api-token` writes the file.
+The fields are name, role, day of creation, and SHA-256 of the token. A token has 256 random bits
+and cannot be guessed, so a slow hash would not add protection, but would slow down each request
+(docs/decisions/0097-*.md). `oncegate api-token` writes the file.
 """
 
 import hashlib
@@ -38,12 +38,12 @@ _VERSION: Final = re.compile(r"# Tokens of Oncegate's REST interface, version (\
 
 
 class TokensFileError(Exception):
-    """The file cannot be used; the message names it, the line and the mend."""
+    """The file cannot be used. The message names it, the line and the fix."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Token:
-    """What is kept of a token."""
+    """The stored properties of a token."""
 
     name: str
     role: Role
@@ -54,15 +54,15 @@ class Token:
 
     @property
     def line(self) -> str:
-        """As it stands in the file."""
+        """The token's line in the file."""
         return f"{self.name}:{self.role.word}:{self.made}:{self.digest}"
 
 
 def new_token(name: str, role: Role, made: str) -> tuple[str, Token]:
-    """Return a new token, which is shown once, and what is kept of it.
+    """Return a new token, which is shown only once, and the properties to store.
 
     Raises:
-        TokensFileError: the name cannot stand in the file.
+        TokensFileError: the name is not valid.
     """
     text = PREFIX + secrets.token_urlsafe(32)
     token = Token(name=name, role=role, made=made, digest=_digest_of(text))
@@ -78,7 +78,7 @@ def read_tokens(path: Path) -> list[Token]:
     """Read the file.
 
     Raises:
-        TokensFileError: it cannot be read, or a line of it is wrong.
+        TokensFileError: it is unreadable, or one of its lines is invalid.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -126,7 +126,7 @@ def _parsed(lines: Sequence[str], path: Path) -> list[Token]:
 
 
 class Tokens:
-    """The tokens of a file, as it is on disk within ``TOKENS_LOOK_SECONDS``."""
+    """The tokens of a file. Changes are noticed within ``TOKENS_LOOK_SECONDS``."""
 
     def __init__(self, path: Path) -> None:
         self._path: Final = path
@@ -136,9 +136,9 @@ class Tokens:
         self._problem: str | None = None
 
     def find(self, shown: str, now: float) -> Token | None:
-        """Return what is known of a token that a program shows; None: it is none.
+        """Return the stored properties of a program's token; None if it is unknown.
 
-        All are compared, each in constant time: nothing follows from how long it takes.
+        It is compared with all of them, each in constant time, so that timing reveals nothing.
         """
         self._look(now)
         digest = _digest_of(shown)

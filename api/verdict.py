@@ -1,8 +1,8 @@
-"""Whether a gateway is well, and what needs a look. Pure.
+"""Verdict about the gateway's state, with notices. Pure.
 
-Promise: one verdict from everything that was reported; each notice is one sentence that a person
-can act on. A part that was never started (no serial port, no uploader) is mentioned, and does not
-make the verdict worse.
+There is one verdict for everything that was reported. Each notice is one sentence that a person can
+act on. A part that was never started (no serial port, no uploader) is mentioned, but does not
+worsen the verdict.
 """
 
 from collections.abc import Iterator
@@ -38,9 +38,9 @@ class Verdict:
 def verdict_of(
     overview: Overview, card: CardReport | None = None, certificate_problem: str | None = None
 ) -> Verdict:
-    """Judge the gateway as a whole; `card` where it runs from the SD card's image.
+    """Return the verdict about the whole gateway. `card` is None without the SD card's image.
 
-    `certificate_problem` is what is wrong with this page's own certificate.
+    `certificate_problem` is the problem of this page's own certificate, or None.
     """
     found = [*_notices_of(overview), *(_notices_of_card(card) if card is not None else ())]
     if certificate_problem is not None:

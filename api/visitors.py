@@ -1,11 +1,11 @@
-"""Who may have a connection while connections are scarce. Pure: the caller brings the time.
+"""Limits on visitors' connections, and who gives way when there are too many. Pure.
 
-Promise: a visitor that sends whole requests is served, however many connections others hold without
-sending one. A newcomer takes the place of the connection that has waited longest without completing
-a request: of its own address where that has more than its share, else of all. A visitor whose
-request is being answered keeps its place for ``ANSWERING_SECONDS_PROTECTED``. Loopback, where a
-reverse proxy and a person at the machine come from, has places of its own, and so has each address
-of it.
+The caller provides the time. A visitor that sends complete requests is served, however many idle
+connections others hold. A newcomer replaces the connection that has waited longest without
+completing a request: one of its own address if that has more than its share, otherwise one of all.
+A visitor whose request is being answered is protected for ``ANSWERING_SECONDS_PROTECTED``.
+Loopback, used by reverse proxies and people at the machine, has its own places, and so has each of
+its addresses.
 """
 
 import ipaddress
@@ -22,7 +22,7 @@ class Visitor(Protocol):
     """One connection."""
 
     def send_away(self) -> None:
-        """End the connection now."""
+        """Close the connection now."""
 
 
 @dataclass
@@ -33,14 +33,17 @@ class _Place:
 
 
 class Visitors:
-    """All connections of one server; times are seconds of one monotonic clock."""
+    """All connections of a server. Times are seconds of one monotonic clock."""
 
     def __init__(self) -> None:
         self._network: Final[dict[Visitor, _Place]] = {}
         self._loopback: Final[dict[Visitor, _Place]] = {}
 
     def admit(self, visitor: Visitor, host: str, now: float) -> bool:
-        """Give a newcomer from an IP address a place, at another's cost if need be."""
+        """Accept a newcomer from an IP address, closing another connection if necessary.
+
+        Return False if there is no room.
+        """
         address, on_loopback = _counted_as(host)
         if on_loopback:
             places, places_max = self._loopback, limits.LOOPBACK_CONNECTIONS_MAX
@@ -60,11 +63,11 @@ class Visitors:
         return admitted
 
     def request_came(self, visitor: Visitor, now: float) -> None:
-        """Record that the visitor has sent a whole request."""
+        """Record that a visitor has sent a complete request."""
         self._move(visitor, now, answering=True)
 
     def answer_went(self, visitor: Visitor, now: float) -> None:
-        """Record that all requests of the visitor are answered."""
+        """Record that all requests of a visitor are answered."""
         self._move(visitor, now, answering=False)
 
     def left(self, visitor: Visitor) -> None:
@@ -92,7 +95,9 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 
 
 def _counted_as(host: str) -> tuple[str, bool]:
-    """Return what counts as one address (of IPv6, the network), and whether it is loopback."""
+    """Return the key by which an address is counted (for IPv6, its network), and whether it is
+    loopback.
+    """
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -106,5 +111,5 @@ def _counted_as(host: str) -> tuple[str, bool]:
 
 
 def origin_of(host: str) -> str:
-    """Return what counts as one address: of IPv6, its network."""
+    """Return the key by which an address is counted: for IPv6, its network."""
     return _counted_as(host)[0]

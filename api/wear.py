@@ -1,6 +1,6 @@
-"""What is written to the card, and how long that may go well. Pure.
+"""Bytes written to the SD card, and an estimate of its remaining life. Pure.
 
-Promise: no figure for a day before an hour is over, and each estimate with what it assumes.
+There is no daily figure during the first hour, and each estimate states its assumption.
 """
 
 from typing import Final
@@ -24,7 +24,7 @@ YEARS_SHOWN_MAX: Final = 30.0
 
 
 class Wear(Reported):
-    """Since the kernel's start: the kernel counts no further back."""
+    """Writes since the kernel's start; the kernel has no older counts."""
 
     written_bytes: Count
     up_seconds: Seconds
@@ -62,7 +62,9 @@ def wear_of(*, sectors_written: int, sectors: int, up_seconds: float) -> Wear:
 
 
 def years_of(years: float) -> str:
-    """Format as ``about 4 months``, ``about 7 years``: no more exact than an estimate."""
+    """Format as ``about 4 months`` or ``about 7 years``, no more exactly than an estimate
+    allows.
+    """
     if years > YEARS_SHOWN_MAX:
         return f"more than {YEARS_SHOWN_MAX:.0f} years"
     if years < 1 / 12:

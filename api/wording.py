@@ -1,8 +1,8 @@
-"""Numbers, ages and names in words a person reads at a glance. Pure.
+"""Formatting of numbers, ages and names for people. Pure.
 
-Promise: whatever comes in, a name that comes out shows every character that could hide or reorder
-others, and is at most ``SHOWN_CHARACTERS_MAX`` characters long with the rest counted. Escaping for
-HTML is left to the templates.
+A formatted name shows every character that could hide or reorder others, and has at most
+``SHOWN_CHARACTERS_MAX`` characters, followed by the number of the others. The templates escape
+HTML.
 """
 
 import struct
@@ -55,7 +55,7 @@ _MARKS_MAX: Final = 2
 
 
 def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> str:
-    """Make a hostile name readable: hidden characters as ``\\u{202e}``, a long one cut."""
+    r"""Make a hostile name readable: hidden characters as ``\u{202e}``, long names shortened."""
     words = groupby(_words_of(text[:characters_max]))
     shown = "".join(_run_of(word, len(list(run))) for word, run in words)
     rest = len(text) - characters_max
@@ -63,7 +63,7 @@ def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> 
 
 
 def _words_of(text: str) -> Iterator[str]:
-    """Yield each character, or what is written in place of one that hides or piles up."""
+    """Yield each character, with an escape in place of hidden ones and excess combining marks."""
     marks = 0
     for character in text:
         marks = marks + 1 if unicodedata.combining(character) else 0
@@ -74,12 +74,12 @@ def _words_of(text: str) -> Iterator[str]:
 
 
 def _run_of(word: str, count: int) -> str:
-    """Shorten a run of one hidden character: a hundred are shown as one and their number."""
+    """Shorten a run of one hidden character to one, followed by its count."""
     return word * count if len(word) == 1 or count == 1 else f"{word}\N{MULTIPLICATION SIGN}{count}"
 
 
 def sentence_of(text: str) -> str:
-    """Make another process's sentence readable: as ``visible_of``, with a sentence's length."""
+    """Like ``visible_of``, for a sentence from another process, with a longer limit."""
     return visible_of(text, limits.SENTENCE_CHARACTERS_MAX)
 
 
@@ -108,7 +108,7 @@ def duration_of(seconds: float) -> str:
 
 
 def age_of(then_ms: int, *, now_ms: int) -> str:
-    """Format an age by the broker's clock; a time ahead of it is named so, not made 0."""
+    """Format an age by the broker's clock. A future time is shown as ``ahead``, not as 0."""
     seconds = (now_ms - then_ms) / 1000
     if seconds < -1:
         return f"{duration_of(-seconds)} ahead"
@@ -121,7 +121,7 @@ def time_of(milliseconds: int) -> datetime:
 
 
 def iso_of(milliseconds: int) -> str:
-    """Format as ``2026-11-21T09:14:03Z``, as machines read it."""
+    """Format as ``2026-11-21T09:14:03Z``, for programs."""
     return time_of(milliseconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -131,12 +131,12 @@ def clock_of(milliseconds: int) -> str:
 
 
 def count_of(number: int | None) -> str:
-    """Format as ``1,234``."""
+    """Format as ``1,234``; None as ``unknown``."""
     return "unknown" if number is None else f"{number:,}"
 
 
 def share_of(share: float) -> str:
-    """Format 0.254 as ``25 %``, and less than a half per cent as ``below 1 %``."""
+    """Format 0.254 as ``25 %``, and less than half a percent as ``below 1 %``."""
     return _unbroken("below 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %")
 
 
@@ -158,12 +158,12 @@ def bytes_of(number: int) -> str:
 
 
 def _unbroken(text: str) -> str:
-    """Make spaces unbreakable, so that a number stays on one line with its unit."""
+    """Replace spaces by non-breaking ones, so that number and unit stay on one line."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def value_of(value: int | float | bool | str | None) -> str:
-    """Format a reading with the digits that the sensor sent; see `_number_of`."""
+    """Format a reading with as many digits as the sensor sent. See `_number_of`."""
     match value:
         case None:
             return "no value"
@@ -178,10 +178,11 @@ def value_of(value: int | float | bool | str | None) -> str:
 
 
 def _number_of(value: float) -> str:
-    """Return the fewest digits that give this number back.
+    """Return the fewest digits that represent this number.
 
-    A float32 became a float64 on its way: 21.3 arrives as 21.299999237060547. Such a number is
-    written with the fewest digits that give the same float32, unless it is short as it is.
+    A float32 may have become a float64 on its way: 21.3 arrives as 21.299999237060547. Such a
+    number is formatted with the fewest digits that represent the same float32, unless it is short
+    already.
     """
     shown = Decimal(repr(value))
     if len(shown.as_tuple().digits) > _FLOAT32_DIGITS_MAX and _is_float32(value):
@@ -198,7 +199,7 @@ def _number_of(value: float) -> str:
 
 
 def _is_float32(value: float) -> bool:
-    """Return whether this may be a float32; whole numbers are exact in either."""
+    """Return True if the value may be a float32. Whole numbers are exact in both formats."""
     is_exact = value.is_integer() and abs(value) < _PLAIN_BELOW
     return not is_exact and abs(value) <= _FLOAT32_MAX and _as_float32(value) == value
 
@@ -209,7 +210,7 @@ def _as_float32(value: float) -> float:
 
 
 def unit_of(unit: str | None) -> str:
-    """Format ``Cel`` as ``°C``; what is not known stays as it is."""
+    """Format a unit, such as ``Cel`` as ``°C``. Unknown units are unchanged."""
     return visible_of(_UNIT_SYMBOLS.get(unit, unit)) if unit is not None else ""
 
 
@@ -219,8 +220,10 @@ def quantity_name_of(name: str) -> str:
 
 
 def address_of(listener: Listener) -> str:
-    """Format as ``127.0.0.1:1883``, ``[::1]:8083/mqtt (websocket)`` or a path; with TLS as
-    ``0.0.0.0:8883 (mqtts, certificate for 59 days)``."""
+    """Format as ``127.0.0.1:1883``, ``[::1]:8083/mqtt (websocket)`` or a path.
+
+    With TLS: ``0.0.0.0:8883 (mqtts, certificate for 59 days)``.
+    """
     bind = listener.bind or "*"
     host = f"[{bind}]" if ":" in bind else bind
     network = "" if listener.port is None else f"{host}:{listener.port}"
@@ -233,7 +236,7 @@ def address_of(listener: Listener) -> str:
 
 
 def start_of(device: Device) -> str:
-    """Format as ``start 3``, or ``start 3 (numbers reused, start 2)`` where they were."""
+    """Format as ``start 3``, or ``start 3 (numbers reused, start 2)`` if they were."""
     if device.boot is None:
         return "start unknown"
     again, own = divmod(device.boot, 1 << _BOOT_BITS)
@@ -243,5 +246,5 @@ def start_of(device: Device) -> str:
 
 
 def protocol_of(level: int) -> str:
-    """Return the MQTT version of a protocol level of CONNECT, as it is written for people."""
+    """Return the MQTT version for a protocol level of CONNECT."""
     return {3: "3.1", 4: "3.1.1", 5: "5.0"}.get(level, f"level {level}")

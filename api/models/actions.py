@@ -1,4 +1,4 @@
-"""What an action at the broker is given and what it answers, and bans as the broker lists them."""
+"""Arguments and results of actions at the broker, and its list of bans."""
 
 from typing import Annotated, Literal
 
@@ -25,7 +25,7 @@ class Ban(Reported):
 
 
 class BanPage(Reported):
-    """Bans that hold, the oldest first."""
+    """A page of active bans, oldest first."""
 
     bans: list[Ban]
     next: Count | None
@@ -33,7 +33,7 @@ class BanPage(Reported):
 
 
 class Given(BaseModel):
-    """Strict: what is not understood is refused, not left out."""
+    """Base of arguments. Strict: unknown fields are rejected, not ignored."""
 
     model_config = ConfigDict(
         strict=True, frozen=True, extra="forbid", use_attribute_docstrings=True
@@ -61,7 +61,7 @@ class OldBan(Given):
 
 
 class Reload(Given):
-    """Nothing has to be given: `{}`."""
+    """Arguments of a reload: none, `{}`."""
 
 
 class Kicked(Reported):
@@ -82,7 +82,7 @@ class Lifted(Reported):
 
 
 class Reloaded(Reported):
-    """By key, as `section.key`."""
+    """Result of a reload, by key as `section.key`."""
 
     changed: list[str]
     """They hold now."""

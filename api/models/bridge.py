@@ -1,4 +1,4 @@
-"""What the bridge reports: its connection, its outbox, its ports and the devices on them."""
+"""The bridge's report: its connection, its outbox, its ports and their devices."""
 
 from pydantic import Field
 
@@ -37,7 +37,7 @@ class Quantity(FromSensors):
 
 
 class Unread(FromSensors):
-    """A quantity that a device which is asked does not give now."""
+    """A quantity that a polled device does not return now."""
 
     name: str = "unknown"
     place: str | None = None
@@ -47,7 +47,7 @@ class Unread(FromSensors):
 
 
 class Failed(FromSensors):
-    """Requests without a sound answer since the latest one."""
+    """Requests without a valid answer since the latest valid one."""
 
     count: Count | None = None
     reason: str = "unknown"

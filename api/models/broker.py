@@ -1,4 +1,4 @@
-"""What the broker reports about itself: its status."""
+"""The broker's status."""
 
 from typing import Annotated
 
@@ -49,7 +49,7 @@ class CountPerQos(Reported):
 
 
 class RecentCount(Reported):
-    """Drops or denials of one client and reason within the last hour."""
+    """Messages dropped or denied for one client and reason within the last hour."""
 
     client_id: str
     """Empty where a message was dropped before delivery to any receiver."""
@@ -61,7 +61,7 @@ class RecentCount(Reported):
 
 
 class SharedClientId(Reported):
-    """A client identifier that two devices use, which disconnect each other."""
+    """A client identifier used by two devices, which keep disconnecting each other."""
 
     client_id: str
     addresses: list[str]
@@ -137,7 +137,7 @@ class Disk(Reported):
 
 
 class BrokerStatus(Reported):
-    """What the broker reports about itself."""
+    """The broker's status."""
 
     gateway: str
     """The gateway's id."""

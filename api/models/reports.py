@@ -1,4 +1,6 @@
-"""Reports of other processes as the broker keeps them, and as the page and REST show them."""
+"""Reports of other processes, as stored by the broker and shown by the page and the REST
+interface.
+"""
 
 from api.models.bridge import BridgeStatus
 from api.models.uplink import UplinkStatus
@@ -7,7 +9,7 @@ from api.models.values import Milliseconds, Reported, Seconds
 
 
 class KeptReport(Reported):
-    """A report as the broker keeps it: ``status`` is not validated."""
+    """A report as stored by the broker. ``status`` is not validated."""
 
     time_ms: Milliseconds
     age_seconds: Seconds
@@ -21,7 +23,7 @@ class Reports(Reported):
 
 
 class Report(Reported):
-    """The latest report of another process, as the broker keeps it."""
+    """The latest report of another process."""
 
     time_ms: Milliseconds | None
     """When it was received, by the broker's clock; null if none was since the broker started."""

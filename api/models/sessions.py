@@ -1,4 +1,4 @@
-"""Sessions as the broker lists them, and one with its subscriptions and messages."""
+"""Lists of sessions, and a session with its subscriptions and messages."""
 
 from api.models.values import Count, Milliseconds, Reported
 
@@ -32,7 +32,7 @@ class Session(_SessionFacts):
 
 
 class SessionPage(Reported):
-    """Sessions in the order of their client ids."""
+    """A page of sessions, ordered by client id."""
 
     sessions: list[Session]
     next: str | None

@@ -1,4 +1,4 @@
-"""What the uplink reports: its two connections, and the messages on their way in each direction."""
+"""The uplink's report: its two connections, and the messages in transit in each direction."""
 
 from pydantic import Field
 
@@ -18,7 +18,7 @@ class UplinkSide(Reported):
 
 
 class UplinkWay(Reported):
-    """One direction; the counters are messages since the uplink started."""
+    """One direction of the uplink. The counters count messages since the uplink started."""
 
     waiting: Count
     in_flight: Count

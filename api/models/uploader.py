@@ -1,4 +1,4 @@
-"""What the uploader reports: the open segment, those that wait, and those that are sent."""
+"""The uploader's report: the open segment, waiting segments, and sent ones."""
 
 from pydantic import Field
 

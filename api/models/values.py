@@ -1,7 +1,7 @@
-"""Numbers, times and base classes of the contract: what a field may be, and what becomes of others.
+"""Base classes and types of numbers and times, and the handling of invalid values.
 
-What sensors have a part in (``FromSensors``) is read field by field: one that cannot be read is
-null and is named in ``unreadable``. All else is refused as a whole.
+Reports with values from sensors (``FromSensors``) are validated field by field: an invalid field
+becomes null and is listed in ``unreadable``. All other reports are rejected completely.
 """
 
 from typing import Annotated, Any, Self
@@ -24,7 +24,7 @@ Milliseconds = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
 
 
 class Reported(BaseModel):
-    """What another process reported: strict, immutable, finite."""
+    """Base of all reports: strict, immutable, with finite numbers."""
 
     model_config = ConfigDict(
         strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
@@ -32,7 +32,10 @@ class Reported(BaseModel):
 
 
 class FromSensors(Reported):
-    """What sensors, which may send anything, have a part in. Every field has a default."""
+    """Base of reports with values from sensors, which may be anything.
+
+    Every field has a default.
+    """
 
     unreadable: list[str] = []
     """Fields that were reported and cannot be shown: no such time, no such number, another type."""
