@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes a repository file for Raspberry Pi Imager (--repo) that offers one image.
+"""Generates a repository file for Raspberry Pi Imager (--repo) that offers one image.
 
     os_list.py IMAGE.img VERSION [URL]
 
-IMAGE.img.xz lies beside it. URL is where the .xz can be downloaded; without it the file on this
-machine is named, which Imager takes too.
+IMAGE.img.xz must be in the same folder. URL is where the .xz can be downloaded. Without it, the
+local file is named, which Imager accepts too.
 """
 
 import hashlib

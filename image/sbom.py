@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes what an unpacked system consists of as SPDX 2.3: Debian packages, Python distributions.
+"""Generates a list of an unpacked system's Debian packages and Python distributions (SPDX 2.3).
 
     sbom.py ROOT NAME
 
-Times come from SOURCE_DATE_EPOCH, so that the same system gives the same document.
+Times are taken from SOURCE_DATE_EPOCH, so that the output is reproducible.
 """
 
 import hashlib

@@ -1,9 +1,9 @@
-"""Writes the manual pages and bash's completion of `oncegate`, from its own help:
+"""Generates the manual pages and the bash completion of `oncegate` from its help::
 
     python3 image/deb/manual.py SHARE
 
-makes SHARE/man/man1/oncegate*.1.gz, one page for each verb, and
-SHARE/bash-completion/completions/oncegate. Two runs make the same bytes.
+This creates SHARE/man/man1/oncegate*.1.gz, one page for each subcommand, and
+SHARE/bash-completion/completions/oncegate. The output is reproducible.
 """
 
 import gzip
@@ -36,14 +36,14 @@ def main(share: Path) -> None:
 
 
 def commands_of(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield a command and all below it, each with the words that call it."""
+    """Yield a command and all its subcommands, each with the words that call it."""
     yield path, command
     for name, below in getattr(command, "commands", {}).items():
         yield from commands_of(below, (*path, name))
 
 
 def page_of(path: tuple[str, ...], command: Any, heading: str) -> str:
-    """Write one manual page, in man(7)'s macros."""
+    """Return a manual page in man(7)'s macros."""
     summary, *paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(command.help or ""))
     name, lines = "-".join(path), []
     lines += [f".TH {name.upper()} 1 {heading}", ".SH NAME"]
@@ -72,7 +72,7 @@ def page_of(path: tuple[str, ...], command: Any, heading: str) -> str:
 
 
 def split(paragraphs: list[str]) -> tuple[list[str], list[str]]:
-    """Split into what describes the verb, and the examples after it."""
+    """Split help paragraphs into the description and the examples after it."""
     for at, paragraph in enumerate(paragraphs):
         if paragraph in ("Example:", "Examples:"):
             return paragraphs[:at], paragraphs[at + 1 :]
@@ -120,13 +120,13 @@ def joined(text: str) -> str:
 
 
 def text_line(text: str) -> str:
-    """Return running text as one line, which roff does not take for a request."""
+    """Return text as one line that roff does not interpret as a request."""
     line = escaped(text)
     return f"\\&{line}" if line[:1] in (".", "'") else line
 
 
 def escaped(text: str) -> str:
-    """Escape text for roff; a hyphen stays one that can be copied."""
+    """Escape text for roff. Hyphens stay copyable."""
     return text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga")
 
 

@@ -1,7 +1,7 @@
-"""`oncegate-device VERB`, as root on the card.
+"""`oncegate-device SUBCOMMAND`, as root on the card.
 
-Each verb imports what it needs: `booted` runs at every start, and the gateway's rooms would cost
-it a second on a slow board.
+Each subcommand imports only what it needs: `booted` runs at every start, and importing the gateway
+would take a second on a slow board.
 """
 
 import subprocess
@@ -25,7 +25,7 @@ EXIT_USAGE = 2
 
 
 def main(arguments: list[str]) -> int:
-    """Run one verb; the exit status is 0 where it succeeded."""
+    """Run a subcommand. The exit status is 0 on success."""
     try:
         return _run(arguments)
     except RefusedError as error:
@@ -65,7 +65,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _record(step: Callable[[Record, Moment, Start], Record]) -> None:
-    """Make a step of the record, on disk where it changed something, and for the page."""
+    """Update the record by one step. Save it if it has changed, and publish it for the page."""
     places = Places()
     start = start_of(places)
     try:

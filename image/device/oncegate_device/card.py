@@ -1,6 +1,6 @@
-"""The card's facts in one file, which the page may read: /run/oncegate-device/card.json.
+"""Facts about the card in one file that the page may read: /run/oncegate-device/card.json.
 
-The words are made here, so that page, REST interface and `oncegate-device status` write the same.
+The sentences are created here, so that page, REST interface and `oncegate-device status` are equal.
 """
 
 import json
@@ -43,13 +43,13 @@ _WORDS = {
 
 
 def publish(places: Places, start: Start) -> None:
-    """Write the file; everyone on the card may read it."""
+    """Write the file, readable for everybody on the card."""
     places.run.mkdir(exist_ok=True)
     write(places.card, json.dumps(facts_of(places, start), indent=1) + "\n", 0o644)
 
 
 def facts_of(places: Places, start: Start) -> dict[str, object]:
-    """Return what is known now, as docs/formats/card.md describes it."""
+    """Return the current facts as described in docs/formats/card.md."""
     record = updates.load(places)
     last = record.last
     sentence, advice = words_of(last, start)
@@ -90,13 +90,13 @@ def status(places: Places) -> str:
 
 
 def sentences_of(record: Record, start: Start) -> list[str]:
-    """Describe the last update, what to do next, and what is wrong with the record."""
+    """Describe the last update, the next step, and problems with the record."""
     words = words_of(record.last, start)
     return [f"{each}." for each in (*words, record.note) if each]
 
 
 def words_of(last: Update | None, start: Start) -> tuple[str, str]:
-    """Describe the last update, and what to do next; the second may be empty."""
+    """Describe the last update, and the next step (may be empty)."""
     if last is None:
         return "No update is recorded", ""
     sentence, advice = _WORDS[last.state]
@@ -131,7 +131,7 @@ def _slot_of(name: str, release: Release | None) -> dict[str, object]:
 
 
 def _provisioning_of(places: Places) -> dict[str, Any] | None:
-    """Read the report of the last provisioning; None where there was none."""
+    """Read the report of the last provisioning; None if there was none."""
     try:
         with (places.device / "provisioning.json").open("rb") as file:
             report = json.loads(file.read(REPORT_BYTES_MAX))
@@ -148,13 +148,13 @@ def _provisioning_of(places: Places) -> dict[str, Any] | None:
 
 
 def provisioning_lines_of(places: Places) -> list[str]:
-    """Return the report's lines as they count now."""
+    """Return the current lines of the report."""
     provisioning = _provisioning_of(places)
     return _conflict_of_names(places) if provisioning is None else list(provisioning["lines"])
 
 
 def _conflict_of_names(places: Places) -> list[str]:
-    """Return a line where another machine on the network has this card's name."""
+    """Return a line if another machine on the network has this card's name."""
     try:
         published = places.published_name.read_text().strip()
         own = (places.root / "proc/sys/kernel/hostname").read_text().strip()
@@ -170,7 +170,7 @@ def _conflict_of_names(places: Places) -> list[str]:
 
 
 def _device_of(places: Places) -> str | None:
-    """Return the card's block device, as /sys/class/block names it."""
+    """Return the card's block device as named in /sys/class/block."""
     partition = Path(places.root / DATA_PARTITION).resolve().name
     sys = places.root / "sys/class/block" / partition
     return sys.resolve().parent.name if (sys / "partition").exists() else None

@@ -1,7 +1,8 @@
-"""The header's UART: the console's, or sensors' (`[console] uart` in gateway.toml).
+"""Use of the UART on the header: by the console, or by sensors (`[console] uart` in gateway.toml).
 
-The boot script reads a mark on the boot partition, /usr/lib/oncegate-device/provision a file of the
-data partition: the kernel keeps off the line from the next start, and the login from this one.
+The boot script reads a marker on the boot partition, so the kernel leaves the UART free from the
+next start on. /usr/lib/oncegate-device/provision reads a file on the data partition, so the login
+leaves it free immediately.
 """
 
 import os
@@ -19,7 +20,7 @@ _MARK_TEXT = (
 
 
 def store(uart: str, places: Places) -> None:
-    """Write who has the line. The boot partition is mounted writable."""
+    """Store who uses the UART. The boot partition must be mounted writable."""
     write(places.device / "uart", f"{uart}\n", 0o644)
     mark: Path = places.boot / MARK
     if uart != SENSORS:

@@ -19,7 +19,7 @@ MEANT: Final = {"UK": "GB", "EN": "GB", "EL": "GR", "SW": "SE", "JA": "JP", "SP"
 
 
 def country_meant_by(written: str) -> str | None:
-    """Return the country's code; None where no country is meant by it."""
+    """Return the country code that a text means; None if unknown."""
     code = written.strip().upper()
     if code in COUNTRIES:
         return code

@@ -1,7 +1,8 @@
-"""The health check behind mark-good: what the gateway is for, done once.
+"""Health check before mark-good: performs the gateway's main function once.
 
-A persistent session is made (its CONNACK waits for the store), a message at QoS 2 goes through the
-broker and has to come back exactly once, and the page has to answer that the broker does.
+It creates a persistent session (whose CONNACK waits for the store), sends a QoS 2 message through
+the broker that must return exactly once, and requests the page, which must report that the broker
+answers.
 """
 
 import http.client
@@ -43,11 +44,11 @@ CLIENT_ID = "oncegate-health"
 
 
 class NotHealthyError(Exception):
-    """The gateway does not do what it is for; the message is what it did instead."""
+    """The gateway does not work. The message is what happened instead."""
 
 
 def check(configuration_file: Path = CONFIGURATION) -> str:
-    """Raise NotHealthyError, or return in words what was seen."""
+    """Check the gateway. Return a description of the result, or raise NotHealthyError."""
     started = time.monotonic()
     try:
         configuration = load(configuration_file, {}, {}, PROTOCOLS)
@@ -82,7 +83,10 @@ def _broker_hands_over_once(configuration: Configuration) -> None:
 
 
 class _Client:
-    """One MQTT connection, used one step at a time. Answers what QoS 2 asks for by itself."""
+    """An MQTT connection, used step by step.
+
+    It sends the acknowledgements of QoS 2 automatically.
+    """
 
     def __init__(self, configuration: Configuration, *, clean: bool) -> None:
         self.seen: list[Packet] = []
@@ -102,7 +106,7 @@ class _Client:
         self._socket.sendall(encode(packet, VERSION))
 
     def wait_for(self, is_wanted: Callable[[Packet], bool]) -> None:
-        """Read until the packet is there, also among those that were read before."""
+        """Read until a wanted packet arrives, including those that were read before."""
         if any(is_wanted(packet) for packet in self.seen):
             return
         for packet in self._incoming:

@@ -1,7 +1,7 @@
-"""What a person set in Raspberry Pi Imager's dialogs: the hostname, SSH keys and the Wi-Fi network.
+"""Settings from Raspberry Pi Imager's dialogs: host name, SSH keys and Wi-Fi network.
 
-Imager leaves it on the boot partition in cloud-init's formats (`init_format` in os_list.json).
-Here it becomes lines of gateway.toml, which stays the one file that defines what a card is.
+Imager writes them to the boot partition in cloud-init's formats (`init_format` in os_list.json).
+They are converted to lines of gateway.toml, which remains the only file that defines a card.
 """
 
 import tomllib
@@ -25,7 +25,7 @@ _MEND = "delete the file and use gateway.toml, or flash again"
 
 
 class _Read(BaseModel):
-    """Of a table the keys that are taken; cloud-init has hundreds."""
+    """Base of tables in cloud-init files. Other keys, of which there are hundreds, are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -48,7 +48,7 @@ class _User(_Read):
 
 
 class _UserData(_Read):
-    """https://docs.cloud-init.io/en/latest/reference/modules.html"""
+    """User data: https://docs.cloud-init.io/en/latest/reference/modules.html"""
 
     hostname: str = ""
     users: Annotated[tuple[_User, ...], BeforeValidator(_tables_of_list)] = ()
@@ -65,7 +65,9 @@ class _Interface(_Read):
 
 
 class _Network(_Read):
-    """Netplan's version 2: https://netplan.readthedocs.io/en/stable/netplan-yaml/"""
+    """Network settings in Netplan's version 2:
+    https://netplan.readthedocs.io/en/stable/netplan-yaml/
+    """
 
     wifis: Annotated[dict[str, _Interface], BeforeValidator(_tables_of_table)] = Field(
         default_factory=dict
@@ -77,28 +79,28 @@ _Model = TypeVar("_Model", bound=_Read)
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """What was set, as tables of gateway.toml, and what a gateway does not take, in words."""
+    """The settings as tables of gateway.toml, and notes about unsupported ones."""
 
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
 def is_there(boot: Path) -> bool:
-    """Return whether Imager left anything, or a cut left something of it."""
+    """Return True if Imager's files exist, even if a power cut interrupted their removal."""
     return any(boot.joinpath(f"{name}{end}").exists() for name in FILES for end in ("", ".was"))
 
 
 def finish(boot: Path) -> None:
-    """Complete what a cut interrupted in `wipe`."""
+    """Complete a `wipe` that was interrupted by a power cut."""
     for name in FILES:
         wiping.finish(boot / name)
 
 
 def read(boot: Path) -> Set:
-    """Read Imager's files; empty where there are none.
+    """Read Imager's files. Empty if there are none.
 
     Raises:
-        WantedError: a file is not what Imager writes.
+        WantedError: a file is not in Imager's format.
     """
     data = _read(boot / USER_DATA, _UserData)
     keys = [key.strip() for user in data.users for key in user.ssh_authorized_keys]
@@ -124,12 +126,13 @@ def read(boot: Path) -> Set:
 
 
 def joined(text: str, tables: Mapping[str, dict[str, Any]]) -> str:
-    """Complete a valid gateway.toml with the tables and keys it lacks; its comments stay.
+    """Add missing tables and keys to a valid gateway.toml. Its comments are kept.
 
-    A network is taken whole or not at all: one file's password is none for the other's network.
+    A network is used only as a whole, because one file's password is not valid for the other's
+    network.
 
     Raises:
-        WantedError: a value that would be taken cannot be used.
+        WantedError: a value to be added is not valid.
     """
     given = tomllib.loads(text)
     missing = {name: table for name, table in tables.items() if name not in given}
@@ -149,7 +152,7 @@ def joined(text: str, tables: Mapping[str, dict[str, Any]]) -> str:
 
 
 def wipe(boot: Path) -> None:
-    """Overwrite and remove Imager's files: they hold the network's key and a password's hash."""
+    """Overwrite and delete Imager's files: they contain the network's key and a password hash."""
     for name in FILES:
         wiping.remove(boot / name)
 
@@ -190,7 +193,7 @@ def _wifi(interface: _Interface, ssid: str, point: _AccessPoint) -> dict[str, An
 
 
 def _decoded(ssid: str) -> str:
-    r"""Decode an SSID that Imager wrote byte by byte: YAML reads "\xc3\xbc" as two letters."""
+    r"""Decode an SSID that Imager wrote byte by byte: YAML reads "\xc3\xbc" as two characters."""
     try:
         return ssid.encode("latin-1").decode()
     except UnicodeError:
@@ -209,7 +212,9 @@ def _with(text: str, given: dict[str, Any], missing: dict[str, dict[str, Any]]) 
 
 
 def _lines_with(text: str, missing: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """Write keys below the header of their table; tables that are not there yet at the end."""
+    """Yield the lines with missing keys added after their table's header, and new tables at the
+    end.
+    """
     left = dict(missing)
     for line in text.splitlines(keepends=True):
         yield line if line.endswith("\n") else f"{line}\n"

@@ -1,7 +1,7 @@
-"""`update`: puts a signed bundle into the slot that does not run.
+"""`update`: installs a signed bundle in the slot that is not running.
 
-rauc verifies and writes; here is what rauc does not do: the record of updates, the copy of
-U-Boot's environment, and the format of the gateway's data. The slot that runs is not touched.
+rauc verifies and writes the bundle. This module adds the record of updates, the copy of U-Boot's
+environment, and the check of the data format. The running slot is not changed.
 """
 
 import configparser
@@ -30,21 +30,21 @@ EXPECTED = "expected a bundle's file (oncegate-VERSION-arm64.raucb) or its https
 
 
 class RefusedError(Exception):
-    """Nothing was begun; the message is what was expected."""
+    """The update was not started. The message is what was expected."""
 
 
 class FailedError(Exception):
-    """The update was not installed, which is recorded; the message is the reason."""
+    """The update failed, and this is recorded. The message has the reason."""
 
 
 def install(
     source: str, places: Places, *, rollback_ends: bool, writable: Writable = remounted
 ) -> str:
-    """Install the bundle; return in words what comes next.
+    """Install a bundle. Return a description of the next step.
 
     Raises:
-        RefusedError: it was not begun.
-        FailedError: rauc refused it or broke off.
+        RefusedError: it was not started.
+        FailedError: rauc rejected the bundle or failed.
     """
     bundle = _address_of(source)
     start = start_of(places)
@@ -57,7 +57,7 @@ def install(
 
 
 class _Installation:
-    """One run of `update`; `record` is what is on disk."""
+    """One run of `update`. `record` is equal to the one on disk."""
 
     def __init__(self, start: Start, places: Places) -> None:
         self.start = start
@@ -88,7 +88,7 @@ class _Installation:
         return "\n".join(card.sentences_of(self.record, self.start))
 
     def _offered(self, source: str) -> rauc.Bundle:
-        """Read the manifest of a bundle; its signature is verified first."""
+        """Read a bundle's manifest, after its signature was verified."""
         rauc.prepare_for(source)
         try:
             done = rauc.info(source)
@@ -117,7 +117,9 @@ class _Installation:
 
 
 def _address_of(source: str) -> str:
-    """Return the bundle's address for rauc, whose service has another working directory."""
+    """Return the bundle's absolute path or URL, since rauc's service has another working
+    directory.
+    """
     if len(source) > SOURCE_CHARACTERS_MAX or not source.isprintable():
         raise RefusedError(f"that is neither a file's name nor an address: {EXPECTED}")
     if "://" not in source:
@@ -137,7 +139,7 @@ def _address_of(source: str) -> str:
 
 @contextlib.contextmanager
 def _alone(places: Places) -> Iterator[None]:
-    """Allow one update at a time, which a lost terminal does not end: rauc's service goes on."""
+    """Allow one update at a time, and ignore a lost terminal while it runs."""
     places.run.mkdir(exist_ok=True)
     with (places.run / "update.lock").open("w") as lock:
         try:
@@ -155,7 +157,7 @@ def _alone(places: Places) -> Iterator[None]:
 
 
 def _refuse_on_trial(start: Start) -> None:
-    """Refuse an update during a trial: it would overwrite the slot that a trial falls back to."""
+    """Reject an update during a trial: it would overwrite the slot to fall back to."""
     if u_boot.is_on_trial(start.slot):
         raise RefusedError(
             f"slot {start.slot} is still on trial, and slot {start.other} is the way back: wait "
@@ -164,7 +166,7 @@ def _refuse_on_trial(start: Start) -> None:
 
 
 def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> bool:
-    """Return whether the version that runs could not read the data any more after this update."""
+    """Return True if the running version could not read the data after this update."""
     own = start.release.store_format if start.release else None
     theirs = offered.store_format
     if own is not None and theirs is not None and theirs < own:

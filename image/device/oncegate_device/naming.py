@@ -1,4 +1,4 @@
-"""The name under which the network finds this card: another one where its own is taken."""
+"""The card's name on the network, which differs from its host name if that is taken."""
 
 import re
 
@@ -9,7 +9,7 @@ from oncegate_device.start import start_of
 
 
 def note(name: str, places: Places, *, writable: Writable = remounted) -> None:
-    """Note the name that systemd-resolved has chosen, for the report and the page."""
+    """Record the name chosen by systemd-resolved, for the report and the page."""
     if not re.fullmatch(r"[A-Za-z0-9-]{1,64}", name):
         raise OSError(f"systemd-resolved reports no host name: {name!a}")
     places.run.mkdir(exist_ok=True)

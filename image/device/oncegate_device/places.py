@@ -1,5 +1,7 @@
-"""Where things lie on the card, and how a file there is replaced. Imports nothing of the gateway:
-what runs at every start has to be quick."""
+"""Paths on the card, and atomic replacement of files.
+
+Imports nothing of the gateway, because programs that run at every start must be fast.
+"""
 
 import contextlib
 import os
@@ -15,7 +17,7 @@ Writable = Callable[[Path], AbstractContextManager[None]]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where things lie on the card; elsewhere in tests."""
+    """Paths on the card. Tests use others."""
 
     boot: Path = Path("/boot/firmware")
     device: Path = Path("/var/lib/device")
@@ -27,32 +29,32 @@ class Places:
 
     @property
     def configuration(self) -> Path:
-        """`/etc/oncegate` is a link to it."""
+        """The configuration directory. `/etc/oncegate` is a link to it."""
         return self.device / "oncegate"
 
     @property
     def updates(self) -> Path:
-        """What is known of slots and updates; survives them."""
+        """The record of slots and updates, which survives updates."""
         return self.device / "updates.json"
 
     @property
     def run(self) -> Path:
-        """Gone with the power; everyone may read it."""
+        """Runtime directory, lost at power-off and readable for everybody."""
         return self.root / "run/oncegate-device"
 
     @property
     def card(self) -> Path:
-        """The card's facts, for the page, which may read nothing else."""
+        """The file of facts about the card: the only one that the page may read."""
         return self.run / "card.json"
 
     @property
     def published_name(self) -> Path:
-        """The host name on the network, where another machine had this card's own name."""
+        """The host name on the network, if another machine has this card's own name."""
         return self.run / "published-name"
 
 
 def write(path: Path, text: str, mode: int) -> None:
-    """Replace the file whole, durably; it never has another mode than `mode`."""
+    """Replace a file atomically and durably. It has the mode `mode` from the start."""
     partial = path.with_name(f"{path.name}.partial")
     partial.unlink(missing_ok=True)
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -76,7 +78,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def remounted(place: Path) -> Iterator[None]:
-    """Mount the boot partition writable for the block; it is read-only otherwise."""
+    """Mount the boot partition writable within this context. Otherwise it is read-only."""
     subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
     try:
         yield

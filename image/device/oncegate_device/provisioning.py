@@ -1,8 +1,8 @@
-"""`provision`: takes gateway.toml from the boot partition, once for each change of it, and before
-the first time what Raspberry Pi Imager left beside it.
+"""`provision`: applies gateway.toml from the boot partition, once for each change.
 
-The order is what a power cut needs: settings are durable on the data partition before a secret
-leaves the boot partition, and what was taken is written down last.
+Before the first time, settings of Raspberry Pi Imager on the same partition are added to it. The
+order is safe against power cuts: settings are durable on the data partition before secrets are
+removed from the boot partition, and the record of what was applied is written last.
 """
 
 import hashlib
@@ -23,11 +23,11 @@ REPORT = "gateway-report.txt"
 def provision(
     places: Places, *, writable: Writable = remounted, own: Own = shutil.chown
 ) -> list[str]:
-    """Take the file; return what was done, as lines for console, journal and report.
+    """Apply the file. Return what was done, as lines for console, journal and report.
 
     Raises:
-        WantedError: the file was not taken, what counted before still counts; the report has
-            the reason.
+        WantedError: the file is not valid. The previous settings stay in force, and the report
+            has the reason.
     """
     with writable(places.boot):
         wiping.finish(places.file)
@@ -57,10 +57,10 @@ def provision(
 
 
 def _with_imager_s(text: str, places: Places) -> tuple[str, list[str]]:
-    """Return gateway.toml with what Imager set, and lines about it.
+    """Return gateway.toml with Imager's settings added, and lines about them.
 
     Raises:
-        WantedError: one of the two cannot be used.
+        WantedError: one of the files is not valid.
     """
     if not imager.is_there(places.boot):
         return text, []
@@ -133,7 +133,7 @@ def _page_of(api: dict[str, Any], hostname: str) -> str:
 
 
 def _counted(number: int, noun: str) -> str:
-    """Return a number with its noun, which agrees with it."""
+    """Return a number with its noun in the right form."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

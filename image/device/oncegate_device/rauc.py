@@ -1,4 +1,4 @@
-"""rauc as this package runs it: a bundle's verified manifest, an installation, and why it ended."""
+"""Calls of rauc: reading a bundle's verified manifest, installing, and reasons of failures."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ _REASONS = (
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a bundle's manifest, whose signature was verified, contains."""
+    """Contents of a bundle's manifest, whose signature was verified."""
 
     compatible: str
     version: str
@@ -35,17 +35,17 @@ class Bundle:
 
 
 def prepare_for(source: str) -> None:
-    """Load the driver for a bundle at an address: rauc streams through it, and does not load it."""
+    """Load the driver that rauc needs to stream a bundle from a URL, but does not load itself."""
     if "://" in source:
         subprocess.run(["modprobe", "nbd"], check=False)
 
 
 def info(source: str) -> subprocess.CompletedProcess[str]:
-    """Ask for the manifest of a bundle, whose signature rauc verifies first.
+    """Read a bundle's manifest with rauc, which verifies the signature first.
 
     Raises:
         OSError: rauc cannot be started.
-        subprocess.TimeoutExpired: it did not end in time.
+        subprocess.TimeoutExpired: it did not finish in time.
     """
     return subprocess.run(
         ["rauc", "info", "--output-format=json", source],
@@ -54,10 +54,10 @@ def info(source: str) -> subprocess.CompletedProcess[str]:
 
 
 def bundle_in(text: str) -> Bundle:
-    """Read a manifest.
+    """Parse a manifest.
 
     Raises:
-        ValueError, TypeError, KeyError: it is not the manifest of a bundle of ours.
+        ValueError, TypeError, KeyError: it is not the manifest of one of our bundles.
     """
     manifest = json.loads(text)
     compatible, version = manifest["compatible"], manifest["version"]
@@ -69,12 +69,12 @@ def bundle_in(text: str) -> Bundle:
 
 
 def install(source: str) -> tuple[int, str]:
-    """Install the bundle; return rauc's exit status and the end of its output."""
+    """Install a bundle. Return rauc's exit status and the end of its output."""
     return _shown(["rauc", "install", *_progress(), source])
 
 
 def reason_in(output: str) -> str:
-    """Return why rauc ended: a sentence, with the text of rauc in parentheses."""
+    """Return why rauc failed: a sentence, with rauc's text in parentheses."""
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output)
     lines = [line_of(line) for line in re.split(r"[\r\n]+", plain) if line.strip()]
     kept = [line for line in lines if not line.startswith("Installing `")]
@@ -91,7 +91,10 @@ def _progress() -> list[str]:
 
 
 def _shown(command: list[str]) -> tuple[int, str]:
-    """Run it with its output on ours, a progress bar too; return status and its last output."""
+    """Run a command and show its output, including a progress bar.
+
+    Return status and last output.
+    """
     ours, theirs = os.openpty() if sys.stdout.isatty() else os.pipe()
     with os.fdopen(ours, "rb", buffering=0) as terminal:
         process = subprocess.Popen(

@@ -1,7 +1,7 @@
-"""Writes the settings of a provisioning file to the data partition.
+"""Writing of a provisioning file's settings to the data partition.
 
-Each file is replaced whole. A cut between two leaves some of the old and some of the new; the
-provisioning file is still there then, and the next boot writes all of them again.
+Each file is replaced atomically. A power cut between two files leaves some old and some new ones.
+The provisioning file still exists then, and the next boot writes all of them again.
 """
 
 import contextlib
@@ -24,10 +24,10 @@ Own = Callable[[Path, str, str], None]
 
 
 def store(wanted: Wanted, places: Places, own: Own) -> None:
-    """Write all settings; secrets that are empty stay as they are stored.
+    """Write all settings. A secret that is empty keeps its stored value.
 
     Raises:
-        WantedError: an empty secret has none stored. Nothing has been written then.
+        WantedError: an empty secret has no stored value. Nothing has been written.
     """
     _refuse_secrets_that_are_missing(wanted, places)
     for folder in (places.configuration, places.device / "ssh", places.device / "wpa_supplicant"):
@@ -43,7 +43,7 @@ def store(wanted: Wanted, places: Places, own: Own) -> None:
 
 
 def stored_environment_of(configuration: Path) -> dict[str, str]:
-    """Read the variables that the uploader gets now."""
+    """Return the environment variables that are currently stored for the uploader."""
     with contextlib.suppress(FileNotFoundError):
         lines = (configuration / "upload.env").read_text().splitlines()
         return {
@@ -75,7 +75,7 @@ def _has_user(passwords: Path, name: str) -> bool:
 
 
 def _store_users(users: tuple[User, ...], configuration: Path, own: Own) -> None:
-    """Write these users, and the bridge with a password made here, to the password file."""
+    """Write these users, and the bridge with a generated password, to the password file."""
     passwords = configuration / "passwords"
     secret = configuration / "bridge-password"
     if not users:

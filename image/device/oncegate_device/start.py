@@ -1,4 +1,4 @@
-"""What this start of the card is: which slot, which version, by which clock."""
+"""Facts about the running system: slot, version and clock."""
 
 import re
 import time
@@ -26,7 +26,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When something was written down: milliseconds since 1970, and how good that is."""
+    """The time of a record, in milliseconds since 1970, and the quality of the clock."""
 
     time_ms: int
     clock: str
@@ -36,7 +36,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The system that runs."""
+    """The running system."""
 
     slot: str
     release: Release | None
@@ -52,7 +52,7 @@ class NotACardError(Exception):
 
 
 def start_of(places: Places) -> Start:
-    """Read which slot was started.
+    """Find out which slot was started.
 
     Raises:
         NotACardError: the kernel's command line names no slot.
@@ -65,7 +65,7 @@ def start_of(places: Places) -> Start:
 
 
 def moment_of(places: Places) -> Moment:
-    """Read the clock, and whether it is synchronised."""
+    """Return the time, and whether the clock is synchronised."""
     boot_id = (places.root / "proc/sys/kernel/random/boot_id").read_text().strip()
     # systemd-timesyncd makes this file in each start in which it has reached a time server.
     synchronised = (places.root / "run/systemd/timesync/synchronized").exists()
@@ -74,7 +74,7 @@ def moment_of(places: Places) -> Moment:
 
 
 def release_in(text: str) -> Release | None:
-    """Return the release that the text of the file names; None where it names none."""
+    """Return the release in the file's text; None if it contains none."""
     values = dict(line.partition("=")[::2] for line in text.splitlines())
     version, store_format = values.get("VERSION", ""), values.get("STORE_FORMAT", "")
     if not re.fullmatch(VERSION, version) or not re.fullmatch(STORE_FORMAT, store_format):

@@ -1,4 +1,4 @@
-"""Tables as TOML text. Python reads TOML and writes none."""
+"""Formatting of tables as TOML, since Python can only read it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def text_of(tables: Mapping[str, Any]) -> str:
-    """Write `{"api": {"port": 80}, "serial": [{"name": "gps"}]}` as TOML, in its order."""
+    """Format `{"api": {"port": 80}, "serial": [{"name": "gps"}]}` as TOML, in its order."""
     return "\n".join(_lines_of(tables)) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""U-Boot's environment: the tries that a slot has left, and the copy of it for a power cut."""
+"""U-Boot's environment: remaining tries of a slot, and a backup copy against power cuts."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from oncegate_device.start import KEPT_TRIES
 
 
 def is_on_trial(slot: str) -> bool:
-    """Return whether U-Boot counts the slot's starts; False: its environment cannot be read."""
+    """Return True if U-Boot counts a slot's starts. False if its environment is unreadable."""
     name = f"BOOT_{slot}_LEFT"
     asked = subprocess.run(["fw_printenv", "-n", name], capture_output=True, text=True, check=False)
     left = asked.stdout.strip()
@@ -18,7 +18,7 @@ def is_on_trial(slot: str) -> bool:
 
 
 def secure(boot: Path) -> None:
-    """Make the copy that U-Boot takes where a cut spoils its environment during the update."""
+    """Create the copy that U-Boot uses if a power cut damages its environment during the update."""
     environment, copy = boot / "uboot.env", boot / "uboot.bak"
     whole = environment.read_bytes()
     if not _is_whole(whole):
@@ -31,7 +31,7 @@ def secure(boot: Path) -> None:
 
 
 def _is_whole(environment: bytes) -> bool:
-    """Check the environment of U-Boot: it begins with the CRC of the rest."""
+    """Return True if U-Boot's environment is valid: it starts with the CRC of the rest."""
     return zlib.crc32(environment[4:]) == int.from_bytes(environment[:4], "little")
 
 

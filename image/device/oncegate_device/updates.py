@@ -1,15 +1,15 @@
-"""What is known of slots and updates: one record, replaced whole after each step.
+"""State of slots and updates: one record, replaced atomically after each step.
 
 ::
 
     installing ──> installed ──> trial ──> kept
         │  └─> failed    │         ├─> unhealthy   the gateway was not healthy in time
         │                └─────────┴─> returned    the other slot was started
-        └─> interrupted                            the power went while it was written
+        └─> interrupted                            the power failed while it was written
 
-`installing`, `failed` and `installed` are set by `installing`; `kept` and `unhealthy` by the check
-of a slot on trial; the others by the start that finds them. U-Boot's count shows whether a slot is
-on trial; where the record and U-Boot differ, U-Boot is right.
+The module `installing` sets `installing`, `failed` and `installed`. The health check of a slot on
+trial sets `kept` and `unhealthy`. The start that detects them sets the others. U-Boot's counter
+shows whether a slot is on trial; if the record differs, U-Boot is right.
 """
 
 import json
@@ -30,7 +30,7 @@ SLOTS = ("A", "B")
 
 
 class State(StrEnum):
-    """How far the last update came."""
+    """State of the last update."""
 
     INSTALLING = "installing"
     FAILED = "failed"
@@ -44,7 +44,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """The last update. `version` is None where it was not learnt."""
+    """The last update. `version` is None if unknown."""
 
     state: State
     slot: str
@@ -59,7 +59,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is known; `note` is what is wrong with the record itself."""
+    """The whole record. `note` describes a problem with the record itself."""
 
     slots: dict[str, Release | None] = field(default_factory=lambda: dict.fromkeys(SLOTS))
     last: Update | None = None
@@ -70,13 +70,13 @@ class Record:
 
 
 def begun(record: Record, now: Moment, update: Update) -> Record:
-    """Record that the slot is about to be overwritten: what was in it counts as gone."""
+    """Record that a slot is about to be overwritten, so that its contents count as lost."""
     last = _at(replace(update, state=State.INSTALLING), now)
     return replace(record.with_slot(update.slot, None), last=last, note="")
 
 
 def failed(record: Record, now: Moment, update: Update, detail: str) -> Record:
-    """Record that rauc failed. An update that waits for its restart is still tried."""
+    """Record that rauc failed. An earlier update that waits for its restart is still tried."""
     last = record.last
     if last is not None and last.state is State.INSTALLED:
         detail += f". What was installed in slot {last.slot} before is still tried at the restart"
@@ -92,7 +92,7 @@ def installed(record: Record, now: Moment, release: Release | None) -> Record:
 
 
 def booted(record: Record, now: Moment, start: Start, *, is_trial: bool | None) -> Record:
-    """Record a start. `is_trial`: U-Boot counts its tries; None: not known."""
+    """Record a start. `is_trial`: U-Boot counts the slot's tries; None: unknown."""
     record = record.with_slot(start.slot, start.release)
     last = record.last
     if last is not None and last.boot_id == now.boot_id:
@@ -116,17 +116,20 @@ def booted(record: Record, now: Moment, start: Start, *, is_trial: bool | None) 
 
 
 def kept(record: Record, now: Moment, start: Start) -> Record:
-    """Record that the running slot was healthy; U-Boot no longer counts its tries."""
+    """Record that the running slot is healthy, so that U-Boot stops counting its tries."""
     return _judged(record, now, start, State.KEPT)
 
 
 def unhealthy(record: Record, now: Moment, start: Start, detail: str) -> Record:
-    """Record that the running slot is given up; a restart with the other one follows."""
+    """Record that the running slot is abandoned. A restart of the other one follows."""
     return _judged(record, now, start, State.UNHEALTHY, detail)
 
 
 def load(places: Places) -> Record:
-    """Read the record; begin a new one where it is missing or damaged (then with a note)."""
+    """Load the record.
+
+    If it is missing or damaged, return a new one, in the latter case with a note.
+    """
     try:
         with places.updates.open("rb") as file:
             content = file.read(RECORD_BYTES_MAX + 1)
@@ -143,18 +146,18 @@ def load(places: Places) -> Record:
 
 
 def save(record: Record, places: Places) -> None:
-    """Make it durable."""
+    """Save the record durably."""
     write(places.updates, json.dumps(asdict(record), indent=1) + "\n", 0o644)
 
 
 def line_of(text: str) -> str:
-    """Make a bounded line of other programs' text, without what moves a terminal's cursor."""
+    """Return a text of another program as one short line without control characters."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     return line if len(line) <= DETAIL_CHARACTERS_MAX else line[: DETAIL_CHARACTERS_MAX - 1] + "…"
 
 
 def _judged(record: Record, now: Moment, start: Start, state: State, detail: str = "") -> Record:
-    """Record the state of the running slot as the last update, whatever the record had."""
+    """Record the state of the running slot as the last update, whatever was recorded before."""
     last, version = record.last, start.release.version if start.release else None
     is_same = last is not None and last.slot == start.slot and last.version == version
     update = Update(
@@ -165,7 +168,7 @@ def _judged(record: Record, now: Moment, start: Start, state: State, detail: str
 
 
 def _left_state_of(last: Update, start: Start) -> tuple[State, str] | None:
-    """Return the new state of an update whose slot does not run; None: as it was before."""
+    """Return the new state of an update whose slot is not running; None if unchanged."""
     if last.state is State.INSTALLING:
         return State.INTERRUPTED, "the device restarted before the update was complete"
     if last.slot == start.slot:
@@ -184,7 +187,7 @@ def _at(update: Update, now: Moment) -> Update:
 
 
 def _record_in(value: object) -> Record:
-    """Read a record; raise ValueError, TypeError or KeyError where it is none."""
+    """Parse a record. Raises ValueError, TypeError or KeyError if it is not valid."""
     fields = _fields_of(value)
     slots = _fields_of(fields["slots"])
     last = fields["last"]

@@ -1,8 +1,8 @@
-"""The provisioning file: the settings of this device, checked.
+"""The provisioning file: parsed and validated settings of this device.
 
-It has the sections of the gateway's own configuration (docs/configuration.md) and four more,
-`[device]`, `[wifi]`, `[[users]]` and `[upload_environment]`. A secret is taken off the boot
-partition once it is stored; the empty text that stays in its place means "the one that is stored".
+It has the sections of the gateway's configuration (docs/configuration.md) and four more:
+`[device]`, `[wifi]`, `[[users]]` and `[upload_environment]`. A secret is removed from the boot
+partition once it is stored. The empty text in its place means "the stored value".
 """
 
 import tomllib
@@ -59,7 +59,7 @@ _CARE = {
 
 
 class WantedError(Exception):
-    """The file cannot be used; `problems` has one line for each mistake."""
+    """The file is not valid. `problems` has one line for each mistake."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -67,7 +67,7 @@ class WantedError(Exception):
 
 
 class Country:
-    """The annotation of a country: a code of two letters, or what people write for it."""
+    """Annotation of a country: a code of two letters, or a common name for the country."""
 
     def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> CoreSchema:
         return no_info_plain_validator_function(self._checked)
@@ -80,13 +80,13 @@ class Country:
 
 
 class Section(BaseModel):
-    """Unknown keys are refused, nothing is converted behind one's back."""
+    """Base of sections: unknown keys are rejected and no value is converted implicitly."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Device(Section):
-    """What the machine is called, and who may log in."""
+    """The machine's host name, and the SSH keys that may log in."""
 
     hostname: Annotated[str, _HOSTNAME] | None = None
     ssh_keys: Annotated[tuple[Annotated[str, _SSH_KEY], ...], Field(strict=False)] = ()
@@ -110,14 +110,14 @@ class Wifi(Section):
 
 
 class User(Section):
-    """An MQTT client that comes in from the network."""
+    """An MQTT user on the network."""
 
     name: Annotated[str, Text(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}", "a name of 1 to 64 letters")]
     password: Annotated[str, Text(r"[^\0\r\n]{8,1024}|", "a password of at least 8 characters")]
 
 
 class DeviceFile(Section):
-    """The sections that are not the gateway's."""
+    """The sections that do not belong to the gateway's configuration."""
 
     device: Device = Device()
     wifi: Wifi | None = None
@@ -129,7 +129,7 @@ class DeviceFile(Section):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A checked provisioning file."""
+    """A validated provisioning file."""
 
     device: Device
     wifi: Wifi | None
@@ -142,10 +142,10 @@ class Wanted:
 
 
 def read(text: str, name: str) -> Wanted:
-    """Read the file's contents as types; `name` is the file's name in problems.
+    """Parse the file's contents. `name` is the file's name in messages.
 
     Raises:
-        WantedError: with one line for each mistake.
+        WantedError: one line for each mistake.
     """
     try:
         tables = tomllib.loads(text)
@@ -186,7 +186,10 @@ def _notes_about_wifi(wifi: Wifi | None, written: Any) -> tuple[str, ...]:
 
 
 def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, list[str]]:
-    """Check the sections that are not the gateway's; return a line for each mistake in them."""
+    """Validate the sections that are not the gateway's.
+
+    Return them with a line for each mistake.
+    """
     try:
         return DeviceFile.model_validate(tables), []
     except ValidationError as error:
@@ -194,11 +197,11 @@ def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, 
 
 
 def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str, Any]:
-    """Complete the gateway's tables with what the image decides.
+    """Add the settings that the image prescribes to the gateway's tables.
 
-    With users MQTT is open to the network for them, and the bridge becomes a user with a password
-    made on the device; without, it is open to this machine alone. The page is on port 80. Commits
-    are gathered to spare the card.
+    With users, MQTT is open to the network for them, and the bridge becomes a user with a generated
+    password. Without users, MQTT is open only to this machine. The page uses port 80. Commits are
+    delayed to reduce the card's wear.
     """
     completed = {
         key: dict(each) if isinstance(each, dict) else each for key, each in tables.items()
@@ -242,7 +245,7 @@ def _problems_of_owned(tables: dict[str, Any], name: str) -> list[str]:
 
 
 def _line_of(details: Any, name: str) -> str:
-    """Return a finding of pydantic's as a line; secrets are never shown."""
+    """Return a validation error as a line. Secrets are never shown."""
     section, *rest = details["loc"]
     place = f"[[{section}]]" if section == "users" else f"[{section}]"
     keys = [part for part in rest if isinstance(part, str) and part != "[key]"]

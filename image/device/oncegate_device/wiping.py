@@ -1,7 +1,7 @@
-"""Takes secrets out of the provisioning file, once they are stored on the data partition.
+"""Removal of secrets from the provisioning file, after they are stored on the data partition.
 
-What a card's controller keeps of overwritten sectors is out of our reach: who holds the card and
-opens its chips may find them. Who mounts it does not.
+Old copies of sectors in the card's controller are beyond our reach: a person who opens the chips
+may find them, one who mounts the card does not.
 """
 
 import os
@@ -22,9 +22,9 @@ _SECRETS = {"wifi": ("password",), "users": ("password",), "upload_environment":
 
 
 def without_secrets(text: str) -> str:
-    """Replace every secret in the file by an empty text; comments and all else stay.
+    """Replace every secret in the file by an empty text. Comments and everything else are kept.
 
-    A file that writes a secret in a way that a line does not hold (inline tables, long texts) is
+    If a secret is not on a line of its own (inline tables, multi-line texts), the whole file is
     written again without its comments.
     """
     tables = tomllib.loads(text)
@@ -48,9 +48,9 @@ def without_secrets(text: str) -> str:
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Put `content` in the file's place and overwrite what stood there.
+    """Replace a file's contents, and overwrite the old contents.
 
-    A cut at any moment leaves the old file, the new one, or what `finish` completes.
+    A power cut at any moment leaves the old file, the new one, or a state that `finish` completes.
     """
     _write(path.with_suffix(".new"), content)
     path.rename(path.with_suffix(".was"))
@@ -58,20 +58,20 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def remove(path: Path) -> None:
-    """Delete a file and overwrite what stood in it; a cut leaves it or what `finish` completes."""
+    """Delete a file and overwrite its contents. `finish` completes it after a power cut."""
     if path.exists():
         path.rename(path.with_suffix(".was"))
     finish(path)
 
 
 def section_of(line: str) -> str | None:
-    """Return the table that a line of TOML begins."""
+    """Return the table that starts with a line of TOML, or None."""
     header = _HEADER.match(line)
     return header[1] if header else None
 
 
 def finish(path: Path) -> None:
-    """Complete a replacement that a cut interrupted; nothing otherwise."""
+    """Complete a replacement that a power cut interrupted, if there is one."""
     new, was = path.with_suffix(".new"), path.with_suffix(".was")
     if not was.exists():
         new.unlink(missing_ok=True)
