@@ -33,13 +33,10 @@ class Committer:
         written: Callable[[], None] = lambda: None,
         full: Callable[[], None] = lambda: None,
     ) -> None:
-        """Connect the committer with broker and store.
+        """Call `released` when the packets of a batch may be sent, `full` without space for it.
 
-        Args:
-            released: called when the packets of a batch may be sent.
-            failed: called when the process has to end.
-            written: called when records that no client waits for are written, but not synced.
-            full: called when there is no space for a batch.
+        `failed` is called when the process has to end, `written` when records that no client
+        waits for are written, but not synced.
         """
         self.broker = broker
         self.store = store
