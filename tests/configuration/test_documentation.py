@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from firmware_bridge.protocols.declared_field import FrameField
+from firmware_bridge.protocols.mbus import MBusMeter
 from firmware_bridge.protocols.modbus_device import Device
 from firmware_bridge.protocols.modbus_register import Register
 from firmware_bridge.protocols.table import PROTOCOLS
@@ -34,6 +35,7 @@ TABLES_WITHIN = {
     "### Readings of a port": "serial_readings",
     "### Rules for a quantity": "serial_readings_quantities",
     "### Devices of a Modbus line": "serial_devices",
+    "### Meters of an M-Bus line": "serial_meters",
     "### Registers of a Modbus device": "serial_devices_registers",
 }
 # Where there is no value by default, the page describes what happens.
@@ -58,6 +60,7 @@ WITHIN = {
     "serial_readings_quantities": QuantityRule,
     "serial_devices": Device,
     "serial_devices_registers": Register,
+    "serial_meters": MBusMeter,
 }
 
 

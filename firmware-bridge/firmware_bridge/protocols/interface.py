@@ -111,7 +111,7 @@ class Poller(ABC):
         A frame's `device` names the one that answered, on a line that has several.
         """
 
-    def time_out(self, answer: bytes) -> Outcome:
+    def time_out(self, answer: bytes) -> "Outcome | Request":
         """Judge the bytes of an answer whose time is over; there may be none."""
         return Damage("truncated" if answer else "no_answer")
 

@@ -14,6 +14,7 @@ from firmware_bridge.protocols.dsmr import Dsmr
 from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
 from firmware_bridge.protocols.json_lines import JsonLines
 from firmware_bridge.protocols.key_value import KeyValueLines
+from firmware_bridge.protocols.mbus import MBus
 from firmware_bridge.protocols.modbus import Modbus
 from firmware_bridge.protocols.mysensors import MySensors
 from firmware_bridge.protocols.nmea import Nmea
@@ -35,6 +36,7 @@ PROTOCOLS: Final[Mapping[str, type[DecoderSettings] | type[PollerSettings]]] = {
     "sml": Sml,
     "teleinfo": Teleinfo,
     "vedirect": VeDirect,
+    "mbus": MBus,
     "frames": DeclaredFrames,
     "modbus": Modbus,
 }

@@ -26,6 +26,9 @@ _FAULTS: Final = {
     "length": "answers with another number of registers",
     "unsent": "cannot be asked: the port does not take the request",
     "no_reading": "answers without a value",
+    "encrypted": "answers with encrypted values",
+    "form": "answers in a form that is not read",
+    "refused": "refuses the request",
 }
 _CHECK: Final = {
     "no_answer": "check its power, address, wiring and the line settings",

@@ -15,6 +15,7 @@ from firmware_bridge.protocols.checksums import crc16_modbus
 from firmware_bridge.protocols.d0 import D0
 from firmware_bridge.protocols.frame import Frame, Outcome
 from firmware_bridge.protocols.interface import Poller, Request
+from firmware_bridge.protocols.mbus import MBus, MBusMeter
 from firmware_bridge.protocols.modbus import Modbus
 from firmware_bridge.protocols.modbus_device import Device
 from firmware_bridge.protocols.modbus_register import Register
@@ -109,6 +110,28 @@ def check_d0(program: ByteProgram) -> Iterator[Frame]:
         assert found.reason.isidentifier(), found
 
 
+def check_mbus(program: ByteProgram) -> Iterator[Frame]:
+    """Read what an M-Bus meter answers; half of them as values in a sound telegram."""
+    poller = MBus(meters=(MBusMeter(name="heat", address=5),)).poller(Line(2400, 8, "E", 1))
+    poller.begin(0.0)
+    assert isinstance(poller.next_step(0.0), Request)
+    request = poller.read(b"\xe5")
+    assert isinstance(request, Request)
+    is_sound, size = program.byte() & 1, program.byte() + 1
+    answer = program.rest()
+    if is_sound:
+        header = bytes.fromhex("78563412 2440 01 07 55 00 0000")
+        content = b"\x08\x05\x72" + header + answer[:200]
+        answer = b"\x68" + bytes((len(content),)) * 2 + b"\x68" + content
+        answer += bytes((sum(content) & 0xFF, 0x16))
+    found = _outcome_of(poller, answer[: request.answer_bytes_max], size)
+    assert all(count > 0 for count in poller.take_left_out().values())
+    if isinstance(found, Frame):
+        yield found
+    elif not isinstance(found, Request):
+        assert found.reason.isidentifier(), found
+
+
 def check_telnet(program: ByteProgram) -> Iterator[Frame]:
     """Read what a serial server sends."""
     size = program.byte() + 1
@@ -171,6 +194,7 @@ CONVERSATIONS: Final = (
     Conversation("telnet", check_telnet),
     Conversation("recording", check_recording),
     Conversation("d0", check_d0),
+    Conversation("mbus", check_mbus),
 )
 
 
@@ -184,4 +208,5 @@ def seeds() -> tuple[bytes, ...]:
         bytes([2]) + bytes((255, 253, 44, 255, 251, 0)) + b"a=\xff\xff1\n" + sub,
         b"\x01" + recording,
         b"\x01\x05F.F(00)\r\n1.8.0(000123.4*kWh)\r\n",
+        b"\x01\x07" + bytes.fromhex("0313153100 DA023B1301 8B6004371802"),
     )

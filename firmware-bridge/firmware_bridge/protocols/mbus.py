@@ -1,0 +1,231 @@
+"""Wired M-Bus (EN 13757): meters of heat, water, gas and electricity behind a level converter.
+
+Each meter is asked in one conversation::
+
+    primary address     SND_NKE -> E5, REQ_UD2 -> its telegram, and again while more follow
+    secondary address   select -> E5, REQ_UD2 to 253 -> its telegram ...
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Final
+
+from firmware_bridge.protocols.frame import Damage, Damaged, Frame, Outcome
+from firmware_bridge.protocols.interface import Pause, Poller, PollerSettings, Request
+from firmware_bridge.protocols.mbus_frame import (
+    ACKNOWLEDGEMENT,
+    ANSWER_BYTES_MAX,
+    NETWORK_ADDRESS,
+    answer_in,
+    initialisation,
+    is_selected_by,
+    request,
+    selection,
+)
+from firmware_bridge.protocols.mbus_records import HEADER_BYTES, Header, read_records
+from firmware_bridge.readings.measurement import Quantities
+from gateway.keys.names import Name
+from gateway.keys.quantities import Duration, Items, Text, Whole, refusal
+from gateway.keys.section import Section
+from gateway.keys.serial_line import Line
+
+TELEGRAMS_MAX: Final = 16
+"""Of one reading: a meter with an error in its toggle would be asked without end."""
+REPEATS_MAX: Final = 1
+"""Requests that are sent again after no answer or a damaged one; the standard has two."""
+_NOISE_BYTES: Final = 64
+_BITS_PER_CHARACTER: Final = 11
+_VARIABLE_DATA: Final = 0x72
+_REFUSAL: Final = 0x70
+_SECONDARY = r"[0-9Ff]{8}([0-9A-Fa-f]{8})?"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MBusMeter(Section):
+    """One meter of the line."""
+
+    descriptions: ClassVar = {
+        "name": "The meter's name in topics.",
+        "address": "Its primary address.",
+        "secondary": "Its number, which is on its plate, where it has no address of its own.",
+        "poll_interval": "Time from one of its readings to the next; else the port's.",
+    }
+
+    name: Name
+    address: Annotated[int, Whole(0, 254)] | None = None
+    secondary: (
+        Annotated[
+            str,
+            Text(_SECONDARY, 'a number of 8 digits, like "12345678", or 16 digits with its maker'),
+        ]
+        | None
+    ) = None
+    poll_interval: Annotated[float | None, Duration(1, 31_536_000)] = None
+
+    def check(self) -> None:
+        """Refuse a meter without an address, or with two."""
+        if (self.address is None) == (self.secondary is None):
+            raise refusal("either address or secondary, and not both: one is the meter's")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MBus(PollerSettings):
+    """M-Bus meters that are asked for their telegrams."""
+
+    data_bits: ClassVar = (8,)
+    default_line: ClassVar = Line(2400, 8, "E", 1)
+    descriptions: ClassVar = {
+        "meters": "The meters on the line.",
+        "poll_interval": "Time from one reading of a meter to the next, of those without one.",
+        "answer_timeout": "Time that a meter may take before it answers.",
+    }
+
+    meters: Annotated[tuple[MBusMeter, ...], Items(1)]
+    poll_interval: Annotated[float, Duration(1, 86400)] = 900.0
+    answer_timeout: Annotated[float, Duration(0.01, 60)] = 1.0
+
+    @property
+    def device_names(self) -> tuple[str, ...]:
+        """The meters."""
+        return tuple(each.name for each in self.meters)
+
+    def check(self) -> None:
+        """Refuse one name, or one address, for two meters."""
+        for key in ("name", "address", "secondary"):
+            given = [getattr(each, key) for each in self.meters if getattr(each, key) is not None]
+            for each in given:
+                if given.count(each) > 1:
+                    raise refusal(f"{key} {each} once in meters, not several times")
+
+    def poller(self, line: Line | None) -> "MBusPoller":
+        """Create a poller for the meters on `line`."""
+        return MBusPoller(self, self.default_line if line is None else line)
+
+
+@dataclass
+class _Conversation:
+    """A reading under way: what was read so far, and the request that waits for its answer."""
+
+    meter: MBusMeter
+    is_begun: bool = False
+    toggled: bool = True
+    telegrams: int = 0
+    repeats: int = 0
+    header: Header | None = None
+    quantities: Quantities = field(default_factory=dict)
+
+
+class MBusPoller(Poller):
+    """Reads one meter after the other. What is read of a meter is one frame."""
+
+    def __init__(self, settings: MBus, line: Line) -> None:
+        self._settings = settings
+        self._character_seconds = _BITS_PER_CHARACTER / line.baud_rate
+        self._due = [0.0] * len(settings.meters)
+        self._now: _Conversation | None = None
+        self._left_out: Counter[str] = Counter()
+
+    def begin(self, now_seconds: float) -> None:
+        """Begin with all meters."""
+        self._due = [now_seconds] * len(self._due)
+        self._now = None
+
+    def next_step(self, now_seconds: float) -> Request | Pause:
+        """Return the first request of the meter that is due."""
+        index = min(range(len(self._due)), key=lambda each: self._due[each])
+        if self._due[index] > now_seconds:
+            return Pause(self._due[index] - now_seconds)
+        meter = self._settings.meters[index]
+        interval = meter.poll_interval or self._settings.poll_interval
+        # What was missed is not made up for.
+        late_seconds = now_seconds - self._due[index]
+        self._due[index] += (late_seconds // interval + 1) * interval
+        self._now = _Conversation(meter)
+        return self._first_request()
+
+    def _first_request(self) -> Request:
+        meter = self._conversation.meter
+        if meter.secondary is not None:
+            return self._request(selection(meter.secondary), "select")
+        assert meter.address is not None, "the settings give one of them"
+        return self._request(initialisation(meter.address), "initialise")
+
+    def _data_request(self) -> Request:
+        now = self._conversation
+        address = NETWORK_ADDRESS if now.meter.secondary is not None else now.meter.address
+        assert address is not None, "the settings give one of them"
+        now.is_begun = True
+        text = f"telegram {now.telegrams + 1}"
+        return self._request(request(address, toggled=now.toggled), text)
+
+    def _request(self, data: bytes, text: str) -> Request:
+        on_line = (len(data) + ANSWER_BYTES_MAX) * self._character_seconds
+        silent = len(data) * self._character_seconds + self._settings.answer_timeout
+        name = self._conversation.meter.name
+        return Request(
+            data, ANSWER_BYTES_MAX + _NOISE_BYTES, on_line + self._settings.answer_timeout,
+            self._settings.answer_timeout, name, f"{name}: {text}", silent_seconds_max=silent,
+        )  # fmt: skip
+
+    @property
+    def _conversation(self) -> _Conversation:
+        assert self._now is not None, "a meter is asked"
+        return self._now
+
+    def read(self, answer: bytes) -> Outcome | Request | None:
+        """Read an acknowledgement, and then the telegrams."""
+        if not self._conversation.is_begun:
+            return self._data_request() if answer.endswith(ACKNOWLEDGEMENT) else None
+        try:
+            content = answer_in(answer)
+            return None if content is None else self._read_telegram(content)
+        except Damaged as damage:
+            return self._repeated() or Damage(damage.reason)
+
+    def _read_telegram(self, content: bytes) -> Outcome | Request:
+        now = self._conversation
+        if now.meter.address not in (None, 254, content[1]):
+            return Damage("address")
+        if content[2] == _REFUSAL:
+            return Damage("refused")
+        if content[2] != _VARIABLE_DATA:
+            return Damage("form")
+        header = Header.of(content[3 : 3 + HEADER_BYTES])
+        if now.meter.secondary and not is_selected_by(content[3:11], now.meter.secondary):
+            return Damage("address")
+        found, more = read_records(content[3 + HEADER_BYTES :], header, self._left_out)
+        now.header = header
+        for name, measurements in found.items():
+            now.quantities.setdefault(name, measurements)
+        now.telegrams += 1
+        now.repeats = 0
+        if more and now.telegrams < TELEGRAMS_MAX:
+            now.toggled = not now.toggled
+            return self._data_request()
+        of_meter = {each.name: [each] for each in header.measurements()}
+        return Frame({**of_meter, **now.quantities}, device=now.meter.name)
+
+    def _repeated(self) -> Request | None:
+        """Return the request again; None: that was done already."""
+        now = self._conversation
+        if now.repeats >= REPEATS_MAX:
+            return None
+        now.repeats += 1
+        return self._data_request() if now.is_begun else self._first_request()
+
+    def time_out(self, answer: bytes) -> Outcome | Request:
+        """Repeat the request once. A meter that does not acknowledge is asked all the same."""
+        now = self._conversation
+        if not now.is_begun and now.meter.secondary is None:
+            return self._data_request()
+        return self._repeated() or Damage("truncated" if answer else "no_answer")
+
+    def take_left_out(self) -> Counter[str]:
+        """Return what was left out of telegrams since the last call."""
+        left_out, self._left_out = self._left_out, Counter()
+        return left_out
+
+    def end(self, outcome: Outcome, now_seconds: float) -> str:
+        """Take the outcome; nothing is learnt from it."""
+        self._now = None
+        return ""

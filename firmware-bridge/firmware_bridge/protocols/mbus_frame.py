@@ -1,0 +1,102 @@
+"""Frames of wired M-Bus (EN 13757-2)::
+
+    E5                                      acknowledgement
+    10 C A checksum 16                      short frame: a request
+    68 L L 68 C A CI ... checksum 16        long frame: L bytes from C on
+
+The checksum is the sum of the bytes from C on, modulo 256.
+"""
+
+import re
+from typing import Final
+
+from firmware_bridge.protocols.frame import Damaged
+
+ACKNOWLEDGEMENT: Final = b"\xe5"
+ANSWER_BYTES_MAX: Final = 261
+"""Of a long frame: its length has 8 bits."""
+NETWORK_ADDRESS: Final = 253
+"""Asks the meter that was selected by its secondary address."""
+_SHORT_START, _LONG_START, _STOP = 0x10, 0x68, 0x16
+_SND_NKE, _SND_UD, _REQ_UD2, _FCB = 0x40, 0x53, 0x5B, 0x20
+_CI_SELECT = 0x52
+_LONG_EXTRA = 6
+_RSP_UD: Final = 0x08
+_SECONDARY = re.compile(r"([0-9F]{8})(?:([0-9A-F]{4})([0-9A-F]{2})([0-9A-F]{2}))?", re.ASCII)
+
+
+def initialisation(address: int) -> bytes:
+    """SND_NKE: the meter begins with its first telegram."""
+    return _short(_SND_NKE, address)
+
+
+def request(address: int, *, toggled: bool) -> bytes:
+    """REQ_UD2: the next telegram, where `toggled` changes, else the same again."""
+    return _short(_REQ_UD2 | (_FCB if toggled else 0), address)
+
+
+def selection(secondary: str) -> bytes:
+    """Select the meter of a secondary address: its number, or that, maker, version and medium.
+
+    The maker's two bytes are in the order of the line, as scanning programs print them.
+    """
+    found = _SECONDARY.fullmatch(secondary.upper())
+    assert found is not None, "the configuration checks it"
+    number, maker, version, medium = found.groups()
+    content = bytes((_SND_UD, NETWORK_ADDRESS, _CI_SELECT)) + bytes.fromhex(number)[::-1]
+    content += bytes.fromhex((maker or "FFFF") + (version or "FF") + (medium or "FF"))
+    return _long(content)
+
+
+def is_selected_by(header: bytes, secondary: str) -> bool:
+    """Return whether an answer (ID, maker, version, medium) is of a secondary address."""
+    wanted = selection(secondary)[7:15]
+    numbers = zip(wanted[:4].hex().upper(), header[:4].hex().upper(), strict=True)
+    if any(each not in ("F", found) for each, found in numbers):
+        return False
+    of_maker = wanted[4:6] in (b"\xff\xff", header[4:6])
+    return of_maker and all(each in (0xFF, header[at]) for at, each in enumerate(wanted[6:], 6))
+
+
+def answer_in(data: bytes) -> bytes | None:
+    """Return the content of the long frame in an answer, from C on; None: more has to come.
+
+    An echo of a short request, acknowledgements and noise before it are passed over.
+
+    Raises:
+        Damaged: "checksum" where no frame of the answer is sound.
+    """
+    damage: Damaged | None = None
+    for position, byte in enumerate(data):
+        if byte != _LONG_START:
+            continue
+        head = data[position : position + 4]
+        if (len(head) > 1 and not head[1] >= 3) or (len(head) > 2 and head[1] != head[2]):
+            continue
+        if len(head) > 3 and head[3] != _LONG_START:
+            continue
+        if len(head) < 4 or len(data) < position + head[1] + _LONG_EXTRA:
+            return None
+        content = data[position + 4 : position + 4 + head[1]]
+        checksum, stop = data[position + 4 + head[1] : position + head[1] + _LONG_EXTRA]
+        if checksum == sum(content) & 0xFF and stop == _STOP:
+            if content[0] & 0x4F == _RSP_UD:
+                return content
+            continue
+        damage = Damaged("checksum")
+    if damage is not None:
+        raise damage
+    return None
+
+
+def _short(control: int, address: int) -> bytes:
+    return bytes((_SHORT_START, control, address, (control + address) & 0xFF, _STOP))
+
+
+def _long(content: bytes) -> bytes:
+    size = len(content)
+    return (
+        bytes((_LONG_START, size, size, _LONG_START))
+        + content
+        + bytes((sum(content) & 0xFF, _STOP))
+    )

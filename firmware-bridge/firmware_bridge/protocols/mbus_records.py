@@ -1,0 +1,254 @@
+"""The content of an answer of an M-Bus meter -> measurements (EN 13757-3)::
+
+    CI 72 | number, 4 bytes BCD | maker u16 | version | medium | access | status | signature u16
+    then for each value: DIF DIFE* VIF VIFE* data
+
+DIF has the form of the number, whether it is a maximum, and the storage; DIFE adds tariff and
+subunit. VIF has unit and power of ten. Integers begin with their lowest byte.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.protocols.mbus_values import (
+    TABLES,
+    Meaning,
+    bcd_of,
+    date_of,
+    maker_of,
+    number_of,
+    time_of,
+)
+from firmware_bridge.protocols.text_values import in_range, name_for
+from firmware_bridge.readings.measurement import Measurement, Quantities, Value
+from firmware_bridge.readings.scaling import OutOfRange, scaled
+
+HEADER_BYTES: Final = 12
+EXTENSIONS_MAX: Final = 10
+"""DIFE and VIFE of a value, each."""
+MEDIA: Final = {
+    0: "other", 1: "oil", 2: "electricity", 3: "gas", 4: "heat", 5: "steam", 6: "warm water",
+    7: "water", 8: "heat cost", 9: "compressed air", 10: "cooling", 11: "cooling", 12: "heat",
+    13: "heat and cooling", 21: "hot water", 22: "cold water",
+}  # fmt: skip
+_FORM_BYTES: Final = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 4, 6: 6, 7: 8, 8: 0,
+                      9: 1, 10: 2, 11: 3, 12: 4, 14: 6}  # fmt: skip
+_VARIABLE: Final = 13
+_FUNCTIONS: Final = ("", "_max", "_min", "_error")
+_PHASES: Final = {1: "_l1", 2: "_l2", 3: "_l3", 4: "_neutral"}
+_MAKER_SPECIFIC, _MORE_FOLLOW, _FILLER = 0x0F, 0x1F, 0x2F
+_READ_ERRORS = range(0x01, 0x20)
+
+
+@dataclass(frozen=True)
+class Header:
+    """Who answers: the meter's number, maker, version and medium."""
+
+    number: str
+    maker: str
+    version: int
+    medium: int
+    status: int
+
+    @classmethod
+    def of(cls, data: bytes) -> "Header":
+        """Read a header. Raises `Damaged`: "encrypted" for values with a signature, "length"."""
+        if len(data) < HEADER_BYTES:
+            raise Damaged("length")
+        if data[10:12] != b"\0\0":
+            raise Damaged("encrypted")
+        maker = maker_of(int.from_bytes(data[4:6], "little") & 0x7FFF)
+        return cls(data[3::-1].hex(), maker, data[6], data[7], data[9])
+
+    def measurements(self) -> list[Measurement]:
+        """Return the measurements of a header."""
+        return [
+            Measurement("meter_number", self.number),
+            Measurement("manufacturer", self.maker),
+            Measurement("medium", MEDIA.get(self.medium, str(self.medium))),
+            Measurement("meter_status", self.status),
+        ]
+
+    @property
+    def prefix(self) -> str:
+        """What is put before a volume: readings of gas and water have classes of their own."""
+        kind = MEDIA.get(self.medium, "")
+        return "water_" if kind.endswith("water") else "gas_" if kind == "gas" else ""
+
+
+def read_records(data: bytes, header: Header, left_out: Counter[str]) -> tuple[Quantities, bool]:
+    """Read the values after a header; the second value: further telegrams follow.
+
+    `left_out` counts values that cannot be read, by reason.
+
+    Raises:
+        Damaged: "length" for a value that is cut.
+    """
+    quantities: Quantities = {}
+    reader = _Reader(data)
+    more = False
+    while not reader.is_over:
+        dif = reader.byte()
+        if dif == _FILLER:
+            continue
+        if dif & 0x7F in (_MAKER_SPECIFIC, _MORE_FOLLOW):
+            more = dif & 0x7F == _MORE_FOLLOW
+            break
+        try:
+            found = _record(dif, reader, header)
+        except _LeftOut as missing:
+            left_out[missing.reason] += 1
+            continue
+        if found is not None:
+            quantities.setdefault(_free_name(found.name, quantities), []).append(found)
+    return {name: [_named(found[0], name)] for name, found in quantities.items()}, more
+
+
+class _LeftOut(Exception):
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._position = 0
+
+    @property
+    def is_over(self) -> bool:
+        return self._position >= len(self._data)
+
+    def byte(self) -> int:
+        return self.take(1)[0]
+
+    def take(self, count: int) -> bytes:
+        taken = self._data[self._position : self._position + count]
+        if len(taken) < count:
+            raise Damaged("length")
+        self._position += count
+        return taken
+
+    def extensions(self, first: int) -> list[int]:
+        """Read the bytes that follow one whose highest bit is set."""
+        found: list[int] = []
+        while first & 0x80:
+            if len(found) == EXTENSIONS_MAX:
+                raise Damaged("length")
+            first = self.byte()
+            found.append(first)
+        return found
+
+
+def _record(dif: int, reader: _Reader, header: Header) -> Measurement | None:
+    difes = reader.extensions(dif)
+    vif = reader.byte()
+    text = reader.take(reader.byte())[::-1] if vif & 0x7F == 0x7C else b""
+    vifes = reader.extensions(vif)
+    form = dif & 15
+    size = _FORM_BYTES.get(form, 0)
+    if form == _VARIABLE:
+        size = reader.byte()
+    data = reader.take(_variable_bytes(size) if form == _VARIABLE else size)
+    if form in (0, 8):
+        return None  # No value, or one that would have to be chosen.
+    meaning, suffix = _meaning_of(vif, vifes, text)
+    name = f"{header.prefix if meaning.name == 'volume' else ''}{meaning.name}{suffix}"
+    name += _suffix_of(dif, difes)
+    try:
+        value = _text_of(data, size) if form == _VARIABLE else _value_of(data, form, meaning)
+    except (Damaged, OutOfRange) as damage:
+        raise _LeftOut(damage.reason if isinstance(damage, Damaged) else "value") from None
+    return Measurement(name, value, None if isinstance(value, str) else meaning.unit)
+
+
+def _suffix_of(dif: int, difes: list[int]) -> str:
+    storage, tariff, subunit = dif >> 6 & 1, 0, 0
+    for number, each in enumerate(difes):
+        storage |= (each & 15) << (1 + 4 * number)
+        tariff |= (each >> 4 & 3) << (2 * number)
+        subunit |= (each >> 6 & 1) << number
+    return (
+        _FUNCTIONS[dif >> 4 & 3]
+        + (f"_t{tariff}" if tariff else "")
+        + (f"_unit_{subunit}" if subunit else "")
+        + (f"_storage_{storage}" if storage else "")
+    )
+
+
+def _meaning_of(vif: int, vifes: list[int], text: bytes) -> tuple[Meaning, str]:
+    """Return what a value is, and what the codes after its unit add to the name."""
+    rest = list(vifes)
+    if vif in (0xFB, 0xFD) and rest:
+        code = rest.pop(0) & 0x7F
+        meaning = TABLES[vif].get(code, Meaning(f"vif_{vif:02x}{code:02x}"))
+    elif text:
+        meaning = Meaning(name_for(text.decode("ascii", "replace")) or "text")
+    else:
+        meaning = TABLES[None].get(vif & 0x7F, Meaning(f"vif_{vif & 0x7F:02x}"))
+    suffix, power = "", meaning.power_of_ten
+    if vif & 0x7F == 0x7F:  # The maker's own: so is all that follows.
+        return meaning, "".join(f"_{each & 0x7F:02x}" for each in rest)
+    while rest:
+        code = rest.pop(0) & 0x7F
+        if code in _READ_ERRORS:
+            raise _LeftOut("not_measured")
+        if 0x70 <= code <= 0x77:
+            power += code - 0x76
+        elif code == 0x7D:
+            power += 3
+        elif code == 0x3C:
+            suffix += "_export"
+        elif code == 0x7C and rest:
+            following = rest.pop(0) & 0x7F
+            suffix += _PHASES.get(following, f"_vife_7c{following:02x}")
+        elif code == 0x7F:
+            suffix += "_" + "".join(f"{each & 0x7F:02x}" for each in rest) if rest else "_maker"
+            break
+        elif code not in (0x00, 0x3B):
+            suffix += f"_vife_{code:02x}"
+    return meaning._replace(power_of_ten=power), suffix
+
+
+def _value_of(data: bytes, form: int, meaning: Meaning) -> Value:
+    if meaning.form == "date" and len(data) == 2:
+        return date_of(data)
+    if meaning.form in ("date", "time") and len(data) == 4:
+        return time_of(data)
+    if meaning.form != "number":
+        return data[::-1].hex() if form > 8 else str(number_of(data, form))
+    return in_range(
+        scaled(number_of(data, form), scale=meaning.factor, power_of_ten=meaning.power_of_ten)
+    )
+
+
+def _variable_bytes(size: int) -> int:
+    """Return the bytes of a value of variable length. Raises `Damaged`: "length"."""
+    for first, last in ((0x00, 0xBF), (0xC0, 0xCF), (0xD0, 0xDF), (0xE0, 0xEF)):
+        if first <= size <= last:
+            return size - first
+    raise Damaged("length")
+
+
+def _text_of(data: bytes, size: int) -> Value:
+    if size < 0xC0:
+        text = data[::-1].decode("latin-1")
+        return text if text.isprintable() else data[::-1].hex()
+    if size < 0xE0:
+        number = bcd_of(data) if data else 0
+        return in_range(-number if size >= 0xD0 else number)
+    return in_range(int.from_bytes(data, "little", signed=True))
+
+
+def _free_name(name: str, taken: Quantities) -> str:
+    number = 2
+    free = name
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free
+
+
+def _named(found: Measurement, name: str) -> Measurement:
+    return Measurement(name, found.value, found.unit)

@@ -1,0 +1,139 @@
+"""What a value of M-Bus is: the codes of units and the forms of numbers (EN 13757-3)."""
+
+import datetime
+import struct
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from firmware_bridge.protocols.frame import Damaged
+
+
+class Meaning(NamedTuple):
+    """Name and unit of a value, and the power of ten of its number. `form` is "number", "date",
+    "time" or "text"; `factor` is what the number is multiplied by besides."""
+
+    name: str
+    unit: str | None = None
+    power_of_ten: int = 0
+    form: str = "number"
+    factor: int = 1
+
+
+_DURATIONS: Final = ("s", "min", "h", "d")
+_RANGES: Final[Sequence[tuple[int, int, str, str, int, int]]] = (
+    # first code, count, name, unit, power of ten of the first code, factor
+    (0x00, 8, "energy", "kWh", -6, 1),
+    (0x08, 8, "energy", "J", 0, 1),
+    (0x10, 8, "volume", "m3", -6, 1),
+    (0x18, 8, "mass", "kg", -3, 1),
+    (0x28, 8, "power", "W", -3, 1),
+    (0x30, 8, "power", "J/h", 0, 1),
+    (0x38, 8, "volume_flow", "m3/h", -6, 1),
+    (0x40, 8, "volume_flow", "m3/min", -7, 1),
+    (0x48, 8, "volume_flow", "m3/s", -9, 1),
+    (0x50, 8, "mass_flow", "kg/h", -3, 1),
+    (0x58, 4, "flow_temperature", "Cel", -3, 1),
+    (0x5C, 4, "return_temperature", "Cel", -3, 1),
+    (0x60, 4, "temperature_difference", "K", -3, 1),
+    (0x64, 4, "external_temperature", "Cel", -3, 1),
+    (0x68, 4, "pressure", "hPa", -3, 1000),
+)
+_PLAIN: Final = {
+    **{
+        first + offset: Meaning(name, unit, power + offset, "number", factor)
+        for first, count, name, unit, power, factor in _RANGES
+        for offset in range(count)
+    },
+    **{
+        first + offset: Meaning(name, unit)
+        for first, name in ((0x20, "on_time"), (0x24, "operating_time"),
+                            (0x70, "averaging_duration"), (0x74, "actuality_duration"))
+        for offset, unit in enumerate(_DURATIONS)
+    },
+    0x6C: Meaning("date", form="date"), 0x6D: Meaning("date_time", form="time"),
+    0x6E: Meaning("heat_cost"), 0x78: Meaning("fabrication_number", form="text"),
+    0x79: Meaning("identification", form="text"), 0x7A: Meaning("bus_address"),
+}  # fmt: skip
+_FB: Final = {
+    0x00: Meaning("energy", "kWh", 2), 0x01: Meaning("energy", "kWh", 3),
+    0x02: Meaning("reactive_energy", "kvarh", 0), 0x03: Meaning("reactive_energy", "kvarh", 1),
+    0x08: Meaning("energy", "J", 8), 0x09: Meaning("energy", "J", 9),
+    0x10: Meaning("volume", "m3", 2), 0x11: Meaning("volume", "m3", 3),
+    0x18: Meaning("mass", "kg", 5), 0x19: Meaning("mass", "kg", 6),
+    0x1A: Meaning("humidity", "%RH", -1), 0x1B: Meaning("humidity", "%RH", 0),
+    0x28: Meaning("power", "W", 5), 0x29: Meaning("power", "W", 6),
+    **{0x14 + n: Meaning("reactive_power", "kvar", n - 3) for n in range(4)},
+    **{0x2C + n: Meaning("frequency", "Hz", n - 3) for n in range(4)},
+    **{0x34 + n: Meaning("apparent_power", "kVA", n - 3) for n in range(4)},
+}  # fmt: skip
+_FD: Final = {
+    0x08: Meaning("access_number"), 0x09: Meaning("medium_code"), 0x0A: Meaning("maker_code"),
+    0x0B: Meaning("parameter_set", form="text"), 0x0C: Meaning("model", form="text"),
+    0x0D: Meaning("hardware_version", form="text"), 0x0E: Meaning("firmware", form="text"),
+    0x0F: Meaning("software_version", form="text"), 0x11: Meaning("customer", form="text"),
+    0x17: Meaning("error_flags"), 0x1A: Meaning("digital_output"), 0x1B: Meaning("digital_input"),
+    0x3A: Meaning("value"), 0x60: Meaning("resets"), 0x61: Meaning("cumulations"),
+    0x74: Meaning("battery_days", "d"),
+    **{0x40 + n: Meaning("voltage", "V", n - 9) for n in range(16)},
+    **{0x50 + n: Meaning("current", "A", n - 12) for n in range(16)},
+}  # fmt: skip
+TABLES: Final = {None: _PLAIN, 0xFB: _FB, 0xFD: _FD}
+
+
+def number_of(data: bytes, form: int) -> float:
+    """Read a number: 1 to 7 are binary, 9 to 14 decimal (BCD), 5 is floating point.
+
+    Raises:
+        Damaged: "value" for digits that are none.
+    """
+    if form == 5:
+        (number,) = struct.unpack("<f", data)
+        return float(f"{number:.7g}")
+    if form < 8:
+        return int.from_bytes(data, "little", signed=True)
+    return bcd_of(data)
+
+
+def bcd_of(data: bytes) -> int:
+    """Read decimal digits, the last byte first; an F in front is a minus.
+
+    Raises:
+        Damaged: "value".
+    """
+    digits = data[::-1].hex()
+    is_negative = digits.startswith("f")
+    digits = digits[1:] if is_negative else digits
+    if not digits.isdecimal():
+        raise Damaged("value")
+    return -int(digits) if is_negative else int(digits)
+
+
+def date_of(data: bytes) -> str:
+    """Read a date (type G).
+
+    Raises:
+        Damaged: "time".
+    """
+    day, month = data[0] & 31, data[1] & 15
+    year = (data[0] >> 5) | (data[1] >> 4) << 3
+    try:
+        return datetime.date(2000 + year % 100, month, day).isoformat()
+    except ValueError:
+        raise Damaged("time") from None
+
+
+def time_of(data: bytes) -> str:
+    """Read a time (type F), as the meter's clock shows it.
+
+    Raises:
+        Damaged: "time", also where the meter marks it as not valid.
+    """
+    minute, hour = data[0] & 63, data[1] & 31
+    if data[0] & 0x80 or minute > 59 or hour > 23:
+        raise Damaged("time")
+    return f"{date_of(data[2:])} {hour:02}:{minute:02}"
+
+
+def maker_of(code: int) -> str:
+    """Return the three letters of a maker."""
+    return "".join(chr(64 + (code >> shift & 31)) for shift in (10, 5, 0))
