@@ -89,7 +89,7 @@ def test_its_keys_are_read_with_their_units_tables_and_defaults(tmp_path: Path) 
         ),
         (
             f"framing = 'json'\n{TWO}",
-            '[[serial]] (1st): use meters with framing = "meters" or "registers" only',
+            '[[serial]] (1st): use meters with framing = "mbus" or "meters" or "registers" only',
         ),
     ],
 )
