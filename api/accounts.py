@@ -43,7 +43,7 @@ class Account:
     groups: frozenset[str]
     proof: Proof
     seconds: float | None
-    """How long the proof holds; None: without limit."""
+    """How long the proof is valid; None: without limit."""
 
 
 class Accounts:

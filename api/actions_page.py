@@ -25,7 +25,7 @@ from gateway.control.messages import Refused
 
 _Value = Annotated[str, Query(max_length=limits.LINKED_CHARACTERS_MAX)]
 _CONFIRMED: Final = "yes"
-"""Value of the field `confirmed`: the form was sent by someone who had read the consequences."""
+"""Value of the field `confirmed`: the form was sent after its consequences were shown."""
 _STALE: Final = "The form was out of date. Look at it and send it once more."
 _ANSWERS: Final[Mapping[str, tuple[type[BaseModel], type[BaseModel]]]] = {
     "kick": (Kick, Kicked),

@@ -26,11 +26,11 @@ logger = logging.getLogger(__name__)
 COOKIE: Final = "oncegate-login"
 FORM_COOKIE: Final = "oncegate-form"
 SECURE_PREFIX: Final = "__Host-"
-"""A browser takes a cookie of such a name only over HTTPS and for this host alone."""
+"""A browser accepts a cookie with such a name only over HTTPS and for this host alone."""
 
 LOGIN_PATH: Final = "/login"
 PROGRAMS: Final = ("/api/", "/metrics", "/openapi.json")
-"""Paths that programs ask for; all others are for people."""
+"""Paths for programs; all others are for people."""
 _SCHEME: Final = "bearer "
 
 
@@ -68,7 +68,7 @@ class Gate:
     """Users, logins and tokens that are accepted. Use it from one event loop."""
 
     roles: Roles
-    """Of users and groups; empty: no login is asked for."""
+    """Roles of users and groups; empty: no login is required."""
     accounts: Accounts
     tokens: Tokens | None
     logins: Logins = field(default_factory=Logins)

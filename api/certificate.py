@@ -18,14 +18,14 @@ from gateway.files.file_state import states_of
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 60.0
-"""How often the files are looked at: certbot renews by itself, and informs no other program."""
+"""How often the files are checked: certbot renews by itself, and informs no other program."""
 
 SETTLE_SECONDS: Final = 2.0
-"""Certificate and key are two files: read once neither changes any more."""
+"""Certificate and key are two files: they are read when neither has changed for this long."""
 
 
 WARNINGS_SECONDS: Final = 86_400.0
-"""A certificate that ends soon is warned of once a day."""
+"""A warning about a certificate that ends soon is repeated daily."""
 
 
 class CertificateUnusable(Exception):
@@ -38,7 +38,8 @@ class UsableCertificate:
 
     context: ssl.SSLContext
     warning_at: Callable[[float], str | None]
-    """That it ends soon, or has ended: a sentence, at a time in seconds since 1970."""
+    """The warning that it ends soon or has ended, as a sentence, at a time in seconds since
+    1970."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class ControlSocket:
             if self._problem is not None and time.monotonic() < self._problem_until:
                 raise self._problem.again()
             try:
-                # This room only asks questions, so that each may be asked twice.
+                # This package only asks questions, so each may be asked twice.
                 result = await self._client.read(command)
             except Refused:
                 self._problem = None
@@ -76,8 +76,8 @@ class ControlSocket:
         self._client.close()
 
     def _remembered(self, problem: BrokerProblem) -> BrokerProblem:
-        # One answer that cannot be read (a page of sessions with monstrous names) means nothing
-        # about the answers to other questions.
+        # One unreadable answer (a page of sessions with monstrous names) does not affect the
+        # answers to other questions.
         if problem.status_code == 503:
             self._problem = problem
             self._problem_until = time.monotonic() + limits.RETRY_SECONDS

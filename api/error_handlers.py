@@ -79,7 +79,7 @@ def install_problem_handlers(app: FastAPI) -> None:
             error.status_code,
             str(error),
             mend="Send it from a page of this gateway, or as JSON with a token; see /docs.",
-            headers={"Connection": "close"},  # what is left of the body is not waited for
+            headers={"Connection": "close"},  # the rest of the body is not waited for
         )
 
     @app.exception_handler(Refused)

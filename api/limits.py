@@ -13,7 +13,7 @@ ANSWER_SECONDS_MAX: Final = 2.0
 # However many people watch, the broker is asked the same question at most four times a second.
 ANSWER_REUSE_SECONDS: Final = 0.25
 
-# After a failure the broker is left alone for this long; requests meanwhile get the failure.
+# After a failure the broker is not asked for this long; requests meanwhile get the failure.
 RETRY_SECONDS: Final = 0.25
 
 # Different questions that may be open or remembered at a time (pages of sessions, single sessions).
@@ -33,8 +33,8 @@ SESSIONS_PER_REQUEST_DEFAULT: Final = 100
 METRIC_PORTS_MAX: Final = 64
 METRIC_REASONS_MAX: Final = 64
 
-# The card's own report: ours has a few kilobytes, and a gateway.toml with mistakes in every line
-# makes it ten times that.
+# Size of the card's report: ours has a few kilobytes, and a gateway.toml with mistakes in every
+# line makes it ten times that.
 CARD_BYTES_MAX: Final = 262_144
 
 # Lines of the provisioning report: image/device writes no more.
@@ -43,7 +43,8 @@ PROVISIONING_LINES_MAX: Final = 64
 # Rows on the page for people: about ten screens of a phone.
 SESSIONS_PER_PAGE: Final = 50
 
-# Characters of a hostile name (client id, filter, path) that the page shows; the rest is counted.
+# Characters of a hostile name (client id, filter, path) that the page shows; the others are only
+# counted.
 SHOWN_CHARACTERS_MAX: Final = 96
 
 # Characters of another process's sentence (a warning, an error) that the page shows: a paragraph.
@@ -65,17 +66,17 @@ RETRY_AFTER_SECONDS: Final = 2
 # more; a household of viewers uses ten.
 NETWORK_CONNECTIONS_MAX: Final = 100
 
-# The same from this machine, kept free of what the network does, and those of one of its addresses:
-# a reverse proxy with its pool, a person with a shell. A program at another one (127.0.0.2, ::1)
-# takes no place of theirs.
+# The same from this machine, independent of the network's, and those of one of its addresses: a
+# reverse proxy with its pool, a person with a terminal. A program at another one (127.0.0.2, ::1)
+# does not use up their places.
 LOOPBACK_CONNECTIONS_MAX: Final = 96
 LOOPBACK_CONNECTIONS_PER_ADDRESS_MAX: Final = 64
 
 # The same from one address (IPv6: one /64). A browser opens six; several may share an address.
 CONNECTIONS_PER_ADDRESS_MAX: Final = 32
 
-# From a request's first byte, or a connection's start, to the end of the headers: they are one
-# packet, which even a modem sends in a second.
+# Time from a request's first byte, or from a connection's start, to the end of the headers: they
+# are one packet, which even a modem sends in a second.
 HEAD_SECONDS_MAX: Final = 5.0
 
 # How long a visitor whose request is being answered keeps its place while others want it: a slow
@@ -85,14 +86,14 @@ ANSWERING_SECONDS_PROTECTED: Final = 5.0
 # A browser keeps a connection between two refreshes of the page.
 KEEP_ALIVE_SECONDS: Final = 15
 
-# No connection is older than this, so that one that sends or reads a byte a minute frees its place.
+# Longest life of a connection, so that one that sends or reads a byte a minute frees its place.
 CONNECTION_SECONDS_MAX: Final = 60.0
 
-# What a connection gets to finish its answer when its time has come, or when the process stops.
+# Time that a connection gets to finish its answer when its life ends, or when the process stops.
 FAREWELL_SECONDS: Final = 2.0
 
-# An address (path and query) that the HTTP parser takes: httptools counts its parts in 16 bits. A
-# client id whose percent-encoded form is longer is reached with `oncegate ctl` only.
+# Length of an address (path and query) that the HTTP parser accepts: httptools counts its parts in
+# 16 bits. A client id whose percent-encoded form is longer can be used with `oncegate ctl` only.
 ADDRESS_BYTES_MAX: Final = 65_535
 
 # A request's line and headers: the longest address, and as much again.
@@ -103,29 +104,29 @@ REQUEST_HEAD_BYTES_MAX: Final = 131_072
 # grows with the square of the length.
 HOST_CHARACTERS_MAX: Final = 255 + len("[]:65535")
 
-# Browsers that are logged in at a time, and those of one user: some 500 bytes each. A person has a
-# desk, a phone and a wall; who logs in once more ends the login that was used longest ago.
+# Browsers logged in at a time, and those of one user: some 500 bytes each. A person has a desk, a
+# phone and a wall display; one more login ends the one that was used longest ago.
 LOGINS_MAX: Final = 200
 LOGINS_PER_USER_MAX: Final = 8
 
-# A login without a request, and a login as a whole (OWASP: half an hour and a working day). A page
-# that is open asks every few seconds, so that the second is the one a wall meets.
+# A login without a request, and a login as a whole (OWASP: half an hour and a working day). An open
+# page asks every few seconds, so a wall display meets the second limit.
 LOGIN_IDLE_SECONDS_MAX: Final = 1800.0
 LOGIN_SECONDS_MAX: Final = 12 * 3600.0
 
 # How long a login counts before the broker is asked whether the user's password is still the same.
 LOGIN_CONFIRMED_SECONDS: Final = 5.0
 
-# Passwords that the broker is asked about at a time, and those of one address: it checks two at a
-# time itself, and takes eight from here.
+# Passwords that the broker is asked to check at a time, and those of one address: it checks two at
+# a time itself, and accepts eight from here.
 LOGIN_CHECKS_MAX: Final = 6
 LOGIN_CHECKS_PER_ADDRESS_MAX: Final = 2
 
-# The broker makes logins wait that guess, and clients of MQTT wait in the same line.
+# The broker delays logins after wrong guesses, and MQTT clients wait in the same queue.
 LOGIN_ANSWER_SECONDS_MAX: Final = 15.0
 
-# A form of the page: a name, a password, an address to go on to, each as long as it may be with
-# every byte escaped. In place of a password a person may bring a token of an identity provider.
+# A form of the page: a name, a password and an address to go to, each at its longest with every
+# byte escaped. Instead of a password a person may give a token of an identity provider.
 FORM_BYTES_MAX: Final = 36_864
 FORM_FIELDS_MAX: Final = 8
 USERNAME_BYTES_MAX: Final = 1024
@@ -135,25 +136,25 @@ NEXT_CHARACTERS_MAX: Final = 2048
 # From the headers to the end of a form: it is one packet.
 FORM_SECONDS_MAX: Final = 5.0
 
-# How long an action at the broker may take: a reload opens listeners and reads files and keys of a
-# slow card.
+# Time that an action at the broker may take: a reload opens listeners and reads files and keys from
+# a slow card.
 ACTION_SECONDS_MAX: Final = 15.0
 
-# What the broker takes as the value and the reason of a ban.
+# The broker's limit for the value and the reason of a ban.
 BAN_CHARACTERS_MAX: Final = 1024
 BAN_REASON_CHARACTERS_MAX: Final = 200
 
 # Actions of all callers that wait for their turn: people press one button at a time.
 ACTIONS_WAITING_MAX: Final = 8
 
-# A cookie, or a token, that is looked up: ours have less than 50 characters.
+# A cookie or token that is looked up: ours have less than 50 characters.
 SECRET_CHARACTERS_MAX: Final = 128
 
-# Tokens of programs: each is compared at each request that brings one.
+# Tokens of programs: each is compared at each request with a token.
 TOKENS_MAX: Final = 100
 TOKENS_FILE_BYTES_MAX: Final = 65_536
 
-# How long a token that was removed counts at the most.
+# How long a removed token remains valid, at most.
 TOKENS_LOOK_SECONDS: Final = 1.0
 
 # Log lines about refused logins and tokens: strangers must not fill the card with them.

@@ -21,11 +21,11 @@ _BIND_OPTION: Final = "Choose another with `[api] bind` or ONCEGATE_API_BIND."
 # include/net/tcp_states.h
 _TCP_LISTEN: Final = "0A"
 
-# A command line is a hostile string of up to 2 MiB; this much identifies the program.
+# A command line is hostile text of up to 2 MiB; this much identifies the program.
 _COMMAND_CHARACTERS_MAX: Final = 80
 
-# Connections that may wait to be accepted. More than a burst of half requests brings while the loop
-# renders a page: where the queue overflows, the kernel makes an honest visitor wait for a second.
+# Connections that may wait to be accepted: more than a burst of half-sent requests while the loop
+# renders a page. If the queue overflows, the kernel makes an honest visitor wait for a second.
 _BACKLOG: Final = 512
 
 

@@ -168,7 +168,7 @@ def _form(
         token=token,
     )
     if problem is not None:
-        response.headers["Connection"] = "close"  # what is left of the form is not waited for
+        response.headers["Connection"] = "close"  # the rest of the form is not waited for
     if shown_before is None:
         _set_cookie(response, FORM_COOKIE, token, is_secure=request.url.scheme == "https")
     return response

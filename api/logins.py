@@ -21,12 +21,12 @@ class Proof:
     """What authenticated a user at the broker, for repeated checks."""
 
     asked: str
-    """The name that was typed: a source may call the user otherwise."""
+    """The name that was typed; the source may have another name for the user."""
     address: str
-    """Where the browser was, with its port: a query may depend on it."""
+    """The browser's address with its port: a query may depend on it."""
     source: str
     version: str
-    """Of what proved the user, as the broker has it."""
+    """Version of the proof of the user, as the broker has it."""
 
 
 @dataclass(eq=False)
@@ -37,13 +37,13 @@ class Login:
     role: Role
     proof: Proof
     form_token: str
-    """What each form of this browser has to bring, so that no other site can send it."""
+    """Each form of this browser has to contain it, so that no other site can send a form."""
     began: float
     used: float
     confirmed: float
-    """When the broker last had the same version."""
+    """When the broker last confirmed this version."""
     ends: float
-    """When what proved the user does not hold any more, as a token that expires."""
+    """When the user's proof ends, such as a token that expires."""
 
     def is_over(self, now: float) -> bool:
         """Return True if the login has expired."""
@@ -62,7 +62,7 @@ class Logins:
     """All logins of one page."""
 
     def __init__(self) -> None:
-        # The one that was used longest ago comes first.
+        # Least recently used first.
         self._logins: Final[dict[bytes, Login]] = {}
 
     def __len__(self) -> int:

@@ -57,7 +57,7 @@ _COUNTERS_OF_UPLINK: Final = (
 @metrics.get("/metrics")
 async def metrics_of_gateway(request: Request) -> Response:
     """Return the metrics as text, in OpenMetrics format if the scraper accepts it."""
-    # 0.7 MB of memory, which a gateway without a scraper keeps free.
+    # 0.7 MB of memory, which a gateway without a scraper saves.
     from prometheus_client.exposition import choose_encoder  # noqa: PLC0415
     from prometheus_client.registry import CollectorRegistry  # noqa: PLC0415
 
@@ -163,7 +163,7 @@ def _of_bridge(bridge: BridgeStatus) -> Iterator["Metric"]:
     yield _value("outbox_inflight", "Readings under way.", outbox.in_flight)
     yield _count("outbox_published", "Readings that the broker has.", outbox.published)
     yield _value("outbox_bytes", "Bytes of the outbox.", outbox.bytes)
-    # One that cannot be read has no name: of two of a name a scraper would refuse all.
+    # A port that cannot be read has no name: with two of the same name a scraper would refuse all.
     by_name = {port.name: port for port in bridge.ports[: limits.METRIC_PORTS_MAX]}
     ports = list(by_name.values())
     states = [({"port": each.name}, int(each.state == "open")) for each in ports]

@@ -10,7 +10,7 @@ from api.wording import clock_of, counted_of, duration_of, sentence_of, share_of
 FAILED_BEFORE_NOTICE: Final = 3
 """Requests of a device without an answer, in a row: a single one may be a disturbance."""
 DEVICES_NAMED_MAX: Final = 8
-"""Devices that a notice names: more of them are a line, and not a device."""
+"""Devices that a notice names: more than that are a fault of the line, not of a device."""
 _FULL: Final = "the outbox is full"
 _WHY_DROPPED: Final = {
     "outbox_age": "those in the outbox are older than outbox_max_age",

@@ -13,7 +13,7 @@ class Refusals:
         self._logged: float | None = None
         self._unlogged = 0
         self.count = 0
-        """All that there were."""
+        """Number of all refusals."""
 
     def line_of(self, what: str, now: float) -> str | None:
         """Count a rejection. Return the line to log, or None if it is only counted."""

@@ -12,7 +12,7 @@ from api.certificate import ServedCertificate
 from gateway.tls_transport import TlsTransport
 
 _HANDSHAKE: Final = 0x16
-"""The first byte of TLS: a record of a handshake (RFC 8446 section 5.1)."""
+"""First byte of TLS: a record of a handshake (RFC 8446 section 5.1)."""
 
 _WORDS: Final = b"This port speaks HTTPS: write https:// in front of the address.\n"
 _USE_HTTPS: Final = (

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 HEADER: Final = "# Tokens of Oncegate's REST interface, version 1"
 PREFIX: Final = "ogt_"
-"""Of every token: programs that look for secrets in the wrong place find it."""
+"""Prefix of every token: programs that look for leaked secrets find it."""
 
 _LINE: Final = re.compile(
     r"([A-Za-z0-9._-]{1,64}):([a-z]{1,16}):(\d{4}-\d\d-\d\d):([0-9a-f]{64})", re.ASCII
@@ -48,9 +48,9 @@ class Token:
     name: str
     role: Role
     made: str
-    """The day, as 2026-11-24."""
+    """The day it was made, such as 2026-11-24."""
     digest: str
-    """SHA-256, 64 hexadecimal digits."""
+    """SHA-256 of the token, 64 hexadecimal digits."""
 
     @property
     def line(self) -> str:
@@ -160,7 +160,7 @@ class Tokens:
             self._tokens, problem = read_tokens(self._path), None
             logger.info("%s: %d tokens", self._path, len(self._tokens))
         except TokensFileError as error:
-            # A token that was removed must not go on because of a mistake beside it.
+            # A removed token must not remain valid because of a mistake elsewhere in the file.
             self._tokens, problem = [], str(error)
         if problem is not None and problem != self._problem:
             logger.error("no token counts: %s", problem)

@@ -21,11 +21,11 @@ from api.port_notices import notices_of_port
 from api.wording import bytes_of, counted_of, duration_of, sentence_of, visible_of
 
 _DISK_IS_FULL = "The disk is full"
-"""How a warning of the broker's begins of which the page has its own, with numbers."""
+"""Beginning of a warning of the broker for which the page has its own, with numbers."""
 
 
 UPDATE_NEEDS_A_LOOK: Final = frozenset({"failed", "returned", "interrupted", "unhealthy"})
-"""An update that was wanted and is not there."""
+"""Outcomes of an update that was wanted and did not succeed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,5 +221,5 @@ def _notices_of_facts(facts: CardFacts) -> Iterator[Notice]:
         sentences = (update.sentence, update.advice)
         yield Notice(level, " ".join(f"{each}." for each in sentences if each))
     if provisioning is not None and not provisioning.taken:
-        # The first line is for that, the second for what is wrong.
+        # The first line has the result, the second what is wrong.
         yield Notice(Level.ATTENTION, " ".join(provisioning.lines[:2]))

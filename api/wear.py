@@ -11,16 +11,17 @@ from api.wording import bytes_of
 SECTOR_BYTES: Final = 512
 """The kernel counts in these, whatever the card's own are."""
 SECONDS_BEFORE_A_RATE: Final = 3600.0
-"""A start writes more than an hour of quiet work: less would be a figure of the start."""
+"""A start writes more than an hour of quiet work: a rate over less time would describe the
+start."""
 ERASURES: Final = 500
 """How often a block of a card can be erased. Makers of cards do not say; their flash (TLC, QLC) is
 sold with 300 to 3,000, and the cheapest card has the cheapest flash."""
 AMPLIFICATION: Final = 10
-"""Bytes that a card writes inside for each byte written to it. It moves a whole block of megabytes
-for a few kilobytes in the middle of it; one that appends has 2, a poor one with scattered writes
-has more than 10."""
+"""Bytes that a card writes internally for each byte written to it. It moves a whole block of
+megabytes for a few kilobytes in the middle of it; a card that appends has 2, a poor one with
+scattered writes more than 10."""
 YEARS_SHOWN_MAX: Final = 30.0
-"""Beyond it other things end a card."""
+"""Beyond it other causes end a card's life."""
 
 
 class Wear(Reported):

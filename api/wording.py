@@ -50,7 +50,7 @@ _FLOAT32_MAX: Final = 3.4e38
 _PLAIN_FROM: Final = 1e-9
 _PLAIN_BELOW: Final = 1e16
 
-# Combining marks beyond a couple on one letter run over the neighbouring lines.
+# Combining marks beyond two on one letter overlap the neighbouring lines.
 _MARKS_MAX: Final = 2
 
 

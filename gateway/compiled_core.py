@@ -14,9 +14,9 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 BUILD_SCRIPT: Final = "hatch_build.py"
-"""In a checkout only; builds as `python hatch_build.py KEY`."""
+"""Exists only in a checkout; `python hatch_build.py KEY` builds the core."""
 SWITCH: Final = "ONCEGATE_COMPILE"
-"""`0`: neither build the core nor use a build."""
+"""`0`: neither build nor use a compiled core."""
 
 _PACKAGES: Final = ("gateway/wire", "gateway/core")
 _KEY_CHARACTERS: Final = 16
@@ -56,5 +56,5 @@ def use(package_path: list[str], root: Path = ROOT) -> None:
     built = folder_of(key_of(root), root)
     if built.is_dir():
         package_path.insert(0, str(built / "gateway"))
-        # The extensions share a module at the top, whose name is a digest of its own.
+        # The extensions share a top-level module, whose name is a digest.
         sys.path.append(str(built))

@@ -14,7 +14,7 @@ from typing import Final
 from gateway.system_calls import call
 
 SHORT_TURN_NANOSECONDS: Final = 100_000
-"""The least that Linux takes, and about what a turn of the event loop lasts."""
+"""The minimum that Linux accepts, and about the length of a turn of the event loop."""
 
 _USUAL: Final = 0
 _THIS_THREAD: Final = 0

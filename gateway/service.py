@@ -18,7 +18,7 @@ except ImportError:  # the extra `systemd` is not installed
 logger = logging.getLogger(__name__)
 
 _FED_EACH = 4
-"""WATCHDOG=1 is sent at most so often within the time that systemd waits for it. It asks for 2."""
+"""WATCHDOG=1 is sent at most this often within systemd's watchdog time. systemd needs 2."""
 
 _NO_LIBRARY = (
     "systemd waits for notifications and ends this process without them, but systemd-python is not "
@@ -85,7 +85,7 @@ class Service:
         try:
             daemon.notify(message)
         except OSError as error:
-            # The service manager is being restarted, for example: it will listen again.
+            # The service manager may be restarting and will listen again.
             if not self._deaf:
                 logger.warning(
                     "%s cannot be reported to the service manager: %s", message, line_of(error)

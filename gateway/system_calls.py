@@ -25,7 +25,7 @@ _NUMBERS: Final = {
         "sched_getattr": 381,
     },
 }
-"""asm/unistd.h of each machine."""
+"""From asm/unistd.h of each machine."""
 
 
 def call(name: str, *arguments: int | ctypes.Array[ctypes.c_char]) -> int:
@@ -35,7 +35,7 @@ def call(name: str, *arguments: int | ctypes.Array[ctypes.c_char]) -> int:
         OSError: the call failed, or its number is unknown for this machine.
     """
     machine = os.uname().machine
-    # A 32-bit program on a 64-bit kernel has the numbers of its own kind.
+    # A 32-bit program on a 64-bit kernel uses the numbers of its own architecture.
     if machine == "aarch64" and sys.maxsize < 1 << 32:
         machine = "armv7l"
     if machine not in _NUMBERS:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar, cast
 
 READ_BYTES: Final = 64 * 1024
-"""More than a record holds: one read of OpenSSL gives one record."""
+"""More than a record holds: one read from OpenSSL returns one record."""
 
 P = TypeVar("P", bound=asyncio.Protocol)
 
@@ -27,7 +27,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self._socket: asyncio.Transport
         self._received, self._to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls: ssl.SSLObject | None = None
-        """None until the first bytes: what only connects costs no more than without TLS."""
+        """None until the first bytes: a peer that only connects costs no more than without TLS."""
         self._is_established = False
         self._is_over = False
         """Nothing is decrypted or encrypted any more."""
@@ -43,7 +43,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         """Report that the connection is gone, whichever side ended it."""
         self._is_over = True
         protocol = self._protocol
-        del self._protocol  # it has this for its transport: a cycle
+        del self._protocol  # it has this object as its transport: a cycle
         protocol.connection_lost(exc)
 
     def pause_writing(self) -> None:

@@ -35,7 +35,7 @@ def repository(image: Path, version: str, url: str) -> dict[str, object]:
                 "image_download_sha256": sha256_of(packed),
                 "devices": ["pi3-64bit", "pi4-64bit"],
                 # Imager's dialogs for hostname, SSH keys and Wi-Fi: oncegate_device.imager reads
-                # what they leave on the boot partition.
+                # the files that they leave on the boot partition.
                 "init_format": "cloudinit",
             }
         ]

@@ -161,7 +161,8 @@ class Authenticator:
             if answer is not None:
                 return answer
         if self._with_passwords is not None:
-            # A name that does not exist costs what one costs that does: time does not show which.
+            # A login with an unknown name costs as much as one with a known name, so timing reveals
+            # nothing.
             decoys = self._with_passwords.decoys
             await self.checks.held(login, decoys, login.password or b"")
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)

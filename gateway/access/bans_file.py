@@ -18,16 +18,16 @@ FILE_NAME: Final = "broker.bans.json"
 FORMAT: Final = 1
 
 FILE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""More than `BANS_MAX` of the longest ones; a larger file is another one."""
+"""More than `BANS_MAX` of the longest bans need. A larger file is not a file of bans."""
 
 BANS_MAX: int = 10_000
-"""Some MB of memory and of disk; a person does not ban more by hand."""
+"""Bans, at most: some MB of memory and disk. People do not add more by hand."""
 
 VALUE_BYTES_MAX: Final = 1_024
-"""As long as a client identifier may be."""
+"""Same limit as for a client identifier."""
 
 REASON_CHARACTERS_MAX: Final = 200
-"""A sentence: it is shown in the log, and sent to clients of 5.0."""
+"""One sentence: shown in the log, and sent to MQTT 5.0 clients."""
 
 
 class BansFileError(AccessFileError):
@@ -120,7 +120,7 @@ def value_of(kind: Kind, written: str) -> str:
         ) from None
     if isinstance(network, ipaddress.IPv6Network) and network.prefixlen >= 96:
         mapped = network.network_address.ipv4_mapped
-        if mapped is not None:  # connections show such an address as one of IPv4
+        if mapped is not None:  # such an address of a connection appears as IPv4
             return str(ipaddress.ip_network((mapped, network.prefixlen - 96)))
     return str(network)
 

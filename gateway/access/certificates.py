@@ -18,19 +18,20 @@ from gateway.access.revocation import Issued, NotDer, revoked_in
 from gateway.files.pem import certificates_in
 
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""Of TLS 1.2; those of 1.3 are all current. Forward secrecy and authenticated encryption only."""
+"""For TLS 1.2: only forward secrecy and authenticated encryption. All ciphers of TLS 1.3 are
+good."""
 
 FILE_BYTES_MAX: Final = 1 << 20
-"""Of each file. A revocation list of this size names 25,000 certificates, which takes some 50 ms
-to read; a chain has a few kilobytes."""
+"""Size of each file, at most. A revocation list of this size names 25,000 certificates and takes
+some 50 ms to read; a chain has a few kilobytes."""
 
 WARNING_DAYS: Final = 30
-"""Before its end a certificate is warned of: certbot renews at 30 days, so that one that is
-younger was not renewed."""
+"""A warning is shown from this many days before the expiry: certbot renews at 30 days, so a
+certificate with less time left was not renewed."""
 
 DAY_SECONDS: Final = 86_400
 _NO_CHECK_TIME: Final = 0x200000
-"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which the module `ssl` has no name for."""
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME, for which Python's `ssl` module has no name."""
 
 _ROUND_TRIPS_MAX: Final = 10
 _VERSIONS: Final = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
@@ -52,12 +53,12 @@ class TlsFiles:
     certificate: Path
     key: Path
     ca: Path | None = None
-    """The authorities of clients' certificates."""
+    """The authorities of client certificates."""
     crl: Path | None = None
     client_certificates: str = "none"
     """`none`, `optional` or `required`."""
     username: str = "common_name"
-    """Which part of a client's certificate is its user: see `gateway.access.peer_names`."""
+    """The part of a client's certificate that names its user: see `gateway.access.peer_names`."""
     min_version: str = "1.2"
     alpn: str = "mqtt"
 
@@ -76,12 +77,12 @@ class Loaded:
     context: ssl.SSLContext
     subject: str
     not_before: float
-    """Seconds since 1970, as `not_after`."""
+    """Seconds since 1970, like `not_after`."""
     not_after: float
     revoked: frozenset[Issued]
-    """Clients' certificates that the revocation list names."""
+    """Client certificates named in the revocation list."""
     authorities: frozenset[bytes] = frozenset()
-    """SHA-256 of the certificates in the file of clients' authorities."""
+    """SHA-256 of the certificates in the file of client authorities."""
 
     def days_left(self, now: float) -> int:
         """Return the whole days until the certificate expires; negative after it has expired."""
@@ -139,11 +140,11 @@ def _context_of(files: TlsFiles) -> ssl.SSLContext:
     context.minimum_version = _VERSIONS[files.min_version]
     context.set_ciphers(CIPHERS)
     context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
-    # All that is offered is good: a client without AES in hardware takes what it is fast at.
+    # All ciphers on offer are good. A client without AES hardware may choose the one it is fast at.
     context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     context.set_alpn_protocols([files.alpn])
     try:
-        # Without a password OpenSSL would ask for one at the terminal.
+        # Without a password argument OpenSSL would prompt for one at the terminal.
         context.load_cert_chain(files.certificate, files.key, password=b"")
     except ssl.SSLError as error:
         raise CertificateError(_chain_problem(files, error)) from None
@@ -238,7 +239,7 @@ def _described(files: TlsFiles) -> dict[str, Any]:
     path = files.certificate
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
-    # Not |=: the names of flags that Python does not know are lost with it.
+    # Not |=: that would lose flags that Python has no names for.
     client.verify_flags = ssl.VerifyFlags(int(ssl.VERIFY_X509_PARTIAL_CHAIN) | _NO_CHECK_TIME)
     _load_trusted(client, path)
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()

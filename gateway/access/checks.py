@@ -19,11 +19,11 @@ from gateway.core.effects import AuthenticationAnswer
 from gateway.wire.codes import BAD_USER_NAME_OR_PASSWORD
 
 PASSWORD_CHECKS_MAX = 2
-"""Passwords checked at a time, and processes for them: each takes a core and tens of MiB for as
-long as it lasts; see docs/services.md for what a process takes that waits."""
+"""Password checks running concurrently, and processes for them: each one uses a core and tens of
+MiB while it runs. docs/services.md has the memory of an idle process."""
 
 PROOFS_MAX = 1
-"""Proofs of SCRAM judged at a time: they are judged on the loop's thread, within microseconds."""
+"""SCRAM proofs checked concurrently: they run on the event loop's thread, in microseconds."""
 
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
@@ -34,7 +34,7 @@ class Checks:
 
     def __init__(self, guesses: Guesses) -> None:
         self.guesses = guesses
-        """What all kinds of logins are delayed by."""
+        """Failures that delay logins of all kinds."""
         self.proofs = Turns(guesses, PROOFS_MAX)
         self._turns = Turns(guesses, PASSWORD_CHECKS_MAX)
         self._workers = PasswordWorkers()
@@ -98,7 +98,7 @@ class Checks:
         try:
             return await asyncio.shield(running)
         finally:
-            del running, check  # what it raised holds this frame: a cycle
+            del running, check  # its exception holds this frame: a cycle
 
     def remember(self, login: Login, answer: AuthenticationAnswer) -> None:
         """Record the result of a login: a failure delays guessing, a success marks the user as

@@ -18,10 +18,10 @@ from gateway.access.password_worker import PasswordHash
 Kind = Literal["by_form", "sha256", "sha512", "pbkdf2-sha256", "pbkdf2-sha512"]
 
 BCRYPT_COST_MAX: Final = 13
-"""Doubles with each step; a Raspberry Pi needs 1 to 2 s for it."""
+"""The cost doubles with each step; a Raspberry Pi needs 1 to 2 s for this one."""
 
 BCRYPT_PASSWORD_BYTES: Final = 72
-"""bcrypt looks at no more; what made the hash has cut it as well."""
+"""bcrypt ignores further bytes, and the program that created the hash did too."""
 
 HASH_CHARACTERS_MAX: Final = 1_024
 SALT_BYTES_MAX: Final = 256
@@ -52,9 +52,9 @@ class Digest:
 
     name: Literal["sha256", "sha512"]
     iterations: int
-    """0: once."""
+    """0: a single hash, not PBKDF2."""
     before: bytes
-    """Before the password, or the salt of PBKDF2."""
+    """Bytes before the password, or the salt of PBKDF2."""
     after: bytes
     digest: bytes
 

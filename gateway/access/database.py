@@ -19,24 +19,25 @@ logger = logging.getLogger(__name__)
 
 # Not Final: tests make it short enough to pass.
 DOWN_SECONDS: float = 5.0
-"""For so long after a failure no query is tried."""
+"""No query is tried for this long after a failure."""
 
 IDLE_SECONDS_MAX: Final = 60.0
-"""A connection that was not used for longer is not used again: servers and firewalls drop them."""
+"""A connection idle for longer is not reused, because servers and firewalls drop such
+connections."""
 
 LOG_SECONDS: Final = 60.0
-"""At most one line in the log in this time."""
+"""Shortest time between two log lines."""
 
 SERVER_ERROR_MIN: Final = 1_000
 
 CLIENT_ERRORS: Final = range(2_000, 3_000)
-"""Numbers of errors that the client's side reports: a connection that broke, or was never made."""
+"""Error numbers reported by the client library: a connection was lost, or could not be opened."""
 
 ENDING_ERRORS: Final = frozenset({1_053, 1_077, 1_079, 1_152, 1_158, 1_159, 1_160, 1_161, 1_184})
-"""Numbers with which a server ends connections: it shuts down, or the network failed."""
+"""Error numbers with which a server ends connections: it shuts down, or the network failed."""
 
 ROWS_MAX: Final = 2
-"""One is a user; with a second one the query does not say who it is."""
+"""One row is a user. With a second row the query is ambiguous."""
 
 REASON_CHARACTERS_MAX: Final = 300
 
@@ -71,11 +72,11 @@ class Database:
         self._server = server
         self._timeout_seconds = timeout_seconds
         self._idle: list[tuple[float, Any]] = []
-        """Connections, and when each was used last; the one on top is the youngest."""
+        """Idle connections with the time of their last use; the last one is the newest."""
         self._down_until = float("-inf")
         self._logged_at = float("-inf")
         self.failure: str | None = None
-        """Why it does not answer; None: it does, as far as is known."""
+        """Why the database does not answer; None: no failure is known."""
 
     async def rows(self, statement: str, values: Sequence[str]) -> list[Row]:
         """Run a query and return its rows, at most ROWS_MAX of them. Raises DatabaseDown.
@@ -91,7 +92,7 @@ class Database:
             async with asyncio.timeout(self._timeout_seconds):
                 rows = await self._rows(statement, tuple(values))
         except _StatementRefused as refused:
-            # It is there. A value may be the cause, which must not keep other clients out.
+            # The server is up. A value may be the cause, which must not keep other clients out.
             self._log(str(refused))
             raise DatabaseDown(str(refused)) from None
         except (MySQLError, OSError, EOFError, TimeoutError) as error:
@@ -119,7 +120,7 @@ class Database:
     async def _rows(self, statement: str, values: tuple[str, ...]) -> list[Row]:
         connection = self._take_idle()
         if connection is not None:
-            # The server closed it while it was idle, perhaps: a new one shows whether it is down.
+            # The server may have closed an idle connection: a new one shows whether it is down.
             with suppress(MySQLError, OSError, EOFError):
                 return await self._query(connection, statement, values)
         return await self._query(await self._connect(), statement, values)
@@ -140,7 +141,7 @@ class Database:
             if is_whole:
                 self._idle.append((asyncio.get_running_loop().time(), connection))
             else:
-                connection.close()  # an answer may still be under way on it
+                connection.close()  # an answer may still be in transit
         return rows
 
     def _take_idle(self) -> Any:
@@ -165,7 +166,7 @@ class Database:
             charset="utf8mb4",
             autocommit=True,
             connect_timeout=self._timeout_seconds,
-            # Statements are prepared at the server: values never become a part of their text.
+            # Statements are prepared on the server, so values never become part of their text.
             stmt_cache_size=4,
             init_command=f"SET SESSION sql_select_limit={ROWS_MAX}",
         )
@@ -174,7 +175,7 @@ class Database:
 def _is_of_connection(error: MySQLError) -> bool:
     number = error.args[0] if error.args else None
     if not isinstance(number, int) or number < SERVER_ERROR_MIN:
-        return True  # asyncmy's own, without a number
+        return True  # asyncmy's own errors have no number
     return number in CLIENT_ERRORS or number in ENDING_ERRORS
 
 

@@ -20,22 +20,22 @@ from gateway.core.effects import AuthenticationAnswer
 from gateway.wire.codes import BAD_USER_NAME_OR_PASSWORD, SERVER_UNAVAILABLE
 
 REMEMBERED_MAX: Final = 4_096
-"""Rows that are used again, some 500 bytes each; the one goes that was read the longest ago."""
+"""Cached rows, at most: some 500 bytes each. The one read longest ago is dropped first."""
 
 # Not Final: tests make it short enough to pass.
 RECHECK_SECONDS_MIN: float = 10.0
-"""Between two questions about the row that a connection stands on, where rows are not remembered
+"""Shortest time between two checks of the row on which a connection depends, unless rows are cached
 for longer."""
 
 GROUPS_MAX: Final = 256
 GROUPS_CHARACTERS_MAX: Final = 16_384
-"""Of all groups of a user: as long as a token."""
+"""All group names of a user together: the same limit as for a token."""
 
 COLUMNS: Final = ("username", "password_hash", "salt", "user_groups")
-"""What of a row is read."""
+"""The columns that are read."""
 
 NAME_CHARACTERS_MAX: Final = 1_024
-"""Of a user, as in the password file: no longer one is looked for."""
+"""Longest user name that is looked up, as in the password file."""
 
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
@@ -70,11 +70,11 @@ class User:
     """A user, as read from a row of the database."""
 
     name: str | None
-    """As the row has it; None: it does not say."""
+    """The name in the row; None: the row has no name."""
     password_hash: PasswordHash
     groups: frozenset[str]
     entry: bytes = field(repr=False)
-    """What of the row decides: name, hash, salt and groups."""
+    """The fields of the row that matter: name, hash, salt and groups."""
 
 
 class DatabaseUsers:
@@ -103,7 +103,7 @@ class DatabaseUsers:
         self._turns: Turns | None = None
         self._remembered: OrderedDict[tuple[str, ...], tuple[float, User]] = OrderedDict()
         self._usual: PasswordHash = decoy_hash()
-        """A hash as users have it: for the time that one takes who does not exist."""
+        """A typical hash, verified for users that do not exist so that both take the same time."""
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
         """Check the password of a user. None: the query finds no such user.
@@ -140,7 +140,7 @@ class DatabaseUsers:
         user = self._remembered_user(values)
         if user is None:
             try:
-                # It checks no password: who guesses at the same address does not delay it.
+                # No password is checked, so guessing from the same address must not delay this.
                 user = await self._read(values, Login(""), checks)
             except (DatabaseDown, Busy, Abandoned) as error:
                 raise NotKnown(f"the database of users: {error}") from None

@@ -43,5 +43,5 @@ def decoy_keys_of(username: str, *, key: bytes, iterations: int) -> ScramKeys:
 
 def _keep(path: Path, key: bytes) -> None:
     partial = path.with_name(f"{path.name}.{os.getpid()}")
-    partial.unlink(missing_ok=True)  # of a process that had the same number and was killed
+    partial.unlink(missing_ok=True)  # of a killed process that had the same number
     replace_durably(path, key, partial=partial, mode=0o600, is_new=True)

@@ -13,13 +13,13 @@ from gateway.access.rules_file import RulesFile, parse
 
 NAME: Final = "the default rules"
 SENSORS: Final = "sensors/#"
-"""What the bridge alone writes: the readings of docs/formats/readings.md."""
+"""Written only by the bridge: the readings of docs/formats/readings.md."""
 COMMANDS: Final = "commands/+/+"
-"""What the bridge takes for boards. No user may publish there without a file of rules."""
+"""Commands for boards, read by the bridge. Without a rules file no user may publish there."""
 ANSWERS: Final = "answers/#"
-"""Where the bridge publishes what came of a command."""
+"""Results of commands, published by the bridge."""
 HEALTH: Final = "oncegate-health/+"
-"""Where the card's health check sends itself a message, as the bridge's user."""
+"""Topic of the card's health check, which sends itself a message as the bridge's user."""
 
 
 def default_rules(

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from gateway.files.disk_errors import line_of
 
 DOCUMENT_BYTES_MAX: Final = 262_144
-"""Keys of a large provider are some 10 KiB."""
+"""The keys of a large provider are some 10 KiB."""
 
 CHUNK_BYTES: Final = 16_384
 
@@ -90,7 +90,7 @@ def _read(response: HTTPResponse, deadline: float, url: str) -> bytes:
         content += chunk
         if len(content) > DOCUMENT_BYTES_MAX:
             raise NotFetched(f"{url}: longer than {DOCUMENT_BYTES_MAX} bytes")
-        # The socket's own timeout begins again with each byte.
+        # The socket's own timeout restarts with each byte.
         if time.monotonic() > deadline:
             raise NotFetched(f"{url}: timed out")
     return content

@@ -14,30 +14,32 @@ import secrets
 from collections import OrderedDict
 
 FREE_FAILURES = 5
-"""Mistakes that cost nothing: a person types, a device is given its new password."""
+"""Free failures: a person mistypes, or a device is about to get its new password."""
 
 DELAY_SECONDS_FIRST = 0.25
-"""After one failure more; each further one doubles it."""
+"""Delay after one more failure; each further failure doubles it."""
 
 ORIGIN_DELAY_SECONDS_MAX = 4.0
-"""Between two checks for one origin, or one pair: some 20,000 guesses a day. With another user of
-the same address between them a right login still comes within `connect_timeout`, 10 s."""
+"""Longest delay between two checks for an origin or a pair: some 20,000 guesses a day. A correct
+login of another user at the same address still succeeds within `connect_timeout`, 10 s."""
 
 USER_DELAY_SECONDS_MAX = 2.0
-"""What a right login waits at most, from an address that was never right, for what more than
-FREE_FAILURES other addresses have guessed about its user."""
+"""Longest wait of a correct login from an unknown address after more than FREE_FAILURES other
+addresses have guessed its user's password."""
 
 HALF_LIFE_SECONDS = 60.0
-"""A failure counts half after a minute."""
+"""After this time a failure counts half."""
 
 REMEMBERED_MAX = 4_096
-"""Entries of each table, some 200 bytes each; the one goes whose last failure is the oldest."""
+"""Entries of each table, at most: some 200 bytes each. The one with the oldest failure is dropped
+first."""
 
 KNOWN_MAX = 4_096
-"""Pairs that were right, 100 bytes each; the one goes that was right the longest ago."""
+"""Successful pairs, at most: 100 bytes each. The one that succeeded longest ago is dropped
+first."""
 
 FAILURES_OF_KNOWN_MAX = 5
-"""A pair that fails so often since it was last right is not known any more."""
+"""After this many failures since its last success a pair is not known any more."""
 
 
 class Failed:
@@ -47,10 +49,10 @@ class Failed:
 
     def __init__(self) -> None:
         self.count = 0.0
-        """As of `at`."""
+        """The count at the time `at`."""
         self.at = 0.0
         self.password = b""
-        """A digest of the last one that was wrong."""
+        """Digest of the last wrong password."""
 
 
 class Failures:
@@ -100,7 +102,7 @@ class Failures:
         excess = count - FREE_FAILURES
         if excess <= 0:
             return 0.0
-        # 2 ** 10 is beyond every maximum.
+        # 2 ** 10 exceeds every maximum.
         return min(self._delay_seconds_max, DELAY_SECONDS_FIRST * 2 ** (min(excess, 11) - 1))
 
 
@@ -128,7 +130,7 @@ class Guesses:
         self._users = Failures(USER_DELAY_SECONDS_MAX)
         self._pairs = Failures(ORIGIN_DELAY_SECONDS_MAX)
         self._known: OrderedDict[bytes, int] = OrderedDict()
-        """The failures of each pair since it was last right."""
+        """Failures of each pair since its last success."""
 
     @property
     def tables(self) -> tuple[Failures, Failures, Failures]:
@@ -150,7 +152,7 @@ class Guesses:
         if before is None or before.password != digest:
             self._origins.add(place.origin, now)
         if before is None or now - before.at > HALF_LIFE_SECONDS:
-            # Once for each address: what one address does is its own delay's business.
+            # Once per address: repeated failures of one address only delay that address.
             self._users.add(place.user, now)
         self._pairs.add(place.pair, now).password = digest
         if place.pair in self._known:

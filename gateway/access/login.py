@@ -8,7 +8,7 @@ LOOPBACK = "loopback"
 LOCAL = "local"
 
 IPV6_PREFIX = 64
-"""One network of a home or a host: who has one address of it has all of them."""
+"""The network of a home or host: a person with one of its addresses has all of them."""
 
 
 def _is_wanted() -> bool:
@@ -20,17 +20,17 @@ class Login:
     """Credentials of a client that wants to log in, and where it connects from."""
 
     username: str
-    """What the packet names; empty: it names no user."""
+    """The name in the packet; may be empty."""
     password: bytes | None = field(default=None, repr=False)
-    """The password, or a token in its place; None: the client proves that it knows it."""
+    """The password, or a token instead; None: the client uses a proof."""
     client_id: str = ""
     listener: str = ""
     address: str = ""
     """`192.0.2.7:40000`, `[2001:db8::1]:40000`, or the name of a Unix socket's peer."""
     certificate: str | None = None
-    """The user whom a certificate has proven already."""
+    """The user that a certificate has already authenticated."""
     is_wanted: Callable[[], bool] = field(default=_is_wanted, repr=False, compare=False)
-    """Whether the client still waits for the answer."""
+    """Returns whether the client still waits for the answer."""
 
     def of(self, username: str) -> "Login":
         """Return the same login with the user name that the exchange has established."""

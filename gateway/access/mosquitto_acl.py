@@ -42,7 +42,7 @@ def rules_text_of(content: bytes, name: str) -> str:
     if problems:
         raise RulesFileError(problems)
     lines = [f"# from {name}", *(f"{word} {each}" for word in rules for each in rules[word])]
-    lines.append("allow anyone connect")  # an acl file has nothing about that
+    lines.append("allow anyone connect")  # ACL files have no rule for that
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 PREFIXES = ("$6$", "$7$")
 
 ITERATIONS_MAX = 400_000
-"""What a line from elsewhere may make a CONNECT cost: a second on a Raspberry Pi. mosquitto_passwd
-writes 101, or 1,000."""
+"""Limit on the cost of a CONNECT with a line from elsewhere: a second on a Raspberry Pi.
+mosquitto_passwd writes 101, or 1,000."""
 
 SALT_BYTES_MAX = 256
 """Mosquitto writes 12, later versions 64."""
@@ -35,7 +35,7 @@ class MosquittoHash:
     """A Mosquitto hash of one user's password."""
 
     iterations: int
-    """Of PBKDF2; 0: a single SHA-512."""
+    """Iterations of PBKDF2; 0: a single SHA-512."""
     salt: bytes
     digest: bytes
 

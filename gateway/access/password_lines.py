@@ -12,7 +12,7 @@ from gateway.access.mosquitto_passwords import MosquittoHash, MosquittoHashError
 from gateway.access.saslprep import Unprepared, prepared_of
 from gateway.access.scram_keys import ScramKeys, ScramKeysError
 
-# What a password file from elsewhere may cost for one CONNECT.
+# Limits on the cost of a CONNECT with a password file from elsewhere.
 MEMORY_COST_KIB_MAX = 262_144
 TIME_COST_MAX = 20
 USERNAME_BYTES_MAX = 1024
@@ -49,7 +49,7 @@ def refuse_password(password: bytes) -> None:
 
 def refuse_unprepared(username: str) -> None:
     """Raise PasswordFileError for a name that a SCRAM client would never send."""
-    # Clients send the prepared form (RFC 5802 section 5.1): another one would never be found.
+    # Clients send the prepared form (RFC 5802 section 5.1), so another form would never match.
     try:
         prepared = prepared_of(username, stored=True)
     except Unprepared as unprepared:

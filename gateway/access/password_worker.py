@@ -27,14 +27,14 @@ from gateway.scheduling import take_usual_turns, take_what_others_leave
 SIZE: Final = struct.Struct(">I")
 
 NICENESS: Final = 5
-"""Clients that are let in already come first; but a machine that is busy with other things lets
-logins in within `connect_timeout` all the same: at 10 they had a hundredth of it."""
+"""Clients that are already connected come first, but logins must succeed within `connect_timeout`
+on a busy machine: at 10 they got a hundredth of the CPU."""
 
 GIVES_WAY: Final = "gives-way"
-"""The argument of a process that has of the processors only what all others leave."""
+"""Argument of a process that only uses CPU time which no other process needs."""
 
 OUT_OF_MEMORY_SCORE: Final = 500
-"""The kernel ends a worker, which is started again, before the broker that it works for."""
+"""If memory runs out, the kernel kills a worker, which is restarted, before the broker."""
 
 
 class PasswordHash(Protocol):
@@ -58,7 +58,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     while len(size := requests.read(SIZE.size)) == SIZE.size:
         pickled = requests.read(*SIZE.unpack(size))
         hashes, password = pickle.loads(pickled)  # noqa: S301 - our parent wrote it
-        # The time is the same for an empty password, which is never anyone's.
+        # An empty password takes the same time, and never matches.
         answers.write(bytes(each.holds(password) and bool(password) for each in hashes))
         answers.flush()
 
@@ -66,16 +66,16 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 def main() -> None:
     """Lower this process's scheduling priority and serve requests."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # meant for the broker, which may still ask
+        signal.signal(number, signal.SIG_IGN)  # meant for the broker, which may still send requests
     os.nice(NICENESS)
-    with suppress(OSError):  # the broker's, where the system lets it have them
+    with suppress(OSError):  # like the broker, if the system allows it
         take_usual_turns()
     if GIVES_WAY in sys.argv[1:]:
-        with suppress(OSError):  # the broker has its commits later then
+        with suppress(OSError):  # otherwise the broker's commits would be late
             take_what_others_leave()
-    with suppress(OSError):  # not every system has it
+    with suppress(OSError):  # not available on every system
         Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
-    argon2_hash.Argon2Hash.of("")  # loaded now, and not while the first client waits
+    argon2_hash.Argon2Hash.of("")  # load it now, before the first client waits
     serve(sys.stdin.buffer, sys.stdout.buffer)
 
 

@@ -17,34 +17,35 @@ from typing import Final
 from gateway.access.password_worker import GIVES_WAY, PasswordHash, request_of
 
 CHECK_SECONDS_MAX: Final = 30.0
-"""For one password: the most costly hash that a file may have takes a Raspberry Pi some seconds.
-Then the worker is killed."""
+"""Time limit for one password: the costliest hash allowed in a file takes a Raspberry Pi some
+seconds. After that the worker is killed."""
 
 LOOK_SECONDS: Final = 0.2
-"""After this time, and again and again, it is looked at what a worker that gives way has had of the
-processors. A client waits that much longer for its login where they are kept busy."""
+"""Interval of checks how much CPU time a low-priority worker has got. If the CPU is busy, a
+client's login takes that much longer."""
 
 SHARE_LEAST: Final = 0.1
-"""Of one core: with less the worker is ended, and one with a share of its own checks it again."""
+"""Smallest share of a core. With less, the worker is ended and one with normal priority repeats the
+check."""
 
 BUSY_SECONDS: Final = 60.0
-"""For how long workers have a share of their own then, before one that gives way is tried again:
-what that costs a client has to be rare."""
+"""How long workers then run with normal priority, before a low-priority one is tried again: the
+delay that this costs a client must be rare."""
 
 ATTEMPTS_MAX: Final = 2
-"""Workers that one password is given to: the first may have been killed by accident."""
+"""Workers tried for one password: the first may have been killed by accident."""
 
-# -P: a directory of the caller's that happens to be called `gateway` is not ours.
+# -P: ignore a directory called `gateway` in the caller's working directory.
 COMMAND: Final = (sys.executable, "-P", "-m", "gateway.access.password_worker")
 
 LARGE_BLOCK_BYTES: Final = 8 << 20
-"""Memory from this size on goes back to the system when it is freed, as the 19 MiB of a check: else
-glibc keeps the largest block that there was (mallopt(3))."""
+"""Freed memory blocks from this size are returned to the system, such as the 19 MiB of a check;
+otherwise glibc keeps the largest block (mallopt(3))."""
 
 ENVIRONMENT: Final = {"MALLOC_MMAP_THRESHOLD_": str(LARGE_BLOCK_BYTES)} | {
     name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ
 }
-"""All that a worker gets of ours: where Python finds its modules."""
+"""Environment of a worker: only where Python finds its modules."""
 
 
 class WorkerFailed(Exception):
@@ -55,7 +56,7 @@ class _Starved(Exception):
     """A low-priority worker gets almost no CPU time."""
 
 
-# clock_getcpuclockid(3): the clock of another process is its number's complement, and this.
+# clock_getcpuclockid(3): a process's clock id is the complement of its number, with this.
 _CPUCLOCK_SCHED: Final = 2
 
 
@@ -66,7 +67,7 @@ class PasswordWorkers:
         self.failed = 0
         """Workers that ended, or did not answer, since the start."""
         self._busy_until = float("-inf")
-        """Up to here workers have a share of the processors; by the loop's clock."""
+        """Until this time of the event loop's clock workers run with normal priority."""
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
 
@@ -154,7 +155,8 @@ class PasswordWorkers:
         except ConnectionError:
             self.failed += 1
         finally:
-            # Also when the caller is cancelled: its answer would be read as the next one's.
+            # Also when the caller is cancelled: otherwise its answer would be read as that of the
+            # next one.
             if answer is None:
                 self._end(worker)
         if answer is not None and worker in self._all:

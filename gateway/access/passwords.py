@@ -66,8 +66,8 @@ class PasswordFile:
         self.usual_scram_iterations = max(
             iterations, key=iterations.__getitem__, default=scram_keys.ITERATIONS_DEFAULT
         )
-        """What most users with SCRAM keys have."""
-        decoy_hash()  # now, and not while the first client that needs it waits
+        """The iteration count of most users with SCRAM keys."""
+        decoy_hash()  # now, before the first client needs it
 
     @classmethod
     def load(cls, path: Path) -> "PasswordFile":
@@ -217,9 +217,9 @@ class Imported:
 
     added: int
     kept: list[str]
-    """Users that were there already, and stay as they are."""
+    """Users that already existed and are unchanged."""
     without_password: list[str]
-    """Users whose password is empty: they were not added."""
+    """Users with an empty password, which were not added."""
 
 
 def import_users(path: Path, source: Path) -> Imported:

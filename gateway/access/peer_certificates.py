@@ -12,10 +12,10 @@ class Peer(NamedTuple):
 
     issued: Issued
     anchor: bytes | None
-    """SHA-256 of the authority at the end of its chain; None: the handshake went on with what an
-    earlier one had verified."""
+    """SHA-256 of the authority at the end of its chain; None: the handshake resumed an earlier
+    session."""
     not_after: float
-    """When it ends, in seconds since 1970."""
+    """Expiry in seconds since 1970."""
 
 
 def peer_of(tls: ssl.SSLObject, certificate: bytes) -> Peer:
@@ -34,7 +34,7 @@ def _verified_chain_of(tls: ssl.SSLObject) -> list[bytes]:
     """
     if hasattr(tls, "get_verified_chain"):
         return list(tls.get_verified_chain() or [])
-    # Before Python 3.13 only the object inside has it, and makes objects of the certificates.
+    # Before Python 3.13 only the inner object has it, and returns certificate objects.
     inside: Any = tls._sslobj  # type: ignore[attr-defined]
     return [
         ssl.PEM_cert_to_DER_cert(each.public_bytes()) for each in inside.get_verified_chain() or ()

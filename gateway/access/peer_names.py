@@ -6,13 +6,13 @@ from typing import Any, Final
 from gateway.wire.topics import has_control_character
 
 USERNAME_BYTES_MAX: Final = 1_024
-"""As in the password file."""
+"""Same limit as in the password file."""
 
 NO_NAME: Final = "none"
-"""Of `username`: a certificate opens the connection and names no user."""
+"""Value of `username`: the certificate opens the connection but names no user."""
 
 ALTERNATIVES: Final = {"dns_name": "DNS", "email": "email"}
-"""Names of `username` beside `common_name`, and what the module `ssl` calls them."""
+"""Values of `username` other than `common_name`, and their names in Python's `ssl` module."""
 
 
 class NoUser(Exception):

@@ -36,10 +36,10 @@ class Proven(AuthenticationAnswer):
         self.source = source
         """The source's key in `[access]`."""
         self.entry = entry
-        """What it stands on: a secret, that goes nowhere but into `version_of` and `digest_of`."""
+        """The data that proves the user: a secret, used only in `version_of` and `digest_of`."""
         self.digest = digest_of(entry if key is None else key)
-        """Of what the source may take back while the client is connected: the entry, or the
-        provider's key that has signed its token."""
+        """Digest of what the source may withdraw during the connection: the entry, or the
+        provider's key that signed the token."""
 
 
 def digest_of(entry: bytes) -> bytes:
@@ -55,5 +55,5 @@ def version_of(source: str, entry: bytes, key: bytes) -> str:
 
     `key` is secret: without it, the version reveals nothing about the entry.
     """
-    # No name of a source has a colon.
+    # Names of sources contain no colon.
     return hmac.digest(key, b"version:%b:%b" % (source.encode(), entry), "sha256")[:16].hex()

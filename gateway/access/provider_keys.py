@@ -21,10 +21,10 @@ logger = logging.getLogger(__name__)
 
 # Not Final: tests make it short enough to pass.
 FETCH_PAUSE_SECONDS: float = 10.0
-"""Between two fetches."""
+"""Shortest time between two fetches."""
 
 KEYS_MAX: Final = 100
-"""Providers have two or three at a time, large ones ten for all their clients."""
+"""Providers have two or three keys, large ones ten for all their clients."""
 
 DISCOVERY_PATH: Final = "/.well-known/openid-configuration"
 
@@ -53,7 +53,7 @@ class ProviderKeys:
         self._fetching: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "keys")
         self.failure: str | None = None
-        """Why the last fetch failed; None: it did not."""
+        """Why the last fetch failed; None if it succeeded."""
 
     async def get(self, key_id: str | None) -> Key | None:
         """Return the key with this name, or the only key if a token names none. None: no such key.
@@ -67,7 +67,7 @@ class ProviderKeys:
                 raise Unavailable(self.failure or "the provider's keys were not fetched yet")
             return self._find(key_id)
         if age_seconds > self.cache_seconds:
-            self._begin()  # meanwhile the keys that there are count
+            self._begin()  # meanwhile the present keys are used
         found = self._find(key_id)
         if found is None:
             await self._renew()

@@ -17,7 +17,8 @@ FILE_NAME: Final = "broker.removed-users.json"
 FORMAT: Final = 1
 
 FILE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""More than the names of the largest password file, four times; a larger file is another one."""
+"""Four times the size of all names in the largest password file. A larger file is not of this
+kind."""
 
 
 class RemovedFileError(AccessFileError):
@@ -29,14 +30,14 @@ class Kept:
     """Contents of the file of removed users."""
 
     known: frozenset[str] = frozenset()
-    """Users that the password file had when it was read last."""
+    """Users in the password file when it was last read."""
     removed: frozenset[str] = frozenset()
-    """Users that a source had, and has no more, and that have a session."""
+    """Users that a source no longer has, and that still have a session."""
     ends: Mapping[str, int | None] = field(default_factory=dict)
-    """Until when users are proven whom no list has, in milliseconds of gateway time; None: as long
-    as the database has them."""
+    """Expiry of the proofs of users that are in no list, in milliseconds of gateway time; None: as
+    long as the database has them."""
     certificates: Mapping[str, str] = field(default_factory=dict)
-    """The certificates by which clients of stored sessions were proven, by client identifier."""
+    """Certificates with which clients of stored sessions authenticated, by client identifier."""
 
 
 def load(path: Path) -> Kept:

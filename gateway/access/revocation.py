@@ -89,7 +89,7 @@ def _revoked_in(encoded: bytes) -> Iterator[Issued]:
                 (serial,) = _expected(list(_elements(data, entry.start, entry.end)), (_INTEGER,))
                 yield Issued(name, _number_of(data, serial))
         elif field.tag not in _TIMES:
-            return  # extensions: the list is over
+            return  # extensions: the list of certificates has ended
 
 
 def _fields_of_signed(data: bytes) -> list[_Element]:

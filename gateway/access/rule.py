@@ -61,13 +61,13 @@ class Who:
     """The clients that a rule applies to: every condition that is not None must hold."""
 
     user: str | None = None
-    """Exactly this proven user."""
+    """Exactly this authenticated user."""
     named: bool | None = None
-    """True: any proven user; False: a client without one."""
+    """True: any authenticated user; False: a client without one."""
     members: frozenset[str] | None = None
     """The users of a group."""
     group: str | None = None
-    """Its name: a token may make more users members."""
+    """The group's name: a token may add members."""
     client: ClientPattern | None = None
     listener: ClientPattern | None = None
 
@@ -103,12 +103,12 @@ class Rule:
     """One rule of the file."""
 
     line: int
-    """Where it stands in the file, from 1."""
+    """Line number in the file, from 1."""
     text: str
-    """As it is written."""
+    """The rule as written."""
     allow: bool
     who: Who
     kinds: int
-    """The questions that it decides, as bits."""
+    """The questions that the rule decides, as a bit mask."""
     patterns: tuple[str, ...] | None
     """Topic patterns with their placeholders; None: all topics."""

@@ -20,7 +20,7 @@ _WORD = re.compile(r'"((?:[^"\\]|\\["\\])*)"(?=[ \t]|$)|([^ \t"]+)(?=[ \t]|$)')
 _ESCAPED = re.compile(r'\\(["\\])')
 _SHOWN_CHARACTERS_MAX: Final = 60
 _SUGGESTED_AMONG_MAX: Final = 1_000
-"""Names that a word is compared with, to find the one that was meant."""
+"""Known names with which a word is compared to find the one that was meant, at most."""
 
 
 class Mistake(Exception):
@@ -65,8 +65,8 @@ def kinds_of(
         kinds |= sum(publish_kind(each, flag) for each in qos for flag in retain)
     if subscribes:
         kinds |= sum(subscribe_kind(each) for each in qos)
-    # Who may subscribe gets the messages. At which QoS a message comes does not matter there, so
-    # that a deny of some QoS alone does not decide about it.
+    # A client that may subscribe receives the messages. The QoS of a message does not matter there,
+    # so a deny for some QoS alone does not decide about it.
     if "receive" in actions or (subscribes and (allow or "qos" not in conditions)):
         kinds |= RECEIVE
     return kinds

@@ -24,7 +24,7 @@ from gateway.core.sessions.subscription import names_group, split_shared
 
 # Not Final: tests make it small enough to be reached.
 SHARED_PATTERNS_MAX: int = 200_000
-"""Patterns in trees that clients share, some 100 MB; beyond it they are made again."""
+"""Patterns in trees shared by clients, at most: some 100 MB. Beyond that they are built again."""
 
 _PUBLISH: Final = [[publish_kind(qos, retain) for retain in (False, True)] for qos in range(3)]
 _SUBSCRIBE: Final = [subscribe_kind(qos) for qos in range(3)]
@@ -37,7 +37,7 @@ class Decision:
     allowed: bool
     rule: Rule | None
     group: str = ""
-    """Whose the group of an allowed shared subscription is: `own`, of the user, or `common`."""
+    """Group of an allowed shared subscription: `own` (the user's) or `common`."""
 
 
 class _Rights:
@@ -48,7 +48,7 @@ class _Rights:
     def __init__(self, owner: "FileRules", connect: int, trees: list[PatternTree]) -> None:
         self.owner = owner
         self.connect = connect
-        """The number of the rule that decides whether it is let in."""
+        """The number of the rule that decides whether it may connect."""
         self.trees = trees
 
 
@@ -71,7 +71,7 @@ class FileRules(AccessRules):
             for number, rule in enumerate(file.rules)
             if any(has_placeholder(pattern) for pattern in rule.patterns or ())
         )
-        """Rules whose patterns are made for each client."""
+        """Rules whose patterns are built for each client."""
         self._shared: dict[tuple[int, ...], PatternTree] = {}
         self._shared_size = 0
 

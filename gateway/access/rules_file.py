@@ -38,14 +38,14 @@ from gateway.access.rule_line import (
 from gateway.access.topic_patterns import has_placeholder, pattern_error
 
 FILE_BYTES_MAX: Final = 1 << 20
-"""Of the file: 10,000 lines of a hundred bytes."""
+"""File size, at most: 10,000 lines of a hundred bytes."""
 RULES_MAX: Final = 10_000
 PATTERNS_MAX: Final = 50_000
-"""Patterns of all rules, and users of all groups, each counted once for every time it stands."""
+"""Patterns of all rules and users of all groups, each occurrence counted, at most."""
 PLACEHOLDER_RULES_MAX: Final = 100
-"""Rules with %u or %c: their patterns are made for each client."""
+"""Rules with %u or %c, at most: their patterns are built for each client."""
 PROBLEMS_MAX: Final = 100
-"""Mistakes reported in one go."""
+"""Mistakes reported in one run, at most."""
 
 
 class RulesFileError(AccessFileError):
@@ -64,7 +64,7 @@ class RulesFile:
     groups: Mapping[str, frozenset[str]]
     text: str
     name: str
-    """What the rules are called in messages: a path."""
+    """Name of the file in messages: a path."""
 
 
 def load(path: Path) -> RulesFile:
@@ -109,7 +109,7 @@ class _Parser:
                     lines.append((number, text, words))
             except Mistake as mistake:
                 self._report(number, mistake)
-        # Groups may stand anywhere in the file: rules are read when all are known.
+        # Groups may be defined anywhere in the file, so rules are parsed when all are known.
         for number, text, words in lines:
             try:
                 self._add_rule(number, text, words)
@@ -132,7 +132,7 @@ class _Parser:
         if len(words) < 3 or words[2] != "=":
             raise Mistake("is no group: use group NAME = USER USER...")
         self._count(len(words) - 3)
-        # A group may be named again: long ones are easier to read in several lines.
+        # A group may be defined in several lines, which is easier to read if it is long.
         self._groups.setdefault(words[1], set()).update(words[3:])
 
     def _add_rule(self, number: int, text: str, words: list[str]) -> None:

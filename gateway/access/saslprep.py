@@ -33,7 +33,7 @@ def prepared_of(text: str, *, stored: bool) -> str:
     `stored`: the text will be stored, so code points unknown to Unicode 3.2 are rejected as well. A
     later version of Unicode could normalise them differently (RFC 3454 section 7).
     """
-    # Each character once: a stranger's password may have 64 KiB, and this holds the interpreter.
+    # Each distinct character once: a password may have 64 KiB, and this blocks the interpreter.
     spaces = {ord(each): " " for each in {*text} if stringprep.in_table_c12(each)}
     nothing = {ord(each): "" for each in {*text} if stringprep.in_table_b1(each)}
     mapped = text.translate(spaces | nothing)
@@ -48,7 +48,7 @@ def prepared_of(text: str, *, stored: bool) -> str:
 
 
 def _refuse_mixed_directions(text: str) -> None:
-    # RFC 3454 section 6: text from right to left begins and ends so, and holds nothing else.
+    # RFC 3454 section 6: right-to-left text must begin and end as such, and contain no other.
     characters = {*text}
     if not any(stringprep.in_table_d1(character) for character in characters):
         return

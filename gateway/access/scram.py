@@ -29,10 +29,11 @@ METHOD = "SCRAM-SHA-256"
 """The authentication method's name in CONNECT and AUTH (5.0 section 4.12.1)."""
 
 MESSAGE_BYTES_MAX = 8_192
-"""The longest user name (1,024 bytes), each byte escaped, as user and as authzid, and a nonce."""
+"""The longest user name (1,024 bytes) with every byte escaped, as user and authzid, plus a
+nonce."""
 
 CLIENT_NONCE_CHARACTERS_MAX = 512
-"""It comes back in the answer; clients send 18 to 64."""
+"""It is repeated in the answer; clients send 18 to 64 characters."""
 
 SERVER_NONCE_BYTES = 24
 
@@ -66,7 +67,7 @@ class ScramExchange:
         self._expected: _Expected | None = _Expected.FIRST
         self._was_invited = False
         self.username = ""
-        """Whom the client claims to be; empty until its client-first was read."""
+        """The user that the client claims to be; empty before its client-first."""
         self._keys: ScramKeys
         self._gs2_header = ""
         self._nonce = ""
@@ -91,7 +92,7 @@ class ScramExchange:
 
     def _receive_first(self, message: str) -> AuthenticationAnswer:
         if not message and not self._was_invited:
-            # RFC 4422 section 3: a client that sent no initial response is asked for it.
+            # RFC 4422 section 3: a client without an initial response is asked for it.
             self._was_invited = True
             self._expected = _Expected.FIRST
             return AuthenticationAnswer(CONTINUE_AUTHENTICATION, b"", None)
@@ -168,7 +169,7 @@ def _gs2_parts_of(message: str) -> tuple[str, str, str]:
 
 
 def _refuse_malformed(extensions: list[str]) -> None:
-    # RFC 5802 section 5.1: optional extensions that are not known are passed over.
+    # RFC 5802 section 5.1: unknown optional extensions are ignored.
     if not all(_EXTENSION.fullmatch(extension) for extension in extensions):
         raise _Refused("an extension is not X=VALUE")
 

@@ -17,20 +17,20 @@ from gateway.access.saslprep import Unprepared, prepared_of
 
 PREFIX = "{SCRAM-SHA-256}"
 
-# RFC 7677 section 4: at least 4096; 15,000 take a modern machine 0.1 s, and a microcontroller that
-# has to do them at each connect a second or two.
+# RFC 7677 section 4: at least 4096. 15,000 take a modern machine 0.1 s, and a microcontroller that
+# computes them for each connection a second or two.
 ITERATIONS_MIN = 4_096
 ITERATIONS_DEFAULT = 15_000
-# What a line from elsewhere may make a CONNECT with the plain password cost: a second on a
-# Raspberry Pi. It is OWASP's number for PBKDF2 with SHA-256.
+# Limit on the cost of a CONNECT with a plain password and a line from elsewhere: a second on a
+# Raspberry Pi. OWASP's number for PBKDF2 with SHA-256.
 ITERATIONS_MAX = 600_000
 
 SALT_BYTES = 16
-"""Of our own salts, and so of those of users that do not exist."""
+"""Bytes of our own salts, including those of unknown users."""
 SALT_BYTES_MIN = 8
 SALT_BYTES_MAX = 64
 EMPTY_CHECKED_MAX = 10_000
-"""Entries of which it is remembered whether their password is empty, some 3 MB."""
+"""Cached results about empty passwords, at most: some 3 MB."""
 
 KEY_BYTES = hashlib.sha256().digest_size
 

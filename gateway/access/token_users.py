@@ -32,7 +32,7 @@ METHOD = "OAUTHBEARER"
 """The authentication method's name in CONNECT and AUTH."""
 
 RECHECK_SECONDS_MAX = 60.0
-"""Between two looks at the keys that there are, which cost no question to the provider."""
+"""Longest time between two checks of the cached keys, which need no request to the provider."""
 
 _FIRST = re.compile(
     rb"n,(?:a=([^,\x01]*))?,\x01(?:[^\x01]*\x01){0,16}?auth=[Bb]earer ([^\x01]+)\x01"
@@ -84,8 +84,8 @@ class TokenUsers:
                 now_seconds=time.time(),
             )
         except TokenRefused as refused:
-            # Not 0x86: a signature is not guessed, and a device whose token has expired must not
-            # have others of its address wait.
+            # Not 0x86: signatures cannot be guessed, and a device with an expired token must not
+            # delay others at its address.
             detail = f"token: {refused}"
             return AuthenticationAnswer(NOT_AUTHORIZED, None, None, detail)
         except Unavailable as error:
@@ -128,7 +128,7 @@ class TokenUsers:
         return None if failure is None else f"the identity provider's keys: {failure}"
 
     decoys: Sequence[PasswordHash] = ()
-    """There are no passwords whose check a name could be known by."""
+    """Empty: there are no passwords whose check could reveal that a name exists."""
 
     def begin(self, login: Login, checks: Checks) -> "BearerLogin":
         """Start an exchange by the method of this source."""

@@ -17,21 +17,21 @@ import jwt
 from gateway.wire.topics import has_control_character
 
 TOKEN_BYTES_MAX: Final = 16_384
-"""A token with some hundred groups in it has 4 KiB."""
+"""A token with some hundred groups has 4 KiB."""
 
 EXPIRY_SECONDS_MAX: Final = 253_402_300_800
 """The year 10000, as seconds since 1970."""
 
 HEADER_CHARACTERS_MAX: Final = 4_096
-"""It is read for every password, on the thread of the event loop."""
+"""It is parsed for every password, on the event loop's thread."""
 
 RSA_BITS_MIN: Final = 2_048
 
 NAME_BYTES_MAX: Final = 1_024
-"""Of a user, as in the password file."""
+"""Longest user name, as in the password file."""
 
 GROUPS_MAX: Final = 256
-"""A token's groups; each is looked for in every rule about a group, once a connection."""
+"""Groups in a token, at most: each is searched in every rule about a group, once per connection."""
 
 FAMILIES: Final[Mapping[str, tuple[str, str | None]]] = {
     **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), ("RSA", None)),
@@ -40,7 +40,7 @@ FAMILIES: Final[Mapping[str, tuple[str, str | None]]] = {
     "ES512": ("EC", "P-521"),
     "EdDSA": ("OKP", None),
 }
-"""The type of key and the curve that belong to an algorithm (RFC 7518 section 3.1)."""
+"""The key type and curve for each algorithm (RFC 7518 section 3.1)."""
 
 
 class TokenRefused(Exception):
@@ -75,7 +75,7 @@ class Token:
     username: str
     groups: frozenset[str]
     lifetime_seconds: float
-    """How long it still holds, leeway included."""
+    """Remaining lifetime, including the leeway."""
 
 
 def header_of(token: bytes) -> Header | None:
@@ -137,7 +137,7 @@ def token_of(
     except jwt.PyJWTError as error:
         raise TokenRefused(_reason_of(error)) from None
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
-        # Numbers and keys that the provider has signed, or published, and that cannot be.
+        # Impossible numbers, or keys, that the provider has signed or published.
         raise TokenRefused("malformed") from None
     _refuse_client(claims, rules, client_id)
     expires_seconds = min(int(claims["exp"]), EXPIRY_SECONDS_MAX)

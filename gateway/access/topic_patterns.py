@@ -21,7 +21,7 @@ LEVELS_MAX: Final = 128
 """Levels of a pattern; the default of `max_topic_levels` for the topics themselves."""
 
 NOTHING: Final = 1 << 30
-"""The number of no rule: behind all others."""
+"""The number for "no rule", higher than all others."""
 
 _PLACEHOLDER = re.compile("%(.?)", re.DOTALL)
 _FORBIDDEN = re.compile("[+#/\x00]")
@@ -88,7 +88,7 @@ class _Node:
     def __init__(self) -> None:
         self.children: dict[str, _Node] = {}
         self.entries: list[tuple[int, int]] = []
-        """Numbers and kinds of the rules whose pattern ends here, in order."""
+        """Numbers and kinds of the rules whose pattern ends here, in rising order."""
 
 
 class PatternTree:
@@ -100,10 +100,10 @@ class PatternTree:
     def __init__(self) -> None:
         self._root = _Node()
         self._groups: dict[str, _Node] = {}
-        """Of patterns of shared subscriptions, by group; "+": of any."""
+        """Patterns of shared subscriptions by group; "+": any group."""
         self._everything: list[tuple[int, int]] = []
         self.size = 0
-        """How many patterns there are."""
+        """Number of patterns."""
 
     def add(self, pattern: str | None, number: int, kinds: int) -> None:
         """Add a pattern without placeholders. None: all topics.

@@ -12,8 +12,8 @@ from gateway.access.guesses import Guesses
 from gateway.access.login import Login
 
 WAITING_MAX = 1_024
-"""Logins that wait for one kind of check. With one more, the address that has the most of them
-waiting loses the one that came last; the client is answered to try again."""
+"""Logins queued for one kind of check, at most. Beyond that, the address with the most queued
+logins loses its latest one, whose client is asked to try again."""
 
 NEVER = float("inf")
 
@@ -85,7 +85,7 @@ class Turns:
 
     def __init__(self, guesses: Guesses, places: int) -> None:
         self.delayed = 0
-        """Logins that had to wait for what was guessed before, since the start."""
+        """Logins that were delayed because of earlier wrong guesses, since the start."""
         self.waiting = 0
         self._guesses = guesses
         self._places = places
@@ -112,10 +112,10 @@ class Turns:
             await ticket.begins
         except asyncio.CancelledError:
             if not ticket.begins.cancelled() and ticket.begins.exception() is None:
-                self.end(login)  # its turn had come, and is not taken
+                self.end(login)  # its turn had come and is not used
             raise
         finally:
-            del ticket  # what it raised holds this frame: a cycle
+            del ticket  # its exception holds this frame: a cycle
 
     def end(self, login: Login) -> None:
         """Release the place of a login whose turn is over."""

@@ -21,11 +21,11 @@ class FileUsers:
     name = "password_file"
     has_passwords = True
     methods = (METHOD,)
-    """Offered also while no user has SCRAM keys: what is offered must not depend on users."""
+    """Offered even while no user has SCRAM keys: the offer must not reveal anything about users."""
 
     def __init__(self, file: PasswordFile, decoy_key: bytes) -> None:
         self.file = file
-        """The users of this moment."""
+        """The current users."""
         self._decoy_key = decoy_key
 
     def replace(self, file: PasswordFile) -> frozenset[str] | None:
@@ -51,7 +51,7 @@ class FileUsers:
             assert entry is not None, "its password was checked"
             return Proven(login.username, self.name, entry)
         if is_right:
-            # Changed while it was checked: what was right then may not be any more.
+            # The user changed during the check, so the result may be outdated.
             return await self.check(login, checks)
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
@@ -87,7 +87,7 @@ class FileUsers:
         """Return the SCRAM keys of a user; for an unknown user, decoy keys that no proof
         matches.
         """
-        # Made for every name, so that the time taken does not show which exist.
+        # Computed for every name, so timing does not reveal which names exist.
         decoy = decoy_keys_of(
             username, key=self._decoy_key, iterations=self.file.usual_scram_iterations
         )

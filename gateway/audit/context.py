@@ -94,7 +94,7 @@ class Context:
         return session
 
     def _unknown(self, number: int, client_id: str, kind: str) -> SessionState:
-        # Without a break every session was seen to be opened.
+        # Without a break, the opening of every session is in the log.
         session = SessionState(number, client_id, None, True, self.epoch if self.is_whole else -1)
         session.lose_track()
         if self.is_whole:

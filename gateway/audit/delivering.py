@@ -129,7 +129,7 @@ class Delivering:
         del session.outbound[number_in(event, "packet_id")]
         counts = self.context.counts
         if delivery.is_dropped:
-            return  # `message_dropped` was its end; this frees the identifier
+            return  # `message_dropped` ended it; this frees the identifier
         if delivery.qos == 2 and not delivery.is_received:
             counts.refused += 1
             if not session.may_be_5:
@@ -176,7 +176,7 @@ class Delivering:
         if session.queue and session.queue[0].message == message:
             session.queue.popleft()
             return True
-        # After a break the front may have gone unseen.
+        # After a break, changes at the front may be missing from the log.
         for skipped, waiting in enumerate(session.queue):
             if waiting.epoch == self.context.epoch:
                 break

@@ -12,7 +12,7 @@ from gateway.audit.findings import ExceptionVerdict
 from gateway.audit.session_state import SessionState
 
 MORE_OF_THE_RUN = frozenset({"retained_set", "retained_cleared", "limit_hit"})
-"""Events that may stand between a release and its entries."""
+"""Events that may occur between a release and its entries."""
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Run:
     may_be_5: bool
     entries: dict[int, int] = field(default_factory=dict)
     latest: SessionState | None = None
-    """The session of the latest entry."""
+    """The session with the latest entry."""
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ class FanOut:
         if message in self._retained_count or message in self._left:
             return
         if self.context.is_whole and session.persistent is None:
-            return  # that there is no such session has been reported
+            return  # the missing session has been reported
         if not self.context.is_whole:
             self.context.report(
                 "fan_out",
@@ -154,7 +154,7 @@ class FanOut:
         entries = sum(run.entries.values())
         context.counts.unrecorded += max(0, run.matched - entries)
         if entries > run.matched and run.latest is not None:
-            # What a member of a shared subscription leaves may follow without an event between.
+            # Messages from an ended member of a shared subscription may follow directly.
             detail = (
                 f"message {run.message} matched {run.matched} sessions and has {entries} entries"
             )

@@ -15,7 +15,7 @@ from gateway.core.sessions.session import Session
 from gateway.store.recovery import recover
 
 Open = dict[tuple[str, int], int]
-"""Messages by where they are: `held` and `in flight` by packet identifier, `queue` by position."""
+"""Messages by their state: `held` and `in flight` by packet identifier, `queue` by position."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Database:
     connection: sqlite3.Connection
     data_dir: Path
     end_sequence: int
-    """Behind the last event that was judged."""
+    """The sequence number after the last checked event."""
 
 
 def compare(check: LogCheck, database: Database) -> None:
@@ -34,7 +34,7 @@ def compare(check: LogCheck, database: Database) -> None:
     connection = database.connection
     recovered = recover(connection, database.data_dir, [], 0.0, database.end_sequence)
     if recovered.damage:
-        # Too long an audit beside too busy a broker, or damage: a start would show which.
+        # The audit took too long for a busy broker, or there is damage: a start would show which.
         context.add(
             "inconclusive", "state", f"the journal behind the tables: {recovered.damage[0]}"
         )

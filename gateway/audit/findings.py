@@ -8,8 +8,8 @@ Verdict = Literal["ok", "violation", "inconclusive"]
 ExceptionVerdict = Literal["violation", "inconclusive"]
 
 EXCEPTIONS_MAX: Final = 100_000
-"""Exceptions kept by name, about 50 MB of them. Further ones are counted only: a log that is wrong
-in so many places has one cause, and a small gateway must be able to report it."""
+"""Exceptions stored, at most: about 50 MB. Further ones are only counted: a log with so many has
+one cause, and a small gateway must be able to report it."""
 
 LAWS: Final[dict[str, str]] = {
     "held_once": "a message is received once, and its identifier holds no other until PUBREL",
@@ -23,7 +23,7 @@ LAWS: Final[dict[str, str]] = {
     "state": "what the log leaves open stands in the database, and nothing else",
     "log": "the log is whole: no sequence missing, no segment damaged, replaced or of another key",
 }
-"""What each law requires; docs/audit.md has the reasons."""
+"""The requirement of each check; docs/audit.md has the reasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ class Counts:
     held_open: int = 0
     matched: int = 0
     unrecorded: int = 0
-    """Matched sessions without an entry: clean ones, and those that were granted QoS 0."""
+    """Matched sessions without an entry: clean ones, and those with QoS 0."""
     entries: int = 0
     late_entries: int = 0
-    """Entries made later: retained messages, and what a shared subscription handed over."""
+    """Later entries: retained messages, and those taken over by a shared subscription."""
     completed: int = 0
     refused: int = 0
     dropped: int = 0
@@ -82,9 +82,9 @@ class Findings:
     inconclusive: int = 0
     seconds: float = 0.0
     by_law: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Exceptions by law and verdict."""
+    """Exceptions by check and verdict."""
     signatures: Mapping[tuple[str, str | None], int] = field(default_factory=dict)
-    """Segments by gateway and the key that signed them, None where none did."""
+    """Segments by gateway and signing key; None: unsigned."""
 
     @property
     def verdict(self) -> Verdict:

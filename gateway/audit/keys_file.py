@@ -12,7 +12,7 @@ from typing import Final
 from gateway.session_log.segments.signature import is_public_key
 
 KEYS_FILE_BYTES_MAX: Final = 16 * 1024 * 1024
-"""A hundred thousand gateways with a name each."""
+"""A hundred thousand gateways with one name each."""
 
 _GATEWAY = re.compile(r"[a-z0-9-]{1,64}(?:_[a-z0-9-]{1,32})?", re.ASCII)
 

@@ -154,7 +154,7 @@ class LogCheck:
         context.subscriptions.end(session)
 
     def _started(self, event: Event) -> None:
-        # Clean sessions end with the process, unrecorded.
+        # Clean sessions end with the process, without a record.
         sessions = self.context.sessions
         for number in [one.number for one in sessions.values() if one.persistent is False]:
             del sessions[number]

@@ -27,7 +27,7 @@ class Receiving:
         self.context = context
         self.fan_out = fan_out
         self._taken = Marks()
-        """Message numbers that were received: each is given once."""
+        """Numbers of received messages: each is used once."""
 
     def held(self, event: Event) -> None:
         """Check the first arrival of a QoS 2 PUBLISH."""

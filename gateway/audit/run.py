@@ -32,7 +32,7 @@ from gateway.store.journal_files import (
 )
 
 Progress = Callable[[int, str], None]
-"""Called with the events judged so far and what is being read."""
+"""Called with the number of checked events and the current file."""
 
 
 class Audit:
@@ -73,7 +73,7 @@ class Audit:
         with closing(connect_read_only(data_dir / DATABASE_NAME)) as connection:
             refuse_earlier_database(data_dir / DATABASE_NAME, connection)
             connection.execute("BEGIN")
-            # The snapshot is that of the first read; what was exported before it is sealed now.
+            # The first read fixes the snapshot; everything exported before is sealed now.
             connection.execute("SELECT count(*) FROM meta").fetchone()
             self._segments(directories)
             walk = self._walk_of(gateway)
@@ -131,7 +131,7 @@ class Audit:
         for file in files:
             blobs = file.blobs(is_newest=file is files[-1])
             if blobs is None:
-                # Dropped while we read, so it is in a segment by now.
+                # It was dropped meanwhile, so it is in a segment by now.
                 self._segments(directories)
                 continue
             for blob in blobs:
@@ -149,7 +149,7 @@ class Audit:
             return 0
         last = batch.first_sequence + len(batch.events) - 1
         is_exported = sequence <= exported_until and walk.is_behind(batch.store, last)
-        # If it was in a segment that is missing, the gap has been reported.
+        # If it was in a missing segment, the gap has been reported.
         if not walk.has_seen(batch.store, batch.boot, last) and not is_exported:
             for event in batch.events:
                 event["time"] = batch.time_ms

@@ -35,7 +35,7 @@ def segments_below(directories: list[Path]) -> tuple[dict[str, str], list[Path]]
 
 def in_order(found: dict[str, str]) -> Iterator[tuple[SegmentName, Path]]:
     """Yield the segments, ordered by gateway and then by number."""
-    # A gateway's names begin alike, so that they follow each other.
+    # A gateway's names have the same prefix, so they are adjacent.
     for _, texts in groupby(sorted(found), _gateway_of):
         for text in sorted(texts, key=_number_of):
             name = segment_name_of(text)
@@ -56,7 +56,7 @@ def stretch_of(name: SegmentName, path: Path) -> Stretch:
     try:
         segment = load_segment(path)
     except FileNotFoundError:
-        # The uploader has just moved it on.
+        # The uploader has just moved it.
         sealed = path.parent if path.parent.name == "sealed" else path.parent.parent
         segment = load_segment(path_of(sealed.parent / "sent", name))
     previous = segment.header.get("previous_sha256")

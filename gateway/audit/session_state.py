@@ -56,13 +56,13 @@ class SessionState:
     client_id: str
     persistent: bool | None
     may_be_5: bool
-    """A client of MQTT 5.0 has, or may have, used it: what 5.0 alone allows may be its doing."""
+    """The client used MQTT 5.0, or may have: behaviour that only 5.0 allows is not a violation."""
     epoch: int
     next_position: int | None = 0
-    """None: not known, the session is older than the log."""
+    """None: unknown, because the session is older than the log."""
     entered_from: int | None = 0
-    """Entries from this position on were made where the log is whole; what is started from before
-    it may have been queued in a hole. None: not known yet."""
+    """Entries from this position on were recorded without a gap; earlier ones may have been queued
+    in a gap. None: not known yet."""
     subscriptions: dict[str, int] = field(default_factory=dict)
     held: dict[int, Held] = field(default_factory=dict)
     queue: deque[Waiting] = field(default_factory=deque)

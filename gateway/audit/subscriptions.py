@@ -13,7 +13,7 @@ from gateway.audit.session_state import SessionState
 from gateway.wire.topics import is_shared_filter, matches, validate_shared_filter
 
 TOPICS_CACHED_MAX: Final = 10_000
-"""Topics whose receivers are remembered until a subscription changes."""
+"""Topics with cached receivers, at most. The cache is cleared when a subscription changes."""
 
 
 @dataclass(slots=True)
@@ -21,9 +21,9 @@ class Receivers:
     """The sessions that a topic reaches."""
 
     granted: dict[int, int] = field(default_factory=dict)
-    """The highest QoS that the filters of each session grant, shared subscriptions apart."""
+    """The highest QoS granted to each session, not counting shared subscriptions."""
     shared: dict[int, int] = field(default_factory=dict)
-    """In how many groups of shared subscriptions that the topic reaches each session is."""
+    """In how many matching shared subscriptions each session is a member."""
 
 
 def group_of(topic_filter: str) -> tuple[str, str]:

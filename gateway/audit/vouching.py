@@ -22,7 +22,7 @@ class Vouching:
         self._keys = {gateway: set(keys) for gateway, keys in pinned.items()}
         self._signing: set[str] = set()
         self.segments: Counter[tuple[str, str | None]] = Counter()
-        """How many segments of a gateway a key signed; None: unsigned."""
+        """Number of segments by gateway and signing key; None: unsigned."""
 
     def trust(self, gateway: str, keys: Iterable[str]) -> None:
         """Trust the keys in the gateway's own data directory, unless its keys are pinned."""

@@ -23,13 +23,13 @@ class Stretch:
     first_sequence: int
     events: Sequence[Event]
     name: str
-    """What people find them by: the segment's file name, or `journal`."""
+    """Name for people: the segment's file name, or `journal`."""
     segment: int | None = None
-    """The segment's number, None for the journal."""
+    """The segment's number; None for the journal."""
     sha256: str | None = None
     previous_sha256: str | None = None
     public_key: str | None = None
-    """The key that signed the segment, None where it is unsigned."""
+    """The key that signed the segment; None if unsigned."""
 
     @property
     def last_sequence(self) -> int:

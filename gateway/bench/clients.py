@@ -15,14 +15,14 @@ from gateway.bench.scenario import Scenario
 from gateway.bench.subscriber import Source, Subscriber
 
 BURST_BYTES_MAX: Final = 256 * 1024
-"""The largest matrix of a publisher's frames, and one read: what is compared then is still in the
-processor's cache."""
+"""The largest matrix of a publisher's frames, and one read: data of this size is still in the CPU
+cache when it is compared."""
 
 MATRICES_BYTES: Final = 64 * 1024 * 1024
-"""All matrices together: many publishers have smaller ones."""
+"""Size of all matrices together: with many publishers each one is smaller."""
 
 OTHER_FILES: Final = 32
-"""Descriptors that the process needs besides its sockets."""
+"""Descriptors that the process needs in addition to its sockets."""
 
 
 class Clients:
@@ -34,10 +34,10 @@ class Clients:
         self._scenario = scenario
         ca = scenario.authorities
         self._tls = None if ca is None else ssl.create_default_context(cafile=ca)
-        # Runs beside each other, and what an earlier one left behind, do not meet.
+        # Concurrent runs, and remains of earlier ones, must not interfere.
         self._run = f"{os.getpid():x}-{time.time_ns() & 0xFFFFFFFF:08x}"
         self.publishers = [self._publisher(number) for number in range(scenario.publishers)]
-        # One matrix to compare with for each publisher, for all comparisons.
+        # One matrix per publisher for all comparisons.
         expected = [self._frames(number) for number in range(scenario.publishers)]
         self.subscribers = [
             self._subscriber(number, expected) for number in range(scenario.subscribers)
@@ -65,7 +65,7 @@ class Clients:
 
     def _publisher(self, number: int) -> Publisher:
         scenario = self._scenario
-        # What came late or was given up must not be timed as what left after it.
+        # Messages that arrive late or were given up must not be timed as later ones.
         under_way_max = 2 * max(scenario.outstanding_messages, scenario.window)
         return Publisher(
             f"bench-{self._run}-p{number}",
@@ -129,7 +129,7 @@ class Clients:
             try:
                 self._admit(client, keeps_session=False)
             except (OSError, BenchFailed):
-                # The broker is gone; what went wrong before is worth more than this.
+                # The broker is gone; the earlier error is more important.
                 client.close()
                 return
             client.say_goodbye()

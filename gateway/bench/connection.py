@@ -18,17 +18,17 @@ from gateway.wire.malformed import Malformed
 from gateway.wire.packets import Connack, Connect, Disconnect, Packet, Properties
 
 HANDSHAKE_SECONDS: Final = 10.0
-"""For each of connecting, CONNACK and SUBACK: a broker with a slow disk answers in less."""
+"""Timeout for each of connecting, CONNACK and SUBACK: a broker with a slow disk is faster."""
 
 PACKET_BYTES_MAX: Final = 1 << 28
 """MQTT's own limit."""
 
 SESSION_EXPIRY_SECONDS: Final = 3_600
-"""A persistent session of MQTT 5.0 that a crashed run left behind goes after an hour."""
+"""A persistent MQTT 5.0 session of a crashed run expires after an hour."""
 
 
 NOT_NOW: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-"""A socket that does not block has nothing, or no room; TLS has exceptions of its own for it."""
+"""Exceptions of a non-blocking socket without data or room; TLS has its own."""
 
 
 REASON_CODES: Final = {
@@ -45,7 +45,7 @@ RETURN_CODES: Final = {
     4: "bad user name or password",
     5: "not authorized",
 }
-"""Words for the return codes of CONNACK before. [MQTT-3.2.2] table 3.1"""
+"""Words for the return codes of CONNACK in MQTT 3. [MQTT-3.2.2] table 3.1"""
 
 
 class BenchFailed(Exception):
@@ -58,13 +58,13 @@ class Client:
     def __init__(self, client_id: str, version: int) -> None:
         self.client_id = client_id
         self.version = version
-        # What CONNACK may lower. [MQTT5-3.2.2.3.3]
+        # Limits that CONNACK may lower. [MQTT5-3.2.2.3.3]
         self.receive_maximum = 65_535
-        # Whether the loop asks for room to write.
+        # Whether the loop watches the socket for writability.
         self.is_watched = False
         self.unsent = b""
         self._socket: socket.socket | None = None
-        # What came of a packet whose rest has not come.
+        # The received part of an incomplete packet.
         self.partial = bytearray()
         self._ping_every_seconds = math.inf
         self._ping_seconds = 0.0
@@ -119,7 +119,7 @@ class Client:
         """Apply the limits that an MQTT 5.0 broker sets in its CONNACK."""
         if properties.receive_maximum is not None:
             self.receive_maximum = properties.receive_maximum
-        # [MQTT5-3.2.2-21] although we asked for none; half of it leaves room for a slow loop.
+        # [MQTT5-3.2.2-21] applies although we requested none; half of it tolerates a slow loop.
         if properties.server_keep_alive_seconds:
             self._ping_every_seconds = properties.server_keep_alive_seconds / 2
             self._ping_seconds = time.perf_counter()
@@ -173,7 +173,7 @@ class Client:
             self.connection.settimeout(HANDSHAKE_SECONDS)
             self.connection.sendall(encode(Disconnect(), self.version))
         except OSError:
-            # The broker is gone, or was never there.
+            # The broker is gone, or was never reached.
             return
         finally:
             self.close()
@@ -190,7 +190,7 @@ class Client:
         except NOT_NOW:
             sent = 0
         except ConnectionError:
-            # The next read shows it, after the broker's last bytes.
+            # The next read reports it, after the broker's last bytes.
             return
         if sent < len(data):
             self.unsent = bytes(data[sent:])

@@ -21,17 +21,17 @@ from gateway.wire.packets import topic_field_of
 from gateway.wire.properties import Properties
 
 BLOCK_MESSAGES: Final = 32_768
-"""Rows of consecutive sequences with one fixed part; also how many packet identifiers a publisher
-uses (1 to 32,768), so that neither column wraps within a burst."""
+"""Rows of consecutive sequence numbers with the same fixed part; also the number of packet
+identifiers of a publisher (1 to 32,768), so that neither column wraps within a burst."""
 
 PUBLISHER_BYTES: Final = 2
 SEQUENCE_BYTES: Final = 8
 PAYLOAD_BYTES_MIN: Final = PUBLISHER_BYTES + SEQUENCE_BYTES
-"""A message names its publisher and its number: what losses and duplicates are counted by."""
+"""A message contains its publisher and its number, by which losses and duplicates are found."""
 
 PUBLISHERS_MAX: Final = 65_535
 
-# The columns of two low bytes for the numbers 0 to 65,535.
+# The columns of the two low bytes for the numbers 0 to 65,535.
 _LOW: Final = bytes(range(256)) * 256
 _HIGH: Final = b"".join(bytes([value]) * 256 for value in range(256))
 

@@ -17,10 +17,10 @@ PAGE_FRAME_BYTES: Final = 24 + 4_096
 """Header and page of SQLite's write-ahead log."""
 
 FRAMES_A_COMMIT: Final = 2
-"""A row in a table with one page to change, and the page above it: the least a commit is."""
+"""A row in a table with one changed page, and the page above it: the smallest possible commit."""
 
 LOG_BYTES: Final = 1_000 * PAGE_FRAME_BYTES
-"""Where writing begins again: SQLite's wal_autocheckpoint."""
+"""Where writing restarts: SQLite's wal_autocheckpoint."""
 
 COMMITS: Final = 500
 

@@ -12,17 +12,17 @@ from collections.abc import Sequence
 from typing import Final
 
 STEP_FAST: Final = 64
-"""Without a rate and with many messages under way every 64th is timed: at a million messages a
-second still 15,000 samples, for a hundredth of the load generator's time."""
+"""Without a rate and with many messages in transit every 64th is timed: at a million messages per
+second that is still 15,000 samples, for a hundredth of the load generator's time."""
 
 SAMPLES_MAX: Final = 1 << 20
-"""Samples kept (8 MiB). When they are that many, every second one goes, and of the later ones
-every second is kept: all parts of the run keep the same weight."""
+"""Stored samples, at most (8 MiB). When there are more, every second one is discarded, and from
+then on only every second new one is stored: all parts of the run keep the same weight."""
 
 PERCENTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 
 CURVE_SHARES: Final = [1 - 10 ** (-tenth / 10) for tenth in range(41)]
-"""From the least latency to p99.99, ten steps for each nine."""
+"""From the lowest latency to p99.99, in ten steps per nine."""
 
 
 class Plan:

@@ -18,13 +18,13 @@ from gateway.bench.connection import NOT_NOW, BenchFailed, Client
 from gateway.bench.publisher import Publisher
 
 IDLE_SECONDS: Final = 0.1
-"""The longest sleep: the owner of the loop can look at the clock at least this often."""
+"""The longest sleep, so that the caller can check the clock at least this often."""
 
 TIMER_SLACK_NANOSECONDS: Final = 1_000
-"""Linux wakes sleepers up to 50 µs late by default, and that would count as latency."""
+"""By default Linux wakes sleepers up to 50 µs late, which would count as latency."""
 
 PARTIAL_BYTES_MAX: Final = 64 * 1024
-"""The longest packet that is not a message of ours: a CONNACK with many properties."""
+"""The longest packet other than our own messages: a CONNACK with many properties."""
 
 # prctl(2)
 _PR_SET_TIMERSLACK: Final = 29

@@ -26,7 +26,7 @@ def usage_of(pid: int) -> Usage:
     directory = Path("/proc", str(pid))
     if not directory.exists():
         raise ProcessLookupError("there is no such process (any more)")
-    # The name in brackets may have spaces in it.
+    # The name in brackets may contain spaces.
     fields = (directory / "stat").read_text().rpartition(")")[2].split()
     status = _pairs_of((directory / "status").read_text())
     try:

@@ -26,10 +26,10 @@ from gateway.wire.encoder import pubrel
 from gateway.wire.kinds import KIND_NAMES, PUBACK, PUBCOMP, PUBREC, PUBREL
 from gateway.wire.packets import Acknowledgement, Pingresp
 
-"""Reason codes from here on mean that the message was not taken. [MQTT5-2.4]"""
+"""Reason codes from here on mean that the message was refused. [MQTT5-2.4]"""
 
 RUN_BYTES: Final = 4 * 4_096
-"""How far a run of acknowledgements is looked for at a time."""
+"""Bytes searched for a run of acknowledgements."""
 
 
 class Step:
@@ -111,7 +111,7 @@ class Publisher(Client):
         self._outstanding = outstanding
         self.departures = departures
         self._samples = samples
-        # Messages up to here are taken as lost where they have not come.
+        # Missing messages before this number count as lost.
         self._given_up = 0
         self._received = Step(PUBREC)
         self._ended = Step(PUBCOMP if qos == 2 else PUBACK)
@@ -182,7 +182,7 @@ class Publisher(Client):
         if room > 0 and self.plan is None:
             free = self._outstanding - (self.sent - self.delivered)
             if not self.qos and free < min(self._outstanding // 8, room):
-                # A few messages at a time would cost a system call each; more room comes soon.
+                # Sending few messages per system call is expensive, and more room comes soon.
                 return 0
             room = min(room, free)
         return max(0, room)
@@ -241,7 +241,7 @@ class Publisher(Client):
         if packet.kind == PUBREC and self.qos == 2:
             self._received.receive(packet.packet_id, self.sent)
             if refused:
-                # [MQTT5-4.3.3] the exchange ends here, without PUBREL
+                # [MQTT5-4.3.3] the exchange ends without PUBREL
                 self._ended.receive(packet.packet_id, self.sent)
             else:
                 self.send(pubrel(packet.packet_id))

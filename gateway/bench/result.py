@@ -8,7 +8,7 @@ from gateway.bench.processes import Usage
 from gateway.bench.scenario import Scenario
 
 BUSY_SHARE: Final = 0.9
-"""Above this share of one core a process of one thread is what limits."""
+"""A single-threaded process above this share of a core is the limit."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,14 +18,14 @@ from gateway.bench.result import Faults, Reading, Result, rate_of
 from gateway.bench.scenario import Scenario
 
 PROGRESS_SECONDS: Final = 0.5
-"""How often progress is shown and looked at."""
+"""How often progress is shown and checked."""
 
 STALL_SECONDS: Final = 2.0
-"""Without a rate, messages under way that nothing has moved for so long are taken as lost, so that
-their publishers go on."""
+"""Without a rate, messages count as lost after this time without any progress, so that their
+publishers can continue."""
 
 TIMELINE_MAX: Final = 2_000
-"""Points of the timeline; a longer run has every second, every fourth ... of them."""
+"""Points of the timeline, at most; a longer run stores every second, every fourth ... one."""
 
 WITHOUT_END: Final = 1 << 62
 
@@ -170,7 +170,7 @@ class _Run:
     def _result(self, start: Reading, stop: Reading) -> Result:
         clients = self._clients
         if self._scenario.away:
-            # How long a message has waited in a queue is no property of the broker.
+            # The time that a message waits for an absent client is no property of the broker.
             clients.deliveries.clear()
         pairs = [
             (source.sequences, clients.publishers[number].sent)

@@ -9,33 +9,35 @@ from gateway.bench.latency import STEP_FAST
 Shape = Literal["pairs", "all"]
 
 WINDOW_MAX: Final = BLOCK_MESSAGES - 1
-"""Unacknowledged QoS 1 or 2 messages of one publisher: no identifier is used twice at a time."""
+"""Unacknowledged QoS 1 or 2 messages of a publisher, at most: no identifier may be used twice
+concurrently."""
 
 OUTSTANDING_BYTES: Final = 512 * 1024
-"""Without a rate, at most this much is under way to one subscriber at QoS 0, which has no flow
-control: less than brokers drop for a slow reader (1 MiB here), more than a loop's tick needs at two
-million messages a second."""
+"""Data in transit to one subscriber at QoS 0 without a rate, at most: QoS 0 has no flow control.
+Less than brokers drop for a slow reader (1 MiB here), more than one turn of the loop needs at two
+million messages per second."""
 
 OUTSTANDING_BYTES_ALL: Final = 8 * 1024 * 1024
-"""The same to all subscribers together, so that a slow broker is not measured by its memory."""
+"""The same limit for all subscribers together, so that a slow broker's memory is not what is
+measured."""
 
 QUEUED_MESSAGES_MAX: Final = 1_000
-"""The same at QoS 1 and 2, in messages: Mosquitto's default for the queue of one session."""
+"""The same limit at QoS 1 and 2, in messages: Mosquitto's default queue length per session."""
 
 PAYLOAD_BYTES_MAX: Final = 64 * 1024 * 1024
-"""A frame has to fit the memory a few times over; MQTT's own limit is 256 MB."""
+"""A frame must fit into memory a few times; MQTT's own limit is 256 MB."""
 
 CLIENTS_MAX: Final = 60_000
-"""Of one process and address: the local ports are used up after that."""
+"""Clients of one process and address, at most: then the local ports are used up."""
 
 FEW_UNDER_WAY: Final = 16
-"""Up to so many messages under way in the whole run, each of them is timed."""
+"""If at most this many messages are in transit in the whole run, each of them is timed."""
 
 FEW_COPIES: Final = 8
-"""More copies of a message than these make timed messages rarer."""
+"""With more copies of a message than this, fewer messages are timed."""
 
 TIMED_PER_SECOND: Final = 20_000
-"""With a rate, about so many messages a second are timed, all of them below it."""
+"""With a rate, about this many messages per second are timed; below it, all of them."""
 
 
 class ScenarioMistake(ValueError):
@@ -130,7 +132,7 @@ class Scenario:
             return self.outstanding
         into_one = 1 if self.shape == "pairs" else self.publishers
         if self.qos:
-            # A publisher's window and a subscriber's: neither has to wait for the other.
+            # The window of a publisher and of a subscriber: neither has to wait for the other.
             return max(1, min(2 * self.window, QUEUED_MESSAGES_MAX // into_one))
         bytes_to_one = min(OUTSTANDING_BYTES, OUTSTANDING_BYTES_ALL // max(1, self.subscribers))
         return min(BLOCK_MESSAGES, max(1, bytes_to_one // self.row_bytes // into_one))
@@ -148,7 +150,7 @@ class Scenario:
         under_way = self.window if self.qos else self.outstanding_messages
         if under_way * self.publishers <= FEW_UNDER_WAY:
             return 1
-        # Each of the many subscribers times its copy.
+        # Each subscriber times its own copy.
         copies = 1 if self.shape == "pairs" else self.subscribers
         return STEP_FAST * max(1, copies // FEW_COPIES)
 

@@ -16,7 +16,7 @@ class Sequences:
         self.received = 0
         self.duplicates = 0
         self.late = 0
-        # Ranges that did not come, as sorted starts and their ends (exclusive).
+        # Missing ranges, as sorted starts and exclusive ends.
         self._starts: list[int] = []
         self._ends: list[int] = []
 

@@ -22,7 +22,7 @@ from gateway.wire.kinds import PUBACK, PUBCOMP, PUBREC, PUBREL
 from gateway.wire.packets import Pingresp, Publish, Pubrel, Suback, Subscribe, Subscription
 
 RUN_ROWS: Final = 4_096
-"""How far a run is looked for at a time: where runs are short, a look must not cost a long read."""
+"""Bytes searched for a run, at most: if runs are short, the search must not cost a long read."""
 
 
 class Source:
@@ -164,7 +164,7 @@ class Subscriber(Client):
         lengths = data[position + 1 : stop : ACKNOWLEDGEMENT_BYTES]
         if not lengths or lengths[0] != 2:
             return 0
-        # One with a reason code is longer and ends the run.
+        # An acknowledgement with a reason code is longer and ends the run.
         stop = position + equal_prefix(lengths) * ACKNOWLEDGEMENT_BYTES
         high = data[position + 2 : stop : ACKNOWLEDGEMENT_BYTES]
         low = data[position + 3 : stop : ACKNOWLEDGEMENT_BYTES]

@@ -29,7 +29,7 @@ FileOption = Annotated[
 ]
 RoleWord = Literal["viewer", "operator", "administrator"]
 FILE_MODE = 0o640
-"""Root's, and readable for the group that it is given to: the page's."""
+"""Owned by root, readable for the page's group."""
 
 
 @application.command()

@@ -42,7 +42,7 @@ from gateway.files.disk_errors import line_of
 
 PROGRAM = "oncegate"
 COMPLETION_VARIABLE = "_ONCEGATE_COMPLETE"
-"""Set by a shell's completion script: the command then prints what can come next."""
+"""Set by the completion script of a shell: the command then prints the possible next words."""
 
 Shell = Literal["bash", "zsh", "fish"]
 
@@ -157,7 +157,7 @@ def _explain(error: typer.TyperException) -> None:
     """Print one line for a mistyped command; nothing if the help was shown."""
     message = line_of(error.format_message())
     if message:
-        # A usage error knows the verb that it belongs to.
+        # A usage error has the context of its subcommand.
         context: typer.Context | None = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "oncegate"
         say(f"{command}: {message} (see: {command} --help)")

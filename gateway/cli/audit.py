@@ -20,10 +20,10 @@ from gateway.cli.output import show
 from gateway.files.disk_errors import line_of
 
 EXIT_CODES = {"ok": EXIT_OK, "violation": EXIT_VIOLATION, "inconclusive": EXIT_INCONCLUSIVE}
-"""By verdict. A log that cannot be read has no verdict: that is a failure."""
+"""By verdict. An unreadable log has no verdict: that is a failure."""
 
 PROGRESS_SECONDS = 0.1
-"""Between two changes of the line that shows the progress."""
+"""Interval between updates of the progress line."""
 
 Say = Callable[[str], None]
 

@@ -13,10 +13,10 @@ from rich.text import Text
 from gateway.cli.output import counted
 
 EXCEPTIONS_SHOWN_MAX = 50
-"""More do not help a person; `--json` has them."""
+"""More would not help a person; `--json` lists all."""
 
 SIGNERS_SHOWN_MAX = 20
-"""Pairs of gateway and key: a site has a handful."""
+"""Pairs of gateway and key; a site has few."""
 
 _MEANING = {
     "ok": ("OK", "bold green", "Every message in this log is accounted for."),
@@ -77,7 +77,7 @@ def _counts(counts: dict[str, int]) -> Table:
     for group, rows in _COUNTS:
         name = group
         for key, label in rows:
-            count = counts.get(key, 0)  # the tables' audit leaves some out
+            count = counts.get(key, 0)  # the audit of tables omits some
             if count or key in ("events", "held", "released", "entries", "completed"):
                 table.add_row(name, f"{count:,}", label)
                 name = ""

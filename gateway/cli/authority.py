@@ -28,13 +28,13 @@ from gateway.files.durable import fsync_file, fsync_folder, move_durably, replac
 PROGRAM: Final = "openssl"
 PROGRAM_SECONDS: Final = 60.0
 AUTHORITY_DAYS: Final = 3_650
-"""Ten years: to replace it, every client has to be visited."""
+"""Ten years, because replacing it means visiting every client."""
 
 COMMON_NAME_CHARACTERS_MAX: Final = 64
-"""Of X.509. What is longer is cut: clients look at the alternative names."""
+"""Limit of X.509. Longer names are cut, since clients check the alternative names."""
 
 CLIENT_NAME: Final = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}")
-"""It is a file's name, and a common name, which has 64 characters at most."""
+"""Valid as a file name and as a common name, which has at most 64 characters."""
 
 HOST_NAME: Final = re.compile(r"(?!-)[A-Za-z0-9.*-]{1,253}(?<!-)")
 
@@ -113,7 +113,7 @@ class Authority:
             return False
         if not self.folder.exists():
             self.folder.mkdir(parents=True)
-            self.folder.chmod(0o755)  # the broker's user comes in; keys have modes of their own
+            self.folder.chmod(0o755)  # the broker's user must enter; keys have their own modes
         self._own.mkdir(exist_ok=True)
         self._own.chmod(0o700)
         for file, content in (("index", ""), ("crlnumber", "01\n")):
@@ -145,7 +145,7 @@ class Authority:
         if not certificate.exists():
             raise AuthorityError(f"{certificate}: is not there: nothing to revoke")
         _run("ca", "-config", self._configuration(), "-revoke", certificate)
-        # Lost, the next list would name the client no more.
+        # If it were lost, the next list would not contain the client.
         fsync_file(self._own / "index")
         fsync_folder(self._own)
         self._list_revoked()
@@ -163,7 +163,7 @@ class Authority:
         request = self._own / "request.csr"
         _run("req", "-new", "-config", configuration, "-key", key, "-out", request)
         now = datetime.datetime.now(datetime.UTC)
-        # From yesterday: clocks of small machines differ.
+        # Valid from yesterday, because the clocks of small machines differ.
         dates = [now - datetime.timedelta(days=1), now + datetime.timedelta(days=days)]
         begin, end = (each.strftime("%Y%m%d%H%M%SZ") for each in dates)
         self._run_into(

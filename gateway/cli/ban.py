@@ -29,7 +29,7 @@ AddressOption = Annotated[
     typer.Option("--address", metavar="ADDRESS", help="An address, or a network: 10.0.0.0/8."),
 ]
 VALUE_COLUMNS = 18
-"""Width of the value in the list of bans, at least: that of an IPv4 network."""
+"""Smallest width of the value in the list of bans: that of an IPv4 network."""
 
 NOT_KEPT = "It could not be written down, and holds until the broker ends: see its log."
 
@@ -189,7 +189,7 @@ def _table(answer: dict[str, Any]) -> "Table | str":
     if not answer["bans"]:
         return "no bans"
     table = Table("kind", box=None)
-    # Whole, in as many lines as it takes: a ban is lifted by its value.
+    # Never shortened, because a ban is lifted by its value.
     table.add_column("value", overflow="fold", min_width=VALUE_COLUMNS)
     for name in ("reason", "by", "since", "until"):
         table.add_column(name)

@@ -164,7 +164,7 @@ def _measure(
     from gateway.bench.result import rate_of
     from gateway.bench.run import run
 
-    # It draws only when asked to: a thread that draws would be in the way of what is timed.
+    # Redraw only on request: a drawing thread would disturb the measurement.
     live = Live(console=Console(stderr=True, highlight=False), auto_refresh=False, transient=True)
     last: list[Reading] = []
 

@@ -163,9 +163,9 @@ def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
     from gateway.access.passwords import PasswordFile, PasswordFileError
 
     path = configuration.access.password_file
-    # What users another source has is not known before they log in.
+    # Users of another source are unknown before they log in.
     if path is not None and configuration.access.sources == ("password_file",):
-        with contextlib.suppress(PasswordFileError):  # which has a line of its own
+        with contextlib.suppress(PasswordFileError):  # this is reported separately
             usernames = PasswordFile.load(path).usernames
             for name in configuration.api.roles:
                 if name not in usernames:

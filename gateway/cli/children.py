@@ -18,7 +18,7 @@ def children_of(
     """Return the processes to run, in starting order."""
     from gateway.cli.supervisor import Child
 
-    # -P: a directory of the caller's that happens to be called `gateway` is not ours.
+    # -P: ignore a directory called `gateway` in the caller's working directory.
     oncegate = [sys.executable, "-P", "-m", "gateway.cli.main"]
     children = [
         Child("broker", [*oncegate, "broker", *options], reports_ready=True),
@@ -31,7 +31,7 @@ def children_of(
     children.append(Child("bridge", [*oncegate, "bridge", *options]))
     if configuration.uplink.address is not None:
         children.append(Child("uplink", [*oncegate, "uplink", *options]))
-    # None of them is waited for: a tenant that cannot start must not keep the others from it.
+    # None of them is waited for: a tenant that cannot start must not delay the others.
     for tenant, its in configuration.tenants.items():
         for verb in _verbs_of(its):
             named = [verb, *options, "--tenant", tenant]

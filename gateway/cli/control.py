@@ -14,7 +14,7 @@ from gateway.control.messages import Refused, UnusableAnswer
 from gateway.files.disk_errors import line_of
 from gateway.server.host.unix_sockets import PATH_BYTES_MAX
 
-# A commit on a slow card takes a second or two; beyond this the broker is stuck.
+# A commit on a slow card takes a second or two; after this time the broker hangs.
 ANSWER_SECONDS_MAX = 10.0
 CONFIGURATION_REFUSED = "failed"
 """The error code of a `reload` whose configuration or password file cannot be used."""

@@ -18,7 +18,7 @@ application = typer.Typer(
 application.add_typer(ban_application, name="ban")
 ClientIdArgument = Annotated[str, typer.Argument(help="The client id, as `sessions` shows it.")]
 
-# What the broker gives in one answer at the most.
+# Sessions in one answer of the broker, at most.
 PAGE_SESSIONS = 1000
 
 

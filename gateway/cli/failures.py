@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 EXIT_OK = 0
 EXIT_FAILED = 1
-"""The verb could not do its work."""
+"""The command failed."""
 EXIT_USAGE = EXIT_CONFIGURATION = 2
-"""The command line, the configuration or a file that it names is wrong."""
+"""The command line, the configuration or a file named there is wrong."""
 EXIT_VIOLATION = 3
-"""The work was done and found a violation: a message was lost, doubled or changed."""
+"""A violation was found: a message was lost, duplicated or changed."""
 EXIT_INCONCLUSIVE = 4
-"""The work was done and found no violation, but something is missing."""
+"""No violation was found, but something is missing."""
 EXIT_BUSY = 5
-"""Another writer has what the verb would write: later it can."""
+"""Another process is writing there; try again later."""
 EXIT_INTERRUPTED = 130
 
 EXIT_CODES_TEXT = (

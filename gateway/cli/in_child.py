@@ -16,10 +16,10 @@ def in_child(work: Callable[[], Result]) -> Result:
     exist: a forked child has only one thread, and could wait forever for a lock that another thread
     held.
     """
-    # The kernel's count: libraries start threads that Python does not know.
+    # Count of the kernel: libraries start threads that Python does not know.
     if len(os.listdir("/proc/self/task")) > 1:
         return work()
-    # What is still buffered would be written by both.
+    # Otherwise both processes would write buffered output.
     _flush()
     try:
         read_end, write_end = os.pipe()
@@ -48,7 +48,7 @@ def _work_and_end(work: Callable[[], Result], write_end: int) -> NoReturn:
             pipe.write(written)
         status = 0
     finally:
-        # Immediately: what this process has opened is its parent's to end.
+        # Immediately, without cleaning up what belongs to the parent.
         os._exit(status)
 
 

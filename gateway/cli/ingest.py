@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cloud_jobs.settings import IngestSettings
 
 PACKAGES = ("pyspark", "pyarrow", "pandas")
-"""What the job needs; a version before this one set up only the first."""
+"""Packages that the job needs; an earlier version installed only the first."""
 STANDARD_ERROR = 2
 
 SourceOption = Annotated[
@@ -154,12 +154,12 @@ def set_up_spark() -> None:
         ["make", "--no-print-directory", "-C", str(checkout), "cloud"],
         check=False,
         stdin=subprocess.DEVNULL,
-        # Standard output is for the result alone.
+        # Standard output is reserved for the result.
         stdout=STANDARD_ERROR,
     )
     if outcome.returncode != 0:
         raise CommandFailed("Spark could not be set up: see above, then run oncegate ingest again")
-    # The interpreter looked at its package directory before PySpark was there.
+    # The interpreter cached its package directory before PySpark was installed.
     import importlib
 
     importlib.invalidate_caches()

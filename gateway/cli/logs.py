@@ -80,5 +80,5 @@ def start(process: str, *, verbose: bool, quiet: bool) -> None:
     handler = _handler(process)
     level = logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    # A terminal that has gone away must not bring a traceback for every line.
+    # A closed terminal must not cause a traceback for every line.
     logging.raiseExceptions = False

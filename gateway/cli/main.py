@@ -51,10 +51,10 @@ def _explained(step: Callable[[], Outcome]) -> Outcome | int:
     except KeyboardInterrupt:
         exit_code = EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output (head, less) has ended; the interpreter must not complain.
+        # The reader of our output (head, less) has ended; avoid the interpreter's complaint.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except ModuleNotFoundError as error:
-        # Each process has its own extra; a package of ours that is missing is our own mistake.
+        # Each process has its own optional dependencies; a missing package of ours is a bug.
         if (error.name or "").partition(".")[0] in OUR_PACKAGES:
             raise
         say(

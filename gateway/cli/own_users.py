@@ -61,7 +61,7 @@ def _mistakes_of(
     try:
         password = password_of(password_file, file_key)
     except CommandFailed:
-        return  # This has a line of its own.
+        return  # This is reported separately.
     if password is None:
         yield f"{file_key} is missing: {username!a} has a password in {path}"
     elif not users.verify(username, password.encode()):

@@ -17,7 +17,7 @@ def free_port(bind: str, port: int, *, what: str, mend: str) -> int:
     """
     family, kind, protocol, _, address = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, kind, protocol) as probe:
-        # Connections of a former run may linger in TIME_WAIT; they hold nothing.
+        # Connections of an earlier run may be in TIME_WAIT, which does not matter.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(address)

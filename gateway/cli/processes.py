@@ -55,7 +55,7 @@ def serve_until_stopped(
             f"{descriptors.NEEDED}: raise the limit (ulimit -n, LimitNOFILE of the service, "
             "--ulimit nofile of a container)"
         )
-    # systemd's watchdog ends a process with SIGABRT: the journal then shows where it stood.
+    # systemd's watchdog ends a process with SIGABRT: the journal then shows where it hung.
     faulthandler.enable()
     _die_with_supervisor()
     try:

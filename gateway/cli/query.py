@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 ROWS_DEFAULT = 1_000
 ROWS_MAX = 500_000
-"""Rows, at most, at about 1 kB of memory each. A sensor that sends once a second has 86,400 a
-day."""
+"""Rows, at most: about 1 kB of memory each. A sensor that sends once a second has 86,400 a day."""
 DAYS_DEFAULT = 31
 DAYS_MAX = 3_650
 COLUMNS = ("time", "gateway", "device", "name", "value", "unit", "topic", "clock")
-"""Columns of CSV."""
+"""Columns of the CSV output."""
 
 GatewayOption = Annotated[
     str | None, typer.Option("--gateway", metavar="ID", help="Of this gateway only.")
@@ -153,7 +152,7 @@ def _drawn(rows: list[dict[str, Any]], day: datetime.date | None) -> "Table | st
         return "no readings" if day is None else f"no readings on {day}"
     table = Table(box=None)
     table.add_column("time (UTC)", no_wrap=True)
-    # Whole, in as many lines as it takes: readings are chosen by them.
+    # Never shortened, because readings are selected by these values.
     table.add_column("gateway", overflow="fold")
     table.add_column("name", overflow="fold")
     table.add_column("value", justify="right", overflow="fold")

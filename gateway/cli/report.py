@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from cloud_jobs.fleet_report.folder import Written
 
 DAYS_MAX = 92
-"""As in cloud_jobs.fleet_report.limits, which is not imported before the verb runs."""
+"""Same value as in cloud_jobs.fleet_report.limits, which is imported only when the command runs."""
 PROGRESS_FROM = 200
-"""Gateways from which on progress is shown: fewer take seconds."""
+"""Progress is shown from this many gateways on: fewer take only seconds."""
 
 OutputOption = Annotated[
     Path,

@@ -49,7 +49,7 @@ SecondsOption = Annotated[
     float | None,
     typer.Option("--seconds", "-s", help="End after so long; else at Ctrl-C.", min=0.01),
 ]
-# `detect` looks no further.
+# At this certainty `detect` stops.
 SURE_ENOUGH = 0.95
 
 

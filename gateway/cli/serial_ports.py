@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 LINE_DEFAULT = "115200 8N1"
 OVERHEARD = "modbus"
-"""The protocol whose requests and answers can be read by one that only listens."""
+"""The protocol whose requests and answers can be decoded by listening."""
 
 
 @dataclass(frozen=True, slots=True)

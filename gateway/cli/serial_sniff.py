@@ -17,7 +17,7 @@ from gateway.cli.serial_ports import Watched
 from gateway.cli.serial_tables import rows_of, rows_with
 
 SILENCE_SECONDS = 1.0
-"""What has begun on a line that is silent for so long is not completed any more."""
+"""A message that was begun is considered cut off after this much silence."""
 
 Print = Callable[[str], None]
 

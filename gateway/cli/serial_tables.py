@@ -17,7 +17,7 @@ BYTES_A_ROW = 16
 # Values that `serial detect` shows of a frame: more would push what to configure off the screen.
 SAMPLE_ROWS_MAX = 16
 Texts = Callable[[bytes], list[str]]
-"""What bytes complete: frames and damage, a text each."""
+"""Returns the texts of frames and errors completed by the given bytes."""
 
 
 def ports_found() -> Iterator[dict[str, Any]]:

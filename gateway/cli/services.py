@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SERVICES = frozenset({"broker", "bridge", "api", "upload", "uplink"})
-"""The verbs that return one, ready to run."""
+"""The subcommands that return a service, ready to run."""
 ALIVE_SECONDS = 5.0
-"""Between two reports to systemd's watchdog of a service that has nothing to do."""
+"""Interval of watchdog reports of a service that has nothing to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class PreparedBroker(Prepared):
 
     configuration: "Configuration"
     read_again: "Callable[[], Configuration]"
-    """For a reload. Raises ConfigurationError."""
+    """Called on a reload. Raises ConfigurationError."""
 
     def run(self) -> int:
         from gateway.access.errors import AccessFileError

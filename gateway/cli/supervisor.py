@@ -18,7 +18,7 @@ from gateway.cli.processes import READY_VARIABLE, SUPERVISOR_VARIABLE
 
 RESTART_SECONDS_MIN = 1.0
 RESTART_SECONDS_MAX = 30.0
-# A child that ran this long has not failed because of its start.
+# A child that ran this long did not fail because of its start.
 SETTLED_SECONDS = 60.0
 # A stop flushes to the disk and ends connections; a card that is failing takes long.
 STOP_SECONDS_MAX = 20.0
@@ -116,7 +116,7 @@ class Supervisor:
             self._say(f"{child.name} {_ending_of(status)}: started again in {wait_seconds:g} s")
             await asyncio.sleep(wait_seconds)
             wait_seconds = min(2 * wait_seconds, RESTART_SECONDS_MAX)
-            # Its reason stands in its own log; it may be able to start the next time.
+            # Its log has the reason. It may be able to start the next time.
             with contextlib.suppress(ChildEnded):
                 await self._launch(child)
 

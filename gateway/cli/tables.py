@@ -64,7 +64,7 @@ def _disk(disk: Answer) -> str:
     return f"{free}; full: nothing new is taken" if disk.get("full") else free
 
 
-# Narrow headings, so that a table fits into a terminal of 80 columns.
+# Narrow headings, so that a table fits into 80 columns.
 _SESSION_NUMBERS = {
     "flight": "inflight",
     "held": "awaiting_release",

@@ -21,7 +21,7 @@ DirectoryArgument = Annotated[
 ]
 
 DAYS_DEFAULT = 730
-"""Two years, from yesterday on: below the 825 days beyond which some systems trust none."""
+"""Two years from yesterday, less than the 825 days that some systems allow."""
 
 
 NameOption = Annotated[
@@ -114,7 +114,7 @@ def _explain(authority: "Authority", host: str, clients: list[str]) -> None:
     certificate, key = authority.server
     lines = ["", "# In gateway.toml:", "[[listeners]]", 'bind = "0.0.0.0"']
     if not clients:
-        # Above [listeners.tls]: every key after that line belongs to the certificate's table.
+        # Before [listeners.tls]: every key after that line would belong to the certificate's table.
         lines += ["# Clients log in with passwords: also set [access] password_file."]
         lines += ["anonymous = false"]
     lines += ["[listeners.tls]", f'certificate = "{certificate}"', f'key = "{key}"']

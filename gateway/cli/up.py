@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gateway.configuration import Configuration
 
 API_MEND = "choose another with --port PORT, [api] port or ONCEGATE_API_PORT"
-# A developer wants to see a table now, not when a segment has become worth sending.
+# Developers want to see a table soon, not when a segment has become worth sending.
 SEAL_AFTER_DEVELOPMENT = "5s"
 
 AsServicesOption = Annotated[
@@ -66,7 +66,7 @@ def up(
     from gateway.configuration import gateway_id
 
     if as_services:
-        # Of the children, too: a container's engine keeps one log.
+        # Also for the children: a container engine keeps one log.
         os.dup2(sys.stdout.fileno(), sys.stderr.fileno())
     configuration = _with_free_ports(
         configuration_of(config, listen=listen, gateway__data_dir=data_dir, api__port=port)
@@ -125,7 +125,7 @@ def environment_of(
         environment["ONCEGATE_API_PORT"] = str(configuration.api.port)
     if read is None or read.listeners != configuration.listeners:
         listeners = [table_of(each) for each in configuration.listeners]
-        # TOML has no null: what has no value is left out.
+        # TOML has no null, so keys without a value are left out.
         environment["ONCEGATE_LISTENERS"] = json.dumps(
             [{key: value for key, value in each.items() if value is not None} for each in listeners]
         )
@@ -168,8 +168,8 @@ async def _run(
         _say(str(error))
         is_mistake = error.exit_code == EXIT_CONFIGURATION
         exit_code = EXIT_CONFIGURATION if is_mistake else EXIT_FAILED
-    # Readings stop first, so that the broker has all last messages; the uploader goes last, so
-    # that the broker's own last words are in a segment.
+    # Readers stop first, so that the broker gets all messages; the uploader stops last, so that the
+    # broker's last events are in a segment.
     tenants = (*configuration.tenants,)
     for name in ("bridge", "board", "uplink", "api", "broker", "upload"):
         await supervisor.stop(name, *(of_tenant(name, tenant) for tenant in tenants))
@@ -273,5 +273,5 @@ def _say(line: str) -> None:
     try:
         print(f"oncegate: {line}", file=sys.stderr, flush=True)
     except OSError:
-        # The terminal is gone; stopping cleanly matters more than writing a line.
+        # The terminal is gone; stopping cleanly is more important than writing a line.
         return

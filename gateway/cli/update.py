@@ -15,9 +15,9 @@ from gateway.cli.failures import CommandFailed
 
 CARD_COMMAND = "oncegate-device"
 PACKAGE = Path("/usr/lib/oncegate")
-"""Where the Debian package has its Python."""
+"""Directory of the Debian package's Python."""
 CONTAINER_MARKS = (Path("/run/.containerenv"), Path("/.dockerenv"))
-"""Files that Podman and Docker put into each container."""
+"""Files that Podman and Docker create in each container."""
 
 
 def update(

@@ -19,7 +19,7 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:\[\]]+):([0-9]{1,5})", re.ASCII)
 _ORIGIN = re.compile(
     r"https?://([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE
 )
-# The kernel's structure for such an address has room for 108 bytes with a final 0.
+# The kernel's address structure has 108 bytes including a final 0.
 _SOCKET_PATH_BYTES_MAX = 107
 _UPLOAD_SCHEMES = ("file", "s3", "gs", "az", "http", "https")
 
@@ -34,7 +34,7 @@ def _text(pattern: str) -> dict[str, Any]:
 
 
 def _short_path(bytes_max: int) -> dict[str, Any]:
-    # A path that begins with ~ may be shorter when it is expanded.
+    # A path that starts with ~ may be shorter when expanded.
     return _text(rf"~.*|.{{1,{bytes_max}}}")
 
 
@@ -147,7 +147,7 @@ class SocketPath(FilePath):
         allowed = f"a path of at most {_SOCKET_PATH_BYTES_MAX} bytes, as Unix sockets have them"
         if isinstance(written, str) and not written.isprintable():
             raise refusal(allowed)
-        # Not super(): a dataclass with slots is another class than the one its methods know.
+        # Not super(): a dataclass with slots is a new class, which its methods do not refer to.
         path = FilePath.value_of(self, written)
         if len(os.fsencode(path)) > _SOCKET_PATH_BYTES_MAX:
             raise refusal(allowed)

@@ -30,7 +30,7 @@ from gateway.keys.quantities import refusal
 from gateway.keys.section import Section, fields_of, keys_of
 
 NO_PROTOCOLS: Protocols = {}
-"""For a program that accepts no `[[serial]]`."""
+"""For programs that do not accept `[[serial]]`."""
 
 
 class _Model(BaseModel):
@@ -114,7 +114,7 @@ def _model_of(section: type[Section]) -> type[_Model]:
         each.name: (_checked_type(each.type), _default_of(each)) for each in fields_of(section)
     }
     if section is Serial:
-        # In this order: the protocol is checked when the port's own keys are.
+        # In this order: the protocol is validated together with the port's own keys.
         types["framing"] = (Annotated[str, PlainValidator(_framing_of)], types["framing"][1])
         types["protocol"] = (Annotated[Any, PlainValidator(_protocol_of)], ...)
     model = create_model(section.__name__, __base__=_Model, **types)  # type: ignore[call-overload]

@@ -18,7 +18,7 @@ from gateway.configuration.whole import (
 )
 
 _EVERYWHERE = {"0.0.0.0": 4, "::": 6}  # noqa: S104
-"""Of a bind address that is all addresses of this machine: the version of IP."""
+"""Bind addresses that mean all addresses of this machine, with the IP version."""
 
 
 def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iterator[str]:
@@ -32,9 +32,9 @@ def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iter
     yield from _serial_ports(configuration)
     if "console" not in wrong and configuration.console.uart == "console":
         yield from _ports_of_the_console(configuration)
-    # The bridge is the gateway's own: it finds no tenant's broker by itself.
+    # The bridge belongs to the gateway and does not use a tenant's broker by default.
     has_bridge = configuration.tenant is None and configuration.bridge.broker is None
-    # Without a serial port nothing is lost by a bridge that cannot connect.
+    # Without a serial port, a bridge that cannot connect loses nothing.
     reads = configuration.tenant is None and bool(configuration.serial)
     if reads and not {"listeners", "bridge", "serial"} & {*wrong}:
         yield from _listener_for_the_bridge(configuration)
@@ -76,7 +76,7 @@ def _users_of_the_page(configuration: Configuration) -> Iterator[str]:
 
 
 def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[str]:
-    # Where no table is without a mistake there is the default one, which is in no file.
+    # If no table is valid, the default one is used, which is in no file.
     is_known = "listeners" not in wrong or "listeners" in configuration.given
     written = configuration.listeners if is_known else ()
     listeners = [each for each in written if each.path or each.port]
@@ -84,7 +84,7 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
         yield f"one listener at {place}, not several"
     names = {each.name for each in written}
     for name in _repeated(each.called for each in written):
-        if name in names:  # what is called by its address has a line above
+        if name in names:  # a listener without a name was reported above
             yield f'one [[listeners]] that is called "{name}", not several'
     page = configuration.api
     for first, second in _on_one_port(listeners):

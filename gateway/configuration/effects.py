@@ -32,7 +32,7 @@ PROCESSES: Final[Mapping[str, str]] = {
     "uplink": "uplink",
     "api": "api",
 }
-"""The sections that another process than the broker works by, and the verb that runs it."""
+"""Sections used by other processes than the broker, with the subcommand of the process."""
 
 _NOW, _NEW, _ENDS = Effect.NOW, Effect.NEW_CONNECTIONS, Effect.ENDS_CONNECTIONS
 _PROCESS, _RESTART = Effect.PROCESS, Effect.RESTART
@@ -47,7 +47,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         _RESTART, "id", "data_dir", "control_dir", "control_group", "status_group", "operate_group"
     ),
     "listeners": {
-        # Another address is another listener: it is opened, and the one that is gone is closed.
+        # A listener with another address is a new one: it is opened, and the old one is closed.
         **_all(_ENDS, "bind", "port", "path", "protocol"),
         "name": _ENDS,
         **_all(_ENDS, "anonymous", "proxy_protocol", "proxy_protocol_certificates"),
@@ -179,10 +179,10 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "tls",
     ),
 }
-"""By section and key. Of `tls` at a listener: `ends_connections` beside it."""
+"""By section and key. For a listener's `tls`, see also `ends_connections`."""
 
 LISTS_AS_ONE: Final = ("queues", "user_quotas", "serial")
-"""Lists of tables that are named as a whole where one of them is another."""
+"""Lists of tables that are reported as a whole if any of their tables changes."""
 
 
 @dataclass(frozen=True)
@@ -190,13 +190,13 @@ class Changes:
     """Keys with changed values, as `section.key`, grouped by when they take effect."""
 
     taken: tuple[str, ...]
-    """They hold in the broker from the reload on; those of `new_connections` are among them."""
+    """In force in the broker after the reload; includes those in `new_connections`."""
     new_connections: tuple[str, ...]
-    """Of these: connections that there are go on as they were."""
+    """Of these, the ones that do not affect existing connections."""
     processes: Mapping[str, tuple[str, ...]]
-    """By process, which takes them over when it is started again."""
+    """By process, which uses them after its restart."""
     needs_restart: tuple[str, ...]
-    """They wait for a restart of the gateway."""
+    """In force only after a restart of the gateway."""
 
 
 def changes_between(before: Configuration, after: Configuration) -> Changes:

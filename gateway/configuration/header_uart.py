@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 _NAMES = frozenset({"/dev/serial0", "/dev/ttyS0", "/dev/ttyS1", "/dev/ttyAMA0"})
-"""Its names on the SD card (ttyS1), in Raspberry Pi OS (ttyS0 or ttyAMA0, by the board and its
-Bluetooth), and the link that names it whichever it is."""
+"""Names of the UART on the SD card (ttyS1) and in Raspberry Pi OS (ttyS0 or ttyAMA0, depending on
+board and Bluetooth), and the link that always names it."""
 
 CARD_MEND = '[console] uart = "sensors" in gateway.toml on the boot partition gives it to sensors'
 

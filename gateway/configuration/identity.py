@@ -42,7 +42,7 @@ def gateway_id(configuration: Configuration) -> str:
         return configuration.gateway.id
     directory = configuration.identity_dir
     directory.mkdir(parents=True, exist_ok=True)
-    # Several processes start together: one makes the id, the others read what it has fsynced.
+    # Several processes start together: one creates the id, the others read what it has synced.
     with alone_in(directory):
         kept = _kept_in(directory)
         if kept is not None and _ID.fullmatch(kept):
@@ -96,7 +96,8 @@ def _begin(directory: Path, *, is_damaged: bool) -> str:
     chosen = former or f"gw-{secrets.token_hex(4)}"
     path = directory / ID_FILE
     if is_damaged:
-        # A second name, not another one: a cut before the new file must find the damage again.
+        # A hard link, not a rename: after a power cut before the new file, the damage must be found
+        # again.
         aside = path.with_name(f"{ID_FILE}.damaged")
         aside.unlink(missing_ok=True)
         os.link(path, aside)

@@ -15,7 +15,7 @@ ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA"),
 )
-"""Those whose keys are public. With HS256 who may check tokens could make them."""
+"""Algorithms with public keys. With HS256, a party that can check tokens could create them."""
 
 _CLAIM = Text(r"[^\x00]{1,256}", "the name of a claim, 1 to 256 characters")
 _ALGORITHM = Text("|".join(ALGORITHMS), f"one of {', '.join(ALGORITHMS)}")

@@ -27,7 +27,7 @@ from gateway.keys.directory import files_next_to
 from gateway.keys.protocol import Protocols
 from gateway.keys.section import fields_of, keys_of
 
-# A configuration is written by hand; a larger file is the wrong file.
+# A configuration is written by hand. A larger file is the wrong file.
 FILE_BYTES_MAX = 1 << 20
 COMMAND_LINE = "the command line"
 LISTS = ("listeners", "queues", "user_quotas", "serial")
@@ -84,7 +84,7 @@ class _Gathered:
         self.tables: dict[str, Any] = {}
         self.problems: list[str] = []
         self.unknown: set[str] = set()
-        """Sections of which something could not be read."""
+        """Sections that could not be read completely."""
 
     def source_of(self, location: Location) -> str:
         """Return the source of the value at a location."""
@@ -107,7 +107,7 @@ class _Gathered:
             if name in places:
                 self._add_variable(name, places[name], text)
             elif name.startswith(_PREFIX) and not is_reserved(name, text):
-                # All begin alike, and are too many to name.
+                # They all have the same prefix and are too many to list.
                 mend = suggestion(name, (*places, *RESERVED), likeness=0.0)
                 self.problems.append(f"{name} sets no key of this version: {mend}")
 
@@ -159,7 +159,7 @@ class _Gathered:
             tables[str(location[0])] = value
             return
         section = tables.setdefault(str(location[0]), {})
-        # A file that has `mqtt = 1` is refused as a whole later; there is nothing to set in it.
+        # A file with `mqtt = 1` is rejected as a whole later; there is nothing to set in it.
         if isinstance(section, dict):
             section[str(location[1])] = value
 
@@ -205,7 +205,7 @@ def _value_of(text: str) -> object:
         table = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):
         table = {}
-    # A line end in the text could otherwise bring in further keys.
+    # A line break in the text could otherwise add further keys.
     if set(table) == {"value"}:
         return table["value"]
     try:

@@ -21,9 +21,10 @@ LISTS: dict[str, type[Section]] = {
 """Sections that are lists of tables, with the class of a table."""
 
 _NAMED_MAX = 4
-"""Sections named in a line, at most: with more, as for `ca`, none of them is the likely one."""
+"""Sections named in a message, at most: with more, as for `ca`, none of them is likely."""
 _LIKENESS = 0.8
-"""Similarity of a misspelled key, 0 (any) to 1 (equal): other sections have hundreds of keys."""
+"""Required similarity of a misspelled key, 0 (any) to 1 (equal): other sections have hundreds of
+keys."""
 
 
 def section_of(key: str, protocols: Protocols) -> str | None:

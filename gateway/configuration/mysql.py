@@ -11,7 +11,7 @@ from gateway.keys.quantities import Duration, Text, Whole, refusal
 from gateway.keys.section import Section
 
 PLACEHOLDERS = ("username", "clientid", "peerhost", "certificate", "listener")
-"""What `${...}` in a query may name, as EMQX calls it where it has it."""
+"""Names for `${...}` in a query, as in EMQX where it has them."""
 
 DEFAULT_QUERY = "SELECT username, password_hash FROM mqtt_user WHERE username = ${username} LIMIT 1"
 

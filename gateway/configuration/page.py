@@ -11,7 +11,7 @@ from gateway.keys.quantities import Items, Text, Whole, refusal
 from gateway.keys.section import Section
 
 ROLES = ("viewer", "operator", "administrator")
-"""Each may do what those before it may."""
+"""Each role includes those before it."""
 
 _UserName = Annotated[
     str, Text(r"[^\x00-\x1f\x7f]{1,1024}", "the name of a user of a source in [access]")

@@ -70,7 +70,8 @@ def lines_of(error: "ValidationError", written: Written) -> list[str]:
     return [
         _line_of(details, written)
         for details in error.errors()
-        # A list whose tables are all wrong is reported as empty too: those tables have their lines.
+        # A list whose tables are all wrong is reported as empty too, but those have their own
+        # messages.
         if details["type"] != "too_short" or not details["input"]
     ]
 
@@ -127,7 +128,7 @@ def place_of(location: Location) -> str:
         return "the configuration"
     section, *rest = location
     if _is_of_protocol(location):
-        # In the file they stand in the port's own table.
+        # In the file they are in the port's own table.
         del rest[1]
     if section in LISTS and rest and isinstance(rest[0], int):
         head = f"[[{section}]] ({_ordinal(rest[0] + 1)})"
@@ -146,7 +147,7 @@ def _is_of_protocol(location: Location) -> bool:
 def _line_of(details: "ErrorDetails", written: Written) -> str:
     location, kind, value = details["loc"], details["type"], details["input"]
     source = written.source_of(location)
-    # A key of a protocol, not one of a table within its settings.
+    # A key of the protocol itself, not of a table within its settings.
     if _is_of_protocol(location) and len(location) == 4 and kind in ("extra_forbidden", "missing"):
         return f"{source}: {_line_of_protocol(location, kind, written)}"
     if kind == "extra_forbidden":

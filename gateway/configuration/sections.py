@@ -29,8 +29,7 @@ GATEWAY_ID = r"[a-z0-9-]{1,64}"
 CONTROL_SOCKET, STATUS_SOCKET, OPERATE_SOCKET = "control.sock", "status.sock", "operate.sock"
 
 SOURCES = ("jwt", "password_file", "mysql")
-"""Where users can stand, in the order in which they are asked unless it is given: what costs
-little first."""
+"""Default order in which the sources of users are queried: cheap ones first."""
 SOURCE = Text("|".join(SOURCES), f"the keys of sources, {', '.join(SOURCES)}")
 GROUP = Text(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", "the name of a group of this machine")
 Secret = Annotated[str, Text(r"[^\x00]{1,1024}", "a text of 1 to 1024 characters")]

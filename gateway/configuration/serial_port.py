@@ -30,7 +30,7 @@ DEFAULT_FRAMING = "board"
 DAY = 86400.0
 PORT_MAX = 65535
 RS485_DELAY_SECONDS_MAX = 0.1
-"""Linux cuts longer ones to this (drivers/tty/serial/serial_core.c)."""
+"""Linux limits longer delays to this (drivers/tty/serial/serial_core.c)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Serial(Section):
     device: Name | None = None
     readings: Readings | None = None
     protocol: ProtocolSettings = field(metadata=NO_KEY)
-    """Of the other keys in the table, which are those of `framing`."""
+    """Built from the other keys in the table, which belong to `framing`."""
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -156,7 +156,7 @@ def _one_address(pair: str, first: Configuration, second: Configuration) -> Iter
 def _addresses_of(configuration: Configuration) -> list[tuple[str, int]]:
     found = [(each.bind, each.port) for each in configuration.listeners if each.path is None]
     page = configuration.api
-    # A tenant has a page where it has [api]; the gateway always.
+    # A tenant has a page only with [api]; the gateway always has one.
     if configuration.tenant is None or "api" in configuration.given:
         found.append((page.listens_at, page.port))
     return found

@@ -12,21 +12,21 @@ from typing import Any, Final
 from gateway.configuration.problems import ConfigurationError, Location, shown, suggestion
 
 OWN: Final = ("listeners", "access", "hooks", "upload", "uplink", "api")
-"""Never as at the top level."""
+"""Never inherited from the top level."""
 INHERITED: Final = (
     *("mqtt", "queues", "quotas", "user_quotas", "flapping", "limits", "disk", "session_log"),
 )
-"""As at the top level where the tenant does not say: a list as a whole, a table key by key."""
+"""Inherited from the top level: a list as a whole, a table key by key."""
 OF_THE_GATEWAY: Final = ("gateway", "bridge", "serial", "console")
-"""There is one of each."""
+"""Only at the top level."""
 
 NAME_PATTERN: Final = r"[a-z0-9-]{1,32}"
 NAME_ALLOWED: Final = "1 to 32 of a-z, 0-9 and -"
 TENANTS_MAX: Final = 64
-"""Each is two processes at least, and 47 MB (docs/tenants.md)."""
+"""Each tenant takes at least two processes and 47 MB (docs/tenants.md)."""
 
 DIRECTORY: Final = "tenants"
-"""In the data directory and in that of the control sockets; below it one for each tenant."""
+"""Folder in the data directory and in that of the control sockets, with one folder per tenant."""
 
 _NAME = re.compile(NAME_PATTERN, re.ASCII)
 _SECTION = re.compile(rf"(\[{{1,2}})({'|'.join((*OWN, *INHERITED))})(?=[\].])")
@@ -79,7 +79,7 @@ def tables_of(
             made[section] = {**above, **(mine or {})}
         elif mine is None and above is not None:
             made[section] = above
-    # The id and the groups of the sockets are of this machine, and the same for all.
+    # The id and the groups of the sockets belong to the machine and are the same for all.
     gateway = {**around.get("gateway", {}), "data_dir": data_dir}
     if control_dir is not None:
         gateway["control_dir"] = control_dir

@@ -45,7 +45,7 @@ class UplinkTopic(Section):
                     f'a prefix that ends a level, like "site-7/": {prefix + self.filter!r} is no '
                     "topic filter"
                 ) from None
-        # [MQTT5-4.7.2-1] such topics are the broker's own.
+        # [MQTT5-4.7.2-1] such topics belong to the broker.
         if (self.taken_from_remote and self.local_filter.startswith("$")) or (
             self.taken_from_local and self.remote_filter.startswith("$")
         ):
@@ -130,7 +130,7 @@ class Uplink(Section):
 def overlap(one: str, other: str) -> bool:
     """Return True if some topic matches both filters."""
     first, second = one.split("/"), other.split("/")
-    # [MQTT5-4.7.2-1] a wildcard at the beginning does not match what begins with "$".
+    # [MQTT5-4.7.2-1] a leading wildcard does not match names that begin with "$".
     for mine, yours in ((first[0], second[0]), (second[0], first[0])):
         if mine in ("+", "#") and yours.startswith("$"):
             return False
@@ -141,5 +141,5 @@ def overlap(one: str, other: str) -> bool:
             return False
     longer = first if len(first) > len(second) else second
     shorter_length = min(len(first), len(second))
-    # "#" also stands for the level above it.
+    # "#" also matches its parent level.
     return len(first) == len(second) or longer[shorter_length:] == ["#"]

@@ -15,7 +15,7 @@ RESERVED = {
     "ONCEGATE_CONTAINER_ARCH": "of `make container-test`",
 }
 RESERVED_PREFIX = "ONCEGATE_TEST_"
-"""Of the tests: ONCEGATE_TEST_SEED."""
+"""Used by the tests: ONCEGATE_TEST_SEED."""
 
 _SERVICE = re.compile(r"ONCEGATE_(\w+_)?SERVICE_(HOST|PORT(_\w+)?)", re.ASCII)
 _LINK = re.compile(r"ONCEGATE_(\w+_)?PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?", re.ASCII)
@@ -31,5 +31,5 @@ def is_reserved(name: str, value: str) -> bool:
     if name in RESERVED or name.startswith(RESERVED_PREFIX) or _SERVICE.fullmatch(name):
         return True
     link = _LINK.fullmatch(name)
-    # Only with its value is ONCEGATE_MQTT_PORT no mistyped key.
+    # Only its value shows that ONCEGATE_MQTT_PORT is not a mistyped key.
     return link is not None and bool(link[2] or _LINK_VALUE.fullmatch(value))

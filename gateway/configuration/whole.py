@@ -31,9 +31,10 @@ BRIDGE_PROTOCOL_VERSION = 4
 UPLINK_PROTOCOL_VERSION = 5
 UPLINK_WINDOW, UPLINK_WINDOW_MQTT_3 = 100, 19
 GATEWAY_TOPIC = "gateway"
-"""`gateway/<id>/...` has what the bridge publishes of the gateway itself for Home Assistant."""
+"""Topics `gateway/<id>/...`: states of the gateway itself, published by the bridge for Home
+Assistant."""
 BRIDGE_WINDOW = 100
-"""Enough for 100 readings in each round trip and commit."""
+"""Enough for 100 readings per round trip and commit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +60,11 @@ class Configuration(Section):
     uplink: Uplink = field(default_factory=Uplink)
     api: Api = field(default_factory=Api)
     tenant: str | None = field(default=None, metadata=NO_KEY)
-    """Whose configuration this is; None: the gateway's own, at the top level of the file."""
+    """The tenant that this configuration belongs to; None: the gateway itself."""
     tenants: Mapping[str, "Configuration"] = field(default_factory=dict, metadata=NO_KEY)
-    """Those of the tenants by name, each of them whole."""
+    """The tenants' configurations by name, each of them complete."""
     brokers_count: int = field(default=1, metadata=NO_KEY)
-    """Those that share the disk: the gateway's own and one for each tenant."""
+    """Brokers that share the disk: the gateway's own and one for each tenant."""
 
     @property
     def identity_dir(self) -> Path:

@@ -4,9 +4,9 @@ import asyncio
 import random
 
 FIRST_SECONDS = 0.25
-# A cabinet's cable is plugged in again by someone who looks at the page: half a minute is bearable.
+# Half a minute is bearable for a person who reconnects a cable and watches the page.
 LAST_SECONDS = 30.0
-# Gateways that lost one broker together must not come back in step.
+# Gateways that lost a broker together must not reconnect at the same time.
 _JITTER_SHARE = 0.2
 
 

@@ -16,16 +16,16 @@ from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 
 from gateway.connecting.tls import TlsFiles, context_of
 
-# TCP, TLS, CONNECT and CONNACK together; a broker that is loading a large store answers late.
+# For TCP, TLS, CONNECT and CONNACK together; a broker that loads a large store answers late.
 CONNECT_SECONDS_MAX = 15.0
-# gmqtt pings after one interval and closes without an answer after two.
+# gmqtt pings after one interval, and closes without an answer after two.
 KEEP_ALIVE_SECONDS = 20
-# A broker that does not read any more is not worth waiting for.
+# A broker that has stopped reading is not worth waiting for.
 CLOSE_SECONDS_MAX = 2.0
 _PACKET_KIND = 0xF0
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 
-# It logs each packet's fault with a traceback; its users log each change of state in one line.
+# It logs each faulty packet with a traceback; our code logs each change of state in one line.
 logging.getLogger("gmqtt").setLevel(logging.CRITICAL)
 
 
@@ -51,7 +51,7 @@ class SessionClient(Client):  # type: ignore[misc]
             transport.abort()
 
     def _send_command_with_mid(self, cmd: int, mid: int, dup: bool, reason_code: int = 0) -> None:
-        # gmqtt sends PUBREL when it stores it; here it leaves when "PUBREC came" is durable.
+        # gmqtt sends PUBREL when it stores it; here it is sent when the PUBREC is durable.
         if cmd & _PACKET_KIND != MQTTCommands.PUBREL:
             super()._send_command_with_mid(cmd, mid, dup, reason_code=reason_code)
 

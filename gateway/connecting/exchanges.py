@@ -47,7 +47,7 @@ class Exchanges(Generic[Message]):
         self.window = window
         self._packet_id_max = packet_id_max
         self._by_packet_id: dict[int, Exchange[Message]] = {}
-        # Started on an earlier connection and not sent on this one.
+        # Started on an earlier connection and not yet sent on this one.
         self._unsent: deque[Exchange[Message]] = deque()
         self._last_packet_id = 0
 

@@ -19,7 +19,7 @@ from pathlib import Path
 SUFFIX_DIGITS = 8
 _SUFFIX = re.compile(r"-[0-9a-f]{8}")
 
-# A card may be copied, with its outbox, for another gateway; these stay with the machine.
+# A card may be copied, with its outbox, for another gateway; these identify the machine.
 _MACHINE_FILES = (
     Path("/proc/device-tree/serial-number"),
     Path("/sys/class/dmi/id/product_uuid"),

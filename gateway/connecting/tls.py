@@ -38,7 +38,7 @@ def context_of(files: TlsFiles) -> ssl.SSLContext:
 
 
 def _no_password() -> str:
-    # OpenSSL would ask at the terminal.
+    # OpenSSL would prompt at the terminal.
     raise OSError("the key is encrypted: store it without a password, mode 0600")
 
 

@@ -46,7 +46,7 @@ class ControlClient:
     def close(self) -> None:
         """Close the connection. A later request opens a new one."""
         if self._streams is not None:
-            # No request is under way, so that nothing is lost that waits to be sent.
+            # No request is running, so nothing unsent is lost.
             self._streams[1].transport.abort()
             self._streams = None
 
@@ -58,7 +58,7 @@ class ControlClient:
                     answer = await self._exchange(line, may_repeat=may_repeat)
                 finished = True
             finally:
-                # An answer that comes too late would be taken for the answer to the next request.
+                # A late answer would be taken for the answer to the next request.
                 if not finished:
                     self.close()
             try:

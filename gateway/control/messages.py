@@ -7,7 +7,7 @@ from typing import Any
 from gateway.control.received_json import value_of_json
 
 Request = Mapping[str, object]
-"""`{"command": "status"}`, with the command's arguments beside it."""
+"""`{"command": "status"}` with the command's arguments."""
 
 LINE_BYTES_MAX = 1 << 20
 """Longest line in either direction."""

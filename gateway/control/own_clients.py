@@ -10,7 +10,7 @@ STOPPED_BY_BAN: Final[Mapping[str, str]] = {
     "uplink": "This is the gateway's own uplink. While it is banned, no message is exchanged with "
     "the upstream broker.",
 }
-"""A sentence for each client, by its name."""
+"""A sentence for each client."""
 
 
 def is_in_network(host: str, network: str) -> bool:

@@ -10,8 +10,8 @@ import json
 import re
 from typing import Final
 
-# Digits of the longest integer that a model here may hold (64 bits), with its sign and to spare.
-# A longer one is read as a float: in Python the digits of an int cost time by their square.
+# Characters of the longest integer that a model can hold (64 bits, with sign and reserve). A longer
+# one is read as a float: parsing an int in Python takes quadratic time.
 _INTEGER_CHARACTERS_MAX: Final = 32
 
 _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
@@ -23,7 +23,7 @@ def value_of_json(line: bytes) -> object:
     Raises ValueError or RecursionError if it is not JSON, or too deeply nested.
     """
     value = json.loads(line, parse_int=_integer_of)
-    # Escaped is the only way in which half a pair can stand in UTF-8.
+    # In UTF-8, half a pair can only occur as an escape.
     return _with_whole_characters(value) if b"\\ud" in line.lower() else value
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from gateway.core.flapping import Flapping
 
 BANNED_REASON: Final = "banned"
-"""How a refusal is counted in the status's `errors`."""
+"""Name of this refusal in the status's `errors`."""
 
 
 class Bans:

@@ -26,7 +26,7 @@ from gateway.core.violation import Violation
 from gateway.core.work import SLICE_UNITS
 
 TIMER_UNITS: Final = 7
-"""Cost of a timer, at least: one slice is 71 of them, then sockets are served again."""
+"""Minimum cost of a timer: a slice is 71 of them, then sockets are served again."""
 
 
 class SealedBatch:
@@ -56,15 +56,15 @@ class Broker:
         self.statistics = core.statistics
         self.work = state.work
         self.batch: Batch = recorder
-        """The batch that is being made."""
+        """The current batch."""
         self.state = state
-        """To be read: sessions, retained messages, the tree of topics."""
+        """Read-only: sessions, retained messages, the tree of topics."""
         self._recorder = recorder
         self.timers = core.timers
         self._time = core.time
         self._output = core.output
         self.rules = Rules(core)
-        """Not for other rooms."""
+        """Not for use by other packages."""
         self.silent = self.rules.packets.silent
         self.timeouts = self.rules.timeouts
         self.revoking = Revoking(core, self.rules.disconnecting)
@@ -193,7 +193,7 @@ class Broker:
     def set_reading(self, connection: Connection, reading: bool, now: float) -> None:
         """Record that the event loop stopped reading from the connection, or resumed."""
         if reading and not connection.reading:
-            connection.last_packet = now  # what it sent meanwhile is still to be read
+            connection.last_packet = now  # data that it sent meanwhile is still unread
         connection.reading = reading
 
     # -- the disk, the clock, the values of `$SYS`

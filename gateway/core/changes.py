@@ -17,10 +17,10 @@ class Changes:
     def __init__(self) -> None:
         self.sessions: set[Session] = set()
         self.trimmed: set[Session] = set()
-        """Sessions whose queue rows below `first_position` may go."""
+        """Sessions whose queue rows before `first_position` may be deleted."""
         self.ended: list[int] = []
         self.subscriptions: dict[tuple[int, str], Subscription | None] = {}
-        # In the order of their making, which is that of the rows' keys: a table is appended to.
+        # In the order of creation, which is that of the rows' keys, so that tables are appended to.
         self.held: dict[Held, None] = {}
         self.released: set[tuple[int, int]] = set()
         self.deliveries: dict[Delivery, None] = {}
@@ -28,7 +28,7 @@ class Changes:
         self.retained: dict[str, Message | None] = {}
         self.wills: dict[int, Session] = {}
         self.orphans: set[int] = set()
-        """Numbers of messages that lost a reference: their rows may have none left."""
+        """Numbers of messages that lost a reference, and may have none left."""
 
     def count(self) -> int:
         """Return the number of changed keys."""

@@ -34,9 +34,9 @@ class Core:
         self.limits = limits
         state.owners.assign(limits.quotas)
         self.authenticates = authenticates
-        """There are passwords to check user names against."""
+        """Whether user names are authenticated."""
         self.methods = methods
-        """Methods of enhanced authentication that the authenticator knows."""
+        """Methods of enhanced authentication that the authenticator supports."""
         self.permissions = Permissions(authenticates)
         self.bans = Bans()
         self.login_rates = LoginRates(limits)
@@ -48,4 +48,4 @@ class Core:
         self.output = Output(recorder, self.effects, self.statistics)
         self.frames = Frames(state.tree, state.time)
         self.silent: dict[Connection, None] = {}
-        """Open connections whose client has sent no CONNECT, oldest first: see `Silent`."""
+        """Open connections without a CONNECT so far, oldest first: see `Silent`."""

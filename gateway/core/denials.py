@@ -7,10 +7,10 @@ is limited too.
 from typing import Final
 
 ENTRIES_MAX: Final = 1_000
-"""Clients and kinds that are kept apart; what is beyond them is only counted."""
+"""Pairs of client and kind that are stored separately; further ones are only counted."""
 
 SECONDS_BETWEEN_LINES: Final = 60.0
-"""Between two lines about the same kind from the same client."""
+"""Shortest time between two lines about the same kind for the same client."""
 
 _TOPIC_CHARACTERS_MAX: Final = 200
 
@@ -20,13 +20,13 @@ class Denial:
 
     def __init__(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
         self.reason = reason
-        """As it is counted in the status's `errors`."""
+        """Name of this denial in the status's `errors`."""
         self.client_id = client_id
         self.username = username
         self.topic = topic
-        """The last topic or filter, cut to what fits into a line."""
+        """The last topic or filter, cut to fit into a line."""
         self.count = 0
-        """Since the last line."""
+        """Denials since the last line."""
         self.next_line_at = 0.0
 
 

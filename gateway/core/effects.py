@@ -23,7 +23,7 @@ class PageRequest:
         self.first_position = session.stored_first
         self.count = min(session.stored_count, QUEUE_PAGE_MESSAGES)
         self.contents: list[int] = []
-        """Numbers of messages in flight whose contents are on disk only."""
+        """Numbers of messages in flight that are only on disk."""
 
 
 class HandOver:
@@ -58,9 +58,9 @@ class AuthenticationRequest:
         self.password = password
         self.method = method
         self.data = data
-        """Authentication data of CONNECT or AUTH."""
+        """Authentication data of the CONNECT or AUTH packet."""
         self.is_first = is_first
-        """The exchange begins again with this question."""
+        """Whether the exchange starts with this request."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -83,14 +83,14 @@ class AuthenticationAnswer:
         self.reason_code = reason_code
         self.data = data
         self.username = username
-        """Who the client is, when it was accepted."""
+        """The user, if the client was accepted."""
         self.detail = detail
-        """What was wrong with a client that was refused: for the log, and for the reason string
-        when it was connected already."""
+        """Why a client was refused: for the log, and for the reason string if it was connected
+        already."""
         self.lifetime_seconds = lifetime_seconds
-        """How long a client that was accepted may stay; None: without limit."""
+        """How long an accepted client may stay connected; None: unlimited."""
         self.groups = groups
-        """Groups of the access rules whose member it is, beside those of the rules' file."""
+        """The client's groups for the access rules, in addition to those in the rules file."""
 
 
 class Effects:
@@ -98,18 +98,19 @@ class Effects:
 
     def __init__(self) -> None:
         self.writes: list[Connection] = []
-        """Connections that have bytes to send, or are to be closed behind them."""
+        """Connections with bytes to send, or to be closed after that."""
         self.pages: list[PageRequest] = []
-        """To be read whenever there is time; the answer goes to `Broker.page_loaded`."""
+        """Pages to read when there is time; the answer is passed to `Broker.page_loaded`."""
         self.hand_overs: list[HandOver] = []
-        """To be read before the batch is sealed; the answer goes to `Broker.handed_over`."""
+        """Queues to read before the batch is sealed; the answer is passed to
+        `Broker.handed_over`."""
         self.logins: list[AuthenticationRequest] = []
-        """To be checked; the answer goes to `Broker.authenticated`."""
+        """Credentials to check; the answer is passed to `Broker.authenticated`."""
         self.resumed: list[Connection] = []
-        """Connections whose messages do not wait for room any more: they are behind."""
+        """Connections whose deferred messages no longer wait: they are behind."""
         self.system_subscriptions: dict[tuple[int, str], Session] = {}
-        """New subscriptions below `$SYS`, by session's number and filter, that are to get the
-        values of now: `Broker.answer_system_subscriptions`."""
+        """New subscriptions below `$SYS`, by session number and filter, that need the current
+        values: `Broker.answer_system_subscriptions`."""
 
     def take_writes(self) -> list[Connection]:
         """Return the connections that have bytes to write."""

@@ -24,7 +24,7 @@ class Connected:
         self.username = username
         self.keep_alive_seconds = keep_alive_seconds
         self.session_present = session_present
-        """The client found a session of its own."""
+        """Whether the client resumed a session."""
 
 
 class Disconnected:
@@ -83,7 +83,7 @@ class Delivered:
     def __init__(self, client_id: str, topic: str | None, qos: int) -> None:
         self.client_id = client_id
         self.topic = topic
-        """None: it was in flight before the last restart, and its contents were not needed."""
+        """None: it was in flight before the last restart, and its topic was not loaded."""
         self.qos = qos
 
 
@@ -92,11 +92,11 @@ class Dropped:
 
     def __init__(self, client_id: str, topic: str | None, reason: str) -> None:
         self.client_id = client_id
-        """Empty where no client was chosen."""
+        """Empty if no client was chosen."""
         self.topic = topic
-        """None: its contents are not in memory."""
+        """None: the message is not in memory."""
         self.reason = reason
-        """As under `messages.dropped` in the status."""
+        """As in `messages.dropped` of the status."""
 
 
 Event = (

@@ -6,11 +6,12 @@ off by default, because a device that connects for each message is legitimate.
 
 # Not Final: tests make it small enough to be reached.
 CLIENTS_MAX: int = 10_000
-"""Clients whose ends are counted, some 2 MB. Beyond it the one is forgotten whose window began
-first."""
+"""Clients whose disconnections are counted, at most: some 2 MB. Beyond that the oldest window is
+dropped."""
 
 FOUND_MAX: int = 1_000
-"""Clients found until the event loop takes them, once a second; more are found again later."""
+"""Flapping clients stored until the event loop takes them, once a second; others are found again
+later."""
 
 
 class Window:
@@ -27,10 +28,10 @@ class Flapping:
     def __init__(self) -> None:
         self.enabled = False
         self.count_max = 15
-        """Ends in a window; one more, and the client is found."""
+        """Disconnections allowed in a window; with one more the client is flapping."""
         self.window_seconds = 60.0
         self._windows: dict[str, Window] = {}
-        """Those that began first stand first."""
+        """Windows by client, oldest first."""
         self._found: dict[str, str] = {}
 
     def left(self, client_id: str, address: str, now: float) -> None:

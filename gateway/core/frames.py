@@ -17,9 +17,9 @@ from gateway.wire.message_properties import (
 )
 
 NO_ALIAS: Final = -1
-"""In the place of a batch: a packet that has to name its topic."""
+"""In place of a batch number: the packet must contain its topic."""
 NO_TOPIC: Final = b"\x00\x00"
-"""The topic field of a packet whose alias stands for its topic."""
+"""The topic field of a packet that uses an alias."""
 
 
 class Frames:
@@ -39,8 +39,7 @@ class Frames:
         if not message.expires_ms:
             return NEVER
         left_ms = self.time.left_ms(message.number, message.expires_ms)
-        # What an earlier version wrote down while its clock was ahead may be more than the field
-        # holds.
+        # An earlier version with a clock that was ahead may have stored more than the field holds.
         return min(max(0, (left_ms + 999) // 1000), EXPIRY_SECONDS_MAX)
 
     def delivery(
@@ -116,8 +115,8 @@ class Frames:
         retain = flags & RETAIN != 0
         frame = raw_publish_frame(topic_field, message.payload, qos, retain, dup, packet_id, field)
         maximum = connection.maximum_packet_size_bytes
-        # Whether a message fits does not depend on what was sent before: when it is resent, its
-        # topic may have to be named. Without an alias it is never larger than this sum.
+        # Whether a message fits must not depend on what was sent before: when it is resent, its
+        # topic may be needed. Without an alias it is never larger than this sum.
         if 0 < maximum < len(frame) + len(message.topic_field):
             return b""
         if not is_known:

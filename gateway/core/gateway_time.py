@@ -15,8 +15,9 @@ from typing import Final
 from gateway.core.records.kinds import ClockQuality
 
 OUTAGES_MAX: Final = 64
-"""Times switched off that are kept apart, one for each start without a synchronised clock. Beyond,
-the two oldest become one, and what was made between them lives longer by the younger one."""
+"""Outages stored separately, at most: one for each start without a synchronised clock. Beyond that
+the two oldest are merged, and messages from between them live longer by the length of the younger
+one."""
 
 
 class Outage:
@@ -24,7 +25,7 @@ class Outage:
 
     def __init__(self, before_ms: int, before_message: int, length_ms: int) -> None:
         self.before_ms = before_ms
-        """Gateway time when the run behind it began."""
+        """Gateway time at the start of the following run."""
         self.before_message = before_message
         """The first message number of that run."""
         self.length_ms = length_ms
@@ -35,21 +36,22 @@ class GatewayTime:
 
     def __init__(self) -> None:
         self.time_ms = 0
-        """Now; while the state is being recovered, the latest that the disk has."""
+        """The current time; during recovery, the latest time on disk."""
         self.outages: list[Outage] = []
-        """The oldest first."""
+        """Outages, oldest first."""
         self.offset_ms: int | None = None
         """Wall time minus gateway time when the clock was last synchronised; None: never."""
         self.run: Outage | None = None
-        """The first run since then, with an outage before it whose length is not known yet."""
+        """The first run since then, preceded by an outage of unknown length."""
         self.wall_ms = 0
-        """Wall time when the newest batch was sealed, 0: there was none yet."""
+        """Wall time when the newest batch was sealed; 0: there is none."""
         self.clock = ClockQuality.UNKNOWN
-        """How good that was."""
+        """The quality of that time."""
         self.learned = False
-        """An outage became known while the broker runs, and timers do not count it yet."""
+        """The length of an outage became known while the broker runs, and timers do not include it
+        yet."""
         self._base_ms = 0
-        """Gateway time when the monotonic clock was 0."""
+        """Gateway time at zero of the monotonic clock."""
 
     # -- a run
 
@@ -61,7 +63,8 @@ class GatewayTime:
         self.time_ms = self.time_ms + 1 if self.time_ms else max(1, wall_ms)
         length_ms = 0
         if self.run is None and self.offset_ms is not None and clock is ClockQuality.SYNCHRONISED:
-            # Everything there is was there before: no need to distinguish it from what is younger.
+            # Everything that exists is from before the outage, so nothing younger must be
+            # distinguished.
             length_ms = max(0, wall_ms - self.time_ms - self.offset_ms)
         self.time_ms += length_ms
         self.run_began(self.time_ms, next_message)
@@ -74,7 +77,7 @@ class GatewayTime:
         time_ms = self._base_ms + int(now * 1000)
         self.time_ms = max(self.time_ms, time_ms)
 
-    # -- what batches have, live and in recovery
+    # -- times of batches, live and in recovery
 
     def run_began(self, time_ms: int, next_message: int) -> None:
         """Record the start of a run. The length of the outage before it is not known yet."""

@@ -13,22 +13,22 @@ from gateway.wire.codes import QUOTA_EXCEEDED
 
 # Not Final: tests make them small enough to be reached.
 PARTS_BYTES_MAX: int = 64 * 1024 * 1024
-"""Packets that have not come as a whole, and those behind a CONNECT whose password is being
-checked. Beyond it the connection ends whose packet has been awaited for the longest time: one that
-sends what it has begun is not among the oldest."""
+"""Incomplete packets, and packets after a CONNECT whose password is being checked, of all
+connections. Beyond this the connection that has waited longest for the rest of a packet is closed;
+one that keeps sending is not among the oldest."""
 
 UNDECIDED_FACTOR: Final = 50
-"""What a byte costs while a password is being checked: the shortest packet has two, and takes a
-hundred once it is decoded."""
+"""Memory per received byte while a password is being checked: the shortest packet has two bytes,
+and takes a hundred when decoded."""
 
 ALIASES_BYTES_MAX: int = 32 * 1024 * 1024
-"""Topics that have a number, beyond what each connection has free."""
+"""Topics with an alias, in addition to what each connection has free."""
 
 ALIASES_BYTES_FREE: Final = 4 * 1024
-"""Of one connection: 16 topics of some 50 bytes. A topic may have 64 kB, and cost 300."""
+"""Free for one connection: 16 topics of some 50 bytes. A topic may have 64 kB, and take 300."""
 
 ALIAS_BYTES: Final = 250
-"""What an alias costs beside its topic."""
+"""Memory of an alias in addition to its topic."""
 
 
 class Incoming:
@@ -36,12 +36,12 @@ class Incoming:
 
     def __init__(self) -> None:
         self.parts: dict[Connection, int] = {}
-        """Bytes for each connection that awaits the rest of a packet, the oldest first."""
+        """Bytes by connection with an incomplete packet, oldest first."""
         self.parts_bytes = 0
         self.aliases: dict[Connection, int] = {}
-        """Bytes for each connection that gave numbers to topics."""
+        """Bytes of topic aliases by connection."""
         self.aliases_bytes = 0
-        """Of these, those beyond what each has free."""
+        """The part of these in excess of what each connection has free."""
 
     def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
         """Count received bytes. `completed`: they completed a packet.

@@ -11,12 +11,13 @@ from gateway.core.sessions.owner import Owner
 from gateway.core.token_bucket import TokenBucket
 
 BURST_SECONDS: Final = 10.0
-"""What may come together after a pause, in seconds of the rate: the devices of one user come back
-together after an outage."""
+"""Allowed burst after a pause, in seconds of the rate: the devices of a user reconnect together
+after an outage."""
 
 # Not Final: tests make it small enough to be reached.
 USERS_MAX: int = 16_384
-"""Users that are remembered, some 300 bytes each; the one goes that logged in the longest ago."""
+"""Users remembered, at most: some 300 bytes each. The one that logged in longest ago is dropped
+first."""
 
 LOGIN_RATE: Final = "login_rate"
 
@@ -27,7 +28,7 @@ class LoginRates:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._buckets: dict[str, TokenBucket] = {}
-        """Those that logged in last stand last."""
+        """Most recent logins last."""
 
     def take(self, owner: Owner, now: float) -> str:
         """Count an authenticated login.
@@ -53,6 +54,6 @@ class LoginRates:
         bucket = self._buckets.get(username)
         if bucket is None or bucket.has_one(now):
             return ""
-        # Looked up for these alone: it compares the name with patterns.
+        # Looked up only for these, because it compares the name with patterns.
         quota = self._limits.quotas.quota_of(username)
         return quota.prefix + LOGIN_RATE if bucket.rate == quota.login_rate else ""

@@ -24,7 +24,7 @@ class Withheld:
         self.connection = connection
         self.parts = parts
         self.received = received
-        """How many of the packets end the exchange of a message that the client published."""
+        """Number of packets that end the exchange of a message published by the client."""
 
 
 class Output:
@@ -37,7 +37,7 @@ class Output:
         self.committed_batch = recorder.batch_number - 1
         self.withholding: list[Connection] = []
         self.departing: list[Connection] = []
-        """Connections to be closed when the batch that is being collected is durable."""
+        """Connections to be closed when the current batch is durable."""
 
     def forward(self, connection: Connection, frame: bytes) -> None:
         """Send a QoS 0 PUBLISH in this turn of the event loop, without waiting, but never before
@@ -98,7 +98,7 @@ class Output:
         if connection.withheld.first_byte() == CONNACK_BYTE:
             self.withhold(connection, data)
             return
-        # CONNACK is being committed: no reason to wait for the next batch as well.
+        # CONNACK is being committed; the packet need not wait for the next batch as well.
         self.statistics.packets_sent[data[0] >> 4] += 1
         connection.early.append(data)
         connection.forwarded_bytes += len(data)

@@ -115,7 +115,7 @@ class Owners:
             owner.subscriptions -= 1
             owner.subscription_bytes -= cost_of(subscription.topic_filter)
 
-    # -- retained messages, and those that are held to be retained
+    # -- retained messages, and those held to be retained
 
     def took_place(self, message: Message) -> None:
         """Count a message that is retained, or held with a reserved place among the retained
@@ -123,7 +123,7 @@ class Owners:
         """
         owner = message.owner
         if owner is not None:
-            # Of a user who has nothing any more the object may be another one by now.
+            # A user who had nothing left may have another object by now.
             owner = self._owners.setdefault(owner.username, owner)
             message.owner = owner
             owner.retained += 1

@@ -12,12 +12,12 @@ NO_LIMIT: Final = 1 << 60
 USER: Final = "user_"
 ANONYMOUS: Final = "anonymous_"
 LOCAL: Final = "local_"
-"""What the names of limits begin with, in counters and in the log."""
+"""Prefix of the names of limits, in counters and in the log."""
 
 NO_USER: Final = ""
 LOCAL_PROGRAMS: Final = "\0"
-"""Owners that are no users: all clients from the network without a user, and all from this machine,
-the bridge among them. No user name has a NUL."""
+"""Owners that are not users: all clients from the network without a user, and all from this
+machine, including the bridge. User names contain no NUL."""
 
 
 class Quota:
@@ -26,30 +26,30 @@ class Quota:
     def __init__(self, prefix: str = USER) -> None:
         self.prefix = prefix
         self.connections = NO_LIMIT
-        """Clients that are connected."""
+        """Connected clients."""
         self.sessions = NO_LIMIT
-        """Connected or not."""
+        """Sessions, connected or not."""
         self.subscriptions = NO_LIMIT
         self.subscription_bytes = NO_LIMIT
-        """What they cost in memory, had each its levels of the tree for itself."""
+        """Memory of the subscriptions if they shared no levels of the tree."""
         self.retained = NO_LIMIT
         self.retained_bytes = NO_LIMIT
-        """What they cost in memory, without their levels in the tree."""
+        """Memory of the retained messages, without their levels of the tree."""
         self.queued_bytes = NO_LIMIT
-        """In the queues of the sessions: topics and payloads, on disk where there are many."""
+        """Topics and payloads in the queues of the sessions; long queues are on disk."""
         self.held_bytes = NO_LIMIT
-        """QoS 2 messages received and not released; HELD_BYTES_FREE of each session is free."""
+        """QoS 2 messages received and not released; HELD_BYTES_FREE per session are not counted."""
         self.session_expiry_seconds: float | None = None
-        """How long a session outlives its connection at the most; None: as `limits.py` has it."""
+        """How long a session may outlive its connection; None: as in `limits.py`."""
         self.login_rate = 0
-        """Logins a second of all its clients; 0: no limit."""
+        """Logins per second of all its clients; 0: unlimited."""
         self.packet_rate = 0
-        """Packets a second of all its clients; 0: no limit."""
+        """Packets per second of all its clients; 0: unlimited."""
         self.byte_rate = 0
-        """Bytes a second of all its clients; 0: no limit."""
+        """Bytes per second of all its clients; 0: unlimited."""
         self.journal_bytes_per_day = 0
-        """What all its clients bring into the journal, and so into the session log, in a day; 0: no
-        limit."""
+        """Bytes per day that all its clients may add to the journal, and so to the session log; 0:
+        unlimited."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

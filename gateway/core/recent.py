@@ -7,10 +7,11 @@ from typing import Final
 
 STEP_SECONDS: Final = 600.0
 STEPS: Final = 6
-"""Whole steps kept next to the one that is running: a count covers 60 to 70 minutes."""
+"""Complete steps stored in addition to the current one: a count covers 60 to 70 minutes."""
 
 ENTRIES_MAX: Final = 1_000
-"""Pairs of client and reason that are counted apart, some 300 kB; more are in the sum only."""
+"""Pairs of client and reason that are counted separately, some 300 kB; others are only in the
+total."""
 
 _TOPIC_CHARACTERS_MAX: Final = 200
 
@@ -40,9 +41,9 @@ class RecentCount:
 
     def __init__(self) -> None:
         self.running = 0
-        """Count of the running step."""
+        """Count of the current step."""
         self._steps = [0] * STEPS
-        """Counts of the steps before, the newest first."""
+        """Counts of the previous steps, newest first."""
 
     def advance(self, steps: int) -> None:
         """Advance by `steps` steps. Counts older than an hour are discarded."""
@@ -63,7 +64,7 @@ class Recent:
         self.client_id = client_id
         self.username: str | None = None
         self.topic: str | None = None
-        """The latest topic or filter, cut to 200 characters; None where it is unknown."""
+        """The latest topic or filter, cut to 200 characters; None if unknown."""
         self.count = RecentCount()
 
 

@@ -34,17 +34,17 @@ class State:
         self.memory_queues = MemoryQueues()
         self.retained: dict[str, Message] = {}
         self.retained_bytes = 0
-        """What they cost in memory, without their levels in the tree of topics."""
+        """Their memory, without levels of the topic tree."""
         self.retained_size_bytes = 0
-        """Their topics, payloads and properties."""
+        """Size of their topics, payloads and properties."""
         self.places_taken = 0
-        """Held messages that will be retained when they are released."""
+        """Number of held messages that will be retained at their release."""
         self.places_taken_bytes = 0
         self.held_bytes = 0
-        """Of all sessions: the sum of their `inbound_bytes`."""
+        """The sum of `inbound_bytes` of all sessions."""
         self.wills: dict[int, Session] = {}
         self.wills_bytes = 0
-        """What they cost in memory."""
+        """Memory of all wills."""
         self.changes = Changes()
         self.time = GatewayTime()
         self.next_session_number = 1
@@ -184,7 +184,7 @@ class State:
         """Hold a new QoS 2 PUBLISH."""
         session = held.session
         before = session.inbound.get(held.packet_id)
-        if before is not None:  # in a replay over tables that have it already
+        if before is not None:  # in a replay over tables that already contain it
             self._count_held(session, -before.message.size_bytes())
             self._give_place_up(before)
         session.inbound.put(held)

@@ -30,14 +30,15 @@ from gateway.core.sessions.subscription import Subscription
 from gateway.core.takeovers import REASON, Takeovers
 
 NOTICES_MAX: Final = 100
-"""Sentences kept for the log until the event loop takes them; more are only counted."""
+"""Sentences stored for the log until the event loop takes them, at most; further ones are only
+counted."""
 
 
 class Statistics:
     """Counters since the start of the process. `errors` and `dropped` are by reason."""
 
     publishes_slowed = 0
-    """How often a PUBLISH was put off because of a queue that slows its publishers."""
+    """How often a PUBLISH was deferred because of a queue that slows its publishers."""
 
     def __init__(self) -> None:
         self.observe: Callable[[Event], None] | None = None
@@ -46,7 +47,7 @@ class Statistics:
         self.connections_refused = 0
         self.connections_open = 0
         self.clients_connected = 0
-        """Clients that were let in and are still there."""
+        """Number of connected clients."""
         self.clients_connected_max = 0
         self.clients_expired = 0
         self.bytes_received = 0
@@ -55,7 +56,7 @@ class Statistics:
         self.packets_received = vec[i64]([0] * 16)
         """Packets by packet type; PUBLISH is counted by QoS."""
         self.packets_sent = vec[i64]([0] * 16)
-        """Packets made, by packet type; PUBLISH is counted by QoS."""
+        """Packets sent, by packet type; PUBLISH is counted by QoS."""
         self.received_qos0 = 0
         self.received_qos1 = 0
         self.received_qos2 = 0
@@ -125,7 +126,7 @@ class Statistics:
         """Return the number of sent PUBLISH packets, including resent ones."""
         return self.sent_qos0 + self.sent_qos1 + self.sent_qos2 + self.publishes_resent
 
-    # -- what is reported to an observer as well
+    # -- events that are also reported to an observer
 
     def connected(self, session: Session, connection: Connection, session_present: bool) -> None:
         """Count and report a client that connected."""

@@ -10,31 +10,32 @@ from typing import Final
 from gateway.core.recent import RecentCount, StepClock
 
 REASON: Final = "client_id_shared"
-"""How takeovers between such devices are counted in the status's `errors`."""
+"""Name of takeovers between such devices in the status's `errors`."""
 
 WINDOW_SECONDS: Final = 300.0
-"""Returns of a displaced address count together within this time: devices wait up to some minutes
-before they connect again."""
+"""Returns of a displaced address within this time count together: devices wait up to some minutes
+before they reconnect."""
 
 RETURNS_MIN: Final = 2
-"""Returns of a displaced address that are no coincidence: a device that changes from Wi-Fi to a
+"""Returns of a displaced address that are not a coincidence: a device that changes from Wi-Fi to a
 mobile network and back returns once."""
 
 QUICK_SECONDS: Final = 10.0
-"""Takeovers from one address that follow each other within this time are quick: a connection that
-is lost is noticed later."""
+"""Takeovers from one address within this time are quick: a lost connection is noticed later than
+that."""
 
 QUICK_MIN: Final = 4
-"""Quick takeovers in a row: devices at one address, for example in containers of one machine."""
+"""Quick takeovers in a row that indicate several devices at one address, for example in containers
+on one machine."""
 
 CLIENTS_MAX: int = 1_000
-"""Client identifiers that are observed, some 400 kB; takeovers of others are not."""
+"""Client identifiers observed, at most: some 400 kB. Takeovers of others are ignored."""
 
 HOSTS_MAX: Final = 8
-"""Addresses kept for one identifier."""
+"""Addresses stored for one identifier, at most."""
 
 SECONDS_BETWEEN_LINES: Final = 60.0
-"""Between two lines in the log about one identifier."""
+"""Shortest time between two log lines about an identifier."""
 
 
 class Shared:
@@ -47,15 +48,15 @@ class Shared:
         self.returns = 0
         self.quick = 0
         self.pending = 0
-        """Takeovers of the window, until it is known that devices share the identifier."""
+        """Takeovers in the window, until it is clear that devices share the identifier."""
         self.hosts: dict[str, None] = {}
-        """Addresses that were displaced."""
+        """Displaced addresses."""
         self.is_found = False
-        """At least two devices share the identifier."""
+        """Whether at least two devices share the identifier."""
         self.addresses = ("", "")
-        """The connection that was displaced last, and the one that took its place."""
+        """Addresses of the connection displaced last, and of its successor."""
         self.count = RecentCount()
-        """Takeovers of the last hour, from the first one of the window."""
+        """Takeovers in the last hour, including the first one of the window."""
         self.unlogged = 0
         self.next_line_at = 0.0
 

@@ -37,9 +37,9 @@ class Timer:
         self.session = session
         self.due = 0.0
         self.order = 0
-        """Of two that are due at the same time, the one that was added first comes up first."""
+        """Of two timers that are due at the same time, the one added first fires first."""
         self.place = -1
-        """Where it stands in the heap; -1: it is not running."""
+        """Its position in the heap; -1: not in it."""
 
 
 class Timers:

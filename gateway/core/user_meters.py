@@ -8,8 +8,8 @@ from gateway.core.sessions.owner import Owner
 
 # Not Final: tests make it small enough to be reached.
 USERS_MAX: int = 16_384
-"""Users that are remembered, some 600 bytes each; the one goes that connected the longest ago. Its
-clients keep the meter that they have, and the next one begins another."""
+"""Users remembered, at most: some 600 bytes each. The one that connected longest ago is dropped
+first. Its clients keep their meter, and the next one starts a new meter."""
 
 
 class UserMeters:
@@ -17,7 +17,7 @@ class UserMeters:
 
     def __init__(self) -> None:
         self._meters: dict[str, Meter] = {}
-        """Those that connected last stand last."""
+        """Most recently connected users last."""
 
     def meter_of(self, owner: Owner, now: float) -> Meter | None:
         """Return the meter of a user's clients. None: nothing is limited."""

@@ -11,7 +11,7 @@ class Violation:
 
     def __init__(self, reason: str, reason_code: int, detail: str) -> None:
         self.reason = reason
-        """For counters and the session log, in snake case."""
+        """Reason for counters and the session log, in snake case."""
         self.reason_code = reason_code
         self.detail = detail
         """What happened, in which state, and what was expected."""

@@ -7,17 +7,17 @@ Between two slices the event loop serves all other clients.
 from typing import Final
 
 SLICE_UNITS: Final = 500
-"""Work for one connection before others are served: a millisecond at most, two without the
-compiled core. One message, one lookup and one filter are never cut."""
+"""Work for one connection before others are served: at most a millisecond, two without the compiled
+core. A single message, lookup or filter is never interrupted."""
 
 FILTER_UNITS: Final = 4
-"""Making or removing a subscription: 4 microseconds."""
+"""Cost of adding or removing a subscription: 4 microseconds."""
 
 RETAINED_UNITS: Final = 6
-"""Setting or removing what a topic retains, its levels and their memory included."""
+"""Cost of setting or removing a retained message, including its levels and their memory."""
 
 DELIVERY_UNITS: Final = 2
-"""Starting a delivery or putting one into a queue: 1 to 3 microseconds."""
+"""Cost of starting or queuing a delivery: 1 to 3 microseconds."""
 
 
 class Work:

@@ -40,7 +40,7 @@ def rewrite_wal(path: Path) -> None:
         try:
             frames = file.read(_frames_end_of(file))
         except OSError as error:
-            # SQLite judges what cannot be read.
+            # SQLite decides about unreadable data.
             logger.warning("the WAL of %s cannot be read: %s", path, line_of(error))
             return
         file.seek(0)
@@ -98,7 +98,7 @@ def finish_replacement(path: Path) -> Path | None:
         return None
     aside = _free_name(path)
     old = _files_of(path)
-    # All of them, before the new file comes: SQLite would read the old one's WAL into it.
+    # All of them before the new file is renamed: SQLite would apply the old file's WAL to it.
     for part in old:
         part.rename(aside.with_name(aside.name + part.name.removeprefix(path.name)))
     move_durably(salvaged, path)

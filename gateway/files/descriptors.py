@@ -10,15 +10,15 @@ import resource
 from typing import Final
 
 RESERVED: Final = 512
-"""Descriptors that connections of clients leave to everything else: journal, tables and listeners
-(50), control sockets (192), connections that are refused or being closed (128)."""
+"""Descriptors not used for client connections: journal, tables and listeners (50), control sockets
+(192), connections that are refused or being closed (128)."""
 
 NEEDED: Final = 64
-"""Descriptors without which no process starts: the broker opens 30 of them for itself."""
+"""Descriptors without which no process starts: the broker itself opens 30."""
 
 USED_MAX: Final = 1_048_576
-"""Descriptors a process uses, at most: some systems allow a billion, and the kernel's own limit for
-a process (`fs.nr_open`) is this."""
+"""Descriptors used by a process, at most: some systems allow a billion, but this is the kernel's
+own limit for a process (`fs.nr_open`)."""
 
 _USED_UP: Final = frozenset({errno.EMFILE, errno.ENFILE})
 

@@ -5,8 +5,8 @@ import re
 from typing import Final
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
-"""The disk, a quota, the open files of this process, those of the system. Each may have room a
-while later, and a call that failed with one of them has changed nothing that was stored."""
+"""Full disk, quota, table of this process's or of the system's open files. Each may have room
+later, and a call that failed with one of them has not changed stored data."""
 
 _UNREADABLE: Final = frozenset(
     {
@@ -18,7 +18,7 @@ _UNREADABLE: Final = frozenset(
         errno.EILSEQ,
     }
 )
-"""Errors of a read that concern the medium: the block layer's, and those of checksums."""
+"""Read errors caused by the disk: those of the block layer, and of checksums."""
 
 
 def is_full(error: BaseException) -> bool:

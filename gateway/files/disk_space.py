@@ -13,22 +13,22 @@ from gateway.files import descriptors
 from gateway.files.disk_errors import is_full
 from gateway.files.private import open_private
 
-# After a burst the write-ahead log shrinks back to this. It has the blocks from the start, for what
-# goes on when the disk is full: some hundred commits of acknowledgements.
+# Size to which the write-ahead log shrinks after a burst. Its blocks are allocated at startup, for
+# operations on a full disk: some hundred commits of acknowledgements.
 WAL_BYTES_KEPT = 8 * 1024 * 1024
-# A MiB, which is written at each start (`make_wal_room`); less where the WAL has room for less
-# than four times as much.
+# One MiB, written at each start (`make_wal_room`); less if the WAL has room for less than four
+# times as much.
 _CHECKPOINT_PAGES_MAX = 250
 _PAGE_BYTES = 4096
 # https://www.sqlite.org/fileformat2.html#walformat
 _FRAME_BYTES = 24 + _PAGE_BYTES
-# SQLite has a code for ENOSPC; where it makes its shared memory longer, it has not.
+# SQLite reports ENOSPC with a code, except when it extends its shared memory.
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
-# With less free nothing more is taken. Of a small file system it is a share, as of the WAL.
+# With less free space nothing new is accepted. On a small file system it is a share, like the WAL.
 _FREE_BYTES_MIN = 16 * 1024 * 1024
 _DISK_SHARE = 16
-# For a database file that grows while the disk is full, in steps of this: a row that is sent takes
-# some bytes more than one that waits.
+# Steps in which the reserve is freed for a database file that grows while the disk is full: a sent
+# row takes some bytes more than a waiting one.
 _RESERVE_BYTES = 1024 * 1024
 _RESERVE_STEP_BYTES = 16 * _PAGE_BYTES
 
@@ -39,7 +39,7 @@ def lacks_room(error: Exception) -> bool:
     Neither means that data is damaged.
     """
     code = getattr(error, "sqlite_errorcode", None)
-    # SQLite names no cause where it cannot open a file.
+    # SQLite gives no reason if it cannot open a file.
     no_file = code == sqlite3.SQLITE_CANTOPEN and descriptors.are_used_up()
     return is_full(error) or code in _NO_ROOM or no_file
 
@@ -63,16 +63,16 @@ class DiskSpace:
         """
         total_bytes, _ = self._disk()
         size_bytes = min(WAL_BYTES_KEPT, total_bytes // _DISK_SHARE)
-        # What stands in the WAL alone may need a larger database file: no more than a quarter.
+        # Data that is only in the WAL may need a larger database file: at most by a quarter.
         pages = max(1, min(_CHECKPOINT_PAGES_MAX, size_bytes // _PAGE_BYTES // 4))
         self._connection.execute(f"PRAGMA wal_autocheckpoint={pages}")
         self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         wal = self._path.with_name(self._path.name + "-wal")
         with contextlib.suppress(OSError), wal.open("r+b", buffering=0) as file:
             length = file.seek(0, os.SEEK_END)
-            # Up to a checkpoint the blocks are written now: a commit in a block that only has its
-            # place makes the file system write its own journal as well. Block by block, because
-            # what comes in one write the kernel keeps, and writes, in one.
+            # The blocks up to a checkpoint are written now: a commit into a block that is only
+            # allocated makes the file system write its own journal as well. They are written one by
+            # one, because the kernel stores the data of one write together.
             for _ in range(length, pages * _FRAME_BYTES, _PAGE_BYTES):
                 file.write(bytes(_PAGE_BYTES))
             if length < size_bytes:

@@ -71,12 +71,13 @@ def replace_durably(
         is_new: fail if `partial` exists; otherwise it is overwritten.
         owner: user and group of the new file.
     """
-    # A secret must not go into a file that another user made with other rights: then `is_new`.
+    # With `is_new`, a secret is never written to a file that another user created with other
+    # rights.
     creation = os.O_EXCL if is_new else os.O_TRUNC
     try:
         descriptor = open_private(partial, os.O_WRONLY | os.O_CREAT | creation, mode)
     except FileNotFoundError as error:
-        error.filename = str(path)  # its folder is missing: a person knows the file's own name
+        error.filename = str(path)  # its folder is missing: people know the file's own name
         raise
     try:
         try:
@@ -88,7 +89,7 @@ def replace_durably(
             os.close(descriptor)
         move_durably(partial, path)
     except BaseException:
-        # What was written of it only takes room on a disk that is probably full.
+        # A partial file only takes space on a disk that is probably full.
         partial.unlink(missing_ok=True)
         raise
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 FileState = tuple[int, int, int] | None
-"""Time of the last change in nanoseconds, size in bytes, inode; None: it is not there."""
+"""Time of the last change in nanoseconds, size in bytes, inode; None: the file does not exist."""
 
 
 def state_of(path: Path) -> FileState:
@@ -14,7 +14,7 @@ def state_of(path: Path) -> FileState:
         found = os.stat(path)
     except OSError:
         return None
-    # Not the time of the contents: other rights matter as well, and copies may keep that time.
+    # Not the modification time: changed permissions matter too, and copies may preserve that time.
     return found.st_ctime_ns, found.st_size, found.st_ino
 
 

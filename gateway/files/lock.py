@@ -15,7 +15,7 @@ from gateway.files.disk_errors import is_full
 from gateway.files.private import open_private
 
 HOLDER_BYTES_MAX = 32
-"""Of a process number in a lock's file; a number has 7 digits at the most."""
+"""Longest process id in a lock file; an id has at most 7 digits."""
 
 
 class LockTaken(RuntimeError):
@@ -24,7 +24,7 @@ class LockTaken(RuntimeError):
     def __init__(self, path: Path, holder: str) -> None:
         super().__init__(f"{path} is locked by process {holder or '?'}")
         self.holder = holder
-        """The number of that process, empty where it noted none."""
+        """The process id of the holder; empty if unknown."""
 
 
 class ProcessLock:
@@ -37,7 +37,7 @@ class ProcessLock:
             OSError: as `open_private`.
         """
         self._path = path
-        # A file object, not a bare descriptor: a lock that is dropped unclosed is let go of too.
+        # A file object, not a bare descriptor, so that a lock is released even if it is not closed.
         self._file = FileIO(open_private(path, os.O_RDWR | os.O_CREAT), "r+")
 
     def take(self) -> None:
@@ -67,7 +67,7 @@ class ProcessLock:
             os.ftruncate(self._file.fileno(), 0)
             os.pwrite(self._file.fileno(), str(os.getpid()).encode("ascii"), 0)
         except OSError as error:
-            # On a full disk the number is missing; the lock holds all the same.
+            # On a full disk the process id is missing, but the lock is valid.
             if not is_full(error):
                 self.close()
                 raise

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 FILE_BYTES_MAX: Final = 1 << 20
-"""Of one file: a chain has a few kilobytes, and the authorities of the whole web 200."""
+"""File size, at most: a chain has a few kilobytes, and the authorities of the whole web 200."""
 
 _CERTIFICATE: Final = re.compile(
     rb"-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----(.*?)-----END \1-----", re.DOTALL

@@ -19,7 +19,7 @@ from gateway.files.disk_errors import line_of
 logger = logging.getLogger(__name__)
 
 UMASK = 0o027
-"""Leaves directories 0750 and files 0640: a group may read, others nothing."""
+"""Results in directories 0750 and files 0640: the group may read, others have no access."""
 
 FILE_MODE = 0o640
 
@@ -28,8 +28,8 @@ OURS = frozenset(
     | {"gateway-id", "gateway-id.partial", "gateway-id.damaged"}
 )
 PREFIXES_OF_OURS = ("broker.", "outbox.db", "bridge.", "upload.", "uplink.")
-"""What stands in a data directory under these names is ours; a person may keep other things there,
-and their modes are not ours to change."""
+"""Prefixes of our files in a data directory; people may keep other files there, whose modes are not
+ours to change."""
 
 
 class SecretExposed(Exception):
@@ -110,7 +110,7 @@ def prepare(data_dir: Path) -> None:
                 _tighten(each)
         _tighten(data_dir)
     except OSError as error:
-        # FAT has no modes to change; the gateway works there all the same.
+        # FAT has no modes; the gateway works there anyway.
         logger.warning(
             "others may read %s: its modes cannot be changed: %s", data_dir, line_of(error)
         )
@@ -130,7 +130,7 @@ def _with_all_inside(path: Path) -> Iterator[Path]:
 
 def _refuse_planted(path: Path) -> None:
     found = _stat_of(path)
-    # A link of our own user or of root's is an operator's way to another disk.
+    # A link owned by our user or root is an operator's way to use another disk.
     if found and stat.S_ISLNK(found.st_mode) and found.st_uid not in (os.geteuid(), 0):
         raise _planted(path)
 

@@ -35,13 +35,13 @@ class QueueDatabase(ABC):
     """
 
     migration_set: ClassVar[str]
-    """As sqlite-utils has it."""
+    """Name of the migration set in sqlite-utils."""
     migrations_known: ClassVar[tuple[str, ...]]
-    """The names of its migrations, in their order: together they are the format."""
+    """Names of the migrations in order; together they are the format."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Autocommit: BEGIN and COMMIT stand where they are meant, and in which thread.
+        # Autocommit: BEGIN and COMMIT are explicit, in the intended thread.
         self._connection = sqlite3.connect(
             path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -62,11 +62,11 @@ class QueueDatabase(ABC):
         execute("PRAGMA journal_mode=WAL")
         execute("PRAGMA synchronous=FULL")
         execute(f"PRAGMA journal_size_limit={WAL_BYTES_KEPT}")
-        # Then a COMMIT alone writes, and it alone can find the disk full.
+        # Then only a COMMIT writes, so only a COMMIT can find the disk full.
         execute("PRAGMA cache_spill=OFF")
-        # Nothing is appended to the WAL of an earlier run: it goes into the database file, fsynced,
-        # and a new one begins. One that another program is reading stays, which costs nothing: it
-        # is whole on the medium (`queue_opening.py`).
+        # Nothing is appended to the WAL of an earlier run: it is copied into the database file,
+        # synced, and a new one begins. If another program is reading it, it stays, which is
+        # harmless, because it is complete on disk (`queue_opening.py`).
         execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         found = execute("PRAGMA quick_check(1)").fetchone()
         if found != ("ok",):
@@ -149,7 +149,7 @@ class CommitThread:
         except NoRoom:
             return False
         except asyncio.CancelledError:
-            await done  # The connection belongs to the worker until then.
+            await done  # The worker uses the connection until then.
             raise
         finally:
             self._began = None

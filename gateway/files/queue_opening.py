@@ -31,9 +31,9 @@ class QueueNames:
     queue: str
     """As in "cannot open ..."."""
     program: str
-    """The program whose queue it is."""
+    """The program that owns the queue."""
     contents: str
-    """What is in it, in the plural."""
+    """Name of its contents, in the plural."""
 
     def cannot_write(self, path: Path, error: sqlite3.Error) -> QueueError:
         """Return the error for a file that cannot be written."""

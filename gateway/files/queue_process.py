@@ -18,11 +18,11 @@ from gateway.files.queue_opening import QueueError, QueueNames
 
 logger = logging.getLogger(__name__)
 
-# Between two attempts to open the queue on a full disk.
+# Interval of attempts to open the queue on a full disk.
 OPEN_AGAIN_SECONDS = 1.0
-# Between two looks at whether the process still works.
+# Interval of checks whether the process still works.
 ALIVE_SECONDS = 1.0
-# A commit that takes longer stands still: a dying card needs half a minute for one bad block.
+# A longer commit counts as hung: a dying card takes half a minute for one bad block.
 COMMIT_SECONDS_MAX = 60.0
 
 
@@ -131,7 +131,7 @@ async def _open_with_room(
             if not is_logged:
                 logger.error("%s cannot be opened on a full disk (%s): free space", path, full)
                 is_logged = True
-                # To wait for room is its work: it must not be ended for taking long.
+                # Waiting for space is its work, so it must not be ended for it.
                 supervision.ready()
             supervision.alive()
         await supervision.stopped_within(OPEN_AGAIN_SECONDS)

@@ -14,20 +14,20 @@ PAGE_BYTES = 4_096
 """SQLite's page, by default."""
 
 DATABASE_BYTES_MAX = 1 << 40
-"""A header that claims more is damaged itself."""
+"""A header with a larger size is damaged itself."""
 
 KEY_MAX = 1 << 62
-"""Beyond any number that a row has."""
+"""Larger than any row number."""
 
 DAMAGED_KEYS_MAX = 100_000
-"""Attempts to go on behind rows that cannot be read: some seconds."""
+"""Attempts to continue after unreadable rows, at most: some seconds."""
 
 READING_FAILED = (
     sqlite3.SQLITE_IOERR_READ,
     sqlite3.SQLITE_IOERR_SHORT_READ,
     sqlite3.SQLITE_IOERR_CORRUPTFS,
 )
-"""The medium does not give a page back: waiting does not mend it."""
+"""The disk cannot read a page: waiting does not help."""
 
 _CIRCUMSTANCES = (
     sqlite3.SQLITE_PERM,
@@ -39,7 +39,7 @@ _CIRCUMSTANCES = (
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_CANTOPEN,
 )
-"""Errors that mean nothing about the contents of the file: to set it aside would mend nothing."""
+"""Errors that do not concern the file's contents: setting it aside would not help."""
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER = struct.Struct(">16xH10xI")
@@ -91,7 +91,7 @@ class ReadableRows:
         self._query = query
         self._parameters = parameters
         self.error: sqlite3.DatabaseError | None = None
-        """Why the rows ended early; None while all of them could be read."""
+        """Why the rows ended early; None while all were readable."""
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         try:
@@ -128,7 +128,8 @@ def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: st
         if columns[0][1] == keys[0] and columns[0][2] == "INTEGER":
             behind = f"SELECT * FROM {table} WHERE {keys[0]} > ? ORDER BY {keys[0]}"
             _copy_around_damage(source, behind, target, insert)
-        # From the other end too: what could not be gone around must not cost what lies behind it.
+        # Also backwards from the end: damage that cannot be skipped must not hide the rows after
+        # it.
         _copy(ReadableRows(source, downwards), target, insert)
     return target.total_changes - before
 
@@ -147,7 +148,7 @@ def _copy_around_damage(
         whole, row = _copy(ReadableRows(source, query, (last,)), target, insert)
         if whole or last >= KEY_MAX:
             return
-        # What damage makes up need not be in order, nor a number.
+        # Damaged rows need not be in order, or have a number.
         if row is not None and isinstance(row[0], int) and row[0] > last:
             last = row[0]
             step = 1

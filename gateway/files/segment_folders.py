@@ -22,15 +22,16 @@ from pathlib import Path
 from gateway.files.durable import make_folder
 
 SUBFOLDER_SEGMENTS = 1_000
-"""Segment numbers per subfolder. Listing them takes some milliseconds; a gateway that
-seals one a minute begins a subfolder every 17 hours."""
+"""Segment numbers per subfolder. Listing them takes some milliseconds; a gateway that seals one a
+minute starts a subfolder every 17 hours."""
 
 SETTLED_NS = 2_000_000_000
-"""Age of a folder's time of change from which it is trusted: a later change within one tick of the
-file system's clock (10 ms; FAT: 2 s) would leave the same time."""
+"""Age from which a folder's change time is trusted: a later change within one tick of the file
+system's clock (10 ms; FAT: 2 s) would have the same time."""
 
 _SUBFOLDER = re.compile(r"[0-9]{5,16}___")
-"""The last three digits of the numbers are left blank. No gateway can have such an id."""
+"""The last three digits of the number are replaced by underscores. No gateway can have such an
+id."""
 
 _SEGMENT = re.compile(r".+\.([0-9]{8,19})\.([0-9]{12,19})-([0-9]{12,19})\.[0-9a-f]{64}\.jsonl\.zst")
 """The name of a sealed segment: docs/formats/session-log.md."""
@@ -46,7 +47,7 @@ class SegmentFile:
     last_sequence: int
     size_bytes: int = 0
     disk_bytes: int = 0
-    """Blocks that it takes."""
+    """Size of its blocks on disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ def make_subfolder(folder: Path, number: int) -> Path:
     if not path.is_dir():
         make_folder(path)
         with suppress(PermissionError):
-            # FAT has no modes to change.
+            # FAT has no modes.
             path.chmod(folder.stat().st_mode & 0o7777)
     return path
 
@@ -212,7 +213,7 @@ def _scan(path: Path, subfolders: list[str]) -> Iterator[SegmentFile]:
             try:
                 status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
-                continue  # It was moved or removed in this moment.
+                continue  # It was moved or removed just now.
             yield replace(file, size_bytes=status.st_size, disk_bytes=status.st_blocks * 512)
 
 

@@ -30,16 +30,16 @@ from gateway.core.events import (
 logger = logging.getLogger(__name__)
 
 WAITING_EVENTS_MAX: Final = 10_000
-"""Events that wait for the observer: a second of a busy gateway."""
+"""Events waiting for the observer, at most: a second of a busy gateway."""
 
 WAITING_BYTES_MAX: Final = 16 * 1024 * 1024
 """The same in bytes: an observer that hangs must not fill the memory with payloads."""
 
 EVENT_BYTES: Final = 256
-"""What an event weighs without its topic and payload."""
+"""Size of an event without its topic and payload."""
 
 STOP_SECONDS: Final = 2.0
-"""How long the observer may go on when the broker stops, before it is left behind."""
+"""How long the broker waits for the observer when it stops."""
 
 METHODS: Final[dict[type, str]] = {
     Connected: "connected",
@@ -69,7 +69,7 @@ class Hooks:
         self._statistics = broker.statistics
         self._held_back: deque[tuple[int, Weighed]] = deque()
         self._queue: SimpleQueue[list[Weighed] | None] = SimpleQueue()
-        # Each of these four is written by one thread only.
+        # Each of these four is written by only one thread.
         self._accepted = 0
         self._accepted_bytes = 0
         self._done = 0

@@ -9,11 +9,11 @@ from typing import Annotated
 
 from gateway.keys.quantities import Text
 
-# Topic `sensors/<device>/<quantity>` stays far below every broker's topic limit.
+# The topic `sensors/<device>/<quantity>` stays far below every broker's limit.
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,63}"
 
 MEASUREMENT_PATTERN = rf"{NAME_PATTERN}(/{NAME_PATTERN})?"
-"""A quantity, or one measurement of a quantity that has several."""
+"""A quantity, or one of its measurements if it has several."""
 
 MeasurementName = Annotated[
     str,

@@ -13,10 +13,10 @@ class ProtocolSettings(Section):
     """The keys of one protocol. In the file they are in the port's own table, `[[serial]]`."""
 
     device_prefix: ClassVar[str | None] = None
-    """How the names begin that devices of this protocol have of themselves; None: they have none,
-    and the port or the protocol's settings name them."""
+    """Prefix of the names that devices of this protocol have themselves; None: they have none, and
+    the port or the protocol's settings name them."""
     data_bits: ClassVar[tuple[int, ...]] = (7, 8)
-    """The bits of a byte with which the protocol works."""
+    """Data bits with which the protocol works."""
 
     default_line: ClassVar[Line] = Line()
     """The line where the port's table has neither `line` nor `baud_rate`."""
@@ -24,17 +24,18 @@ class ProtocolSettings(Section):
     has_several: ClassVar[bool] = False
     """Whether a quantity has several measurements: `gga` of NMEA 0183 has `gga/alt`."""
     can_wait: ClassVar[bool] = False
-    """Whether its sensors keep what is not acknowledged: then the port is not read while the outbox
-    is full, where its `when_full` is not given."""
+    """Whether its sensors keep unacknowledged readings: then the port is not read while the outbox
+    is full, unless its `when_full` is set."""
 
     address_schemes: ClassVar[Mapping[str, str]] = {
         "tcp": "a serial server that passes on the bytes of a line",
         "rfc2217": "a serial server with RFC 2217",
     }
-    """Schemes that the `address` of a port with this protocol may have, with what they mean."""
+    """URL schemes allowed in the `address` of a port with this protocol, with their meaning."""
 
     has_parts: ClassVar[bool] = False
-    """Whether its devices are numbered parts of the port's own: nodes of MySensors."""
+    """Whether its devices are numbered parts of the port's own device, such as nodes of
+    MySensors."""
 
     @property
     def is_asked(self) -> bool:
@@ -63,4 +64,4 @@ class ProtocolSettings(Section):
 
 
 Protocols = Mapping[str, type[ProtocolSettings]]
-"""The settings of every protocol by the name that `framing` has in the file."""
+"""The settings of every protocol, by its name in `framing`."""

@@ -188,7 +188,7 @@ class Number(Quantity):
     def value_of(self, written: object) -> float:
         if isinstance(written, bool) or not isinstance(written, int | float):
             raise refusal(self.allowed)
-        # False for what is not a number, too.
+        # Also False for NaN.
         if not abs(written) <= self.magnitude_max:
             raise refusal(self.allowed)
         if self.minimum is not None and written < self.minimum:
@@ -229,7 +229,7 @@ class Items:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: "GetCoreSchemaHandler"
     ) -> "core_schema.CoreSchema":
-        # A list is what TOML has; in strict mode a tuple would be the only one.
+        # TOML has lists; in strict mode only a tuple would be accepted.
         schema = cast("core_schema.TupleSchema", handler(source))
         schema["strict"] = False
         schema["min_length"] = self.minimum

@@ -8,7 +8,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar
 
 NO_KEY = {"is_key": False}
-"""Metadata of an attribute that stands for no key of the file."""
+"""Metadata of an attribute that is not a key of the file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,10 +16,10 @@ class Section:
     """Base of all sections; immutable."""
 
     descriptions: ClassVar[Mapping[str, str]] = {}
-    """Each key in a sentence, for the schema that editors show. Those of the sections of
-    `gateway.configuration` are in `key_descriptions.py` there."""
+    """A sentence for each key, for the schema that editors show. Those of the sections in
+    `gateway.configuration` are in its `key_descriptions.py`."""
     given: frozenset[str] = field(default=frozenset(), repr=False, compare=False, metadata=NO_KEY)
-    """The keys that are in a source; the others have their defaults."""
+    """The keys set in any source; the others have their defaults."""
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:

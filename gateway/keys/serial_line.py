@@ -11,7 +11,7 @@ BAUD_RATE_DEFAULT = 115_200
 
 Parity = Literal["N", "E", "O"]
 FlowControl = Literal["none", "rts_cts", "xon_xoff"]
-"""How one side of a line stops the other: not at all, by wires, by the bytes XON and XOFF."""
+"""How one side of a line stops the other: not at all, by wires, or by the bytes XON and XOFF."""
 RtsLevel = Literal["high", "low"]
 ControlLine = Literal["on", "off", "leave"]
 """State of DTR or RTS while a port is open; `leave`: unchanged."""

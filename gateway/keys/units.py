@@ -38,7 +38,7 @@ _MEANT: Final = {
     "rpm": "1/min", "bpm": "beat/min", "pcs": "count", "mbar": "hPa", "millibar": "hPa",
     "pascal": "Pa", "hertz": "Hz", "meter": "m", "metre": "m", "gram": "g", "joule": "J",
 }  # fmt: skip
-"""By what people write, in lower case; each means the same without a factor."""
+"""Spellings in lower case; each means the same unit without a factor."""
 
 
 def unit_meant_by(unit: str) -> str | None:
@@ -46,6 +46,6 @@ def unit_meant_by(unit: str) -> str | None:
     meant = _MEANT.get(unit.lower())
     if meant is not None:
         return meant
-    # "CEL", "wh": where only one is spelled so. Not "mw" or "MS", in which case decides.
+    # "CEL", "wh": if only one unit is spelled so. Not "mw" or "MS", where the case matters.
     found = [each for each in UNITS if each.lower() == unit.lower()]
     return found[0] if len(found) == 1 and len(unit) > 1 else None

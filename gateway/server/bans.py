@@ -24,11 +24,11 @@ from gateway.wire.codes import ADMINISTRATIVE_ACTION
 logger = logging.getLogger(__name__)
 
 FLAPPING_BANS_MAX: int = 1_000
-"""Bans for flapping that hold at a time; then the oldest of them ends. An attacker with many client
-identifiers must not use up the room for bans that people make."""
+"""Concurrent bans for flapping, at most; beyond that the oldest one ends. An attacker with many
+client identifiers must not use up the room for manual bans."""
 
 RETRY_SECONDS = 60.0
-"""After the file could not be written, as on a full disk."""
+"""Time until the next attempt after a failed write, as on a full disk."""
 
 
 class TooManyBans(Exception):
@@ -82,7 +82,7 @@ class Bans:
         """Return the active bans, oldest first."""
         return list(self._bans.values())
 
-    # -- by hand
+    # -- manual
 
     async def add(self, ban: Ban) -> tuple[int, bool]:
         """Add a ban and end the matching connections.
@@ -108,7 +108,7 @@ class Bans:
         self._apply()
         return ban, await self._write()
 
-    # -- by themselves
+    # -- automatic
 
     def tick(self) -> None:
         """Expire bans and ban flapping clients. Called once a second."""
@@ -144,7 +144,7 @@ class Bans:
         self._begin(Ban(Kind.CLIENT, client_id, reason, Source.FLAPPING, time_ms, until_ms))
         self._is_unwritten = True
 
-    # -- what a ban does
+    # -- effects of a ban
 
     def time_ms(self) -> int:
         """Return the time used for the expiry of bans, in milliseconds since 1970."""
@@ -156,7 +156,7 @@ class Bans:
         self._apply()
         ended = 0
         detail = f"banned: {ban.reason}" if ban.reason else "banned"
-        # 5.0 section 2.4: "Banned" is a code of CONNACK alone.
+        # 5.0 section 2.4: "Banned" is only allowed in CONNACK.
         violation = Violation(BANNED_REASON, ADMINISTRATIVE_ACTION, detail)
         networks = BannedNetworks([network_of(ban.value)] if ban.kind is Kind.ADDRESS else [])
         for connection, channel in list(self._event_loop.channels.items()):

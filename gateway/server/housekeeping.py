@@ -24,13 +24,14 @@ from gateway.space.inventory import Disk, Inventory, disk_of, remove
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 60.0
-"""How often sizes are looked at while there is room; below `room_is_made_below` at every tick."""
+"""Interval at which sizes are checked while there is enough space; below `room_is_made_below`,
+every tick."""
 
 REMOVALS_MAX = 100
-"""Files removed in one go: a card frees the blocks of one in some milliseconds."""
+"""Files removed per round, at most: a card takes some milliseconds to free the blocks of one."""
 
 RESERVE_RETRY_SECONDS = 5.0
-"""After the reserve could not be made."""
+"""Time until the next attempt after the reserve could not be created."""
 
 
 @dataclass
@@ -46,10 +47,10 @@ class Housekeeping:
     def __init__(self, event_loop: EventLoop, data_dir: Path, limits: Limits) -> None:
         self.limits = limits
         self.disk = Disk(0, 0, 0)
-        """As of the latest look; no bytes at all before it."""
+        """At the latest check; all 0 before the first."""
         self.full_since_ms: int | None = None
         self.removed: Counter[str] = Counter()
-        """Files that went for want of room, by kind."""
+        """Files removed for lack of space, by kind."""
         self._event_loop = event_loop
         self._data_dir = data_dir
         self._inventory = Inventory(data_dir)
@@ -59,7 +60,7 @@ class Housekeeping:
         self._next_look = 0.0
         self._next_reserve = 0.0
         self._waits = False
-        """A batch found no room, at the last tick."""
+        """Whether there was no space for a batch at the last tick."""
 
     @property
     def rules(self) -> Rules:
@@ -190,7 +191,7 @@ class Housekeeping:
         )
         files = [item for item in removals if item.kind != Kind.JOURNAL]
         self.removed.update(item.kind.name.lower() for item in removals)
-        self._next_look = 0.0  # there may be more than one round takes
+        self._next_look = 0.0  # there may be more than one round can remove
         self._event_loop.schedule()
         if files:
             self._begin(lambda: self._remove(files))
@@ -207,7 +208,7 @@ class Housekeeping:
             and rules.reserve > 0
             and not self._event_loop.limits.disk_full
             and not self._event_loop.store.journal.has_reserve()
-            # Making it must not bring the disk to where something has to go for it.
+            # Creating it must not make it necessary to remove something.
             and self.disk.free_bytes - rules.reserve > rules.room_is_made_below
         )
 

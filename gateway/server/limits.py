@@ -14,14 +14,14 @@ from gateway.files import descriptors
 from gateway.space.budget import Limits as SpaceLimits
 
 CGROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
-"""A container sees its own control group at this place."""
+"""Path at which a container sees its own control group."""
 
 MEMORY_SHARE = 8
 """An eighth of the machine's memory for the queues of clean sessions: 64 MiB of 512."""
 
 QUEUE_MEMORY_BYTES_MIN = 16 << 20
 QUEUE_MEMORY_BYTES_MAX = 256 << 20
-"""At most, by default: more only makes messages older."""
+"""Upper limit of the default: more only makes messages older."""
 
 
 def apply_limits(limits: Limits, configuration: Configuration) -> None:

@@ -147,7 +147,7 @@ class Running:
         loop.set_exception_handler(running.end_on_mistake)
         apply_rules(broker, rules)
         running.removed_users.take(configuration, users)
-        broker.revoking.revoke_certificates(revoked)  # before a late will goes out
+        broker.revoking.revoke_certificates(revoked)  # before a late will is published
         begin_run(event_loop, opened, identity)
         give_bridge_its_sessions(broker, configuration)
         running.bans.load()
@@ -208,7 +208,7 @@ class Running:
         error = context.get("exception")
         if error is not None and descriptors.ran_out(error):
             self.event_loop.broker.statistics.count_error("no_descriptor")
-            return  # accept, which asyncio tries again, a thousand times in a row
+            return  # accept, which asyncio retries a thousand times in a row
         loop.default_exception_handler(context)
         ours = "handle" in context or "protocol" in context
         if ours and error is not None and not isinstance(error, OSError):

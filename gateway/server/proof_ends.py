@@ -12,13 +12,14 @@ from typing import Final
 from gateway.core.broker import Broker
 
 DAY_MS: Final = 86_400_000
-"""Ends are rounded up to days: a device with a token each hour changes its line once a day."""
+"""Expiry times are rounded up to days, so that a device with hourly tokens changes its line once a
+day."""
 
 LOOK_SECONDS: Final = 10.0
-"""Between two looks at who is over."""
+"""Interval of checks for expired proofs."""
 
 Ends = Mapping[str, int | None]
-"""In milliseconds of gateway time; None: a database proved the user, and is asked about it."""
+"""In milliseconds of gateway time; None: a database proved the user, and is queried regularly."""
 
 
 class ProofEnds:

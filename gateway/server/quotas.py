@@ -20,14 +20,14 @@ from gateway.space.budget import Limits as SpaceLimits
 from gateway.space.inventory import disk_of
 
 DISK_SHARE = 8
-"""An eighth of the disk for what waits in sessions without a user, where nothing is configured."""
+"""Default limit: an eighth of the disk for messages queued in sessions without a user."""
 
 JOURNAL_SHARE = 8
-"""An eighth of the room for the session log a day for what clients without a user bring into the
-journal: they need a week to displace what others have written."""
+"""Default limit: an eighth of the session log's space per day for the journal data of clients
+without a user, so that they need a week to displace the data of others."""
 
 JOURNAL_BYTES_MIN = 1 << 20
-"""At least, however small the disk is."""
+"""Minimum, however small the disk is."""
 
 
 class ConfiguredQuotas(Quotas):

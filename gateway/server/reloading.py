@@ -45,11 +45,11 @@ class Prepared:
     """Everything that a reload needs, read and validated."""
 
     configuration: Configuration
-    """What is going to hold: what waits for a restart is as it was."""
+    """The new configuration; values that need a restart are unchanged."""
     changes: Changes
     users: PasswordFile | None
     authenticator: Authenticator | None
-    """Of other sources of users than before; None: they are the same."""
+    """For changed sources of users; None: they are unchanged."""
     source_files: SourceFiles
     rules: FileRules | None
     quotas: ConfiguredQuotas
@@ -74,13 +74,13 @@ class Reloading:
         rules: FileRules | None = None,
     ) -> None:
         self.configuration = configuration
-        """What holds now."""
+        """The configuration in force."""
         self.needs_restart: tuple[str, ...] = ()
-        """The keys of the file that was read last whose values wait for a restart."""
+        """Keys of the last file read whose values need a restart."""
         self.note_signal: Callable[[str | None], None] = lambda _: None
-        """Called with what came of a reload at SIGHUP; None: it holds."""
+        """Called with the result of a reload at SIGHUP; None: success."""
         self.rules = rules
-        """The access rules that hold; None: everything is allowed."""
+        """The access rules in force; None: everything is allowed."""
         self._read = read
         self._service = service
         self._event_loop = event_loop
@@ -90,7 +90,7 @@ class Reloading:
         self._bans = bans
         self._removed_users = removed_users
         self._source_files = source_files
-        """What was in the files of the sources that are asked now."""
+        """Digests of the files of the current sources."""
 
     def reload(self) -> dict[str, Any]:
         """Read configuration, users, rules and certificates again, and apply them.
@@ -124,7 +124,7 @@ class Reloading:
         rules = rules_of(configuration)
         try:
             quotas = quotas_of(configuration)
-            # At last: nothing that was bound has to be given up for another mistake.
+            # Last, so that no bound socket has to be given up because of another mistake.
             listeners = self._listening.prepare(configuration.listeners)
         except OSError as error:
             where = "" if error.filename is None else f" at {error.filename}"
@@ -233,8 +233,8 @@ class Reloading:
         broker.authenticate(authenticates, event_loop.authentications.methods)
         give_bridge_its_sessions(broker, prepared.configuration)
         if proofs_hold and authenticates == before.authenticates:
-            return frozenset()  # the same users stand where they stood
-        # Who they are was proven by another source, or never.
+            return frozenset()  # the same users with the same proofs
+        # They were authenticated by another source, or never.
         names = (
             connection.username
             for connection in event_loop.channels

@@ -26,12 +26,12 @@ logger = logging.getLogger(__name__)
 NO_USERS: Final[frozenset[str]] = frozenset()
 
 WRITE_SECONDS: Final = 600.0
-"""Between two writes of nothing but proofs of sessions: what a power cut takes of their ends is
-taken for proven until the start."""
+"""Interval of writes that only concern proofs of sessions: proofs lost in a power cut count as
+valid until the start."""
 
 CERTIFICATE_SECONDS: Final = 10.0
-"""From a login with a certificate to the write that keeps which one it was: one that a power cut
-takes is not looked for on a list of revoked ones. One walk over all sessions in so long."""
+"""Time from a login with a certificate to writing which one it was: one that is lost in a power cut
+is not searched in revocation lists. All sessions are visited at most this often."""
 
 
 class RemovedUsers:
@@ -42,11 +42,11 @@ class RemovedUsers:
         self._path = data_dir / FILE_NAME
         self._broker = broker
         self._users: frozenset[str] | None = None
-        """All users that there are; None: that is not known."""
+        """All existing users; None: unknown."""
         self._is_unwritten = False
         self._writes_at = 0.0
         self._certificates_at = float("inf")
-        """When to look for new certificates of sessions."""
+        """When to check for new certificates of sessions."""
         self._loop = asyncio.get_running_loop()
         try:
             self._kept = load(self._path)
@@ -142,7 +142,7 @@ class RemovedUsers:
         self._kept = kept
         self._writes_at = self._loop.time() + WRITE_SECONDS
         try:
-            # Before any user of a file that was read again logs in: it must be known as one.
+            # Before any user of a reloaded file logs in, because it must be recorded as known.
             save(self._path, kept)
         except OSError as error:
             if not self._is_unwritten:

@@ -76,8 +76,8 @@ def _is_open(listener: Listener) -> bool:
 
 
 def _refuse_silent_bridge(rules: FileRules, configuration: Configuration) -> None:
-    # The bridge speaks 3.1.1, in which a forbidden message is acknowledged and goes nowhere: its
-    # readings would be lost without a word.
+    # The bridge uses MQTT 3.1.1, in which a denied message is acknowledged and dropped: its
+    # readings would be lost silently.
     first = next(each for each in configuration.listeners if each.is_plain)
     bridge = Client(configuration.bridge.client_id, bridge_user_of(configuration), first.called)
     who = f"user {bridge.username}" if bridge.username else f"client {bridge.client_id}*"

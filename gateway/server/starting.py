@@ -32,7 +32,7 @@ from gateway.store.store import Store
 logger = logging.getLogger(__name__)
 
 JOURNAL_FILES = 8
-"""At least so many files of the journal are within `max_journal`."""
+"""`max_journal` is divided into at least this many files."""
 
 
 def users_of(configuration: Configuration) -> PasswordFile | None:
@@ -89,7 +89,7 @@ def authenticator_of(
 def store_of(configuration: Configuration) -> Store:
     """Return the store of the data directory, not opened yet."""
     data_dir = configuration.gateway.data_dir
-    # Beyond max_journal whole files are dropped: no file may be a large part of it.
+    # Beyond max_journal whole files are dropped, so no file may be a large part of it.
     limit = configuration.limits.max_journal // JOURNAL_FILES
     store = Store(data_dir, min(FILE_BYTES, limit))
     space = space_limits_of(configuration)

@@ -53,7 +53,7 @@ class ControlLink:
             try:
                 await self._serve_connection(stop)
             except (OSError, EOFError, UnusableAnswer, Refused) as problem:
-                # An absent broker is no fault of this process; systemd reports it.
+                # An absent broker is not a fault of this process; systemd reports it.
                 if isinstance(problem, UnusableAnswer | Refused):
                     self._refusal.begin(f"the broker's answer: {line_of(problem)}", "refusal")
                 await happened_within(stop, REPORT_SECONDS)

@@ -20,11 +20,11 @@ from gateway.files.disk_errors import line_of
 from gateway.system_calls import call
 
 NICENESS: Final = 10
-"""From -20 to 19. At 10 a process gets a tenth of the processor time of one at 0."""
+"""From -20 to 19. At 10 a process gets a tenth of the CPU time of one at 0."""
 
 IO_CLASS_BEST_EFFORT: Final = 2
 IO_LEVEL: Final = 7
-"""Of the class best-effort, from 0 (first) to 7 (last)."""
+"""Level in the best-effort class, from 0 (first) to 7 (last)."""
 
 _CLASS_SHIFT: Final = 13
 _WHO_PROCESS: Final = 1

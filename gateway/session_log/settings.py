@@ -9,100 +9,105 @@ SEGMENT_BYTES_MAX = 8_000_000
 """Uncompressed bytes of a segment: the format's limit (docs/formats/session-log.md)."""
 
 SEGMENT_BYTES_MIN = 1_000_000
-"""Smallest limit: the longest line without its payload (client id and topic of 65,535 bytes, each
-byte escaped to six) must always fit beside header and footer."""
+"""Smallest allowed limit: the longest line without its payload (client id and topic of 65,535
+bytes, each byte escaped to six) must always fit, with header and footer."""
 
 LINE_BYTES_MAX = 1 << 20
-"""One event: readers refuse longer lines (docs/formats/session-log.md). A payload that does not fit
-is given by its hash."""
+"""One event, at most: readers reject longer lines (docs/formats/session-log.md). A payload that
+does not fit is replaced by its hash."""
 
 PAGE_BYTES = 256 << 10
-"""Journal read at a time: some 20 ms of work, so that reports and uploads go on in between."""
+"""Journal read per page: some 20 ms of work, so that reports and uploads continue in between."""
 
 PAGE_BYTES_MAX = 64 << 20
-"""A page grows up to this when nothing in it can be decoded, to reach what is behind the damage."""
+"""A page grows up to this if nothing in it can be decoded, to get past the damage."""
 
 CHUNK_BYTES = 256 << 10
-"""Lines encoded before they go to the compressor: bounds memory, large enough to be cheap."""
+"""Lines encoded before they are compressed: limits memory, and is large enough to be cheap."""
 
 TOPICS_REMEMBERED_MAX = 10_000
-"""Topics whose payload policy is kept: a gateway's sensors with room to spare, about 1 MB."""
+"""Topics with a cached payload policy, at most: more than a gateway's sensors have, about 1 MB."""
 
 HEADS_KEPT = 8
-"""Chain heads remembered: as many damaged newest segments can be set aside and written again."""
+"""Chain heads remembered: this many damaged newest segments can be set aside and written again."""
 
 BOOTS_KEPT = 64
-"""Boots remembered: more starts than a journal can hold without one checkpoint between them."""
+"""Boots remembered: more starts than a journal can contain without a checkpoint between them."""
 
 DAMAGED_FILES_MAX = 16
-"""Files kept in log/damaged for people to look at, segments aside: a dying card must not fill
-itself with copies of what it damages."""
+"""Files kept in log/damaged for people to examine, not counting segments: a dying card must not
+fill up with copies of damaged data."""
 
 DAMAGED_RETRY_SECONDS = (60.0, 3600.0)
-"""First and longest wait before a segment in log/damaged is read again: a card that is reset gives
-back what it did not, and to read a bad block takes a card many seconds."""
+"""First and longest wait before a segment in log/damaged is read again: a card may recover after a
+reset, and reading a bad block takes it many seconds."""
 
 SEGMENTS_RECALLED_MAX = 2_000
-"""Newest segments from which a lost log/chain.json is made again: more than a journal that waits
-for its export has boots, and no more than a megabyte of names."""
+"""Newest segments from which a lost log/chain.json is rebuilt: more than a journal waiting for its
+export has boots, and at most a megabyte of names."""
 
 DAMAGED_TRIED_MAX = 1_000
-"""Segments in log/damaged that are read again at a time, the oldest: each may be 8 MB of a card
+"""Segments in log/damaged that are retried in one pass, oldest first: each may be 8 MB on a card
 that reads slowly."""
 
 CHAIN_TRIES_MAX = 6
-"""Starts of the exporter at which log/chain.json cannot be read, before it counts as damaged: half
-a minute by EXPORT_RETRY_SECONDS."""
+"""Starts of the exporter with an unreadable log/chain.json before it counts as damaged: half a
+minute with EXPORT_RETRY_SECONDS."""
 
 KEY_TRIES_MAX = CHAIN_TRIES_MAX
-"""Starts of the exporter at which log/signing-key cannot be read, before it counts as damaged: a
-bus that is reset must not cost the gateway its key."""
+"""Starts of the exporter with an unreadable log/signing-key before it counts as damaged: a bus
+reset must not cost the gateway its key."""
 
 PUBLIC_KEYS_KEPT = 16
-"""Public keys in log/signing-key.pub: one for each time that the key was lost."""
+"""Public keys in log/signing-key.pub: one for each loss of the key."""
 
 EXPORT_RETRY_SECONDS = (1.0, 30.0)
-"""First and longest wait after the journal or the disk failed: sealing must resume soon after."""
+"""First and longest wait after a failure of journal or disk: sealing must resume soon after it."""
 
 UPLOAD_RETRY_SECONDS = (1.0, 300.0)
-"""First and longest wait after the target failed: a link that comes back is used within 5 min."""
+"""First and longest wait after a failure of the target: a restored connection is used within 5
+min."""
 
 PRUNED_SHARE = 100
-"""log/sent is looked at, and emptied, a hundredth of its limits at a time: to look lists files."""
+"""log/sent is checked and pruned in steps of a hundredth of its limits, because a check lists
+files."""
 
 UPLOAD_RESCAN_SECONDS = 60.0
-"""log/sealed is listed this often even when the exporter reports nothing new."""
+"""log/sealed is listed at least this often, even if the exporter reports nothing new."""
 
 UPLOAD_SECONDS_MAX = 600.0
-"""One request: 8 MB at 110 kbit/s, the slowest modem link that could ever keep up."""
+"""Time limit of one request: 8 MB at 110 kbit/s, the slowest modem link that could ever keep up."""
 
 CONNECT_SECONDS_MAX = 20.0
-"""Connecting to the target: beyond this a retry does better than waiting."""
+"""Time limit for connecting to the target: after this a retry is better than waiting."""
 
 FREE_BYTES_MAX, FREE_SHARE = 64 << 20, 64
-"""With a target on the same disk no segment is begun with less than this share of the disk free, 64
-MiB at the most: it would gain nothing, and the broker's commits come before its log."""
+"""If the target is on the same disk, no segment is started with less than this share of the disk
+free, at most 64 MiB: it would free nothing, and the broker's commits are more important than its
+log."""
 
 RESERVE_BYTES_MAX, RESERVE_SHARE = 1 << 20, 64
-"""Of log/reserve: a segment of the smallest size, compressed, with room to spare."""
+"""Size of log/reserve: a segment of the smallest size, compressed, with a margin."""
 
 RESERVE_STEP_BYTES = 64 << 10
-"""Given up at a time: a small segment, or the state of the chain."""
+"""Bytes freed at a time: a small segment, or the state of the chain."""
 
 DRAIN_SECONDS_MAX = 2.0
-"""At a stop the journal is still exported for this long; the rest follows at the next start."""
+"""When stopping, the journal is still exported for this long; the rest follows at the next
+start."""
 
 FAREWELL_SECONDS_MAX = 5.0
-"""At a stop what has been sealed is still uploaded for this long."""
+"""When stopping, sealed segments are still uploaded for this long."""
 
 REPORT_SECONDS = 1.0
-"""Between two status reports to the broker."""
+"""Interval of status reports to the broker."""
 
 ANSWER_SECONDS_MAX = 10.0
-"""For an answer of the control socket: a commit on a slow card takes a second or two."""
+"""Time limit for an answer of the control socket: a commit on a slow card takes a second or two."""
 
 SENTENCE_CHARACTERS_MAX = 300
-"""Of a library's error message: enough for a person, no page of XML in the status."""
+"""Characters of a library's error message, at most: enough for a person, without pages of XML in
+the status."""
 
 
 class SettingsError(ValueError):
@@ -130,7 +135,7 @@ class SessionLogSettings:
     checksum_header: bool = True
     poll_seconds: float = 0.25
     free_bytes_min: int | None = None
-    """None: as the disk is large."""
+    """None: depends on the size of the disk."""
 
     def __post_init__(self) -> None:
         if not SEGMENT_BYTES_MIN <= self.segment_bytes_max <= SEGMENT_BYTES_MAX:

@@ -11,28 +11,28 @@ from enum import IntEnum
 
 MIB = 1 << 20
 
-# The shares of log, damaged and reserve are divided by the number of brokers on the file system.
-# The floor is not: it is about what is free, for all.
+# The limits of log, damaged files and reserve are divided by the number of brokers on the file
+# system. The minimum of free space is not: it is the same for all.
 FREE_SHARE, FREE_BYTES_MAX = 32, 128 * MIB
-"""`free_min` where nothing is configured: a 32nd of the file system, 128 MiB at the most. That is
-room for the database to grow by what 8 MiB of journal hold, many times over."""
+"""Default of `free_min`: a 32nd of the file system, at most 128 MiB. This lets the database grow by
+the contents of 8 MiB of journal, many times over."""
 
 LOG_SHARE = 2
-"""`log_max`: half of the file system. The rest is for tables, outbox and journal."""
+"""Default of `log_max`: half of the file system. The rest is for tables, outbox and journal."""
 
 DAMAGED_SHARE, DAMAGED_BYTES_MAX = 16, 256 * MIB
-"""`damaged_max`: a sixteenth of the file system, 256 MiB at the most. Who looks at it wants the
-latest."""
+"""Default of `damaged_max`: a sixteenth of the file system, at most 256 MiB. People who examine
+them want the latest."""
 
 LOG_FILES_MAX, LOG_FILES_SHARE = 1_000_000, 2
-"""`log_max_files`: two years of a segment a minute, 4 GB of the smallest, but no more than half of
-the file system's inodes."""
+"""Default of `log_max_files`: two years of a segment per minute, 4 GB of the smallest, but at most
+half of the file system's inodes."""
 
 DAMAGED_FILES_MAX = 1_000
-"""Files and folders set aside as damaged: each is looked at every minute."""
+"""Files and folders set aside as damaged, at most: each is checked every minute."""
 
 RESERVE_SHARE, RESERVE_BYTES_MAX = 32, 4 * MIB
-"""`reserve`: one file of the journal, which holds the end of some ten thousand deliveries."""
+"""`reserve`: one file of the journal, enough for the ends of some ten thousand deliveries."""
 
 
 class Kind(IntEnum):
@@ -41,14 +41,14 @@ class Kind(IntEnum):
     SENT = 0
     """In log/sent: its target has it."""
     DAMAGED = 1
-    """Set aside for people to look at."""
+    """Set aside for people to examine."""
     SPARE = 2
-    """Blocks that are kept for the journal's next file."""
+    """Blocks kept for the journal's next file."""
     SEGMENT = 3
-    """Part of the session log that nothing else has: sealed and not sent, or in the default target,
-    `uploaded`, where it waits for the job that makes tables of it."""
+    """The only copy of part of the session log: sealed and not sent, or in the default target,
+    `uploaded`, where it waits for the job that turns it into tables."""
     JOURNAL = 4
-    """A file of the journal that the tables cover and that is not exported yet."""
+    """A file of the journal that the tables cover, not exported yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ class Item:
     """Relative to the data directory."""
     size_bytes: int
     age: int
-    """The lower goes first among its kind: an event's number, or a time."""
+    """Of its kind, the lowest is removed first: the number of an event, or a time."""
     first_sequence: int = 0
     last_sequence: int = 0
-    """The events in it; 0 where it has none."""
+    """Number of the last event in it; 0 if it has none."""
     count: int = 1
-    """Files. What has more is a sum that only counts: it is not removed as a whole."""
+    """Number of files. With more than one this is only a total, and is not removed as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class Limits:
     damaged_max: int | None = None
     reserve: int | None = None
     brokers_count: int = 1
-    """That of the gateway and those of its tenants, among which the disk is shared out."""
+    """The gateway's broker and those of its tenants, which share the disk."""
     log_max_files: int | None = None
-    """A number of segments."""
+    """Number of segments, at most."""
 
     def of_disk(self, total_bytes: int, total_files: int = 0) -> "Rules":
         """Return the limits for a file system of this size. `total_files` 0: no limit on files."""
@@ -109,7 +109,7 @@ class Rules:
     """Limits in bytes and numbers of files."""
 
     free_min: int
-    """The floor: with less nothing new is taken."""
+    """Minimum of free space: with less, nothing new is accepted."""
     log_max: int
     damaged_max: int
     reserve: int

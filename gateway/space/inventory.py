@@ -23,7 +23,7 @@ LOG_FOLDERS = {
     # A segment that cannot be read now is tried again: it counts as unsent.
     "log/damaged": Kind.SEGMENT,
 }
-"""Folders of segments, and what those in them are."""
+"""Folders of segments, with the kind of the files in each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Disk:
     total_bytes: int
     """0: the file system does not report it."""
     free_bytes: int
-    """For us: not what is kept for the administrator."""
+    """Available to us: without the part reserved for the administrator."""
     total_files: int
-    """Inodes; 0: the file system makes them as it needs them."""
+    """Inodes; 0: the file system creates them on demand."""
 
 
 def disk_of(folder: Path) -> Disk:

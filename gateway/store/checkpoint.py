@@ -27,14 +27,14 @@ from gateway.store.no_room import rows_lack_room
 from gateway.store.tables import MESSAGE_TABLES
 
 CHUNK_ROWS = 64
-"""Rows between two looks at the clock: well under a millisecond on a PC, a few on a small Pi."""
+"""Rows between two checks of the clock: well under a millisecond on a PC, a few on a small Pi."""
 
 CHUNK_BYTES = 128 * 1024
-"""Contents in such rows, the last message aside: 64 messages of 60 kB take four milliseconds."""
+"""Contents in such rows, without the last message: 64 messages of 60 kB take four milliseconds."""
 
 DELETED_MESSAGES = 8
-"""The same for messages that go: removing one of 60 kB costs as much as writing it, and nothing
-here knows its size."""
+"""The same for messages that are removed: removing one of 60 kB costs as much as writing it, and
+its size is not known here."""
 
 _UNREFERENCED = " AND ".join(
     f"NOT EXISTS (SELECT 1 FROM {table} WHERE message = messages.number)"
@@ -65,11 +65,11 @@ class Checkpoint:
         self.changes: Changes = state.freeze()
         self._ended_before = frozenset(self.changes.ended)
         self._left: set[int] = set()
-        """Messages whose entries follow this checkpoint: the next one removes what is unused."""
+        """Messages whose entries follow this checkpoint: the next one removes the unused ones."""
         self.is_finished = False
-        """The last row is written; committed or not."""
+        """The last row is written, whether or not it is committed."""
         self.lacks_room = False
-        """The disk was full: the transaction has to be rolled back and `write_again` called."""
+        """The disk was full: the transaction has to be rolled back, and `write_again` called."""
         self._uncommitted: list[tuple[str, list[Row]]] = []
         """What the open transaction has done, in order."""
         self._steps = self._run()
@@ -97,7 +97,7 @@ class Checkpoint:
     def _write(self, statement: str, rows: list[Row]) -> None:
         self._uncommitted.append((statement, rows))
         if self.lacks_room:
-            return  # the generator has to come to its next stop all the same
+            return  # the generator must still reach its next stop
         try:
             self.connection.executemany(statement, rows)
         except sqlite3.OperationalError as error:
@@ -153,8 +153,8 @@ class Checkpoint:
 
     def _held(self) -> Iterator[bool]:
         for chunk in _chunks((held, held.message) for held in self.changes.held):
-            # Also what was released since: its release lies behind this checkpoint in the
-            # journal, and a replay of that needs the contents.
+            # Released deliveries too: their release is in the journal after this checkpoint, and
+            # its replay needs the contents.
             self._write_messages(held.message for held in chunk)
             self._write(
                 "INSERT OR REPLACE INTO inbound VALUES (?,?,?)",

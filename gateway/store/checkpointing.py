@@ -19,18 +19,18 @@ CHECKPOINT_STEP_SECONDS = 0.004
 """How long checkpoint rows are written with one batch at a start and at the end."""
 
 CHECKPOINT_STEP_SERVING_SECONDS = 0.0005
-"""The same while clients are served: whose message comes meanwhile waits for the step, also where
+"""The same while clients are served: a message that arrives meanwhile waits for the step, even if
 no client waits for the batch."""
 
 CHECKPOINT_BYTES = 8 * 1024 * 1024
-"""Journal bytes that call for a checkpoint immediately: they are what a restart has to replay."""
+"""Journal bytes that start a checkpoint immediately: a restart has to replay them."""
 
 REPLAY_BYTES_MAX = 4 * CHECKPOINT_BYTES
-"""Journal bytes behind which a start writes a whole checkpoint before any client is served: lives
-too short for one would leave each other a longer and longer replay."""
+"""From this many journal bytes on, a start writes a whole checkpoint before it serves any client:
+runs too short for a checkpoint would otherwise make the replay longer and longer."""
 
 CHECKPOINT_CHANGES = 2_000
-"""Touched keys that call for a checkpoint once `checkpoint_interval` has passed."""
+"""Changed keys that start a checkpoint once `checkpoint_interval` has passed."""
 
 CHECKPOINT_IDLE_SECONDS = 60.0
 """A small change waits this long: fewer pages are written, and a restart replays little."""
@@ -50,17 +50,18 @@ class Checkpointing:
         self._sweep = sweep
         self._checkpoint: Checkpoint | None = None
         self._has_rows = False
-        """A transaction is open with rows of it, or being committed."""
+        """A transaction with its rows is open or being committed."""
         self._takes_rows = False
-        """The transaction was opened with the batch that was begun last: steps write into it."""
+        """The transaction was opened with the latest batch, so steps write into it."""
         self._rows_wait = False
         self._begun_at = now
         self.written_to = covered
-        """The first sequence that the tables do not cover: rows are written, durable or not."""
+        """First sequence number that the tables do not cover; the rows are written, but may not be
+        durable."""
         self.covered = covered
-        """The same, durably: what the journal has before it may go."""
+        """The same for durable rows: the journal may drop what comes before it."""
         self.journal_bytes = 0
-        """Bytes of blobs since the last checkpoint began, those of earlier lives too."""
+        """Bytes of blobs since the last checkpoint began, including those of earlier runs."""
 
     def is_wanted(self, changes: Changes, interval_seconds: float, now: float) -> bool:
         """Return True if a checkpoint should begin."""
@@ -171,7 +172,7 @@ class Checkpointing:
         self.written_to = checkpoint.next_sequence
         return checkpoint.changes.sessions
 
-    # -- behind the last row
+    # after the last row
 
     def finish(self) -> int:
         """Sync the committed rows and copy them to the database file. Blocks.
@@ -189,7 +190,7 @@ class Checkpointing:
         except sqlite3.OperationalError as error:
             if not rows_lack_room(error):
                 raise
-            # The WAL has the rows, which is enough; the next checkpoint copies them as well.
+            # The rows are in the WAL, which is enough; the next checkpoint copies them as well.
         return covered
 
     def finished(self, covered: int) -> None:

@@ -19,16 +19,16 @@ LOCK_NAME = "broker.lock"
 RUNNING_NAME = "broker.running"
 DAMAGED_FOLDER = "damaged"
 SALVAGED_NAME = "broker.db.salvaged"
-"""What was saved from a damaged database, until it takes that database's place."""
+"""What was saved from a damaged database, until it replaces that database."""
 
 CACHE_KIBIBYTES = 8_192
-"""SQLite's page cache: holds the tables of a small gateway, and a burst's dirty pages."""
+"""SQLite's page cache: holds the tables of a small gateway, and the dirty pages of a burst."""
 
 BUSY_MILLISECONDS = 5_000
-"""How long a reader waits where another process recovers the WAL."""
+"""How long a reader waits while another process recovers the WAL."""
 
 WAL_PART_BYTES = 1024 * 1024
-"""Of the WAL, which a burst makes some ten MiB long, in memory at a time."""
+"""Part of the WAL held in memory at a time; a burst makes the WAL some ten MiB long."""
 
 
 class DataDirectoryInUse(RuntimeError):
@@ -96,7 +96,7 @@ def connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA wal_autocheckpoint=0")
     connection.execute(f"PRAGMA cache_size=-{CACHE_KIBIBYTES}")
     connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
-    # Then a COMMIT alone writes, and it alone can find the disk full.
+    # Then only a COMMIT writes, and only it can find the disk full.
     connection.execute("PRAGMA cache_spill=OFF")
     return connection
 
@@ -197,7 +197,7 @@ def _damage_of(path: Path, *, thorough: bool) -> str | None:
             raise UnreadableDatabase(str(error)) from error
         return str(error)
     found = str(row[0])
-    # The check reports pages that it could not read by the number of the error.
+    # The check reports unreadable pages by the number of the error.
     if any(f"={code}" in found or f"code {code}" in found for code in READING_FAILED):
         raise UnreadableDatabase(found)
     return None if found == "ok" else found
@@ -240,7 +240,7 @@ def finish_salvage(path: Path) -> bool:
     if path.exists() or not salvaged.exists():
         return False
     if any(path.with_name(path.name + suffix).exists() for suffix in ("-wal", "-shm")):
-        # The power went while the damaged file's companions were on their way.
+        # The power failed while the damaged file's companions were being moved.
         set_aside(path)
     move_durably(salvaged, path)
     return True
@@ -258,7 +258,7 @@ def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
     with closing(source):
         for table in TABLES:
             saved[table] = copy_table(source, connection, table)
-        # Until format 3 the journal was a table: it becomes files when what was saved is opened.
+        # Until format 3 the journal was a table: it becomes files when the saved data is opened.
         connection.execute(JOURNAL_TABLE)
         if not copy_table(source, connection, "journal"):
             connection.execute("DROP TABLE journal")

@@ -23,13 +23,13 @@ from gateway.core.records import layout
 from gateway.core.records.blob import has_valid_crc
 
 FORMAT = 7
-"""What this version writes."""
+"""The format that this version writes."""
 
 JOURNAL_IS_FILES = 4
-"""The first format whose journal an earlier start need not have moved."""
+"""First format for which an earlier start has already moved the journal into files."""
 
 KEY = "format"
-"""The key of `meta` under which the format stands, from 5 on."""
+"""The key of `meta` that holds the format, from format 5 on."""
 
 BLOB_MAGICS = (layout.BLOB_MAGIC_1, layout.BLOB_MAGIC)
 

@@ -32,22 +32,22 @@ FILE_BYTES = 4 * 1024 * 1024
 """Length of a file, the unit in which the journal is dropped. Another file takes two fsyncs."""
 
 ROOM_BYTES = 64 * 1024
-"""A file that grows gets so much room at a time: the file system writes a new length with each
-commit that needs one, which takes up to twice as long as one that does not."""
+"""A file grows by this much at a time: for each commit that makes a file longer the file system
+writes the new length, and such a commit takes up to twice as long."""
 
 SMALL_FRAME_BYTES = ROOM_BYTES // 4
-"""Larger frames get no room behind them: it would cost more than it saves."""
+"""Larger frames get no spare room after them: it would cost more than it saves."""
 
 SPARE_NAME = "spare"
-"""A file whose events are no longer wanted, until it is begun again."""
+"""A file whose events are no longer needed, kept to be reused."""
 
 RESERVE_NAME = "reserve"
-"""A file whose blocks are there already: it is begun when the disk is full."""
+"""A file with blocks already allocated, used when the disk is full."""
 
 RESERVE_PARTIAL_NAME = "reserve.partial"
 
 DROP_FILES_MAX = 4
-"""Files dropped between two commits: to free the blocks of one takes the file system some time."""
+"""Files dropped between two commits: freeing the blocks of one takes the file system some time."""
 
 
 class Journal:
@@ -61,19 +61,19 @@ class Journal:
         self.folder = data_dir / FOLDER_NAME
         self.file_bytes = file_bytes
         self._files: list[JournalFile] = []
-        """The newest is the one that is written to."""
+        """The newest, which is last, is being written to."""
         self.reserve_bytes = 0
-        """How long a file has to be to be the reserve; 0: none is wanted."""
+        """Length of the reserve file; 0: no reserve is wanted."""
         self._number = 0
         self._descriptor = -1
         self._at = 0
-        """Where the next frame goes."""
+        """Position of the next frame."""
         self._length = 0
-        """Of the file that is written to: up to here no commit makes it longer."""
+        """Length of the file that is written to: up to here no commit makes it longer."""
         self._ahead = b""
-        """A frame that stands in the file already, where the next one goes."""
+        """A frame that is already in the file, at the position of the next one."""
         self._is_torn = False
-        """Behind the newest frame stands a part of one for which there was no room."""
+        """After the newest frame there is part of another, for which there was no room."""
 
     def resume(self, reading: JournalReading) -> None:
         """Continue after the newest blob of earlier runs, all of which were read. Raises OSError.
@@ -83,7 +83,7 @@ class Journal:
         self.folder.mkdir(exist_ok=True)
         self._files = list(reading.files)
         numbers = (int(path.stem) for path in self.folder.glob(FILE_PATTERN))
-        # The name of a file that is missing is not given again: it may come back.
+        # The name of a missing file is not used again: the file may come back.
         self._number = max((reading.known_file, *numbers))
         if reading.end is None or reading.end[0].salt is None:
             return
@@ -94,8 +94,8 @@ class Journal:
             return
         self._descriptor = open_private(file.path, os.O_RDWR)
         self._length = file.size_bytes
-        # Once more: if the last fsync of the broker before us failed, the page cache need not show
-        # what the disk has.
+        # Again: if the last fsync of the previous broker failed, the page cache may differ from the
+        # disk.
         newest = read_at(self._descriptor, end - start, start)
         # Zeros after it: a frame torn there would look like damage once the next one, which does
         # not fit, goes into another file.
@@ -171,7 +171,7 @@ class Journal:
         if self._descriptor < 0:
             return
         if self._is_torn:
-            # What was begun behind the newest frame goes into another file: see `resume`.
+            # A batch begun after the newest frame goes into another file: see `resume`.
             with suppress(OSError):
                 pwrite_all(self._descriptor, bytes(FRAME.size), self._at)
             os.fdatasync(self._descriptor)
@@ -199,7 +199,7 @@ class Journal:
             if not is_full(error):
                 raise
             if source.exists() and not length:
-                source.unlink()  # what there is of it is no spare worth keeping
+                source.unlink()  # a partly written spare is not worth keeping
             raise no_room_of(error) from None
         self._number += 1
         self._files.append(JournalFile(path, first_sequence, salt, self._at))
@@ -220,14 +220,14 @@ class Journal:
             self._length = end
             if len(data) <= SMALL_FRAME_BYTES:
                 self._make_room()
-        # Whatever this fails with, what is on the disk is uncertain: it is no NoRoom.
+        # After any failure here the state of the disk is uncertain, so this is not NoRoom.
         os.fdatasync(self._descriptor)
         self._at = end
 
     def _make_room(self) -> None:
         """Fill the file with zeros ahead of the next commits, as far as the disk has space."""
         length = min(-(-self._length // ROOM_BYTES) * ROOM_BYTES, self.file_bytes)
-        # Block by block: what comes in one write the kernel keeps, and counts as written, in one.
+        # Block by block: the kernel buffers a large write, and counts it as written, as a whole.
         while self._length < length:
             end = min((self._length // BLOCK_BYTES + 1) * BLOCK_BYTES, length)
             try:
@@ -270,7 +270,7 @@ class Journal:
         (self.folder / RESERVE_NAME).unlink()
         return True
 
-    # -- what is no longer wanted
+    # -- files that are no longer needed
 
     @property
     def total_bytes(self) -> int:

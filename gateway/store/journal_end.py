@@ -37,7 +37,7 @@ class JournalEnd:
 
     store: str
     next_sequence: int
-    """Behind the newest event that was durable."""
+    """The number after the newest durable event."""
     file_number: int
     """The number in the name of the newest file; 0: there was none."""
     end_bytes: int

@@ -23,7 +23,7 @@ FILE_PATTERN = "[0-9]" * NUMBER_DIGITS + ".ogj"
 
 HEADER_MAGIC = b"OGF1"
 HEADER_MAGIC_PREFIX = b"OGF"
-"""What the headers of every version begin with; a CRC of the first 20 bytes stands behind them."""
+"""First bytes of the headers of every version; a CRC of the first 20 bytes follows the header."""
 SALT_BYTES = 8
 _HEADER = struct.Struct("<4s8sQ")
 """Magic, salt, the first sequence number in the file; a CRC-32 follows."""
@@ -31,10 +31,10 @@ _HEADER = struct.Struct("<4s8sQ")
 HEADER_BYTES = _HEADER.size + layout.CRC.size
 
 FRAME = struct.Struct("<II")
-"""Bytes of the blob, and the check."""
+"""Length of the blob in bytes, and its checksum."""
 
 STORE = slice(4, 12)
-"""Position of the store in a blob of any version."""
+"""Position of the store's id in a blob of any version."""
 
 BLOB_BYTES_MIN = layout.BLOB_HEADER_1.size + layout.CRC.size
 
@@ -45,12 +45,12 @@ class JournalFile:
 
     path: Path
     first_sequence: int
-    """Of the first batch in it."""
+    """That of the first batch in it."""
     salt: bytes | None
-    """None: the header is damaged, and each blob has to prove itself by its own CRC."""
+    """None: the header is damaged, so each blob is checked by its own CRC."""
     size_bytes: int
     header_is_readable: bool = True
-    """False: the medium does not give the header back, which need not be damaged."""
+    """False: the medium does not return the header, which need not be damaged."""
 
     def read(self, attempts: int = 1) -> Contents | None:
         """Return the contents; None if the file was dropped since it was found."""
@@ -59,7 +59,7 @@ class JournalFile:
             head, is_readable = _head_of(self.path, attempts)
         except FileNotFoundError:
             return None
-        # A header that cannot be read now is no evidence: the file is taken for the one it was.
+        # A header that cannot be read now proves nothing: the file is assumed to be unchanged.
         is_other = is_readable and (None if head is None else head[0]) != self.salt
         return None if is_other else contents
 
@@ -165,10 +165,10 @@ def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], li
             if head is not None:
                 files.append(JournalFile(path, head[1], head[0], size_bytes))
                 continue
-            # Rare: read whole, to find out where it belongs.
+            # Rare: the whole file is read to find out where it belongs.
             contents = read_whole(path, attempts)
         except FileNotFoundError:
-            continue  # dropped or begun again in this moment
+            continue  # just dropped or reused
         first = next(frames(contents.data, HEADER_BYTES, None), None)
         if first is not None:
             first_sequence = sequence_of(first[1])

@@ -22,13 +22,14 @@ from gateway.store.medium import read_at, read_blocks
 logger = logging.getLogger(__name__)
 
 READ_AHEAD_BYTES = 64 * 1024
-"""Read of the newest file beyond the bytes that are wanted: the rest may be of an earlier use."""
+"""Bytes of the newest file that are read beyond those wanted: the rest may be from an earlier
+use."""
 
 
 UNREADABLE_TRIES_MAX = 40
-"""Calls that fail on blocks which the medium does not give back, before the export goes on behind
-them and the session log shows a gap: ten seconds at the exporter's pace, ten times what a start
-waits, because clients wait for a start."""
+"""Calls that fail on blocks which the medium does not return, before the export skips them and the
+session log shows a gap: ten seconds at the exporter's pace, ten times as long as a start waits,
+because clients wait for a start."""
 
 
 class JournalReader:
@@ -39,14 +40,14 @@ class JournalReader:
         self._readable = True
         self._salt: bytes | None = None
         self._at = HEADER_BYTES
-        """In the file with this salt: where the newest blob that was read begins."""
+        """Start of the newest blob read, in the file with this salt."""
         self._sequence = 0
-        """Of that blob."""
+        """Sequence number of that blob."""
         self._synced: tuple[bytes | None, int] | None = None
-        """The salt of the file and the place in it of the newest blob that is known to be durable:
-        a look that finds nothing new asks nothing of the disk."""
+        """Salt of the file, and the position in it of the newest blob known to be durable: a call
+        that finds nothing new does not access the disk."""
         self._unreadable_tries = 0
-        """Calls in a row that the medium failed."""
+        """Calls in a row for which the medium failed."""
 
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
         """Return blobs with events after `sequence`, oldest first, about `bytes_max` bytes.
@@ -100,7 +101,7 @@ class JournalReader:
         try:
             descriptor = os.open(file.path, os.O_RDONLY)
         except FileNotFoundError:
-            return []  # dropped in this moment: exported, or reported as missing
+            return []  # just dropped: exported, or reported as missing
         try:
             start = HEADER_BYTES
             if file.salt is not None and file.salt == self._salt and self._sequence <= sequence:
@@ -116,13 +117,13 @@ class JournalReader:
             )
             newest = (file.salt, found[-1][0]) if found else None
             if newest is not None and newest != self._synced:
-                # What a broker wrote in this moment it may not have fsynced.
+                # The broker may not have fsynced yet what it has just written.
                 os.fdatasync(descriptor)
             head = salt_in(self._bytes_of(descriptor, HEADER_BYTES, 0))
         finally:
             os.close(descriptor)
         if (None if head is None else head[0]) != file.salt:
-            return []  # begun again in this moment
+            return []  # just reused
         if newest is not None:
             self._synced = newest
             self._salt, self._at = newest
@@ -144,10 +145,10 @@ class JournalReader:
         """Return the blobs in `data`, which starts at `start`, with their positions in the file."""
         found: list[tuple[int, bytes]] = []
         size_bytes = 0
-        # Behind the newest blob there is nothing but what an earlier use left: not looked through.
+        # After the newest blob there are only remains of an earlier use, which are not searched.
         for at, blob in frames(data, 0, file.salt, behind_damage=not is_newest):
             if found and sequence_of(blob) <= sequence:
-                # The one before ends before `sequence`.
+                # The previous one ends before `sequence`.
                 found.clear()
                 size_bytes = 0
             found.append((start + at, blob))
@@ -155,6 +156,6 @@ class JournalReader:
             if size_bytes >= bytes_max and sequence_of(blob) >= sequence:
                 break
         if is_newest and found and not has_valid_crc(found[-1][1]):
-            # It is being written, or was when the power went.
+            # It is being written, or was when the power failed.
             found.pop()
         return found

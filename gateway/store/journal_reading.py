@@ -23,7 +23,7 @@ from gateway.store.journal_files import (
 from gateway.store.medium import READ_ATTEMPTS, Contents
 
 Gap = tuple[int, int]
-"""First and last sequence number of what is missing."""
+"""First and last missing sequence number."""
 
 
 class JournalReading:
@@ -51,25 +51,25 @@ class JournalReading:
         self.folder = folder
         self.checkpoint = checkpoint
         self.files, self.unplaced = placed_files(folder, READ_ATTEMPTS)
-        """Files in order; and those of which nothing can be read, wherever they belong."""
+        """Files in order, and those that cannot be read at all, whose position is unknown."""
         self.damage: list[str] = []
         self.stores = set() if known_end is None else {known_end.store}
-        """Those that the record and the batches name."""
+        """Ids of the stores named by the record and by the batches."""
         self.known_end = known_end
         self.lacks_end = False
         """Batches that were durable are missing at the end."""
         if stores:
             self._leave_out_foreign(stores)
         self.gaps: list[Gap] = []
-        """What this reading could not read behind the checkpoint, other than what it looked for
-        behind the newest blob."""
+        """Gaps after the checkpoint that this reading found, not counting the search after the
+        newest blob."""
         self.unread_end_bytes = 0
-        """Bytes behind the newest blob that the medium does not give back: they may hold batches
-        that were acknowledged. 0: the end was seen."""
+        """Bytes after the newest blob that the medium does not return: they may hold batches that
+        were acknowledged. 0: the end was read."""
         self.end: tuple[JournalFile, int, int] | None = None
-        """The newest blob's file, where its frame begins and where it ends."""
+        """The newest blob's file, and where its frame begins and ends."""
         self.next_sequence = 1
-        """Behind the newest blob."""
+        """The number after the newest blob's last event."""
         self._passed_over = sorted(passed_over)
         self._reason = ""
 
@@ -89,7 +89,7 @@ class JournalReading:
             try:
                 store = None if may_be_of(file, stores) else store_of(file)
             except FileNotFoundError:
-                continue  # dropped in this moment
+                continue  # just dropped
             if store is not None and store not in stores:
                 self.files.remove(file)
                 self.damage.append(

@@ -8,8 +8,8 @@ from gateway.core.state import State
 from gateway.store.recovery import Recovered
 
 SESSIONS_NAMED_MAX = 10
-"""Sessions named in the report of a start, those that lost most; the rest are one number. Each is a
-line of the log and an event."""
+"""Sessions named in a start's report, those with the largest losses; the others are only counted.
+Each of them is a line in the log and an event."""
 
 CLIENT_ID_SHOWN = 64
 """Characters of a client id in the report: it may have 65,535."""
@@ -22,9 +22,9 @@ class Loss:
     client_id: str
     count: int = 0
     skipped: int = 0
-    """Positions of its queue of which no record is left: they may have been delivered."""
+    """Positions of its queue without a record: they may have been delivered."""
     received: int = 0
-    """QoS 2 messages that were received from its client and not released."""
+    """QoS 2 messages received from its client and not released."""
     session_is_lost: bool = False
 
     @property
@@ -97,7 +97,7 @@ def _of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -
             elif table == "outbound":
                 loss.count += value not in session.completed and value not in session.in_flight
             elif value >= session.started_to:
-                # What the journal fills is counted already.
+                # Gaps in the journal are already counted.
                 loss.count += not 0 <= session.queued_from <= value
     return list(losses.values())
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from gateway.files.disk_errors import is_unreadable
 
 BLOCK_BYTES = 4_096
-"""What a medium loses at a time."""
+"""Smallest unit that a medium loses."""
 
 READ_ATTEMPTS = 4
-"""At a start, for a block that cannot be read: cards give some blocks back at a second try."""
+"""Attempts at a start to read a block: some cards return a block on a second attempt."""
 
 READ_RETRY_SECONDS = 0.25
-"""Before each further attempt, for all such blocks together: a start waits a second at most."""
+"""Wait before each further attempt, for all such blocks together: at most a second per start."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Contents:
 
     data: bytes
     unreadable: list[range] = field(default_factory=list)
-    """The bytes that the medium did not give back; zeros in `data`."""
+    """The bytes that the medium did not return; zeros in `data`."""
 
 
 def read_at(descriptor: int, count: int, at: int) -> bytes:

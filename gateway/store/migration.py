@@ -32,10 +32,10 @@ from gateway.store.journal_files import (
 )
 
 MOVING_NAME = "journal.moving"
-"""The folder of files that are being made of a table."""
+"""The folder in which files are made from the table."""
 
 LEFT_TABLE = "journal_not_applied"
-"""What a table is called whose rows a later version has gone on without."""
+"""New name of a table whose rows were not applied when a later version started."""
 
 
 def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> list[str]:
@@ -56,7 +56,7 @@ def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> lis
         moved = "keep"
         if data_dir is not None and _has_journal(connection):
             moved = _move_journal(connection, data_dir, is_first=found == "1")
-        # What follows has to be on the disk before anything is built on it.
+        # The following changes have to be on the disk before anything is built on them.
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("BEGIN IMMEDIATE")
         if moved == "drop":
@@ -95,7 +95,7 @@ def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: b
     folder, moving = data_dir / FOLDER_NAME, data_dir / MOVING_NAME
     files = journal_files(folder)
     if files:
-        # Made by this, before a cut; or by a version that knew nothing of the table.
+        # Made here before a power cut, or by a version that did not know the table.
         found = files[0].blobs(is_newest=False)
         return "drop" if found and found[0] == first[1] else "leave"
     shutil.rmtree(moving, ignore_errors=True)

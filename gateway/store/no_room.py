@@ -6,7 +6,7 @@ from gateway.files import descriptors
 from gateway.files.disk_errors import is_full
 
 _NO_ROOM_FOR_ROWS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
-"""SQLite has a code of its own for ENOSPC; where it makes its shared memory longer, it has not."""
+"""SQLite has a code of its own for ENOSPC, but not when it extends its shared memory."""
 
 
 class NoRoom(OSError):
@@ -35,7 +35,7 @@ def lacks_room(error: BaseException | None) -> bool:
 def rows_lack_room(error: sqlite3.Error) -> bool:
     """Return True if SQLite failed because of a lack of disk space or file descriptors."""
     code = getattr(error, "sqlite_errorcode", None)
-    # SQLite names no cause where it cannot open a file.
+    # SQLite gives no cause when it cannot open a file.
     return code in _NO_ROOM_FOR_ROWS or (
         code == sqlite3.SQLITE_CANTOPEN and descriptors.are_used_up()
     )

@@ -22,11 +22,11 @@ from gateway.store.recovery import PASSED_OVER, STORES_BEFORE, Recovered, recove
 from gateway.store.unsynced import Unsynced
 
 MESSAGES_SKIPPED_AFTER_SALVAGE = 1_000_000
-"""Message numbers left out after damage: blobs that were lost may have used some."""
+"""Message numbers left out after damage: lost blobs may have used some."""
 
 SESSIONS_SKIPPED_AFTER_SALVAGE = 1_000_000
-"""Session numbers left out where the journal's end cannot be read: a session takes more than 14
-bytes there, and a number has 32 bits."""
+"""Session numbers left out if the journal's end cannot be read: a session takes more than 14 bytes
+there, and a number has 32 bits."""
 
 
 @dataclass
@@ -44,13 +44,13 @@ class Files:
     """The open files of a running store, other than the journal."""
 
     writer: sqlite3.Connection
-    """Writes rows; not while a commit is under way on its thread."""
+    """Writes rows; not while its thread runs a commit."""
     reader: sqlite3.Connection
     """Reads pages of queues."""
     copier: sqlite3.Connection
     """Copies the WAL into the database file."""
     wal: IO[bytes]
-    """To be fsynced."""
+    """Opened to be fsynced."""
     unsynced: Unsynced
 
     def close(self) -> None:
@@ -83,7 +83,7 @@ class Opening:
         `unclean`: the last run did not stop cleanly. Raises sqlite3.Error, OSError and OtherFormat.
         """
         formats.refuse_newer_database(self.path)
-        journal_files(self.journal.folder)  # refuses what a later version wrote
+        journal_files(self.journal.folder)  # refuses files that a later version wrote
         damage: list[str] = []
         if database.finish_salvage(self.path):
             damage.append("a salvage that had been cut short was finished")
@@ -130,7 +130,8 @@ class Opening:
         try:
             return self._load(logged_filters, now)
         except (sqlite3.DatabaseError, ValueError, TypeError, KeyError) as error:
-            # What the look at the start did not find: damage elsewhere, or rows no broker wrote.
+            # Something that the check at the start did not find: damage elsewhere, or rows that no
+            # broker wrote.
             database.refuse_if_unavailable(self.path, error)
             damage.append(self._replace(f"it cannot be loaded: {error}"))
             return self._load(logged_filters, now)
@@ -161,7 +162,7 @@ class Opening:
         self._others.append(copier)
         wal = self.path.with_name(self.path.name + "-wal").open("rb")
         self._others.append(wal)
-        # The id of a new store, before a blob has it; and what is gone on without.
+        # The id of a new store before a blob has it, and the gaps that are skipped.
         os.fsync(wal.fileno())
         self._make_wal_room()
         return Files(self._writer, reader, copier, wal, unsynced)
@@ -185,7 +186,7 @@ class Opening:
         """Set the damaged file aside, salvage its rows, and return a sentence about it for the
         report.
         """
-        # Saved first, then set aside, then replaced: a cut in between loses nothing.
+        # Saved first, then set aside, then replaced: a power cut in between loses nothing.
         salvaged = self.path.with_name(database.SALVAGED_NAME)
         salvaged.unlink(missing_ok=True)
         connection = database.connect(salvaged)

@@ -13,7 +13,7 @@ KEY: Final = "owners_unknown_below"
 """The key of `meta` whose value is the number of the first session with a known owner."""
 
 ALL: Final = "all"
-"""The value from the migration until the first start has read all sessions that there are."""
+"""The value from the migration until the first start has read all sessions."""
 
 
 def mark(state: State, value: str | None) -> None:

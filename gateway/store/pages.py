@@ -7,7 +7,7 @@ from gateway.core.sessions.session import Session
 from gateway.store.recovery import message_of
 
 PAGE_BYTES_MAX = 1024 * 1024
-"""Payloads in a page: 256 messages of `max_packet_size` would be half a gigabyte."""
+"""Payload bytes in a page: 256 messages of `max_packet_size` would be half a gigabyte."""
 
 
 def load_page(
@@ -38,6 +38,6 @@ def load_page(
             payload_bytes += len(message.payload)
         deliveries.append(Delivery(session, message, number, flags, position))
         if payload_bytes_max is not None and payload_bytes >= payload_bytes_max:
-            rows.close()  # an open query would keep the WAL from beginning again
+            rows.close()  # an open query would keep the WAL from being reused from its beginning
             return deliveries, position + 1 - first_position
     return deliveries, end_position - first_position

@@ -24,15 +24,15 @@ from gateway.store.unsynced import unsynced_batches
 from gateway.wire.values import topic_field_of
 
 CONTENTS_PER_QUERY = 500
-"""Message numbers in one query: SQLite allows 32,766 parameters, a page of rows is enough."""
+"""Message numbers in one query: SQLite allows 32,766 parameters, and a page of rows is enough."""
 
 
 PASSED_OVER = "passed_over"
-"""The key of `meta` under which the stretches stand that are gone on without."""
+"""The key of `meta` that holds the gaps that are skipped."""
 
 
 STORES_BEFORE = "stores_before"
-"""The key of `meta` with the stores whose batches count as well: of tables that were lost."""
+"""The key of `meta` with other stores whose batches count too: those of lost tables."""
 
 
 @dataclass
@@ -42,23 +42,23 @@ class Recovered:
     state: State
     journal: JournalReading
     covered: int = 1
-    """The first sequence that the tables do not cover: from here on the blobs are the state."""
+    """First sequence number that the tables do not cover: from it on the blobs are the state."""
     next_sequence: int = 1
     next_batch: int = 1
     previous_boot: str = ""
     facts_applied: int = 0
     replayed_bytes: int = 0
-    """Blobs that the tables do not cover: what the next start would replay as well."""
+    """Blobs that the tables do not cover: the next start would replay them as well."""
     unsynced: list[bytes] = field(default_factory=list)
-    """Blobs behind the journal's newest that were written and not committed. They are applied, and
-    have to be committed before anything else is."""
+    """Blobs after the journal's newest that were written and not committed. They are applied, and
+    have to be committed before anything else."""
     damage: list[str] = field(default_factory=list)
     lost: Lost = field(default_factory=Lost)
-    """Messages that the replay could not give to a session."""
+    """Messages that the replay could not assign to a session."""
     is_whole: bool = False
     """The journal was read to its end."""
     passed_over: list[Gap] = field(default_factory=list)
-    """What could not be read behind the checkpoint, at this start or at one before it."""
+    """Gaps after the checkpoint that could not be read, at this start or at an earlier one."""
 
 
 def gaps_in(text: str) -> list[Gap]:
@@ -92,7 +92,7 @@ def recover(
         recovered.damage.append(f"the row {clock_row.KEY!r} of the table meta is damaged")
     replay = Replay(state, now, lambda number: load_contents(connection, [number]).get(number))
     _load_tables(connection, state, replay, now)
-    # What was loaded is on disk already: only the journal's facts are changes.
+    # The loaded state is already on disk: only what comes from the journal is a change.
     state.freeze()
     replay.next_sequence = checkpoint
     replay.next_message = int(meta.get("next_message", "1"))
@@ -116,7 +116,7 @@ def recover(
     recovered.lost = replay.lost
     replay.finish()
     if not state.time.time_ms:
-        # Neither the tables nor the journal have it: no session was left later than now.
+        # Neither the tables nor the journal have the time: no session was closed later than now.
         state.time.time_ms = max((each.closed_ms for each in state.sessions.values()), default=0)
     _complete(connection, state, meta)
     recovered.damage.extend(journal.damage)

@@ -63,7 +63,8 @@ _FIRST = (
     "CREATE TABLE wills (session INTEGER PRIMARY KEY, client_id TEXT NOT NULL,"
     " topic TEXT NOT NULL, payload BLOB NOT NULL, flags INTEGER NOT NULL,"
     " delay INTEGER NOT NULL, expiry INTEGER NOT NULL, properties BLOB NOT NULL)",
-    # A message may go when nothing refers to it; numbers grow, so the indexes are appended to.
+    # A message may be removed once nothing refers to it; numbers grow, so the indexes are appended
+    # to.
     "CREATE INDEX inbound_message ON inbound (message)",
     "CREATE INDEX outbound_message ON outbound (message)",
     "CREATE INDEX queue_message ON queue (message)",

@@ -36,12 +36,12 @@ class Store:
         self._running = data_dir / database.RUNNING_NAME
         self.journal = Journal(data_dir, journal_file_bytes)
         self.wal_room_bytes = 0
-        """What the WAL is given at a start: blocks for checkpoints on a full disk."""
+        """Size given to the WAL at a start: blocks for checkpoints on a full disk."""
         self._files: Files
         self._checkpoints: Checkpointing
         self._end_record = EndRecord(data_dir)
         self._pending: tuple[int, bytes] | None = None
-        """First sequence and blob of the batch that was begun."""
+        """First sequence number and blob of the batch that was begun."""
         self._unnoted: tuple[int, int, int] | None = None
         """End of the journal since the newest commit: `note_end` writes it to the record."""
         self.exported_sequence = 0
@@ -89,7 +89,8 @@ class Store:
             self._checkpoints = Checkpointing(
                 self._files, recovered.covered, now, sweep=unclean or bool(opened.damage)
             )
-            # Each of many short lives would replay what those before it did, and more.
+            # In a series of short runs, each would replay everything from the runs before it, and
+            # more.
             self._checkpoints.journal_bytes = recovered.replayed_bytes
             os.close(open_private(self._running, os.O_WRONLY | os.O_CREAT))
             fsync_folder(self.data_dir)
@@ -228,7 +229,7 @@ class Store:
         """Record that the tables durably cover the journal up to `covered`."""
         self._checkpoints.finished(covered)
 
-    # -- what the journal need not keep
+    # -- what the journal may drop
 
     @property
     def journal_total_bytes(self) -> int:

@@ -7,6 +7,6 @@ MESSAGE_TABLES = ("inbound", "outbound", "queue", "retained")
 """Tables whose rows refer to a message by its number in the column `message`."""
 
 JOURNAL_TABLE = "CREATE TABLE journal (sequence INTEGER PRIMARY KEY, blob BLOB NOT NULL)"
-"""What the journal was until format 3."""
+"""The table that held the journal until format 3."""
 
 TABLES = ("meta", "messages", "retained", *SESSION_TABLES)

@@ -26,7 +26,7 @@ from gateway.files.private import open_private
 from gateway.store.journal_files import SALT_BYTES, frame_of, frames
 
 FILE_NAMES = ("unsynced-0", "unsynced-1")
-"""In the journal's folder: of batches with an even number, and of those with an odd one."""
+"""In the journal's folder: for batches with an even number, and for those with an odd one."""
 
 MAGIC = b"OGU1"
 _HEADER = struct.Struct("<4s8s8s")
@@ -34,7 +34,7 @@ HEADER_BYTES = _HEADER.size + layout.CRC.size
 BOOT_BYTES = 8
 
 KEPT_BYTES = 256 * 1024
-"""A file that a large batch made longer is cut off here when the next one begins."""
+"""A file made longer by a large batch is cut to this length when the next batch begins."""
 
 
 class _File:
@@ -44,7 +44,7 @@ class _File:
         self.batch = -1
         self.at = HEADER_BYTES
         self.has_hole = False
-        """A part of the batch is missing: those behind it would never count."""
+        """Part of the batch is missing: the parts after it would never count."""
 
 
 class Unsynced:
@@ -55,7 +55,7 @@ class Unsynced:
         self._boot_before = bytes.fromhex(boot_before) or bytes(BOOT_BYTES)
         self._files = [_File(folder / name) for name in FILE_NAMES]
         for file in self._files:
-            # What the run before left is in the journal by now.
+            # What the previous run left is in the journal by now.
             file.path.unlink(missing_ok=True)
 
     def write(self, batch: int, part: bytes) -> None:
@@ -144,9 +144,9 @@ def _parts_in(path: Path, boot: str) -> list[Blob]:
         except DamagedBlob:
             break
         if not part.has_gateway_time or (parts and not _follows(part, parts[-1])):
-            break  # of an earlier batch, which was longer
+            break  # from an earlier batch, which was longer
         parts.append(part)
-    # Of the run whose blob is the newest, or of the one behind it, before it committed any.
+    # From the run with the newest blob, or from the run after it, before it committed any.
     is_latest = bool(parts) and boot in (
         parts[0].boot,
         boot_before.hex() if any(boot_before) else "",

@@ -55,7 +55,7 @@ class Batch:
             or self.has_arrivals
             or any(start.count for start in self._starts.values())
             or any(
-                # What has arrived may wait for the room.
+                # Messages that have arrived may wait for the room.
                 lane.gone and (removal_due or self._receptions[side.other].arrivals)
                 for side, lane in self._lanes.items()
             )
@@ -86,7 +86,7 @@ class Batch:
                 continue
             packets = [*self._settlement.changes[side].answers]
             packets += [each.answer() for each in self._taken[side]]
-            # [MQTT-4.4.0-1] what gmqtt's replay had no room for in the broker's window
+            # [MQTT-4.4.0-1] messages for which gmqtt's replay had no room in the broker's window
             again = lane.exchanges.take_unsent()
             packets += [outlet.packet_of(each, now, again=True) for each in again]
             new = self._starts[side].exchanges

@@ -45,7 +45,7 @@ from gateway.wire.writing import frame_of
 logger = logging.getLogger(__name__)
 
 HEADER_BYTES_MAX: Final = 5
-"""Of a packet: its first byte and its length."""
+"""Bytes of a packet before its body: its first byte and its length."""
 WRITE_BUFFER_BYTES_MAX: Final = 1024 * 1024
 """Unsent bytes above which messages of QoS 0 are dropped: the broker reads too slowly."""
 
@@ -71,7 +71,7 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
         self._lane = lane
         self._receiver = receiver
         self.answer: Acknowledgement | None = None
-        """What gmqtt is just handling."""
+        """The acknowledgement that gmqtt is handling."""
         self.replayed: Callable[[], list[tuple[int, bytes]]] = list
 
     def push_message(self, mid: int, raw_package: bytes) -> None:
@@ -136,7 +136,8 @@ class UplinkClient(SessionClient):
         """Return the connection's interface for its lane, with the limits in CONNACK."""
         given = self._given
         if given.receive_maximum is not None:
-            # One less: Mosquitto 2.0 ends a connection whose window is full at a repeat as well.
+            # One less: with a full window, Mosquitto 2.0 closes the connection on a repeated
+            # message too.
             window = min(window, max(1, given.receive_maximum - 1))
         return Outlet(
             self.send_packet,
@@ -144,7 +145,7 @@ class UplinkClient(SessionClient):
             self.version,
             window,
             given.maximum_packet_size_bytes,
-            # A broker of QoS 0 alone refuses the first message, which the fault then shows.
+            # A broker with only QoS 0 refuses the first message, and the fault shows it.
             2 if given.maximum_qos is None else max(1, given.maximum_qos),
             given.retain_available is not False,
         )

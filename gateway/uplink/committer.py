@@ -31,15 +31,17 @@ from gateway.uplink.store import UplinkStore
 logger = logging.getLogger(__name__)
 
 NO_ROOM_SECONDS: Final = 0.5
-"""Between two attempts on a full disk."""
+"""Wait between two attempts on a full disk."""
 REFUSED_PAUSE_SECONDS: Final = 5.0
-"""Before a message is sent again that a broker has refused for the moment."""
+"""Wait before a message is sent again that a broker has refused for the moment."""
 SIGNALS_MAX: Final = 200_000
-"""Packets that wait for a batch: each identifier of both sides, and some; commits may take long."""
+"""Packets that wait for a batch: one per identifier on both sides, and some more; commits may take
+long."""
 CLOCK_SECONDS: Final = 1.0
-"""Between two notes of the uplink's clock: so much of it a power cut takes back."""
+"""Seconds between two records of the uplink's clock: a power cut sets it back by up to this
+much."""
 REMOVAL_SECONDS_MAX: Final = 1.0
-"""How long a removal that nothing waits for may wait for company."""
+"""How long a removal that nothing waits for may wait for others."""
 
 
 class Committer:
@@ -64,7 +66,7 @@ class Committer:
         self.subscriptions = {
             side: store.property(subscriptions_key(side)) or "{}" for side in Side
         }
-        """What those sessions are subscribed to, as JSON."""
+        """The subscriptions of those sessions, as JSON."""
         store.space.make_reserve()
 
     @property

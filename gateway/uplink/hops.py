@@ -9,7 +9,7 @@ from typing import Final
 
 HOPS_PROPERTY: Final = "oncegate-hops"
 HOPS_MAX: Final = 16
-"""Gateways on a message's way; a chain of clusters is two or three long."""
+"""Gateways that a message may pass; a chain of clusters is two or three long."""
 
 UserProperties = Iterable[tuple[str, str]]
 

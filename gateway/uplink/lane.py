@@ -18,7 +18,7 @@ from gateway.wire.encoder import pubrel
 Send = Callable[[bytes], None]
 
 PACKET_ID_MAX: Final = 65533
-"""SUBSCRIBE and UNSUBSCRIBE have the two above it."""
+"""The two identifiers above it are for SUBSCRIBE and UNSUBSCRIBE."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,12 +86,13 @@ class Lane:
         self.waiting = count - len(self.exchanges)
         self.outlet: Outlet | None = None
         self.paused_until = 0.0
-        """Seconds of the event loop's clock; the broker has refused something for the moment."""
+        """Seconds of the event loop's clock; set when the broker has refused something for the
+        moment."""
         self.counters: Counter[str] = Counter()
         self.refusals: Counter[int] = Counter()
-        """How often the messages with these numbers were refused for an unclear reason."""
+        """How often the message with each number was refused for an unclear reason."""
         self.gone: list[tuple[int, Message]] = []
-        """Through, or given up: to be removed with the next commit."""
+        """Delivered or given up: to be removed with the next commit."""
         self._store = store
 
     @property
@@ -201,4 +202,4 @@ COUNTERS = (
     "republished",
     "unexpected_answers",
 )
-"""Of one direction, as the status has them; docs/formats/control-socket.md."""
+"""Counters of one direction in the status; see docs/formats/control-socket.md."""

@@ -44,7 +44,8 @@ logger = logging.getLogger(__name__)
 
 BACKOFF_SECONDS_MIN: Final = 1.0
 BACKOFF_SECONDS_MAX: Final = 60.0
-"""Between two attempts; a fleet that lost one cluster together must not overrun it."""
+"""Longest wait between two attempts; a fleet that lost a cluster at the same moment must not flood
+it."""
 ONLINE, OFFLINE = b"online", b"offline"
 _VERSIONS = {4: MQTTv311, 5: MQTTv50}
 
@@ -85,7 +86,7 @@ class Link:
         """Connect again and again."""
         backoff = Backoff(BACKOFF_SECONDS_MAX, first_seconds=BACKOFF_SECONDS_MIN)
         while True:
-            # What the last connection brought has to be durable before the next one goes on.
+            # What the last connection received has to be durable before the next one starts.
             await self._committer.settle()
             fault = await self._connect_once(backoff)
             if fault is None:
@@ -111,7 +112,7 @@ class Link:
         known = asyncio.Event()
 
         def on_connect(_: object, session_present: int, *__: object) -> None:
-            # A new name that the broker has a session of is another client's.
+            # If the broker has a session under a new name, that session is another client's.
             if not discard and bool(session_present) == begun:
                 known.set()
                 self._client = client
@@ -220,7 +221,7 @@ class Link:
             )
             client.send_packet(frame)
 
-    # What comes
+    # Incoming packets
 
     def receive_suback(self, packet: Suback | Unsuback) -> None:
         """Process the answer to SUBSCRIBE or UNSUBSCRIBE."""

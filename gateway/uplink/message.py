@@ -19,7 +19,7 @@ from gateway.wire.message_properties import (
 from gateway.wire.packets import Properties, Publish, topic_field_of
 
 ROW_OVERHEAD_BYTES: Final = 64
-"""What a row costs beside topic, payload and properties, for the limit in bytes."""
+"""Size of a row without topic, payload and properties, for the limit in bytes."""
 
 MQTT_5: Final = 5
 
@@ -59,7 +59,7 @@ class Message:
     def _expiry_at(self, now: float) -> int:
         if self.expires_at is None:
             return NEVER
-        # [MQTT5-3.3.2-6] less the time that it waited. One that has begun is brought to its end.
+        # [MQTT5-3.3.2-6] less the time that it waited. An exchange that has begun is completed.
         return max(1, min(EXPIRY_SECONDS_MAX, math.ceil(self.expires_at - now)))
 
 

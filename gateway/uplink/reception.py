@@ -12,8 +12,8 @@ from gateway.uplink.message import Message
 from gateway.wire.encoder import puback, pubrec
 
 HELD_BACK_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Messages in memory that the queue has no room for; beyond it the connection is closed, and the
-broker keeps them in its session."""
+"""Messages kept in memory because the queue has no room; beyond it the connection is closed, and
+the broker keeps them in its session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Reception:
         self._open_arrivals: set[int] = set()
         self.bytes_waiting = 0
         self.bytes_coming = 0
-        """Of messages that the next batch adds."""
+        """Bytes of the messages that the next batch adds."""
         self.repeats = 0
 
     def is_repeat(self, packet_id: int) -> bool:

@@ -17,7 +17,7 @@ MIGRATIONS = Migrations(MIGRATION_SET)
 def m001_messages_received_properties(database: Database) -> None:
     """Create the tables of version 1."""
     for name in ("messages_out", "messages_in"):
-        # What is asked of rows that are not sent stands before what may be long.
+        # Columns that are read for unsent rows come before those that may be long.
         database.table(name).create(
             {
                 "number": int,

@@ -17,11 +17,13 @@ from gateway.wire.encoder import pubcomp, pubrec, pubrel
 from gateway.wire.packets import Acknowledgement, Puback, Pubcomp, Pubrec, Pubrel
 
 _PASSING: Final = frozenset({codes.PACKET_ID_IN_USE, codes.QUOTA_EXCEEDED})
-"""Refusals that say nothing about the message: an identifier in use, quota exceeded."""
+"""Refusals that do not depend on the message: identifier in use, quota exceeded."""
 _UNCLEAR: Final = frozenset({codes.UNSPECIFIED_ERROR, codes.IMPLEMENTATION_SPECIFIC_ERROR})
-"""Refusals that may be either: unspecified, the implementation's own. [MQTT5-2.4] table 2-6"""
+"""Refusals that may or may not depend on it: unspecified, implementation specific. [MQTT5-2.4]
+table 2-6"""
 UNCLEAR_REFUSALS_MAX: Final = 12
-"""Of one message, a minute of attempts: one that is never taken must not slow the others."""
+"""Refusals of one message, about a minute of attempts: a message that is never accepted must not
+slow the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ class Settlement:
             case Disconnected():
                 lane.outlet = None
                 reception.drop_arrivals()
-                # The next connection begins with what is in flight by then.
+                # The next connection begins with the messages in flight at that time.
                 changes.answers.clear()
             case Subscribed(_, filters):
                 changes.subscriptions = filters
@@ -156,7 +158,7 @@ class Settlement:
                 if packet_id in self._receptions[side].held:
                     self._receptions[side].held.discard(packet_id)
                     changes.freed.add(packet_id)
-                # One that is not known is answered too, so that the broker can free it.
+                # An unknown identifier is answered too, so that the broker can free it.
                 changes.answers.append(pubcomp(packet_id))
             case Pubrec(reason_code=code) if code >= codes.FIRST_ERROR:
                 self._refuse(side, lane, lane.exchanges.receive_refusal(packet_id), code)

@@ -95,8 +95,8 @@ def _subscribe_of(filters: Mapping[str, int]) -> Subscribe:
     return Subscribe(
         _SUBSCRIBE_PACKET_ID,
         [
-            # What our own session published does not come back, and retained messages come with
-            # a new subscription only.
+            # Messages published by our own session do not come back, and retained messages come
+            # only with a new subscription.
             Subscription(each, qos, no_local=True, retain_as_published=True, retain_handling=1)
             for each, qos in filters.items()
         ],

@@ -28,12 +28,12 @@ _CLEAN_START: Final = 0x02
 _RESERVED: Final = 0x01
 
 HEAD_BYTES: Final = 16
-"""First bytes of a CONNECT that have its protocol level, at least: the fixed header takes 5, the
+"""First bytes of a CONNECT that include its protocol level, at least: the fixed header takes 5, the
 longest protocol name 8, the level 1."""
 
 _LENGTH_BYTES_MAX: Final = 4
 
-# What a message about a foreign protocol name shows of it.
+# Bytes of a foreign protocol name that a message about it shows.
 _NAME_SHOWN_BYTES_MAX: Final = 16
 
 
@@ -156,7 +156,7 @@ def _will(reader: Reader, flags: int, version: int) -> Will:
     if version == MQTT_5_0:
         properties = read_properties(reader, WILL_PROPERTIES)
     topic = reader.string("will topic")
-    # It will be published, so it has to be a name that can be published to.
+    # The will is published, so its topic has to be a valid name to publish to.
     error = validate_topic_name(topic)
     if error is not None:
         raise Malformed(wrong.TOPIC_NAME, f"will of CONNECT: {error}", PROTOCOL_ERROR)

@@ -46,10 +46,10 @@ class Decoder:
         assert version or side == "server", "a client's decoder needs the version it connected with"
         self.version = version
         self.error: Malformed | None = None
-        # The first bytes, as long as no packet is complete: they name the protocol level.
+        # The first bytes, kept until a packet is complete: they name the protocol level.
         self._head = b""
         self._max_packet_size_bytes = max_packet_size_bytes
-        # What applies now.
+        # The limit that applies now.
         self._packet_bytes_max = (
             max_packet_size_bytes
             if version
@@ -57,7 +57,7 @@ class Decoder:
         )
         self._from_client = side == "server"
         self._allows_control_characters = allows_control_characters
-        # The start of a packet whose end has not come, and its size once its length is known.
+        # The start of a packet that is not complete, and its size once its length is known.
         self._partial = bytearray()
         self._partial_size_bytes = 0
 
@@ -150,7 +150,7 @@ class Decoder:
     def _connect(self, data: bytes, position: int, start: int, stop: int) -> Packet:
         check_first_byte(data[position], 0, self._from_client)
         connect = decode_connect(Reader(data, start, stop, "CONNECT"))
-        # Only now it is known that this rule binds the peer. [MQTT5-1.5.5-1]
+        # It is known only now that this rule applies to the peer. [MQTT5-1.5.5-1]
         if connect.protocol_level == MQTT_5_0 and start > position + 2 and data[start - 1] == 0:
             raise not_minimal()
         self.version = connect.protocol_level

@@ -67,7 +67,7 @@ def _hint(first: int) -> str:
     if first == _TLS_HANDSHAKE:
         return " (this looks like TLS: use the listener for TLS, or turn TLS off in the client)"
     if chr(first) in "CDGHOP":
-        # CONNECT, DELETE, GET, HEAD, OPTIONS, POST: only letters that start no MQTT client
+        # CONNECT, DELETE, GET, HEAD, OPTIONS, POST: only letters with which no MQTT client begins
         return " (this looks like HTTP: use the listener for WebSocket)"
     return ""
 

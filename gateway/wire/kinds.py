@@ -38,7 +38,7 @@ KIND_NAMES: Final = (
     "AUTH",
 )
 
-# Protocol levels, which is what `version` means everywhere in this room.
+# Protocol levels: the meaning of `version` everywhere in this package.
 MQTT_3_1: Final = 3
 MQTT_3_1_1: Final = 4
 MQTT_5_0: Final = 5

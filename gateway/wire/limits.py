@@ -9,7 +9,7 @@ from typing import Final
 # The standard's own: four bytes of seven bits. [MQTT5-1.5.5] table 1-1
 VARIABLE_BYTE_INTEGER_MAX: Final = 268_435_455
 
-# The standard's own: two bytes of length stand before each string and each binary field.
+# The standard's own: each string and each binary field is preceded by two bytes of length.
 STRING_BYTES_MAX: Final = 65_535
 
 PACKET_ID_MAX: Final = 65_535
@@ -26,14 +26,14 @@ FILTERS_PER_PACKET_MAX: Final = 10_000
 # The same for user properties (5 bytes on the wire): no known client sends more than a few dozen.
 USER_PROPERTIES_PER_PACKET_MAX: Final = 1_000
 
-# The same for the subscription identifiers of a PUBLISH (2 bytes on the wire): one per
-# subscription that matched it.
+# The same for the subscription identifiers of a PUBLISH (2 bytes on the wire): one per matching
+# subscription.
 SUBSCRIPTION_IDENTIFIERS_PER_PACKET_MAX: Final = 10_000
 
-# Topics that were checked once are not checked again. Sensors publish to the same few topics,
-# so a few thousand are enough; the bytes bound what a client that invents topics can make us keep
+# A topic that was checked is not checked again. Sensors publish to the same few topics, so a few
+# thousand are enough; the limit in bytes bounds what a client that invents topics can make us keep
 # (the decoded text and the bookkeeping come on top: about 2 MB in all at these limits).
 TOPIC_CACHE_COUNT_MAX: Final = 8_192
 TOPIC_CACHE_BYTES_MAX: Final = 524_288
-# One long topic must not push out a hundred short ones.
+# A long topic must not displace a hundred short ones.
 TOPIC_CACHE_FIELD_BYTES_MAX: Final = 512

@@ -63,7 +63,7 @@ def read_properties(reader: Reader, allowed: int) -> Properties | None:
             f"expected at most {reader.stop - reader.position}",
         )
     properties = Properties()
-    # Inside the properties, their end is the end of everything.
+    # While properties are read, their end is the end of the data.
     packet_stop = reader.stop
     reader.stop = end
     seen = 0

@@ -99,7 +99,7 @@ def _properties(reader: Reader, from_client: bool) -> Properties | None:
 
 
 def _check_alias(properties: Properties | None) -> None:
-    # [MQTT5-3.3.2.1] an empty topic name stands for an alias
+    # [MQTT5-3.3.2.1] an empty topic name means that an alias is used
     if properties is None or properties.topic_alias is None:
         raise Malformed(
             wrong.TOPIC_NAME,

@@ -20,7 +20,7 @@ def text_of(raw: bytes, where: str) -> str:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         failed_at = error.start
-    # Raised out here: as the context of the other, that error would keep the peer's bytes alive.
+    # Raised outside the except block: as its context, that error would keep the peer's bytes alive.
     if failed_at >= 0:
         raise Malformed(
             wrong.STRING_ENCODING,

@@ -20,8 +20,7 @@ from gateway.wire.malformed import Malformed
 
 # [MQTT-3.2.2-6] table 3.1
 CONNACK_MQTT_3: Final = frozenset((0, 1, 2, 3, 4, 5))
-# [MQTT-3.9.3-2]. MQTT 3.1 has no 0x80, but its clients have met it for as long as brokers have
-# sent it.
+# [MQTT-3.9.3-2]. MQTT 3.1 has no 0x80, but brokers have always sent it to its clients.
 SUBACK_MQTT_3: Final = frozenset((0, 1, 2, codes.UNSPECIFIED_ERROR))
 
 # [MQTT5-3.4.2-1] [MQTT5-3.5.2-1]

@@ -56,7 +56,7 @@ class TopicCache:
             len(self.known) >= TOPIC_CACHE_COUNT_MAX
             or self.size_bytes + len(field) > TOPIC_CACHE_BYTES_MAX
         ):
-            # Decoders hold on to the dict itself: empty it, do not replace it.
+            # Decoders keep a reference to the dict: empty it, do not replace it.
             self.known.clear()
             self.size_bytes = 0
         self.known[field] = topic

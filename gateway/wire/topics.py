@@ -16,7 +16,7 @@ def has_control_character(text: str) -> bool:
 
     A server may reject these. [MQTT5-1.5.4] (not normative), section 1.5.3 of 3.1.1
     """
-    # Nearly every text is printable, and no printable one has any.
+    # Nearly every text is printable, and a printable one has no control characters.
     return not text.isprintable() and _CONTROL_CHARACTER.search(text) is not None
 
 
@@ -93,7 +93,7 @@ def matches(topic_filter: str, topic: str) -> bool:
     index = 0
     for level in filter_levels:
         if level == "#":
-            # '#' also stands for the level above it: a/# matches a
+            # '#' also matches the level above it: a/# matches a
             return True
         if index >= len(topic_levels):
             return False

@@ -8,7 +8,7 @@ from typing import Final
 
 from gateway.wire.limits import PACKET_ID_MAX, STRING_BYTES_MAX, VARIABLE_BYTE_INTEGER_MAX
 
-# Every byte as bytes: a look-up costs a third of making one.
+# Every byte as bytes: a look-up takes a third of the time of making one.
 BYTE: Final = [bytes([value]) for value in range(256)]
 
 

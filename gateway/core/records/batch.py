@@ -24,12 +24,12 @@ class Batch:
         self.record_count = 0
         self.names = bytearray()
         self.parts: list[bytes] = []
-        """Records of the batch that `take_part` has handed out; those in `records` follow them."""
+        """Records of the batch that `take_part` has returned; those in `records` follow."""
         self.parts_bytes = 0
         self.parts_count = 0
         self.parts_names_bytes = 0
         self.lazy = False
-        """Since the last part something was recorded that no client waits for."""
+        """Whether something was recorded since the last part that no client waits for."""
 
     def pending_bytes(self) -> int:
         """Return the size of the records in the current batch in bytes."""

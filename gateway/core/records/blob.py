@@ -44,7 +44,7 @@ class Blob:
         self.record_count: int = fields[7]
         names_bytes: int = fields[8]
         self.gateway_ms = self.time_ms
-        """Gateway time; of a blob of the first format wall time, which deadlines were made of."""
+        """Gateway time; in the first format, wall time, which was used for deadlines."""
         self.names_at = layout.BLOB_HEADER_1.size
         if self.has_gateway_time:
             self.names_at = layout.BLOB_HEADER.size

@@ -25,7 +25,7 @@ from gateway.core.records.record import (
 from gateway.core.sessions.message import QOS, RETAIN
 
 _NAMES: Final = [""] * (max(RecordKind) + 1)
-"""By kind: the events that are not named as their records are stand in it as well."""
+"""By kind; includes events whose name differs from that of their record."""
 for _kind in RecordKind:
     _NAMES[_kind] = _kind.word
 _NAMES[RecordKind.DELIVERED_AT_QOS0] = RecordKind.DELIVERY_COMPLETED.word

@@ -39,17 +39,17 @@ class RecordKind(Word):
     DELIVERY_COMPLETED = 16
     DELIVERED_AT_QOS0 = 17
     MESSAGE_DROPPED = 18
-    # A topic's: no session.
+    # Of a topic, without a session.
     RETAINED_SET = 19
     RETAINED_CLEARED = 20
-    # A session's again.
+    # Of a session.
     WILL_SET = 21
     WILL_CLEARED = 22
     EXPIRY_CHANGED = 23
     SESSION_OWNED = 24
-    # RETAINED_SET with its publisher: a reader has it as RETAINED_SET.
+    # RETAINED_SET with its publisher; the reader returns it as RETAINED_SET.
     RETAINED_BY = 25
-    # The broker's; an observation may name a session.
+    # Of the broker; an observation may name a session.
     OBSERVED = 30
     BROKER_STARTED = 40
     BROKER_STOPPED = 41
@@ -88,7 +88,7 @@ class DropReason(Word):
     CONTENTS_LOST = 4
     REFUSED = 5
     DISPLACED = 6
-    """From the front of a queue, for a message that is newer."""
+    """Dropped from the front of a queue in favour of a newer message."""
 
 
 class WillClearReason(Word):

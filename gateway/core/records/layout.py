@@ -23,7 +23,7 @@ from typing import Final
 
 from gateway.core.records.kinds import RecordKind
 
-# --- of a session: kind u8 | session u32 | ...
+# --- with a session: kind u8 | session u32 | ...
 CONNECT_RECORD: Final = Struct("<BIBBHIB")
 """flags u8 (1: clean) | protocol u8 | keep-alive u16 | session expiry u32 | address bytes u8, then
 the address"""
@@ -45,7 +45,7 @@ properties u32 | topic | payload | properties"""
 EXPIRY_RECORD: Final = Struct("<BII")  # session expiry u32
 OWNED_RECORD: Final = Struct("<BIH")  # bytes of user name u16, then the user name
 OBSERVED_RECORD: Final = Struct("<BIBHH")  # event u8 | two texts' lengths | subject | detail
-# --- of no session: kind u8 | ...
+# --- without a session: kind u8 | ...
 RETAINED_RECORD: Final = Struct("<BQH")  # message u64 | topic text
 RETAINED_BY_RECORD: Final = Struct("<BQHI")  # message u64 | topic and source texts
 CLEARED_RECORD: Final = Struct("<BH")  # topic text
@@ -99,8 +99,8 @@ LAYOUTS: Final[dict[int, RecordLayout]] = {
     RecordKind.BROKER_STARTED.value: RecordLayout(BROKER_STARTED_RECORD, (2, 3)),
     RecordKind.BROKER_STOPPED.value: RecordLayout(BROKER_STOPPED_RECORD),
 }
-"""By kind. A key (`KEY`) follows the fixed part of MESSAGE_QUEUED and DELIVERY_STARTED where their
-flags have it."""
+"""By kind. In MESSAGE_QUEUED and DELIVERY_STARTED a key (`KEY`) follows the fixed part if the flags
+say so."""
 
 # --- a batch: one blob, one fsync
 BLOB_MAGIC: Final = b"OGJ2"
@@ -110,12 +110,13 @@ records u32 | bytes of names u32 | bytes of records u32 | gateway time ms u64; t
 CRC-32 of it all."""
 BLOB_MAGIC_1: Final = b"OGJ1"
 BLOB_HEADER_1: Final = Struct("<4s8s8sBQQQIII")
-"""The same without gateway time, which was wall time: what blobs of the first format begin with,
-and those of the second as well."""
+"""The header without gateway time, used in the first format. The current header starts with the
+same fields."""
 BLOB_MAGIC_PREFIX: Final = b"OGJ"
-"""What blobs of every format begin with."""
+"""Prefix of blobs in every format."""
 NAME_RECORD: Final = Struct("<IH")
-"""session u32 | bytes of client id u16; then the client id. Each blob names its own sessions."""
+"""session u32 | bytes of client id u16; then the client id. Each blob contains the names of its
+sessions."""
 EXPIRES: Final = Struct("<Q")
 KEY: Final = Struct("<I")
 CRC: Final = Struct("<I")

@@ -18,16 +18,16 @@ class LostSession:
     def __init__(self, client_id: str) -> None:
         self.client_id = client_id
         self.started_to = 0
-        """The position behind the last one that left the queue."""
+        """The position after the last one that left the queue."""
         self.queued_from = -1
-        """The first position that the journal fills; -1: none."""
+        """The first position in the journal; -1: none."""
         self.queued_to = -1
-        """Behind the last one."""
+        """The position after the last one."""
         self.in_flight: set[int] = set()
         """Packet identifiers, at most 65,535."""
         self.completed: set[int] = set()
         self.held: set[int] = set()
-        """Packet identifiers of QoS 2 messages that were received and not released."""
+        """Packet identifiers of held QoS 2 messages."""
 
     def queued_count(self) -> int:
         """Return how many messages are queued or in flight, as far as the journal shows."""
@@ -65,15 +65,15 @@ class Lost:
 
     def __init__(self) -> None:
         self.sessions: dict[int, LostSession] = {}
-        """By number."""
+        """By session number."""
         self.skipped: dict[int, int] = {}
-        """Positions of a known session's queue that no record fills, by its number."""
+        """Missing positions in a known session's queue, by session number."""
 
     def note(self, record: Record, client_id: str) -> None:
         """Note a record of an unknown session."""
         number = record.session
         if isinstance(record, (Connected, Ended)):
-            # Opened again, or ended as it would have: nothing of it is lost.
+            # Opened again, or ended anyway: nothing is lost.
             if record.kind in (RecordKind.SESSION_OPENED, RecordKind.SESSION_ENDED):
                 self.sessions.pop(number, None)
             return

@@ -51,13 +51,13 @@ class Replay:
         self.state = state
         self.now = now
         self.load = load
-        """Reads a message's contents from the tables, by number."""
+        """Loads a message from the tables, by number."""
         self.messages: dict[int, Message] = {}
-        """Contents seen in the journal, by number."""
+        """Messages found in the journal, by number."""
         self.next_sequence = 1
         self.next_message = 1
-        """The number of the next message as far as the journal has them. The tables may already
-        have later ones, of a checkpoint that was cut short."""
+        """The next message number according to the journal. The tables may contain later ones from
+        an interrupted checkpoint."""
         self.next_batch = 1
         self.boot = ""
         self.facts_applied = 0
@@ -72,7 +72,8 @@ class Replay:
             self._set_time(blob)
 
     def _stand_behind(self, blob: Blob) -> None:
-        # Never below the checkpoint: damage may have taken the newest blobs, not the tables.
+        # Never before the checkpoint: damage may have destroyed the newest blobs, but not the
+        # tables.
         self.next_sequence = max(self.next_sequence, blob.first_sequence + blob.record_count)
         self.next_batch = blob.number + 1
         self.boot = blob.boot
@@ -121,13 +122,14 @@ class Replay:
 
     def _note_unknown(self, record: Record, blob: Blob) -> None:
         self.lost.note(record, blob.names.get(record.session, ""))
-        # A number that the journal has is never given to another session.
+        # A session number in the journal is never used for another session.
         state = self.state
         state.next_session_number = max(state.next_session_number, record.session + 1)
 
     def _connected(self, record: Connected, session: Session | None, blob: Blob) -> None:
         if record.kind is RecordKind.SESSION_OPENED:
-            # Also one whose row a cut checkpoint wrote: the client id is its from here on.
+            # Also if an interrupted checkpoint wrote its row: from here on the client id belongs to
+            # it.
             session = session or Session(
                 record.session, blob.names[record.session], not record.clean
             )
@@ -183,7 +185,7 @@ class Replay:
         self.state.next_message_number = max(self.state.next_message_number, number + 1)
         if record.kind is RecordKind.MESSAGE_HELD and session is not None:
             held = Held(session, record.packet_id, message, self.now)
-            held.stored = True  # by a checkpoint that was cut, perhaps
+            held.stored = True  # perhaps by an interrupted checkpoint
             self.state.message_held(held)
 
     def _exchange(self, record: Exchange, session: Session | None) -> None:
@@ -225,7 +227,7 @@ class Replay:
 
     def _delivery(self, session: Session, number: int, flags: int, position: int) -> Delivery:
         delivery = Delivery(session, self.messages.get(number), number, flags, position)
-        delivery.stored = True  # by a checkpoint that was cut, perhaps
+        delivery.stored = True  # perhaps by an interrupted checkpoint
         return delivery
 
     def _skip(self, session: Session | None, number: int, position: int) -> None:

@@ -26,9 +26,9 @@ from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
 
 ADDRESS_BYTES_MAX = 255
-"""Its length has one byte, as those of the version and of the boot before."""
+"""Its length is stored in one byte, like those of the version and of the previous boot."""
 OBSERVED_TEXT_BYTES_MAX = 1000
-"""What a peer did wrong fills no journal."""
+"""Limits what a misbehaving client can add to the journal."""
 
 
 def write_u16(records: BytesWriter, value: int) -> None:
@@ -139,7 +139,7 @@ def write_delivered_at_qos0(
 
 
 NO_POSITION: Final = -1
-"""Of a message that never entered the queue: `layout.NEVER_QUEUED` as a signed number."""
+"""Position of a message that never entered the queue: `layout.NEVER_QUEUED` as a signed number."""
 
 
 def write_dropped(
@@ -233,7 +233,7 @@ def write_will(records: BytesWriter, session: int, will: Will) -> None:
     records.write(will.forwarded)
 
 
-# -- of no session
+# -- without a session
 
 
 def write_retained(records: BytesWriter, message: int, topic: bytes, source: bytes) -> None:

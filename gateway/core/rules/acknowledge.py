@@ -68,7 +68,8 @@ class Acknowledging:
         """Record PUBREC, then answer with PUBREL (section 4.3.3)."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
-            # For the client an exchange is open that is finished here: let it finish there as well.
+            # The client considers an exchange open that is complete here: let it complete there
+            # too.
             self.statistics.count_error(UNKNOWN_PACKET_ID)
             if reason_code < FIRST_ERROR:
                 unknown = encode(Pubrel(packet_id, PACKET_ID_NOT_FOUND), connection.version)

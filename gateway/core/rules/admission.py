@@ -48,14 +48,14 @@ class Admission:
                 return violation
         limits = self.limits
         if packet.qos > limits.maximum_qos:
-            # [MQTT5-3.2.2-11] binds the client: CONNACK named the maximum
+            # [MQTT5-3.2.2-11] CONNACK stated the maximum
             return Violation(
                 "maximum_qos",
                 QOS_NOT_SUPPORTED,
                 f"PUBLISH of QoS {packet.qos}, expected at most maximum_qos = {limits.maximum_qos}",
             )
         if packet.retain and not limits.retain_available:
-            # [MQTT5-3.2.2-14] the same
+            # [MQTT5-3.2.2-14] CONNACK stated that it is not available
             return Violation(
                 "retain_available", RETAIN_NOT_SUPPORTED, "PUBLISH with RETAIN, expected none"
             )
@@ -137,7 +137,8 @@ class Admission:
             self.statistics.publishes_refused += 1
             return PAYLOAD_FORMAT_INVALID
         if packet.retain and packet.qos and packet.payload:
-            # At QoS 0 there is no answer that could report it: it goes to its subscribers.
+            # A QoS 0 message has no answer that could report it, so it is delivered to its
+            # subscribers.
             limit = self.retained_limit_reached(connection, packet)
             if limit:
                 self.statistics.count_error(limit)
@@ -179,7 +180,7 @@ class Admission:
             return True
         if message.qos and (route.durable or session.persistent):
             return True
-        # Granted QoS 0, it waits in a queue all the same.
+        # Even with QoS 0 granted it may have to be queued.
         return route.persistent and self.limits.mqueue_store_qos0
 
     def record(self, session: Session, message: Message, route: Route) -> None:
@@ -199,7 +200,7 @@ class Admission:
         if message.batch >= 0:
             expires_ms = message.expires_ms
             if expires_ms:
-                # A younger number does not count the times switched off that this one did.
+                # A newer number would not count the outages that this one did.
                 state = self.state
                 left_ms = state.time.left_ms(message.number, expires_ms)
                 expires_ms = max(1, state.time.time_ms + left_ms)

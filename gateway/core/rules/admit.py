@@ -28,7 +28,7 @@ from gateway.wire.packets import Connack, Connect, Properties
 from gateway.wire.values import topic_field_of
 
 KEEP_ALIVE_FACTOR: Final = 1.5
-"""[MQTT-3.1.2-24] silence of one and a half times the keep-alive ends the connection."""
+"""[MQTT-3.1.2-24] after one and a half keep-alives without a packet the connection is closed."""
 
 
 class Admitting:
@@ -72,7 +72,7 @@ class Admitting:
             self.refusing.refuse(connection, code, limit)
             return None
         if before is not None and before.connection is not None:
-            # [MQTT-3.1.4-2], [MQTT5-3.1.4-3] the client that was connected is disconnected
+            # [MQTT-3.1.4-2], [MQTT5-3.1.4-3] the earlier connection is closed
             self._take_over(before.connection, connection, packet.client_id, now)
             before = self.state.sessions.get(packet.client_id)
         if before is not None and packet.clean_start:
@@ -80,7 +80,8 @@ class Admitting:
             self.disconnecting.end_session(before, EndReason.CLEAN_START, now)
             before = None
         connection.state = ConnectionState.CONNECTED
-        # Keep-alive counts from here: the time a password check took is not the client's silence.
+        # Keep-alive counts from here: the duration of the password check is not the client's
+        # silence.
         connection.last_packet = now
         connection.connected_at = now
         self._grant(connection, packet, now)
@@ -112,7 +113,7 @@ class Admitting:
     ) -> tuple[int, str]:
         """Return the reason code that refuses a login or its will, and its name; 0 if accepted."""
         if self.core.bans.is_banned(packet.client_id, connection.username):
-            return BANNED, BANNED_REASON  # of a user that was proven otherwise than by password
+            return BANNED, BANNED_REASON  # of a user authenticated by other means than a password
         limit = self.core.login_rates.take(self.places.owner_of(connection), now)
         if not limit and connection.share is not None and not connection.share.take_login(now):
             limit = connection.share.name_of(LOGIN_RATE)
@@ -122,7 +123,7 @@ class Admitting:
         if not permissions.restricted:
             return 0, ""
         if connection.username in permissions.gone:
-            # It is proven: a source of users has it again, or another one has it.
+            # The user is authenticated, so a source has it (again).
             permissions.forbid(permissions.gone - {connection.username})
             self.state.tree.forget_all_routes()
         if permissions.refuses_connect(connection, packet.client_id):
@@ -154,7 +155,7 @@ class Admitting:
         connection.keep_alive_seconds = packet.keep_alive_seconds
         longest = self.limits.max_keep_alive_seconds
         if packet.protocol_level == 5 and not 0 < packet.keep_alive_seconds <= longest:
-            # [MQTT5-3.1.2-21] the client has to use the server keep alive
+            # [MQTT5-3.1.2-21] the client must use the server keep alive
             connection.keep_alive_seconds = 0 if longest >= 65_535 else longest
         if packet.protocol_level < 5:
             connection.session_expiry_seconds = 0 if packet.clean_start else EXPIRY_NEVER
@@ -170,7 +171,7 @@ class Admitting:
         if before is not None:
             session = before
             if session.will is not None:
-                # [MQTT5-3.1.3-9] the client is back before its will was due
+                # [MQTT5-3.1.3-9] the client returned before its will was due
                 self.recorder.will_cleared(session, WillClearReason.REPLACED)
             session.protocol = packet.protocol_level
             session.expiry_seconds = connection.session_expiry_seconds
@@ -210,7 +211,7 @@ class Admitting:
             or session.groups != connection.groups
             or session.is_revoked
         ):
-            self.state.tree.forget_all_routes()  # what it may receive may depend on them
+            self.state.tree.forget_all_routes()  # it may affect what the session receives
             session.asked_again_before = session.next_position
         session.listener = connection.listener
         session.groups = connection.groups
@@ -272,7 +273,7 @@ class Admitting:
         if connection.keep_alive_seconds:
             self.watch_keep_alive(connection, Timer(TimerKind.KEEP_ALIVE, connection, None), now)
         if self.limits.retry_interval_seconds is not None and connection.version < 5:
-            # [MQTT5-4.4.0-1] in 5.0 nothing is resent but on reconnect
+            # [MQTT5-4.4.0-1] MQTT 5.0 resends only after a reconnect
             due = now + self.limits.retry_interval_seconds
             self.timers.add(due, Timer(TimerKind.RETRY, connection, None))
         if self.limits.await_rel_timeout_seconds is not None and not session.await_rel_scheduled:

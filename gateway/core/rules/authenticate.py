@@ -33,7 +33,7 @@ REFUSAL_REASONS: Final = {
     SERVER_BUSY: "server_busy",
     SERVER_UNAVAILABLE: "users_unavailable",
 }
-"""How what the authenticator refuses is counted; anything else is `not_authorized`."""
+"""Names for refusals of the authenticator in statistics; any other is `not_authorized`."""
 
 
 class Authenticating:
@@ -55,7 +55,7 @@ class Authenticating:
         if not limit and share is not None and not share.has_login(now):
             limit = share.name_of(LOGIN_RATE)
         if limit:
-            # Before the check, which takes a processor for tens of milliseconds.
+            # Before the check, which takes tens of milliseconds of CPU.
             self.refusing.refuse(connection, CONNECTION_RATE_EXCEEDED, limit)
             return
         connection.state = ConnectionState.AUTHENTICATING
@@ -160,7 +160,7 @@ class Authenticating:
             return self._send_auth(connection, CONTINUE_AUTHENTICATION, answer.data)
         connection.reauthenticating = False
         if answer.reason_code:
-            # [MQTT5-4.12.1-2]; DISCONNECT knows neither 0x86 nor 0x88 (5.0 table 3-10)
+            # [MQTT5-4.12.1-2]; DISCONNECT has neither 0x86 nor 0x88 (5.0 table 3-10)
             may_try_again = answer.reason_code in (SERVER_BUSY, SERVER_UNAVAILABLE)
             code = SERVER_BUSY if may_try_again else NOT_AUTHORIZED
             reason = REFUSAL_REASONS.get(answer.reason_code, "not_authorized")

@@ -21,7 +21,7 @@ from gateway.core.sessions.when_full import WhenFull
 from gateway.core.timers import Timer, TimerKind
 
 JUDGED_SECONDS: Final = 1.0
-"""How often it is looked at whether a client still reads that slows publishers."""
+"""Interval of checks whether a client that slows publishers still reads."""
 
 NEVER: Final = float("-inf")
 
@@ -45,14 +45,14 @@ class Backpressure:
         if session.is_deep:
             if not (session.filling_noted or session.slows) and self._is_filled(session, 80):
                 session.filling_noted = True
-                # One that is full with its first messages has a line about what it drops.
+                # A queue that its first messages fill has a line about dropped messages.
                 if not self._is_filled(session, 100):
                     self._note_filling(session)
         elif self._is_filled(session, 50):
             session.is_deep = True
             connection = session.connection
             if session.when_full is WhenFull.SLOW and connection is not None:
-                # Whether its client reads is asked by the timer: there is no clock here.
+                # The timer checks whether its client reads, because there is no clock here.
                 self._slow(session)
                 self.timers.add(0.0, Timer(TimerKind.PACE, connection, None))
 
@@ -77,7 +77,7 @@ class Backpressure:
         memory = session.memory_queues
         if memory is None or 100 * memory.bytes_count < percent * limits.max_queue_memory_bytes:
             return False
-        # All clean sessions together hold as much: it is those that hold more than others.
+        # Only sessions that hold more than the average of all clean ones.
         return session.memory_bytes() * len(memory.sessions) >= memory.bytes_count
 
     def _note_filling(self, session: Session) -> None:
@@ -91,7 +91,7 @@ class Backpressure:
             session.client_id,
         )
 
-    # -- whether its publishers wait
+    # -- whether publishers wait
 
     def connected(self, session: Session, now: float) -> None:
         """Check the queue of a reconnected client, which must start reading before others wait for
@@ -120,7 +120,7 @@ class Backpressure:
     def _reads(self, session: Session, connection: Connection, now: float) -> bool:
         pace = session.pace
         if not connection.reading:
-            # We do not read from it: its acknowledgements may be on their way.
+            # The client is not being read: its acknowledgements may be in transit.
             if session.slows:
                 session.acknowledged_at = now
             pace.since = NO_TIMER
@@ -131,7 +131,7 @@ class Backpressure:
         elapsed = now - pace.since
         if session.slows and elapsed < PACE_SECONDS:
             return True
-        # Before others wait, a client that has just come back shows its pace.
+        # Before others wait, a client that has just returned must show its pace.
         moved = session.first_position - pace.position
         if elapsed >= PACE_SECONDS:
             pace.begin(now, session.first_position)
@@ -160,7 +160,7 @@ class Backpressure:
         self.limits.queues_slow = len(self.slowing) > 0
         self.putting_off.retry_all(now)
 
-    # -- what publishers and queues ask
+    # -- queries by publishers and queues
 
     def slows(self, session: Session, publisher: Session) -> bool:
         """Return True if a message of this publisher must wait for the session's queue.

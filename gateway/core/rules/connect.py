@@ -62,7 +62,7 @@ class Connecting:
             or packet.protocol_level == 3
             or (packet.protocol_level == 4 and not packet.clean_start)
         ):
-            # [MQTT-3.1.3-8]; MQTT 3.1 knows no empty client identifier at all
+            # [MQTT-3.1.3-8]; MQTT 3.1 does not allow empty client identifiers
             self.refusing.refuse(connection, CLIENT_IDENTIFIER_NOT_VALID, "client_id_empty")
             return None
         if len(packet.client_id) * 4 > CLIENT_ID_BYTES_MAX and (
@@ -87,14 +87,14 @@ class Connecting:
         if connection.authentication_method is not None:
             self.authenticating.begin_enhanced(connection, packet, packet.properties)
         elif connection.proven_user is not None:
-            # Whatever the packet names: as Mosquitto does with use_identity_as_username.
+            # Regardless of the packet, like Mosquitto with use_identity_as_username.
             connection.username = connection.proven_user
             return self.admitting.admit(connection, packet, None, now)
         elif packet.username is None:
             if connection.anonymous:
                 return self.admitting.admit(connection, packet, None, now)
             if self.core.authenticates and packet.password is not None:
-                # 5.0 section 3.1.2.9: a token may come without a name.
+                # 5.0 section 3.1.2.9: a token may be sent without a user name.
                 self.authenticating.check_password(connection, packet, "", now)
                 return None
             self.refusing.refuse(connection, NOT_AUTHORIZED, "not_authorized")

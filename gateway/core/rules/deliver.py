@@ -50,7 +50,7 @@ class Deliverer:
         connection = session.connection
         keeps = session.persistent and self.limits.mqueue_store_qos0
         if connection is None or (keeps and session.queued_count):
-            # Behind what was kept while the client was away, not before it [MQTT-4.6.0-6].
+            # After messages queued while the client was away, not before them [MQTT-4.6.0-6].
             if keeps:
                 self.enqueueing.add(session, message, flags)
             return frame
@@ -60,7 +60,7 @@ class Deliverer:
         committed = self.output.committed_batch
         withheld = message.batch > committed
         if (keeps or message.qos) and connection.withheld_batch > committed:
-            # What was kept until now, or published at this QoS, is still on its way [MQTT-4.6.0-6].
+            # Earlier ones, queued or published at this QoS, are still in transit [MQTT-4.6.0-6].
             withheld = True
         plain = connection.version < 5 and not flags & RETAIN
         if not (plain and frame):
@@ -195,7 +195,7 @@ class Deliverer:
         self.statistics.publish_bytes_sent += len(message.payload)
         self.statistics.delivered(delivery)
         session.delivered_messages += 1
-        # At most once: it must not leave before the queue is known to have lost it.
+        # At most once: it must not be sent before its removal from the queue is durable.
         self.output.withhold(connection, frame)
 
     # -- contents from disk

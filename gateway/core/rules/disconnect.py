@@ -39,10 +39,10 @@ DISCONNECT_CODES: Final = {
     CloseReason.SHUTDOWN: SERVER_SHUTTING_DOWN,
     CloseReason.PROTOCOL_ERROR: PROTOCOL_ERROR,
 }
-"""What a 5.0 client is sent when the broker ends its connection (section 4.13)."""
+"""Reason code for a 5.0 client when the broker closes its connection (section 4.13)."""
 
 NO_FLAPPING: Final = (CloseReason.SHUTDOWN, CloseReason.KICKED)
-"""Ends that are the gateway's doing."""
+"""Disconnections caused by the gateway."""
 
 
 class Disconnecting:
@@ -71,9 +71,9 @@ class Disconnecting:
         self.time = core.time
         self.silent = core.silent
         self.ended: set[str] = set()
-        """Clients whose persistent session ends in the batch that is being collected."""
+        """Clients whose persistent session ends in the current batch."""
         self.ended_sealed: set[str] = set()
-        """The same, of the batch that is being committed."""
+        """The same for the batch that is being committed."""
 
     def seal(self) -> None:
         """Note that the current batch is sealed."""
@@ -110,12 +110,12 @@ class Disconnecting:
                 is_recorded = True
         if session is not None and session.will is not None:
             is_recorded = True
-            # [MQTT5-3.1.2-10] 0x04 asks for the will, and no error code takes it back
+            # [MQTT5-3.1.2-10] 0x04 requests the will, and an error code does not discard it
             if packet.reason_code == NORMAL:
                 self.recorder.will_cleared(session, WillClearReason.DISCONNECT)  # [MQTT-3.14.4-3]
         if is_recorded:
-            # The close shows the client that its will is gone and that its session stays for as
-            # long as it asked: that has to be on disk by then.
+            # The client concludes from the close that its will is gone and its session has the
+            # requested expiry, so this must be on disk by then.
             self.output.close_after_commit(connection)
         else:
             self.output.close(connection)
@@ -146,7 +146,7 @@ class Disconnecting:
     ) -> None:
         """Send DISCONNECT with a reason code to an MQTT 5.0 client [MQTT5-3.14.0-1]."""
         if not connection.greeted:
-            return  # CONNACK has to be first, and it is still withheld
+            return  # CONNACK must come first, and is still withheld
         code = DISCONNECT_CODES.get(reason, UNSPECIFIED_ERROR)
         properties: Properties | None = None
         if violation is not None:
@@ -180,7 +180,7 @@ class Disconnecting:
             self.flapping.left(session.client_id, connection.address, now)
         self.recorder.session_closed(session, reason, self.time.time_ms)
         if not session.expiry_seconds:
-            # The session ends with its connection, and its will does not wait [MQTT5-3.1.2-23].
+            # The session ends with its connection, so its will is not delayed [MQTT5-3.1.2-23].
             self.end_session(
                 session, EndReason.EXPIRED if session.persistent else EndReason.CLEAN_SESSION, now
             )
@@ -272,7 +272,8 @@ class Disconnecting:
         expiry = self._expiry_of(session)
         if session.ended or session.connection is not None or expiry is None:
             return
-        # Compared as the timer was made: a difference may be rounded to just below the interval.
+        # Compared in the same way as the timer was set: a difference may be rounded down below the
+        # interval.
         if now >= session.away_since + expiry:
             self.statistics.clients_expired += 1
             self.end_session(session, EndReason.EXPIRED, now)

@@ -19,10 +19,11 @@ from gateway.core.sessions.session import MemoryQueues, Session
 from gateway.core.sessions.when_full import WhenFull
 
 QUEUE_MEMORY: Final = "queue_memory"
-"""How messages are counted that are dropped because clean sessions hold too much in memory."""
+"""Reason in statistics for messages dropped because clean sessions use too much memory."""
 
 GIVEN_WAY_BYTES: Final = 64 * 1024
-"""Memory that the largest queue frees at least when it gives way: the search for it is over all."""
+"""Smallest amount of memory freed from the largest queue, because finding it means a search of
+all."""
 
 
 class Enqueueing:
@@ -107,7 +108,7 @@ class Enqueueing:
         if session.when_full is WhenFull.DROP_NEWEST:
             return False
         if session.when_full is WhenFull.REFUSE:
-            # QoS 1 and 2 was asked about before it was acknowledged: `full_queues`.
+            # QoS 1 and 2 were checked before they were acknowledged: `full_queues`.
             return flags & QOS > 0
         if session.when_full is WhenFull.SLOW:
             return (
@@ -118,7 +119,7 @@ class Enqueueing:
                 break
         if not session.queued_count or session.has_room(self.limits, size_bytes):
             return True
-        # What has waited longest is on disk: it is dropped when it has been read.
+        # The oldest message is on disk: it is dropped when it has been read.
         if not session.loading:
             self.request_page(session)
         limits = self.limits

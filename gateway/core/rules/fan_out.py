@@ -40,8 +40,8 @@ class FanOut:
                     continue
             assert target is not None, "a target without a session"
             flags = message.qos if message.qos < target.qos else target.qos
-            # [MQTT-3.3.1-9] RETAIN is 0 for those who were subscribed already, unless a 5.0 client
-            # asked for it as published [MQTT5-3.3.1-13]
+            # [MQTT-3.3.1-9] RETAIN is 0 for existing subscribers, unless a 5.0 client has requested
+            # it as published [MQTT5-3.3.1-13]
             if message.retain and target.retain_as_published:
                 flags |= RETAIN
             if flags & QOS:
@@ -98,8 +98,8 @@ class FanOut:
             self.recorder.retained_set(message)
             return
         if topic in self.state.retained:
-            # [MQTT-3.3.1-5], [MQTT-3.3.1-7] the message was accepted, so the older one has been
-            # replaced, also where there is no room for its successor.
+            # [MQTT-3.3.1-5], [MQTT-3.3.1-7] the message was accepted, so the older one is replaced,
+            # even if there is no room for the new one.
             self.recorder.retained_cleared(topic)
         self.statistics.count_error(limit)
         self.statistics.note(f"{limit} reached: not retained: {topic[:200]!r}")

@@ -13,7 +13,7 @@ from gateway.core.sessions.session import Session
 from gateway.wire.packets import Connect, Publish
 
 DISK_FULL: Final = "disk_full"
-"""How what is refused and dropped is counted."""
+"""Reason in statistics for refused and dropped messages."""
 
 
 class FullDisk:
@@ -30,7 +30,7 @@ class FullDisk:
         further.
         """
         if packet.qos == 2 and packet.packet_id in session.inbound:
-            return False  # a repeat of what is held already
+            return False  # a repeat of a held message
         if not self._needs_disk(session, packet):
             return False
         if packet.qos == 0:

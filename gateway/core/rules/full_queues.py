@@ -24,14 +24,14 @@ from gateway.wire.codes import QUOTA_EXCEEDED
 from gateway.wire.packets import Publish
 
 QUEUE_REFUSES: Final = "queue_refuses"
-"""How messages are counted that a queue refused, or put off because it refuses."""
+"""Reason in statistics for messages refused or deferred because of a queue that refuses."""
 
 RETRY_SECONDS: Final = 1.0
-"""Room that no acknowledgement makes is noticed after so long: a session ended, or its filter is
-gone."""
+"""Interval of retries for room that no acknowledgement made: a session ended, or its filter was
+removed."""
 
 CIRCLE_MAX: Final = 64
-"""Connections that are followed from one that waits to the one that it waits for."""
+"""Connections followed to detect a circle of waiting ones, at most."""
 
 
 class FullQueues:
@@ -57,7 +57,7 @@ class FullQueues:
     def takes(self, session: Session, connection: Connection, packet: Publish, now: float) -> bool:
         """Return True if a PUBLISH was refused or deferred, and must not be processed further."""
         if not packet.qos or (packet.qos == 2 and packet.packet_id in session.inbound):
-            return False  # it gets no acknowledgement, or is held already
+            return False  # it is not acknowledged, or is already held
         put_off = connection.put_off
         if put_off.packets:
             self._put_off(connection, packet, put_off.awaits, now)
@@ -65,7 +65,7 @@ class FullQueues:
         if self.permissions.restricted and self.permissions.refuses_publish(
             session, packet.topic, packet.qos, packet.retain
         ):
-            return False  # and it is not to learn whose queue is full
+            return False  # the client must not find out whose queue is full
         full = self._awaited_by(session, connection, packet, now)
         if full is None:
             return False
@@ -142,7 +142,7 @@ class FullQueues:
         return None if others_have_place else full
 
     def _has_place(self, session: Session, size_bytes: int) -> bool:
-        # One message is always taken: there would never be room for one that is larger than all.
+        # One message is always accepted: there would never be room for one larger than the limit.
         return not session.queued_count or session.has_room(self.limits, size_bytes)
 
     def _put_off(
@@ -156,7 +156,7 @@ class FullQueues:
         if not put_off.is_full or not self._waits_for_itself(connection):
             return
         if put_off.awaits is not None and put_off.awaits.when_full is WhenFull.SLOW:
-            # Its queue drops at its limits, as that of a client that is away.
+            # Its queue drops messages at its limits, like that of an absent client.
             self.statistics.count_error("queue_circle")
             connection.unslowed_until = now + RETRY_SECONDS
             self.timers.add(now, Timer(TimerKind.PUT_OFF, connection, None))

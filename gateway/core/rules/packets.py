@@ -79,7 +79,7 @@ class Packets:
                 limits.disk_full
                 or limits.queues_refuse
                 or limits.queues_slow
-                or connection.put_off.packets  # it keeps its place behind them
+                or connection.put_off.packets  # it keeps its place after them
             ):
                 return self._publish_if_room(session, connection, cast(Publish, packet), now)
             return self.publisher.receive_publish(session, connection, cast(Publish, packet), now)
@@ -102,7 +102,7 @@ class Packets:
     def _publish_if_room(
         self, session: Session, connection: Connection, packet: Publish, now: float
     ) -> Violation | None:
-        # First what is wrong with it, and what its alias stands for: that counts, refused or not.
+        # First check the packet and resolve its alias: this counts even if it is refused.
         violation = self.publisher.admission.violation_of(connection, packet)
         if violation is not None:
             return violation

@@ -37,18 +37,18 @@ PUBLISH_REFUSED: Final = "publish_not_authorized"
 SUBSCRIBE_REFUSED: Final = "subscribe_not_authorized"
 RECEIVE_REFUSED: Final = "receive_not_authorized"
 SOURCE_REFUSED: Final = "retained_source_not_authorized"
-"""How refusals are counted in the status's `errors`."""
+"""Name of this refusal in the status's `errors`."""
 
 # Not Final: tests make it small enough to be reached.
 CLIENTS_MAX: int = 20_000
-"""Clients of which is kept what the rules say about them; beyond it they are asked about again."""
+"""Clients with cached answers of the rules, at most; beyond it they are asked again."""
 
 ANSWERS_BYTES_MAX: int = 16 * 1024 * 1024
-"""Memory of the answers kept, of all clients: those of 80,000 topics that a client publishes to;
-beyond it they are asked for again."""
+"""Memory of the cached answers of all clients: enough for 80,000 topics; beyond it they are asked
+again."""
 
 ANSWER_BYTES: Final = 150
-"""What one costs beside its topic's text: its place in a dictionary."""
+"""Memory of an answer in addition to its topic's text: its entry in a dictionary."""
 
 REFUSED_SHIFT: Final = 6
 
@@ -64,19 +64,18 @@ class Client:
         groups: frozenset[str] = NO_GROUPS,
     ) -> None:
         self.client_id = client_id
-        """Empty at CONNECT where the broker is to choose one."""
+        """Empty at CONNECT if the broker chooses the identifier."""
         self.username = username
-        """None: the client named no user, or there are no passwords to prove one."""
+        """None: the client has no user, or users are not authenticated."""
         self.listener = listener
-        """Where its connection came in; empty for a session that was not resumed since a start."""
+        """Listener of its connection; empty for a session that was not resumed since the start."""
         self.groups = groups
-        """Groups that its user's proof has brought; none for a session that was not resumed since
-        a start."""
+        """Groups from its user's proof; none for a session that was not resumed since the start."""
         self.found: object = None
-        """What the rules keep with the client, to answer faster; None at first."""
+        """Cache of the rules for this client; None at first."""
         self.answers: dict[str, int] = {}
-        """How it may publish to a topic: a bit for each QoS, with and without RETAIN; from
-        `REFUSED_SHIFT` on how it may not."""
+        """Cached answers by topic: a bit for each QoS, with and without RETAIN, if publishing is
+        allowed; from `REFUSED_SHIFT` on, if it is denied."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -113,15 +112,15 @@ class Permissions:
     def __init__(self, authenticates: bool) -> None:
         """Start without rules. `authenticates`: user names are authenticated."""
         self.restricted = False
-        """There are rules, or users that are gone: an answer may be no."""
+        """Whether there are rules or removed users, so that an answer may be no."""
         self._authenticates = authenticates
         self.has_rules = False
-        """Without them everything is allowed."""
+        """Whether there are rules. Without them everything is allowed."""
         self._rules = AccessRules()
         self.gone: frozenset[str] = frozenset()
-        """Users who may do nothing."""
+        """Users to whom everything is denied."""
         self._has_revoked = False
-        """Of a session the certificate was revoked."""
+        """Whether any session has a revoked certificate."""
         self._clients: dict[Session, Client] = {}
         self._sources: dict[Source, Client] = {}
         """Publishers of retained messages."""

@@ -98,8 +98,8 @@ class Publisher:
     def _acknowledge(
         self, connection: Connection, packet_id: int, route: Route, recorded: bool
     ) -> None:
-        # Before the deliveries of the same batch: a client that subscribes to what it publishes
-        # must not find PUBACK behind them, where its own Nagle's algorithm would wait for it.
+        # Before the deliveries of the same batch: a client that subscribes to its own messages must
+        # not get PUBACK after them, because its Nagle algorithm would wait for it.
         if recorded:
             connection.receiving += 1
             connection.received += 1

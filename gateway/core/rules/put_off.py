@@ -17,11 +17,11 @@ from gateway.wire.message_properties import forwarded_of
 from gateway.wire.packets import Puback, Publish, Pubrec
 
 PACKET_BYTES: Final = 300
-"""What a PUBLISH costs in memory beside its topic and its payload."""
+"""Memory of a PUBLISH in addition to its topic and payload."""
 
 PROPERTY_FACTOR: Final = 40
-"""Memory per byte of properties: a user property of five bytes becomes two strings
-of 50 and their place."""
+"""Memory per byte of properties: a user property of five bytes becomes two strings of 50 and their
+slots."""
 
 
 class PuttingOff:
@@ -35,9 +35,9 @@ class PuttingOff:
         self.timers = core.timers
         self.effects = core.effects
         self.waiting: dict[Connection, None] = {}
-        """Connections with a PUBLISH that waits."""
+        """Connections with a deferred PUBLISH."""
         self._open_count = PUT_OFF_CONNECTIONS_MAX
-        """Of them, when they were last counted."""
+        """Number of open ones among them when last counted."""
 
     def refuse(self, connection: Connection, packet: Publish, reason: str) -> None:
         """Answer a QoS 1 or 2 PUBLISH of an MQTT 5.0 client with 0x97 (quota exceeded), and count
@@ -45,7 +45,7 @@ class PuttingOff:
         """
         self.statistics.count_error(reason)
         self.statistics.publishes_refused += 1
-        # [MQTT5-4.3.3-4] a PUBREC with an error ends the exchange, as PUBACK does
+        # [MQTT5-4.3.3-4] a PUBREC with an error ends the exchange, like PUBACK
         if packet.qos == 1:
             answer = encode(Puback(packet.packet_id, QUOTA_EXCEEDED), 5)
         else:
@@ -62,7 +62,7 @@ class PuttingOff:
         put_off.bytes_count += PACKET_BYTES + len(packet.topic_field) + len(packet.payload)
         properties = packet.properties
         if properties is not None:
-            properties.topic_alias = None  # it is resolved, and may soon stand for another topic
+            properties.topic_alias = None  # it is resolved, and may soon mean another topic
             put_off.bytes_count += PROPERTY_FACTOR * len(forwarded_of(properties))
         if put_off.bytes_count > PUT_OFF_BYTES_MAX or len(self.waiting) > PUT_OFF_CONNECTIONS_MAX:
             put_off.is_full = True

@@ -42,7 +42,7 @@ class Qos2Receive:
         packet_id = packet.packet_id
         held = session.inbound.get(packet_id)
         if held is not None:
-            # A repeat before PUBREL is acknowledged, never delivered [MQTT-4.3.3-2].
+            # A repeat before PUBREL is acknowledged but never delivered [MQTT-4.3.3-2].
             self.statistics.duplicates_suppressed += 1
             self.recorder.duplicate_suppressed(held)
             self.output.acknowledge(connection, PUBREC, packet_id)
@@ -52,7 +52,7 @@ class Qos2Receive:
             return violation
         limit = self._limit_reached(session, packet)
         if limit and connection.version < 5:
-            # There is no way to refuse one message alone.
+            # A single message cannot be refused.
             detail = self._describe_held(session)
             self.recorder.observed(session, Observation.LIMIT_HIT, limit, detail)
             return Violation(limit, QUOTA_EXCEEDED, f"PUBLISH {packet_id} beyond {limit}: {detail}")
@@ -62,7 +62,7 @@ class Qos2Receive:
         else:
             refusal = self.admission.refusal_of(connection, packet, is_system_topic(packet.topic))
         if refusal:
-            # A PUBREC with an error ends the exchange: nothing is held.
+            # A PUBREC with an error ends the exchange, so nothing is held.
             answer = encode(Pubrec(packet_id, refusal), connection.version)
             self.output.send(connection, answer)
             return None
@@ -106,8 +106,8 @@ class Qos2Receive:
         connection.receiving += 1
         message = self.admission.message_of(packet)
         if packet.retain and packet.payload:
-            # Where there is no room the publisher speaks 3.1 or 3.1.1, or the message had been
-            # refused: then it counts whether there is some when it is released.
+            # If there is no room, the publisher speaks 3.1 or 3.1.1, or the message was refused;
+            # then the room at its release counts.
             message.owner = session.owner
             message.has_place = not self.admission.retained_limit_reached(connection, packet)
         held = Held(session, packet.packet_id, message, now)
@@ -156,7 +156,7 @@ class Qos2Receive:
         elif is_refused:
             self.statistics.deny(PUBLISH_REFUSED, session, message.topic)
         else:
-            # [MQTT5-3.3.2-5], [MQTT5-4.3.3-13] the exchange is completed all the same
+            # [MQTT5-3.3.2-5], [MQTT5-4.3.3-13] the exchange is completed nevertheless
             self.statistics.drop(None, message.topic, DropReason.EXPIRED.word)
 
     def _is_refused_since(self, session: Session, message: Message) -> bool:

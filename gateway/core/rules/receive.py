@@ -27,7 +27,7 @@ from gateway.wire.malformed import Malformed
 from gateway.wire.packets import Packet
 
 REFUSED_CONNECTIONS_MAX: Final = 64
-"""Connections beyond `max_connections` that are kept until CONNECT can be answered with 0x03."""
+"""Connections beyond `max_connections` kept until CONNECT can be answered with 0x03, at most."""
 
 
 class Receiving:
@@ -169,7 +169,7 @@ class Receiving:
         if connection.state is not ConnectionState.AUTHENTICATING:
             if malformed.reason == wrong.UNSUPPORTED_PROTOCOL:
                 # [MQTT-3.1.2-2]
-                connection.version = 4  # the answer every client has known since 3.1
+                connection.version = 4  # the answer that every client understands since 3.1
                 self.refusing.refuse(
                     connection, UNSUPPORTED_PROTOCOL_VERSION, "unsupported_protocol"
                 )
@@ -186,8 +186,8 @@ class Receiving:
         """
         version = connection.version or malformed.protocol_level
         reason, code = malformed.reason, malformed.reason_code
-        # [MQTT-3.1.4-1] before 5.0 a CONNECT that breaks the rules is not answered; one that is
-        # too large for this server keeps them.
+        # [MQTT-3.1.4-1] before 5.0 an invalid CONNECT is not answered; one that is only too large
+        # for this server is valid.
         if version == 5 or (version in (3, 4) and reason == wrong.PACKET_TOO_LARGE):
             connection.version = version
             self.refusing.refuse(connection, code, reason, malformed.detail, says_why=True)

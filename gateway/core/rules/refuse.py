@@ -33,7 +33,7 @@ RETURN_CODES: Final = {
 """CONNACK return codes of MQTT 3.1.1 (section 3.2.2.3) for reason codes of 5.0."""
 
 REASON_CHARACTERS_MAX: Final = 500
-"""Characters of a reason string: what a log shows of it in one line."""
+"""Characters of a reason string, at most: what fits into a line of a log."""
 
 
 class Refusing:
@@ -63,14 +63,15 @@ class Refusing:
         self.statistics.connections_refused += 1
         version = connection.version if connection.version in (3, 4, 5) else 4
         code = reason_code if version == 5 else RETURN_CODES.get(reason_code, 5)
-        # [MQTT-3.2.2-4], [MQTT5-3.2.2-6] session present is 0 with every refusal
+        # [MQTT-3.2.2-4], [MQTT5-3.2.2-6] session present is 0 in every refusal
         properties = None
         if says_why and version == 5:
             properties = Properties()
             properties.reason_string = detail[:REASON_CHARACTERS_MAX]
         connack = encode(Connack(False, code, properties), version)
         if connection.takes(connack):
-            # [MQTT5-3.1.2-24] what is too large is not sent, and the close is the answer
+            # [MQTT5-3.1.2-24] a packet that is too large is not sent, and the connection is just
+            # closed
             self.output.push(connection, connack)
         self.output.close(connection)
         self.disconnecting.forget(connection)

@@ -29,8 +29,8 @@ class Resending:
         window = connection.window_of(self.limits)
         in_flight = session.outbound.values()
         sent = 0
-        # PUBREL first, in the order of the PUBRECs: it needs no room in the receive maximum of the
-        # new connection, and makes some.
+        # PUBRELs first, in the order of the PUBRECs: they need no room in the receive maximum of
+        # the new connection, but make some.
         for delivery in in_flight:
             if delivery.state is DeliveryState.RECEIVED:
                 self._resend(session, connection, delivery, now)

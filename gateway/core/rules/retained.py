@@ -22,19 +22,20 @@ from gateway.core.topics.retained_walk import RetainedWalk
 from gateway.core.work import DELIVERY_UNITS, SLICE_UNITS
 
 SLICE_MESSAGES: int = 500
-"""Retained messages handled before the next tick: about a millisecond."""
+"""Retained messages processed before the next turn of the event loop: about a millisecond."""
 
 FIRST_MESSAGES: int = 50
-"""Handled within the tick of the SUBSCRIBE: it may have one from each of many clients."""
+"""Processed in the turn of the SUBSCRIBE itself, which may contain one from each of many
+clients."""
 
 SLICE_BYTES: Final = 1024 * 1024
-"""Retained bytes sent before the socket is written to, which may then report that it is full."""
+"""Retained bytes sent before writing to the socket, which may then turn out to be full."""
 
 SLICE_LEVELS: Final = 2_000
-"""Topic levels looked at before the next tick, where few of them retain anything."""
+"""Topic levels visited before the next turn of the event loop if few have retained messages."""
 
 WAIT_SECONDS: Final = 0.05
-"""How long a slice waits for a client whose queue or socket is full."""
+"""How long a slice waits for a client with a full queue or socket."""
 
 
 class Replaying:
@@ -42,13 +43,13 @@ class Replaying:
 
     def __init__(self) -> None:
         self.wanted: dict[str, Subscription] = {}
-        """Subscriptions that are still to be served, by filter."""
+        """Subscriptions still to be served, by filter."""
         self.current: Subscription | None = None
         self.walk: RetainedWalk | None = None
         self.found: list[Message] = []
-        """What the walk has found and is still to be sent, last first."""
+        """Messages found and still to be sent, in reverse order."""
         self.scheduled = False
-        """A timer will bring the next slice."""
+        """Whether a timer will start the next slice."""
 
 
 class RetainedReplay:
@@ -64,7 +65,7 @@ class RetainedReplay:
         self.timers = core.timers
         self.replays: dict[Connection, Replaying] = {}
         self.asked: dict[Connection, Asked] = {}
-        """A SUBSCRIBE for each connection that has had no SUBACK yet."""
+        """The pending SUBSCRIBE of each connection without a SUBACK so far."""
 
     def find(self, session: Session, connection: Connection, asked: Asked) -> bool:
         """Find retained messages for a persistent session's queue. Return True when all are found.
@@ -110,7 +111,7 @@ class RetainedReplay:
             asked.found_done += 1
             message, subscription = found.message, found.subscription
             if self.state.retained.get(message.topic) is not message:
-                continue  # replaced since: the newer one went out as it came
+                continue  # replaced since: the newer one was delivered as a normal message
             self.state.work.spent += DELIVERY_UNITS
             flags = subscription.delivery_flags(min(message.qos, subscription.qos), True)
             if not self.deliverer.enqueueing.drops_retained(session, message):
@@ -198,7 +199,7 @@ class RetainedReplay:
     ) -> None:
         subscription = replaying.current
         if subscription is None or self.state.retained.get(message.topic) is not message:
-            return  # replaced since: the newer one went out as it came
+            return  # replaced since: the newer one was delivered as a normal message
         if self._has_expired(message):
             return
         qos = min(message.qos, subscription.qos)

@@ -36,6 +36,6 @@ def retained_limit_reached(
     else:
         added_bytes -= before.retained_bytes()
         if added_bytes <= 0:
-            return ""  # also where there is more than the limits, smaller than before, allow
+            return ""  # even if more is stored than the limits, which may have been lowered, allow
     total_bytes = state.retained_memory_bytes() + state.places_taken_bytes + added_bytes
     return "max_retained_bytes" if total_bytes > limits.max_retained_bytes else ""

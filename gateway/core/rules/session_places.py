@@ -15,7 +15,7 @@ from gateway.core.sessions.session import Session
 from gateway.wire.codes import QUOTA_EXCEEDED, SERVER_UNAVAILABLE
 
 GIVEN_BACK = "unused_sessions_given_back"
-"""How they are counted in the status's `errors`."""
+"""Name in the status's `errors`."""
 
 
 class SessionPlaces:

@@ -71,7 +71,7 @@ class Redistribution:
             return
         if not session.persistent:
             message = self.admission.record_again(session, message)
-        # It goes to the other when it is known to be gone from this one.
+        # It is sent to the other member when its removal from this one is durable.
         message.batch = self.recorder.batch_number
-        # The other may have asked for it as published.
+        # The other member may have requested retain as published.
         self.fan_out.deliver_shared(group, message, message.retain, session, now)

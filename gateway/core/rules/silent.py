@@ -11,20 +11,20 @@ from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.sessions.connection import Connection
 
 GAVE_WAY: Final = "silent_connection"
-"""How connections that gave way are counted in the status's `errors`."""
+"""Name of closed connections in the status's `errors`."""
 
 SILENT_SECONDS: Final = 1.0
-"""After this time a connection that has sent no CONNECT gives way to a new one where there are too
-many: a client on a slow line has sent its CONNECT by then, or connects again."""
+"""After this time a connection without a CONNECT may be closed for a new one if there are too many:
+a client on a slow line has sent its CONNECT by then, or connects again."""
 
 SILENT_MAX: Final = 128
-"""With more silent connections the oldest gives way at any age: a flood would keep out all others
-for `SILENT_SECONDS` again and again. One turn of the loop accepts 100; their CONNECT is read first.
-"""
+"""With more silent connections the oldest may be closed at any age: otherwise a flood would keep
+out all others for `SILENT_SECONDS` again and again. One turn of the loop accepts 100, whose
+CONNECTs are read first."""
 
 LOOKED_AT: Final = 64
-"""Silent connections examined to find one of the same listener, at each connection beyond the
-listener's own limit."""
+"""Silent connections examined to find one of the same listener, at most, for each connection beyond
+the listener's own limit."""
 
 
 class Silent:

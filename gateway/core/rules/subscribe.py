@@ -53,7 +53,7 @@ class Subscribing:
     ) -> Violation | None:
         """Add or replace subscriptions, answer, then send retained messages [MQTT-3.8.4-4]."""
         for wanted in packet.subscriptions:
-            # [MQTT5-3.2.2-10] more than the highest QoS is no error: less is granted
+            # [MQTT5-3.2.2-10] more than the highest QoS is not an error: a lower one is granted
             wanted.qos = min(wanted.qos, self.limits.maximum_qos)
         self.retained_replay.asked[connection] = Asked(packet)
         return self.go_on(session, connection, now)
@@ -153,7 +153,7 @@ class Subscribing:
         ):
             return SUBSCRIBE_REFUSED
         if topic_filter in session.subscriptions:
-            return ""  # the limits may be smaller than they were when it was made
+            return ""  # the limits may have been lowered since it was added
         if not self.limits.allow_control_characters and has_control_character(topic_filter):
             return "control_character"
         if topic_filter.count("/") >= self.limits.max_topic_levels:

@@ -34,11 +34,12 @@ class Asked:
         self.filters = list(self.last)
         self.filters_done = 0
         self.refused: dict[str, str] = {}
-        """Filters that are not subscribed to, and the names of the limits that refuse them."""
+        """Rejected filters, with the names of the limits that reject them."""
         self.wants_retained: list[Subscription] = []
         self.walk: RetainedWalk | None = None
         self.walks_done = 0
-        """Of `wants_retained`, those whose retained messages for the queue have been found."""
+        """Number of entries in `wants_retained` whose retained messages for the queue were
+        found."""
         self.found: list[Found] = []
         self.found_done = 0
         self.answered = False

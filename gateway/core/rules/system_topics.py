@@ -72,7 +72,7 @@ class SystemMessages:
         if not connection.writable:
             self.statistics.drop(session, message.topic, "slow_reader")
             return
-        # No alias is taken: a client's few are worth more to what it came for.
+        # No alias is used: a client's few aliases are better used for its other topics.
         frame = self.frames.qos0(connection, message, flags, NO_ALIAS)
         if not connection.takes(frame):
             self.statistics.drop(session, message.topic, "too_large")

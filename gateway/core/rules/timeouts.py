@@ -22,8 +22,8 @@ CONNECT_TIMEOUT: Final = "connect_timeout"
 CREDENTIALS_EXPIRED: Final = "credentials_expired"
 
 RECONNECT_SECONDS: Final = 5.0
-"""After a standstill, for clients to connect whose session or will delay ended meanwhile: they
-could not come back."""
+"""Time after a pause of the process in which clients can reconnect whose session or will delay
+ended meanwhile, because they could not do so before."""
 
 OF_ABSENCE: Final = (TimerKind.WILL_DELAY, TimerKind.SESSION_EXPIRY)
 

@@ -32,32 +32,32 @@ class PutOff:
         self.packets: list[Publish] = []
         self.bytes_count = 0
         self.is_full = False
-        """There are so many that the connection is not read for now."""
+        """Whether there are so many that the connection is not read."""
         self.awaits: Session | None = None
-        """The session whose queue is to have room first; None: the disk is."""
+        """The session whose queue must have room first; None: the disk."""
 
 
 class Connection:
     """A network connection as seen by the core: a decoder for input, two buffers for output."""
 
     proven_user: str | None = None
-    """The user that the client has proven to be before its CONNECT, by a certificate."""
+    """The user authenticated by a certificate before the CONNECT."""
     certificate: str | None = None
-    """The certificate that has proven it, as `Revoking.revoke_certificates` names it."""
+    """The certificate that authenticated it, named as in `Revocation.revoke_certificates`."""
     part_seen = (0.0, 0)
-    """Bytes of a packet whose end had not come when the keep-alive was looked at last, and when the
-    packet before it was complete."""
+    """Bytes of an incomplete packet at the last keep-alive check, and the time of the packet before
+    it."""
     has_left = False
-    """Its client has sent DISCONNECT and will send nothing more."""
+    """Whether the client has sent DISCONNECT and will send nothing more."""
     is_local = False
-    """It comes from this machine, where the bridge is."""
+    """Whether it is from this machine, where the bridge is."""
     meters: tuple[Meter, ...] = ()
-    """What it may send, alone and together with others; none: as much as it can."""
+    """Its rate limits, alone and together with others; empty: unlimited."""
     address_share: Share | None = None
-    """What its address may have; None: it does not count for one."""
+    """Limits shared with its address; None: it is not counted for an address."""
 
     groups: frozenset[str] = NO_GROUPS
-    """Groups of the access rules that its user's proof has brought."""
+    """Groups of the access rules from its user's proof."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
         self,
@@ -71,22 +71,22 @@ class Connection:
         self.address = address
         self.decoder = decoder
         self.anonymous = anonymous
-        """The listener lets clients in that name no user."""
+        """Whether the listener accepts clients without a user."""
         self.share = share
-        """What the listener may have; None: as much as the broker."""
+        """Limits of the listener; None: only those of the broker."""
         self.listener = listener
         """The name of the listener, for access rules."""
         self.state = ConnectionState.AWAITING_CONNECT
         self.session: Session | None = None
         self.version = 0
         self.keep_alive_seconds = 0
-        # What a 5.0 client allows us; the values stand for "no limit" where it gave none.
+        # Limits set by a 5.0 client; these values mean "unlimited".
         self.receive_maximum = 65_535
         self.receive_maximum_granted = 65_535
         self.receiving = 0
-        """QoS 1 and 2 messages of this connection that have not had their last acknowledgement."""
+        """Number of QoS 1 and 2 messages received without their last acknowledgement."""
         self.received = 0
-        """Those of them whose last acknowledgement waits for the batch that is being collected."""
+        """Those of them whose last acknowledgement waits for the current batch."""
         self.maximum_packet_size_bytes = 0
         self.topic_alias_maximum = 0
         self.wants_problem_information = True
@@ -94,40 +94,41 @@ class Connection:
         self.authentication_method: str | None = None
         self.username: str | None = None
         self.checking = False
-        """The event loop checks this client's credentials."""
+        """Whether the event loop is checking this client's credentials."""
         self.reauthenticating = False
         self.connect: Connect | None = None
         """The CONNECT that is being authenticated."""
         self.aliases_in: dict[int, tuple[str, bytes]] = {}
         self.aliases_out: dict[str, tuple[int, int]] = {}
-        """The alias of a topic, and the batch with which its definition leaves."""
+        """The alias of each topic, and the batch with which its definition is sent."""
         self.connected_at = 0.0
         self.last_packet = now
         self.outgoing = PacketBuffer()
         self.forwarded_bytes = 0
-        """QoS 0 in `outgoing` and `early`: what is in store for this client, whatever it reads."""
+        """QoS 0 bytes in `outgoing` and `early`: unsent data that the client cannot slow down."""
         self.early: list[bytes] = []
-        """What needs no fact, but came before CONNACK was durable."""
+        """Packets that need no fact but must wait until CONNACK is durable."""
         self.withheld = PacketBuffer()
         self.withheld_batch = -1
-        """The youngest batch that bytes of this connection wait for."""
+        """The newest batch for which bytes of this connection wait."""
         self.greeted = False
-        """CONNACK is on its way: nothing may overtake it [MQTT-3.2.0-1]."""
+        """Whether CONNACK has been passed on; nothing may overtake it [MQTT-3.2.0-1]."""
         self.writable = True
         """False while the peer reads more slowly than we write."""
         self.unwritable_since = 0.0
         self.slow_reader_scheduled = False
         self.reading = True
-        """False while it is not read from: its keep-alive does not count then."""
+        """False while the connection is not read; its keep-alive does not count then."""
         self.closing = False
         self.undecided: list[Packet] = []
-        """Packets that came while the client's password was being checked, or that are too much
-        work to be handled immediately."""
+        """Packets received while the client's password was being checked, or too much work to be
+        processed immediately."""
         self.behind = False
-        """It had its slice of work: what is left goes on when others have been served."""
+        """Whether its slice of work is used up: the rest continues when others have been served."""
         self.put_off = PutOff()
         self.unslowed_until = 0.0
-        """Its messages do not wait for queues that slow publishers: they would wait for itself."""
+        """Until this time its messages do not wait for queues that slow publishers, because they
+        would wait for themselves."""
 
     @property
     def is_open(self) -> bool:

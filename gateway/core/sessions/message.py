@@ -18,11 +18,11 @@ class DeliveryState(IntEnum):
     """State of a delivery. The values are stored in the table `outbound`."""
 
     WAITING = 0
-    """In the queue."""
+    """Queued."""
     SENT = 1
-    """PUBLISH was sent under a packet identifier."""
+    """PUBLISH was sent with a packet identifier."""
     RECEIVED = 2
-    """PUBREC came."""
+    """PUBREC was received."""
     DONE = 3
 
 
@@ -32,23 +32,23 @@ STATE_NAMES: Final = {
     DeliveryState.RECEIVED: "awaiting_pubcomp",
     DeliveryState.DONE: "done",
 }
-"""In the status, and in the report of a packet that does not fit."""
+"""Names in the status, and in reports of unexpected packets."""
 
-# The flags of a delivery, in its row as well: QoS in bits 0 and 1, then these.
+# The flags of a delivery, also in its row: QoS in bits 0 and 1, then these.
 QOS: Final = 3
 RETAIN: Final = 4
 SHARED: Final = 8
-"""It came through a shared subscription: another member may have it if this one goes."""
+"""It came through a shared subscription: another member may receive it if this one ends."""
 THROUGH_ONE: Final = 16
-"""It came through one subscription, shared or replaying what is retained, whose key follows."""
+"""It came through a single subscription (shared, or of a retained message), whose key follows."""
 KEY_SHIFT: Final = 8
 
-# The flags of a message: QoS and RETAIN as above, and
+# The flags of a message: QoS and RETAIN as above, and this.
 HAS_PLACE: Final = 8
 
 MESSAGE_BYTES: Final = 512
-"""What a message costs beside its bytes: itself, its four byte and character strings, its number,
-and its place among the retained ones. Measured with the compiled core: 460."""
+"""Memory of a message in addition to its bytes: the object, its four strings, its number, and its
+entry among the retained ones. Measured with the compiled core: 460."""
 
 
 def retained_bytes_of(topic: str, size_bytes: int) -> int:
@@ -61,9 +61,9 @@ class Message:
     """An application message as its publisher sent it. All receivers share one object."""
 
     owner: "Owner | None" = None
-    """Whose it is, where it is to be retained; None: not known."""
+    """The owner of a message that is to be retained; None: unknown."""
     source: "Source | None" = None
-    """Publisher of a retained message; None: unknown."""
+    """The publisher of a retained message; None: unknown."""
 
     def __init__(
         self,
@@ -83,16 +83,16 @@ class Message:
         self.qos = qos
         self.retain = retain
         self.forwarded = forwarded
-        """The properties of MQTT 5.0 that are passed on, as on the wire."""
+        """The forwarded MQTT 5.0 properties, encoded."""
         self.expires_ms = expires_ms
-        """When it expires, in milliseconds of gateway time; 0: never."""
+        """Expiry in milliseconds of gateway time; 0: never."""
         self.has_place = False
-        """Of a held message: it will be retained when it is released, whatever `max_retained` and
-        `max_retained_bytes` are by then, because its publisher has its acknowledgement."""
+        """Whether a held message will be retained at its release, even if `max_retained` and
+        `max_retained_bytes` are lower by then, because its publisher has been acknowledged."""
         self.stored = False
-        """The message has a row of its own in the tables."""
+        """Whether the message has its own row in the tables."""
         self.batch = -1
-        """The batch whose facts entitle others to see it; -1: it needs none."""
+        """The batch that must be durable before others may see the message; -1: none."""
 
     def flags(self) -> int:
         """Return the message's flags as stored in the journal and in its row."""
@@ -156,7 +156,7 @@ class Held(Exchange):
         self.message = message
         self.since = now
         self.stored = False
-        """A row of it may be in the tables."""
+        """Whether a row of it may be in the tables."""
 
 
 @mypyc_attr(acyclic=True)
@@ -173,7 +173,7 @@ class Delivery(Exchange):
     ) -> None:
         self.session = session
         self.message = message
-        """None while the contents are on disk only."""
+        """None while the message is only on disk."""
         self.message_number = message_number
         self.flags = flags
         self.qos = flags & QOS
@@ -182,7 +182,7 @@ class Delivery(Exchange):
         self.order = 0
         self.state = DeliveryState.WAITING
         self.pubrec = 0
-        """Which of its session's PUBRECs has come for it, counted from 1."""
+        """The number of its PUBREC within the session, counted from 1."""
         self.sent_at = 0.0
         self.stored = False
-        """A row of it may be in the tables: it has gone through a checkpoint."""
+        """Whether a row of it may be in the tables, from a checkpoint."""

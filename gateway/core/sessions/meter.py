@@ -12,16 +12,16 @@ from gateway.core.token_bucket import TokenBucket
 
 # Not Final: tests make it small enough to be waited for.
 BURST_SECONDS: float = 10.0
-"""What may come together after a pause, in seconds of the rate: what a client gathered while it had
-no network."""
+"""Allowed burst after a pause, in seconds of the rate: what a client collected without a
+network."""
 
 DAY_SECONDS: Final = 86_400.0
-"""What the journal may get in a day may come together: a client that was away brings it so."""
+"""A whole day's journal bytes may come as a burst, from a client that was away."""
 
 JOURNAL_BYTES: Final = "journal_bytes_per_day"
 
 SECONDS_BETWEEN_LINES: Final = 60.0
-"""Between two lines in the log about one meter."""
+"""Shortest time between two log lines about a meter."""
 
 
 class Meter:
@@ -46,7 +46,7 @@ class Meter:
         self.byte_rate = byte_rate
         self.journal_bytes_per_day = journal_bytes_per_day
         self.is_of_client = is_of_client
-        """It counts one connection alone: the rates of a user take its place."""
+        """Whether it counts a single connection, so that the rates of a user replace it."""
         self._prefix = prefix
         self._suffix = suffix
         self._packets = _bucket_of(packet_rate, BURST_SECONDS, now)
@@ -55,11 +55,11 @@ class Meter:
         self._sent_free_at = now
         self._journal_free_at = now
         self._rate = ""
-        """Which of packets and bytes is longer exceeded."""
+        """The rate that is exceeded longer: packets or bytes."""
         self.free_at = now
-        """When nothing is owed any more."""
+        """When the debt will be repaid."""
         self.limit = ""
-        """The name of the limit that is longest exceeded."""
+        """The name of the limit that is exceeded longest."""
         self._next_line_at = now
 
     def rates(self) -> tuple[int, int, int]:

@@ -21,7 +21,7 @@ class Owner:
         self.username = username
         self.quota = quota
         self.queued_bytes_max = quota.queued_bytes
-        """Here as well, because each message that is queued asks for it."""
+        """A copy of the quota's value, because every queued message checks it."""
         self.connections = 0
         self.sessions = 0
         self.subscriptions = 0
@@ -29,12 +29,13 @@ class Owner:
         self.queued_bytes = 0
         self.held_bytes = 0
         self.retained = 0
-        """Messages that are retained, or held to be retained."""
+        """Number of messages retained, or held to be retained."""
         self.retained_bytes = 0
         self.unused: dict[Session, None] = {}
-        """Sessions that are away and may be given back, the one that left first in front."""
+        """Unused sessions of absent clients, which may be deleted; the one that left first is
+        first."""
         self.empty: dict[Session, None] = {}
-        """Sessions from before the start that hold nothing: they may be given back next."""
+        """Empty sessions from before the start, which may be deleted next."""
 
     def assign(self, quota: Quota) -> None:
         """Replace the quota."""

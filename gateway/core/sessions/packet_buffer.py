@@ -5,7 +5,7 @@ from typing import Final
 from librt.strings import BytesWriter
 
 COPIED_BYTES_MAX: Final = 1_024
-"""Longer packets are kept as they are: what goes to many subscribers is in memory once."""
+"""Longer packets are not copied, so that a packet for many subscribers is in memory once."""
 
 
 class PacketBuffer:
@@ -14,7 +14,8 @@ class PacketBuffer:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._tail: BytesWriter | None = None
-        """The short packets behind the last of `_parts`. Connections are idle mostly: then None."""
+        """Short packets after the last of `_parts`. None for connections that are idle, as most
+        are."""
 
     def is_empty(self) -> bool:
         """Return True if the buffer is empty."""

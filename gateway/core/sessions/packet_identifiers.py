@@ -12,10 +12,10 @@ from typing import Final, Generic, TypeVar
 from mypy_extensions import mypyc_attr
 
 SLOTS_LEAST: Final = 8
-"""Slots of the first exchange; doubled whenever more than half of them are taken."""
+"""Initial number of slots; doubled when more than half of them are used."""
 
 _NO_SLOTS: Final[list[None]] = [None]
-"""Shared by all that have never had an exchange, and never written to."""
+"""Shared by all tables that never had an exchange. Never written to."""
 
 
 @mypyc_attr(acyclic=True)
@@ -24,7 +24,7 @@ class Exchange:
 
     packet_id: int
     order: int
-    """Its place among all that ever were in the same table."""
+    """Its position among all exchanges that were ever in the same table."""
 
 
 E = TypeVar("E", bound=Exchange)
@@ -37,7 +37,7 @@ class PacketIdentifiers(Generic[E]):
         self._slots: list[E | None] = _NO_SLOTS  # type: ignore[assignment]
         self._mask = 0
         self._met: dict[int, E] | None = None
-        """Those whose slot another exchange had."""
+        """Exchanges whose slot was taken by another one."""
         self._count = 0
         self._last_order = 0
 

@@ -28,9 +28,9 @@ class Pace:
 
     def __init__(self) -> None:
         self.since = NO_TIMER
-        """When it was measured last (monotonic seconds); NO_TIMER: it is not measured."""
+        """Time of the last measurement (monotonic seconds); NO_TIMER: not measured."""
         self.position = 0
-        """The front of the queue then."""
+        """The front of the queue at that time."""
 
     def begin(self, now: float, position: int) -> None:
         """Start measuring."""
@@ -60,40 +60,40 @@ class Session:
     """A client's session. `persistent`: it outlives its connection and a power cut."""
 
     denials = 0
-    """How often access rules forbade what its client did, since the start."""
+    """Number of denials by access rules since the start."""
     owner: Owner | None = None
-    """Whose it is, with what all of that user's sessions have; None: it is not open."""
+    """The owner's counters; None: the session is not open."""
     is_local = False
-    """Its last connection came from this machine; False after a start, until it is resumed."""
+    """Whether its last connection was from this machine; False after a start until resumed."""
     shares: tuple[Share, ...] = ()
-    """Of the listener and the address that its last connection came by; none after a start."""
+    """Limits of the listener and address of its last connection; none after a start."""
     asked_again_before = 0
     """Messages queued before this position are checked again: the access rules have changed."""
     is_of_this_run = False
-    """It was opened since the start: what its client has done is known."""
+    """Whether it was opened since the start, so that its client's actions are known."""
 
     certificate: str | None = None
-    """The certificate by which its client was proven last, as `Connection` has it."""
+    """The certificate that last authenticated its client, as in `Connection`."""
     is_revoked = False
-    """That certificate was revoked while its client was away: until another proof, no messages."""
+    """Whether it was revoked while its client was away: no messages until another proof."""
     is_awaited = False
-    """Publishers wait for room in its queue, which refuses."""
+    """Whether publishers wait for room in its queue, which refuses."""
     is_deep = False
-    """Its queue is at least half full: see `gateway.core.rules.backpressure`."""
+    """Whether its queue is at least half full: see `gateway.core.rules.backpressure`."""
     slows = False
-    """Publishers wait until its queue is less than half full."""
+    """Whether publishers wait until its queue is less than half full."""
     filling_noted = False
-    """The log has a line that its queue is nearly full."""
+    """Whether it was logged that its queue is nearly full."""
     slowing_noted = False
-    """The log has a line that its publishers wait."""
+    """Whether it was logged that its publishers wait."""
     acknowledged_at = -NO_TIMER
-    """When its client acknowledged a message last, on this connection (monotonic seconds)."""
+    """Time of its client's last acknowledgement on this connection (monotonic seconds)."""
     memory_queues: MemoryQueues | None = None
-    """Total of all clean sessions, which this one belongs to; None: it is persistent."""
+    """Totals of all clean sessions, including this one; None: it is persistent."""
     source: Source | None = None
-    """Its client as the publisher of retained messages, as of the last one; see `source_of`."""
+    """Its client as a publisher of retained messages, at the last one; see `source_of`."""
     groups: frozenset[str] = NO_GROUPS
-    """Groups that its client's proof has brought; none after a start, until the client is back."""
+    """Groups from its client's proof; none after a start, until the client returns."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
         self, number: int, client_id: str, persistent: bool
@@ -103,11 +103,11 @@ class Session:
         self.client_id_bytes = client_id.encode()
         self.persistent = persistent
         self.username: str | None = None
-        """The user that it belongs to: no other may have it. None: its client named no user."""
+        """The user that owns it exclusively. None: its client has no user."""
         self.owner_is_unknown = False
-        """It is older than the recording of users: it passes to a user who names it while away."""
+        """Whether it predates the recording of users: the first user who names it gets it."""
         self.listener = ""
-        """Where its last connection came in; empty until it is resumed after a start."""
+        """Listener of its last connection; empty after a start until it is resumed."""
         self.protocol = 4
         self.expiry_seconds = EXPIRY_NEVER if persistent else 0
         """Session expiry interval; EXPIRY_NEVER: it does not expire."""
@@ -117,16 +117,16 @@ class Session:
         self.keys: dict[int, Subscription] = {}
         """Subscriptions that are shared or have an identifier, by their key."""
         self.will: Will | None = None
-        # Received and sent identifiers are two worlds, never one map.
+        # Received and sent identifiers are separate and must never share a map.
         self.inbound: PacketIdentifiers[Held] = PacketIdentifiers()
         self.inbound_bytes = 0
         self.outbound: PacketIdentifiers[Delivery] = PacketIdentifiers()
         self.pubrecs = 0
-        """How many have come, as far as what is in flight remembers."""
+        """Number of PUBRECs received, as far as deliveries in flight show."""
         self.last_packet_id = 0
         self.unsent: deque[Delivery] = deque()
-        """In flight, but not yet sent again on this connection: its window is smaller."""
-        # The queue in order: `waiting`, then what is on disk only, then `recent`.
+        """In flight, but not resent on this connection yet, because its window is smaller."""
+        # The queue in order: `waiting`, then messages that are only on disk, then `recent`.
         self.waiting: deque[Delivery] = deque()
         self.stored_first = 0
         self.stored_count = 0
@@ -135,23 +135,23 @@ class Session:
         self.next_position = 0
         self.frozen_first = 0
         self.frozen_position = 0
-        """`first_position` and `next_position` when the last checkpoint was begun."""
+        """`first_position` and `next_position` at the start of the last checkpoint."""
         self.queued_count = 0
         self.queued_bytes = 0
         self.when_full = WhenFull.SLOW
         self.pace = Pace()
         self.loading = False
-        """Contents are being read from disk: nothing may be started before they are here."""
+        """Whether messages are being read from disk: until then nothing may be started."""
         self.pages_requested = 0
-        """Only what the last request brings counts: the client may have come back since."""
+        """Only the result of the last request counts: the client may have reconnected since."""
         self.named_in_batch = -1
         self.closed_ms = 0
-        """When its connection ended, in milliseconds of gateway time; 0: it has one."""
+        """Time when its connection ended, in milliseconds of gateway time; 0: it is connected."""
         self.away_since = 0.0
-        """The same by the monotonic clock, which every timer goes by."""
+        """The same by the monotonic clock, which all timers use."""
         self.overflow_noted = False
         self.expiry_timer_due = NO_TIMER
-        """When the earliest timer for its expiry comes up."""
+        """Time of the earliest timer for its expiry."""
         self.await_rel_scheduled = False
         self.dropped_messages = 0
         self.received_messages = 0

@@ -7,10 +7,10 @@ from gateway.core.sessions.meter import Meter
 from gateway.core.token_bucket import TokenBucket
 
 LISTENER: Final = "listener_"
-"""What the names of a listener's limits begin with, in counters and in the log."""
+"""Prefix of the names of a listener's limits, in counters and in the log."""
 
 LOGIN_BURST_SECONDS: Final = 10.0
-"""What may come together after a pause, in seconds of the rate: all come back after an outage."""
+"""Allowed burst after a pause, in seconds of the rate: after an outage all clients return."""
 
 
 class Share:
@@ -29,14 +29,14 @@ class Share:
         self.connections_open = 0
         self.client_packet_rate = 0
         self.client_byte_rate = 0
-        """What each client may send in a second."""
+        """Bytes per second of each client."""
         self.sessions_max = NO_LIMIT
         self.sessions = 0
-        """Those whose last connection since the start counted here, connected or not."""
+        """Sessions whose last connection since the start counted here, connected or not."""
         self.login_rate = 0
         self.packet_rate = 0
         self.byte_rate = 0
-        """Of all clients together, in a second."""
+        """Bytes per second of all clients together."""
         self._meter: Meter | None = None
         self._logins: TokenBucket | None = None
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from gateway.core.sessions.session import Session
 
 CLIENT_ID_MAX: Final = 256
-"""Characters of a client id that is kept: each retained message may have another. Of a longer one
-nothing is kept, and no rule about clients matches it."""
+"""Longest stored client id, in characters: each retained message may have another one. Longer ones
+are not stored, and match no rule about clients."""
 
 
 @mypyc_attr(acyclic=True)
@@ -24,7 +24,7 @@ class Source:
         self, username: str | None, client_id: str, listener: str, groups: frozenset[str]
     ) -> None:
         self.username = username
-        """None: it named no user."""
+        """None: no user."""
         self.client_id = client_id if len(client_id) <= CLIENT_ID_MAX else ""
         self.listener = listener
         self.groups = groups

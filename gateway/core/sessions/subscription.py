@@ -8,9 +8,9 @@ from gateway.core.sessions.message import KEY_SHIFT, RETAIN, SHARED, THROUGH_ONE
 from gateway.wire.topics import is_shared_filter, validate_shared_filter
 
 SUBSCRIPTION_BYTES: Final = 1_024
-"""What a subscription costs beside its filter's characters and its levels: itself, its places in
-its session and at its level, with the dictionaries that hold them. Measured with the compiled
-core: 700 for the only one of its level, 930 for the only one of a group."""
+"""Memory of a subscription in addition to its filter's characters and its levels: the object and
+its entries in its session and level, with their dictionaries. Measured with the compiled core: 700
+for the only one of its level, 930 for the only one of a group."""
 
 
 class Subscription:
@@ -19,18 +19,18 @@ class Subscription:
     def __init__(self, topic_filter: str, options: int, identifier: int) -> None:
         self.topic_filter = topic_filter
         self.options = options
-        """The options byte as the standard draws it (5.0 section 3.8.3.1)."""
+        """The options byte as in the standard (5.0 section 3.8.3.1)."""
         self.qos = options & 3
         self.no_local = options & 4 != 0
         self.retain_as_published = options & 8 != 0
         self.retain_handling = options >> 4 & 3
         self.identifier = identifier
-        """The subscription identifier of MQTT 5.0, 0: none."""
+        """The subscription identifier of MQTT 5.0; 0: none."""
         self.is_shared = names_group(topic_filter)
         self.key = crc32(topic_filter.encode())
-        """What a delivery that came through this subscription alone remembers of it: 32 bits."""
+        """A 32-bit key stored with deliveries that came only through this subscription."""
         self.group = ""
-        """Of a shared one, what `TopicTree` calls the group that it is in."""
+        """The key of a shared subscription's group in `TopicTree`."""
 
     def delivery_flags(self, qos: int, retain: bool) -> int:
         """Return the flags of a delivery that came only through this subscription."""

@@ -16,15 +16,15 @@ from gateway.core.sessions.subscription import Subscription
 from gateway.core.topics.route import Group
 
 LEVEL_BYTES: Final = 256
-"""What a level costs: itself, its name without the characters, its place among its siblings.
-Measured with the compiled core: 170 in a row, 230 among 100,000 siblings, 250 as one of two."""
+"""Memory of a level: the object, its name without the characters, and its entry among its siblings.
+Measured with the compiled core: 170 in a chain, 230 among 100,000 siblings, 250 as one of two."""
 
 CHILDREN_BYTES: Final = 256
-"""What the dictionary costs that a level has as soon as two levels are below it."""
+"""Memory of the dictionary that a level has from two children on."""
 
 SHRUNK_COUNT_MIN: Final = 64
-"""A dictionary never gives memory back; one that had four times as many entries, and at least so
-many, is made again."""
+"""A dictionary never shrinks; one that had four times as many entries, and at least this many, is
+rebuilt."""
 
 
 class Pattern:
@@ -34,11 +34,11 @@ class Pattern:
         self.above = above
         self.is_single = is_single
         self.is_wild: bool = is_single or (above is not None and above.is_wild)
-        """There is a `+` on the way."""
+        """Whether there is a `+` above it."""
         self.named: Pattern | None = None
         self.single: Pattern | None = None
         self.levels = 0
-        """How many levels have it."""
+        """Number of levels with this pattern."""
 
 
 class Node:
@@ -47,13 +47,13 @@ class Node:
     def __init__(self, name: str, pattern: Pattern | None) -> None:
         self.name = name
         self.pattern = pattern
-        """None in a tree of topics, which have no wildcards."""
+        """None in a tree of topics, which has no wildcards."""
         self.only: Node | None = None
-        """The level below, while there is one."""
+        """The only child, if there is one."""
         self.children: dict[str, Node] | None = None
-        """The levels below, from two on."""
+        """The children, if there are two or more."""
         self.children_max = 0
-        """How many entries the dictionary has had."""
+        """The largest number of entries that the dictionary has had."""
         self.subscribers: dict[Session, Subscription] | None = None
         self.groups: dict[str, Group] | None = None
         self.retained: Message | None = None
@@ -88,9 +88,9 @@ class Levels:
     def __init__(self, has_patterns: bool) -> None:
         self.root = Node("", Pattern(None, False) if has_patterns else None)
         self.size_bytes = 0
-        """Of memory."""
+        """Memory of the tree."""
         self.wild_patterns = 0
-        """A lookup visits no more than so many levels beside those of the topic itself."""
+        """The maximum number of levels that a lookup visits in addition to those of the topic."""
 
     def grow(self, topic_filter: str) -> Node:
         """Return the last level of a topic or filter. Missing levels are created."""
@@ -199,7 +199,7 @@ class Levels:
         above = pattern.above
         if pattern.levels or above is None:
             return
-        # The levels below have left before.
+        # The children have been removed before.
         if pattern.is_single:
             above.single = None
         else:

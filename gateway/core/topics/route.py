@@ -13,7 +13,7 @@ from gateway.core.sessions.subscription import Subscription
 from gateway.core.sessions.when_full import WhenFull
 
 SYSTEM: Final = "$SYS"
-"""The first level of the topics that are the broker's own (section 4.7.2)."""
+"""The first level of the broker's own topics (section 4.7.2)."""
 
 
 def is_system_topic(topic: str) -> bool:
@@ -29,10 +29,12 @@ class Target:
         self.qos = qos
         self.retain_as_published = retain_as_published
         self.no_local = False
-        """Something else holds for messages the session itself published [MQTT5-3.8.3-3]."""
+        """Whether other rules apply to messages that the session itself published
+        [MQTT5-3.8.3-3]."""
         self.local: Target | None = None
-        """With `no_local`, what holds for those: None, it does not get them. Never the target
-        itself: such a cycle would keep sessions until the garbage collector finds it."""
+        """With `no_local`, the target for those messages; None: it does not receive them. Never
+        this object itself: such a cycle would keep sessions until the garbage collector finds it.
+        """
 
 
 class Group:
@@ -86,14 +88,14 @@ class Readiness(IntEnum):
     LOST_AWAY = 1
     LOST_HERE = 2
     KEPT_FULL = 3
-    """Its queue is at its limit, and drops none of what was acknowledged."""
+    """Its queue is full, but drops no acknowledged message."""
     KEPT_AWAY = 4
     KEPT_SLOWLY = 5
-    """The member is connected, and its queue is so long that it slows its publishers."""
+    """The member is connected, and its queue is so long that it slows publishers."""
     KEPT_HERE = 6
     """The member is connected, and its queue has room."""
     OPEN = 7
-    """It is sent to the member immediately."""
+    """The message is sent to the member immediately."""
 
 
 def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> Readiness:
@@ -103,7 +105,7 @@ def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> R
         return Readiness.OPEN
     keeps = qos > 0
     if not keeps and session.persistent and limits.mqueue_store_qos0:
-        # A client that is here gets QoS 0 through the queue where something waits there already.
+        # A connected client receives QoS 0 through the queue if messages are waiting there already.
         keeps = connection is None or session.queued_count > 0
     if keeps and session.has_room(limits, size_bytes):
         if session.slows:
@@ -130,23 +132,24 @@ class Route:
         self.targets: list[Target] = []
         self.groups: list[Group] = []
         self.identifiers: dict[Session, list[int]] = {}
-        """Subscription identifiers, where there are any; not those of shared subscriptions."""
+        """Subscription identifiers of sessions that have any, without those of shared
+        subscriptions."""
         self.durable = False
-        """A session among them keeps QoS 1 and 2 messages over a power cut."""
+        """Whether any session keeps QoS 1 and 2 messages across a power cut."""
         self.persistent = False
-        """A persistent session is among them, whatever QoS it was granted."""
+        """Whether any session is persistent, whatever its granted QoS."""
         self.plain = True
-        """No member has options, and none is refused: a QoS 0 PUBLISH may be sent on as the bytes
-        it came in."""
+        """Whether no member has options and none is refused: a QoS 0 PUBLISH may be forwarded
+        unchanged."""
         self.refused = 0
-        """Sessions and groups that are subscribed, and may not receive what is published here."""
+        """Number of subscribed sessions and groups that may not receive the topic."""
         self.refused_targets: list[Target] = []
-        """Durable ones among them, which would have got QoS 1 and 2: for each the session log has
-        a record, so that no message seems to be missing."""
+        """Durable ones among them, which would have received QoS 1 and 2: the session log has a
+        record for each, so that no message seems to be missing."""
         self.is_system = is_system_topic(topic)
-        """Clients may not publish to it."""
+        """Whether clients may not publish to the topic."""
         self.logged = logged
-        """The session log keeps the contents of messages with this topic."""
+        """Whether the session log stores messages with this topic."""
 
     def count(self) -> int:
         """Return how many sessions receive a message."""
@@ -158,13 +161,13 @@ class Route:
 
 
 ROUTE_BYTES: Final = 600
-"""What a route costs that reaches no session, with its place in the cache."""
+"""Memory of a route without sessions, including its entry in the cache."""
 
 TARGET_BYTES: Final = 112
-"""What one session more costs."""
+"""Memory of each further session."""
 
 IDENTIFIERS_BYTES: Final = 256
-"""What the identifiers of one session's subscriptions cost."""
+"""Memory of the identifiers of one session's subscriptions."""
 
 
 def memory_bytes_of(route: Route) -> int:

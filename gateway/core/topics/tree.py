@@ -24,8 +24,8 @@ from gateway.core.work import RETAINED_UNITS, Work
 
 # Not Final: tests make it small enough to be reached.
 ROUTES_BYTES_MAX: int = 16 * 1024 * 1024
-"""Memory of the routes kept: those of 25,000 topics with two subscribers each. A fleet of sensors
-has fewer; a flood of new topics empties the cache."""
+"""Memory of the cached routes: enough for 25,000 topics with two subscribers each. A fleet of
+sensors has fewer; a flood of new topics empties the cache."""
 
 
 class TopicTree:
@@ -40,15 +40,15 @@ class TopicTree:
         self.subscriptions_own_bytes = 0
         self.shared_count = 0
         self.system_count = 0
-        """Subscriptions to what is under `$SYS`, shared ones included."""
+        """Number of subscriptions below `$SYS`, including shared ones."""
         self.retained_count = 0
         self.refuses: Callable[[Session, str], bool] | None = None
-        """Whether a session must not receive messages of a topic; None: there are no such rules."""
+        """Returns whether a session must not receive a topic; None: there are no such rules."""
         self.scope_of: Callable[[Session, Subscription], str] | None = None
-        """What the group of a shared subscription is called beside its name, so that users have
-        groups of their own; None: each is common to all clients."""
+        """Returns the suffix of a shared subscription's group, so that users have their own groups;
+        None: groups are common to all clients."""
         self.work = Work()
-        """Levels that a lookup visits and subscriptions that it finds cost a unit each."""
+        """Visited levels and found subscriptions cost a unit each."""
         self.logged = Levels(False)
         self.log_topics(logged_filters)
 
@@ -254,7 +254,7 @@ def _let_go_of_empty(node: Node, group_name: str) -> None:
         node.groups = None
 
 
-# An explicit stack below: `max_topic_levels` may be far beyond the interpreter's recursion limit.
+# Uses an explicit stack: `max_topic_levels` may exceed the interpreter's recursion limit.
 
 
 def _collect(root: Node, levels: list[str], found: list[Node]) -> int:

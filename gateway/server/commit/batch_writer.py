@@ -26,19 +26,19 @@ from gateway.store.store import Store
 logger = logging.getLogger(__name__)
 
 QUICK_COMMIT_SECONDS = 0.0005
-"""A disk that commits faster needs no thread: starting one costs a good part of this time."""
+"""A disk that commits faster needs no thread: starting one takes a large part of this time."""
 
 QUICK_COMMITS = 16
-"""Commits over which the time is averaged. A card takes 5 ms and more, and is never quick."""
+"""Commits over which the time is averaged. A card takes 5 ms and more, and is never fast."""
 
 QUICK_BLOB_BYTES = 1024
-"""Larger batches go to the thread: packets are decoded and QoS 0 passes while the disk works."""
+"""Larger batches use the thread: the loop serves clients while the disk works."""
 
 NO_ROOM_SECONDS = 0.25
-"""Interval between attempts to write a batch that found no room."""
+"""Interval between attempts to write a batch for which there was no space."""
 
 SECONDS_BETWEEN_LINES = 60.0
-"""Between two lines in the log about a batch that waits for a file descriptor."""
+"""Shortest time between two log lines about a batch that waits for a file descriptor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +46,11 @@ class Outcomes:
     """Callbacks for the result of writing a batch."""
 
     released: Callable[[], None]
-    """Its bytes may leave."""
+    """Its packets may be sent."""
     written: Callable[[], None] = lambda: None
-    """What no client waits for is written, and not fsynced."""
+    """Records that no client waits for are written, but not synced."""
     full: Callable[[], None] = lambda: None
-    """It finds no room on the disk."""
+    """There is no space for it."""
     failed: Callable[[BaseException], None]
     """It cannot be written for any other reason."""
 
@@ -77,26 +77,26 @@ class BatchWriter:
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "commit")
         self.sealed_at = self._loop.time()
-        """When the last batch with anything in it was sealed."""
+        """When the last non-empty batch was sealed."""
         self.is_busy = False
-        """A batch is under way, or waits for room."""
+        """Whether a batch is being written, or waits for space."""
         self.quiet = asyncio.Event()
-        """Set while none is."""
+        """Set while no batch is."""
         self.quiet.set()
         self._started_at = 0.0
         self._commit_seconds = 2 * QUICK_COMMIT_SECONDS
-        """What a commit takes on average; a disk is slow until it has shown that it is not."""
+        """Average duration of a commit; a disk counts as slow until it has proved fast."""
         self._waiting: SealedBatch | None = None
-        """The batch for which there was no room. Nothing is under way on the disk meanwhile."""
+        """The batch for which there was no space. Nothing is being written meanwhile."""
         self._lacks_descriptor = False
-        """True while it waits for a file descriptor, not for room."""
+        """Whether it waits for a file descriptor, not for disk space."""
         self._next_line_at = 0.0
         self.is_last = False
-        """The process is to end: a batch that finds no room is given up."""
+        """Whether the process is about to end: a batch without space is given up."""
         self.is_unwritten = False
-        """One was given up: the next start finds the last run unclean."""
+        """Whether one was given up: the next start treats this run as unclean."""
         self.is_stopped = False
-        """Nothing more is written."""
+        """Whether nothing more is written."""
 
     @property
     def waits_for_room(self) -> bool:
@@ -111,13 +111,13 @@ class BatchWriter:
     def stalled_seconds(self) -> float:
         """Return how long the running commit has taken, in seconds; 0 if none is running."""
         if not self.is_busy or self._waiting is not None:
-            return 0.0  # waiting for room is what a broker has to do that is alive
+            return 0.0  # a broker that waits for space is alive
         return self._loop.time() - self._started_at
 
     def write_part(self) -> None:
         """Write the records since the last part, without fsync."""
         broker = self.broker
-        # A part has to be a state that there was: the end of a session and what it leaves others.
+        # A part must be a consistent state: a session ends with the messages it leaves to others.
         self._hand_over()
         part = broker.take_part(self._loop.time(), *self.wall_clock.read())
         try:
@@ -135,10 +135,10 @@ class BatchWriter:
         commits_here = (
             self._commit_seconds < QUICK_COMMIT_SECONDS and size_bytes <= QUICK_BLOB_BYTES
         )
-        # What is written of the next batch while this one is under way counts only behind it.
+        # What is written of the next batch meanwhile only counts after this one.
         writes_ahead = is_lazy or not commits_here
         if writes_ahead and size_bytes and not store.has_room_ahead(size_bytes):
-            self.write_part()  # it takes a while until another file is begun
+            self.write_part()  # it takes a while until another file is started
             if self.is_stopped:
                 return
         first_sequence = recorder.next_sequence
@@ -211,7 +211,7 @@ class BatchWriter:
             self._outcomes.failed(error)
             return
         self._durable(batch, seconds)
-        self._loop.call_soon(self._note_end)  # clients have their acknowledgements first
+        self._loop.call_soon(self._note_end)  # clients get their acknowledgements first
 
     def _note_end(self) -> None:
         if not (self.is_busy or self.is_stopped):
@@ -244,7 +244,7 @@ class BatchWriter:
         self.checkpoints.commit_rows()
         self._outcomes.released()
 
-    # -- a batch that finds no room
+    # -- a batch without space
 
     def _wait_for_room(self, error: NoRoom, batch: SealedBatch) -> None:
         """Keep a batch until there is space. None of its packets has been sent yet."""
@@ -277,7 +277,7 @@ class BatchWriter:
             return
         batch = self._waiting
         try:
-            # What the tables cover and is exported, or the budget gives up, makes room in place.
+            # Exported and covered data, or data that the budget gives up, makes space in place.
             self.journal_room.drop()
         except OSError as error:
             self._outcomes.failed(error)

@@ -16,7 +16,8 @@ from gateway.store.recovery import Recovered
 from gateway.store.store import Store
 
 EVICTION_SECONDS = 0.001
-"""How long queues are evicted in one go after a checkpoint, before sockets are served."""
+"""How long queues are evicted without interruption after a checkpoint, before sockets are
+served."""
 
 
 class Checkpoints:
@@ -42,18 +43,19 @@ class Checkpoints:
         self._failed = failed
         self._go_on = go_on
         self._loop = asyncio.get_running_loop()
-        # Of the usual priority, as every thread is: one that gives way to other programs would
-        # stand still with the interpreter in its hand, and the event loop with it (decision 120).
+        # Normal priority, like every thread: one that yields to other programs could stop while it
+        # holds the interpreter lock, and block the event loop with it (decision 120).
         self._thread = ThreadPoolExecutor(1, "checkpoint")
         self._committing: asyncio.Future[None] | None = None
         self._finishing: asyncio.Future[int] | None = None
         self._evictable: list[Session] = []
-        """What the last checkpoint wrote and memory still holds: the next one has to wait."""
+        """Sessions that the last checkpoint wrote and that are still in memory: the next one has to
+        wait."""
 
     def is_due(self, interval_seconds: float, now: float) -> bool:
         """Return True if a checkpoint should start with the next batch."""
-        # A new one states again how far the tables hold each queue: the last statement has to be
-        # used up before.
+        # A new checkpoint sets how much of each queue the tables contain, so the previous values
+        # must be used up first.
         if self._evictable:
             return False
         return self.store.wants_checkpoint(self.broker.changes, interval_seconds, now)

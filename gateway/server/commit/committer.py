@@ -78,7 +78,7 @@ class Committer:
             elif self.store.checkpointing or self.journal_room.is_wanted:
                 self._commit()
             elif broker.batch.record_count:
-                # No client waits for these facts: they may share a later fsync.
+                # No client waits for these facts, so they may share a later fsync.
                 self._commit_after(self.limits.lazy_commit_delay, lazy=True)
         if broker.batch.lazy:
             self.write_down()
@@ -102,7 +102,7 @@ class Committer:
         self.metrics.advance(self._loop.time())
         self.journal_room.look(journal_bytes_max)
         if self.writer.is_busy or self.writer.is_last:
-            return  # at the end the last checkpoint is begun by `drain`, and no other beside it
+            return  # at the end `drain` starts the last checkpoint, and no other may run
         self.store.resume_checkpoint()
         if self.checkpoints.is_due(self.limits.checkpoint_interval, self._loop.time()):
             self._commit()
@@ -171,7 +171,7 @@ class Committer:
             self.checkpoints.begin(self._loop.time())
             await self._commit_while(lambda: self.store.checkpointing)
         await self.checkpoints.finished()
-        # Upkeep that is still wanted is for the next run: the threads are gone.
+        # Pending upkeep is left to the next run: the threads have ended.
         if self._timer is not None:
             self._timer.cancel()
         self.writer.close()
@@ -181,7 +181,7 @@ class Committer:
         writer = self.writer
         await self._quiet()
         while not writer.is_stopped and wanted():
-            # The event loop may have begun a batch since the last one was over.
+            # The event loop may have started a batch since the last one ended.
             if not writer.is_busy:
                 self._commit()
             await self._quiet()

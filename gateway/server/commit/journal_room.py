@@ -16,10 +16,10 @@ class JournalRoom:
         self.broker = broker
         self.store = store
         self.is_wanted = False
-        """There is something to drop."""
+        """Whether there is something to drop."""
         self._bytes_max = 0
         self._given_up_bytes: int | None = None
-        """How large the journal may be this time only, for want of room."""
+        """Size limit of the journal for this time only, because space is short."""
 
     def exported(self, sequence: int) -> None:
         """Record that the session log is sealed up to `sequence`, so that those blobs may be

@@ -12,7 +12,7 @@ class CommitMetrics:
         self.seconds_total = 0.0
         self.seconds_max = 0.0
         self._longest = [0.0] * (STEPS + 1)
-        """The longest of each step of the last hour, the running one first."""
+        """The longest commit of each step of the last hour, current step first."""
         self._clock = StepClock()
 
     def add(self, seconds: float, blob_bytes: int) -> None:

@@ -8,7 +8,8 @@ from gateway.server.bans import Bans, TooManyBans
 from gateway.server.control.refused import Refused
 
 LISTED_MAX = 100
-"""In one answer: with the longest names and reasons they are within its longest line."""
+"""Bans in one answer, at most: with the longest names and reasons they fit into its longest
+line."""
 
 SECONDS_MAX = 10 * 365 * 86_400
 

@@ -26,10 +26,10 @@ LEAST_ROLES: Final[Mapping[str, str]] = {
     "lift_ban": "operator",
     "reload": "administrator",
 }
-"""All commands that ``operate.sock`` takes. ``drop`` is not here: it discards messages."""
+"""All commands that ``operate.sock`` accepts. ``drop`` is missing, because it discards messages."""
 
 NAME_CHARACTERS_MAX: Final = 1_024
-"""Of who acts: as long as a user's name may be."""
+"""Longest name of a caller: the same limit as for a user's name."""
 
 
 class Operating:
@@ -37,9 +37,9 @@ class Operating:
 
     def __init__(self) -> None:
         self.page: Api | None = None
-        """The configuration of the page; None: nothing may be done."""
+        """The configuration of the page; None: no actions are allowed."""
         self.counted: Counter[str] = Counter()
-        """Actions since the start, by command; ``refused`` are those that were not carried out."""
+        """Actions since the start, by command; ``refused`` are those not carried out."""
 
     def permit(self, name: str, request: Mapping[str, Any]) -> None:
         """Check that the caller may use a command.

@@ -13,16 +13,16 @@ from typing import Any, Final
 from gateway.core.token_bucket import TokenBucket
 
 RECORDED: Final = frozenset({"kick", "drop", "ban", "lift_ban", "reload", "operated"})
-"""The commands of which there is an event."""
+"""Commands that are recorded as events."""
 
 REPORTED: Final = frozenset({"api_token_added", "api_token_removed"})
-"""What the command line did to files that the broker does not read, and reports with `operated`."""
+"""Actions of the command line on files that the broker does not read, reported with `operated`."""
 
 REFUSED_PER_SECOND, REFUSED_BURST = 1.0, 20.0
-"""Refused requests of which there is an event: a page that was taken over cannot fill the log."""
+"""Refused requests recorded as events: a page under an attacker's control cannot fill the log."""
 
 SHOWN_CHARACTERS_MAX: Final = 200
-"""Of each value in a line of the log, or in an event."""
+"""Characters of each value in a log line or event, at most."""
 
 _OF_CALLER: Final = frozenset({"command", "action", "by", "program", "role", "from"})
 _CREDENTIALS: Final = struct.Struct("3i")

@@ -16,11 +16,11 @@ from gateway.server.event_loop.authentication import Authentications
 from gateway.wire.codes import SERVER_BUSY, SERVER_UNAVAILABLE
 
 PAGE_CHECKS_MAX = 8
-"""Passwords of people that are checked or wait at a time: clients wait in the same line, and one
-person more is answered to try again."""
+"""Passwords of people being checked or queued, at most: clients use the same queue. A further
+person is asked to try again."""
 
 ADDRESS_BYTES_MAX = 128
-"""An address of IPv6 with a zone and a port takes 80."""
+"""An IPv6 address with a zone and a port takes 80."""
 
 SOURCE_BYTES_MAX = 64
 """The names of sources of users are keys of `[access]`."""

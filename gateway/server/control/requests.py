@@ -28,13 +28,13 @@ from gateway.server.status.sessions import session_detail_of, session_of
 logger = logging.getLogger(__name__)
 
 ANSWER_BYTES_MAX = LINE_BYTES_MAX - 64 * 1024
-"""Sessions listed in one answer, in bytes: the contract's longest line less its frame."""
+"""Sessions in one answer, in bytes: the longest line of the protocol minus its frame."""
 
 REPORT_BYTES_MAX = 64 * 1024
 SESSIONS_LISTED_MAX = 1_000
 SOURCES = ("bridge", "uploader", "uplink")
 READING = frozenset({"status", "sessions", "session", "reports", "bans", "authenticate", "user"})
-"""What `status.sock` takes: nothing of it changes anything."""
+"""Commands that `status.sock` accepts: none of them changes anything."""
 
 OBSERVABLE = {
     each.word: each for each in (Observation.SERIAL_PORT_FOUND, Observation.SERIAL_PORT_LOST)
@@ -43,7 +43,7 @@ OBSERVABLE = {
 Request = dict[str, Any]
 Answer = dict[str, Any]
 Permit = Callable[[str, Request], None]
-"""Raises Refused for a command that a socket does not take."""
+"""Raises Refused for a command that a socket does not accept."""
 Note = Callable[[Request, Answer], None]
 
 
@@ -192,7 +192,7 @@ class Control:
             raise Refused("bad_request", f"'limit' has to be 1 to {SESSIONS_LISTED_MAX}")
         after = text_of(request, "after", "")
         sessions = self._event_loop.broker.state.sessions
-        # One more than is shown: it shows whether there are more.
+        # One more than is returned, to see whether there are more.
         names = nsmallest(limit + 1, (name for name in sessions if name > after))
         shown: list[dict[str, Any]] = []
         size_bytes = 0

@@ -24,13 +24,14 @@ from gateway.server.host.unix_sockets import PATH_BYTES_MAX, closed_to_others, i
 logger = logging.getLogger(__name__)
 
 CONNECTIONS_MAX = 64
-"""At one socket: our own processes have one each, and the page cannot take those of the others."""
+"""Connections of one socket, at most: our own processes use one each, and the page cannot take
+those of the others."""
 
 DIRECTORY_MODE = 0o755
-"""Of a directory made for the sockets: their own modes decide who may use which."""
+"""Mode of a directory created for the sockets: their own modes decide who may use which."""
 
 Answer = Callable[[bytes, str], Awaitable[dict[str, Any]]]
-"""Takes a line, and which user of this machine has sent it."""
+"""Takes a line and the local user who sent it."""
 
 
 class ControlSocket:
@@ -78,11 +79,11 @@ class ControlSocket:
             writer.close()
         try:
             with suppress(FileNotFoundError):
-                # Another broker may have put its own socket there since.
+                # Another broker may have replaced it by its own socket.
                 if self._inode is not None and inode_of(self._path) == self._inode:
                     self._path.unlink()
         except OSError as error:
-            # On a disk that has become read-only; the next start takes the place of a dead socket.
+            # On a disk that has become read-only; the next start replaces a dead socket.
             logger.warning("the control socket stays behind: %s", line_of(error))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

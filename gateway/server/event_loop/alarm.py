@@ -16,19 +16,19 @@ from gateway.core.broker import Broker
 logger = logging.getLogger(__name__)
 
 ROUNDS: Final = 2
-"""Turns of the loop between a timer that is due and what it does. In the first one the loop may
-have looked at its sockets before the timer was due; in the second one it looks again."""
+"""Turns of the event loop between a due timer and its action. In the first turn the loop may have
+checked its sockets before the timer was due; in the second it checks again."""
 
 ROUNDS_WHEN_LATE: Final = 8
-"""The same where the loop was busy or stopped when the timer was due: a connection is accepted,
-read, and what it sent is handled in turns of their own."""
+"""The same if the loop was busy or stopped when the timer was due: accepting a connection, reading
+it and processing its data take a turn each."""
 
 LATE_SECONDS: Final = 0.1
-"""A timer that comes up so much later is late."""
+"""A timer that fires this much later is late."""
 
 STANDSTILL_SECONDS: Final = 2.5
-"""Without a look at the clock, which the broker takes once a second: longer than a garbage
-collection or a checkpoint's slice on a slow card."""
+"""Longest normal time between two checks of the clock, which happen once a second: longer than a
+garbage collection or a checkpoint's slice on a slow card."""
 
 
 class Alarm:

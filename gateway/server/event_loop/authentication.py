@@ -20,12 +20,12 @@ from gateway.server.event_loop.proofs import Proofs
 from gateway.wire.codes import FIRST_ERROR, NOT_AUTHORIZED, SERVER_BUSY
 
 CREDENTIALS_REVOKED: Final = "credentials_revoked"
-"""How connections are counted that end because their source does not prove their user any more."""
+"""Name of connections ended because their source no longer proves their user."""
 
 REVOKED_DETAIL: Final = "what proved its user does not hold any more"
 
 PAGE: Final = "page"
-"""The listener of a login at the status page, for queries that depend on it."""
+"""The listener name of logins at the status page, for queries that depend on it."""
 
 
 def _do_nothing(username: str) -> None:
@@ -53,10 +53,10 @@ class Authentications:
         self._exchanges = Exchanges()
         self.proofs = Proofs(self._end)
         self.user_gone: Callable[[str], None] = _do_nothing
-        """Called when a source has a user no more who was connected by it alone."""
+        """Called when a source no longer has a user whose connections were proven only by it."""
         self.user_proven: Callable[[str, float | None], None] = _note_nothing
-        """Called with a user that was let in, and for how many seconds what proved it holds; None:
-        as long as its source has it."""
+        """Called with an accepted user, and for how many seconds its proof is valid; None: as long
+        as its source has it."""
         self._counted: Counter[str] = Counter()
 
     @property
@@ -99,7 +99,7 @@ class Authentications:
         """Start answering a request. `answered` is called when the core has received the answer."""
         connection = request.connection
         if not connection.is_open:
-            return  # lost since: an exchange made now would never be forgotten
+            return  # lost since: a new exchange would never be removed
         login = _login_of(request)
         if request.is_first and request.method not in (None, *self._authenticator.methods):
             detail = "the sources of users were replaced"
@@ -136,8 +136,8 @@ class Authentications:
         self._exchanges.add(connection, exchange, origin, deadline)
 
     def _expire(self, connection: Connection) -> None:
-        # A client that is not let in yet is ended by the core's own connect timeout; one that has
-        # begun to re-authenticate and does not go on would hold its exchange without limit.
+        # A client that is not connected yet is subject to the core's connect timeout; one that
+        # started re-authentication and stopped would keep its exchange forever.
         if connection.state is ConnectionState.CONNECTED:
             detail = "re-authentication was not finished within connect_timeout"
             self._settle(connection, AuthenticationAnswer(NOT_AUTHORIZED, None, None, detail))
@@ -149,7 +149,7 @@ class Authentications:
             if request.method is None:
                 answer = await self._checked(login)
             elif exchange is None:
-                return  # lost, or out of patience, since the question was asked
+                return  # lost, or timed out, since the request
             else:
                 answer = await exchange.step(request.data)
         except Abandoned:
@@ -211,7 +211,7 @@ class Authentications:
             answer = await asked.check(login)
             if asked is self._authenticator:
                 return answer
-            # What was right with the sources before may not be any more.
+            # A login that was valid with the previous sources may not be valid any more.
 
     def _count(self) -> None:
         checks = self._authenticator.checks
@@ -238,7 +238,7 @@ class Authentications:
         check = self._loop.create_task(self._checked(login))
         self._tasks.add(check)
         check.add_done_callback(self._tasks.discard)
-        # Who goes away before the answer has guessed all the same.
+        # A wrong guess counts even if the client leaves before the answer.
         return await asyncio.shield(check)
 
     async def entry_of_page_user(self, source: str, username: str, address: str) -> bytes | None:

@@ -12,19 +12,19 @@ class Channel(ABC):
 
     def __init__(self) -> None:
         self.overloaded = False
-        """Not read from while more is uncommitted than `max_uncommitted` allows."""
+        """Whether it is not read because more is uncommitted than `max_uncommitted` allows."""
         self.throttled = False
-        """Not read from because its client sent more than its rate allows."""
+        """Whether it is not read because its client exceeded its rate."""
         self.is_heavy = False
-        """The last read brought more than a slice of work: see `Reading.puts_off`."""
+        """Whether the last read contained more than a slice of work: see `Reading.puts_off`."""
         self.unread = b""
-        """Read from the socket, and too much for the turn that it had."""
+        """Received data that was too much for the client's turn."""
         self.unread_from = 0
-        """Where in `unread` the next slice begins."""
+        """Start of the next slice in `unread`."""
         self.unread_counted = 0
-        """Bytes of `unread` within the sum over all connections."""
+        """Bytes of `unread` included in the total of all connections."""
         self.lost = False
-        """The connection is gone, and what came before is not handled yet."""
+        """Whether the connection is lost, but earlier data is not processed yet."""
 
     def is_behind(self) -> bool:
         """Return True if there is input that was not processed in this client's turn."""

@@ -9,8 +9,8 @@ from gateway.server.host.clock import WallClock
 logger = logging.getLogger(__name__)
 
 CLOCK_READ_SECONDS = 3_600.0
-"""The time is written down at least so often. A power cut takes back what was not, and where the
-clock is never synchronised deadlines wait for so long again."""
+"""Longest time between two records of the time. A power cut loses time that was not recorded; if
+the clock is never synchronised, deadlines are that much later."""
 
 
 class ClockWatch:

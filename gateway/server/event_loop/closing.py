@@ -13,17 +13,16 @@ from gateway.files import descriptors
 from gateway.server.event_loop.channel import Channel
 
 CLOSING_MAX: Final = 128
-"""Connections that are being closed; beyond it the oldest one is cut. Only peers that do not read,
-or that do not close their side, keep one here for longer than a round trip."""
+"""Connections being closed, at most; beyond it the oldest one is cut. Only peers that do not read,
+or do not close their side, take longer than a round trip."""
 
 STOP_SECONDS: Final = 1.0
 """Time for all clients to read why the broker stops, and to close: a round trip over a bad radio
 link. A client that hangs must not delay a restart for longer."""
 
 FILES: Final = 64
-"""Descriptors that connections leave to journal, tables, listeners and control sockets, at least:
-connections beyond `max_connections` and those that are being closed have the rest of the reserve.
-"""
+"""Descriptors reserved for journal, tables, listeners and control sockets, at least: connections
+beyond `max_connections` and those being closed use the rest of the reserve."""
 
 
 class Closing:

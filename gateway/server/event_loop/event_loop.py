@@ -31,11 +31,11 @@ from gateway.store.recovery import Recovered
 from gateway.store.store import Store
 
 UPKEEP_SECONDS = 1.0
-"""How often `upkeep` is called: checkpoints, exported blobs, the clock, the disk's room."""
+"""Interval of `upkeep`: checkpoints, exported blobs, the clock, disk space."""
 
 BURST_BYTES = 1024 * 1024
-"""Received in one tick before sockets are written to: what a crowd publishes together must not pile
-up in memory, once for each subscriber, before it shows who reads too slowly."""
+"""Bytes received in a tick before sockets are written to: what a crowd publishes together must not
+accumulate in memory, once for each subscriber, before slow readers are noticed."""
 
 
 class EventLoop:
@@ -59,7 +59,7 @@ class EventLoop:
         self._clock_watch = ClockWatch(self.wall_clock, broker)
         self.failed = asyncio.Event()
         self.first_sequence = broker.batch.next_sequence
-        """The first event of this run."""
+        """The first sequence number of this run."""
         self.committer = self._committer_of(recovered)
         self.reading = self._reading_of()
         self._pages = Pages(broker, store)
@@ -67,18 +67,18 @@ class EventLoop:
         self._started_at = self._loop.time()
         self.hooks: Hooks | None = None
         self.answer_system_topics: Callable[[], None] = lambda: None
-        """Called when clients have subscribed to something under `$SYS`."""
+        """Called when clients have subscribed below `$SYS`."""
         self.look_at_disk: Callable[[], None] = lambda: None
-        """Called once a second, and when a batch finds no room."""
+        """Called once a second, and when there is no space for a batch."""
         self.channels: dict[Connection, Channel] = {}
         self.closing = Closing(self.channels)
         self._work = broker.work
         self._scheduled = False
         self._committing = False
-        """The committer has its part of the tick."""
+        """Whether the committer is running in this tick."""
         self._alarm = Alarm(broker, self.schedule)
         self._received_bytes = 0
-        """Since sockets were last written to."""
+        """Bytes received since sockets were last written to."""
 
     def _committer_of(self, recovered: Recovered) -> Committer:
         return Committer(
@@ -228,8 +228,8 @@ class EventLoop:
                 self._read_on(connection)
         if broker.effects.system_subscriptions:
             self.answer_system_topics()
-        # What may leave already does not wait until the next batch is durable. It waits until
-        # what it may show is written: the committer calls `_write_out` then.
+        # Packets that may be sent already do not wait for the next batch to be durable, but only
+        # until records that they may reveal are written: then the committer calls `_write_out`.
         if not broker.batch.lazy:
             self._write_out()
         self._committing = True

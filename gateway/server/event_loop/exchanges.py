@@ -10,11 +10,11 @@ from gateway.access.authentication import Exchange
 from gateway.core.sessions.connection import Connection, ConnectionState
 
 EXCHANGES_MAX = 1_000
-"""Exchanges at a time: some 20 MB at worst, when each client sends the longest name. A fleet that
-comes back together needs a few round trips each; a client too many is answered to try again."""
+"""Concurrent exchanges, at most: some 20 MB at worst, when each client sends the longest name. When
+a fleet returns, each client needs a few round trips; one too many is asked to try again."""
 
 EXCHANGES_OF_AN_ADDRESS_MAX = 500
-"""Those of one address, or one /64 of IPv6: half, for a fleet behind one router."""
+"""Exchanges of one address, or one /64 of IPv6: half, for a fleet behind one router."""
 
 
 class Waiting:

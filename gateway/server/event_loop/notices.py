@@ -7,14 +7,14 @@ from gateway.core.statistics import Statistics
 logger = logging.getLogger(__name__)
 
 NOTICES_PER_SECOND_MAX = 10
-"""Lines about misbehaving clients: a flood of them must not fill the journal on the card."""
+"""Log lines per second about misbehaving clients: a flood must not fill the journal on the card."""
 
 
 DENIALS_PER_SECOND_MAX = 10
-"""The same, of what access rules forbade."""
+"""The same for denials by access rules."""
 
 TAKEOVERS_PER_SECOND_MAX = 10
-"""The same, of devices that share a client identifier."""
+"""The same for devices that share a client identifier."""
 
 
 def log_notices(statistics: Statistics, now: float) -> None:
@@ -35,5 +35,5 @@ def log_notices(statistics: Statistics, now: float) -> None:
 
 
 def _log(sentence: str, client_id: str) -> None:
-    # Under systemd a field: journalctl CLIENT_ID=...
+    # A field under systemd: journalctl CLIENT_ID=...
     logger.warning("%s", sentence, extra={"CLIENT_ID": client_id} if client_id else None)

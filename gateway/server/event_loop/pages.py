@@ -8,7 +8,7 @@ from gateway.store.pages import PAGE_BYTES_MAX
 from gateway.store.store import Store
 
 PAGES_PER_TICK_MAX = 16
-"""Pages of queued messages read from disk in one tick: some milliseconds."""
+"""Pages of queued messages read from disk per tick: some milliseconds."""
 
 
 class Pages:

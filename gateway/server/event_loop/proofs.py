@@ -19,11 +19,12 @@ from gateway.access.proven import NotKnown, Proven
 from gateway.core.sessions.connection import Connection
 
 CHECKS_PER_SECOND_MAX: Final = 100
-"""Questions to one source, each a query at most: 10,000 connections take two minutes."""
+"""Checks per second with one source, each at most one query: 10,000 connections take two
+minutes."""
 
 Ended = Callable[[Connection, bool], None]
-"""Called with a connection whose proof does not hold any more, and whether there is no such user
-any more."""
+"""Called with a connection whose proof is no longer valid, and whether its user no longer
+exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class Proofs:
             digest = await source.digest_of(proof.login, proof.digest, checks, since)
         except NotKnown:
             return
-        # It may have been lost, or proven again, while the source was asked.
+        # It may have been lost, or proven again, during the query.
         if digest != proof.digest and self._proofs.get(connection) is proof:
             self._ended(connection, digest is None)
 

@@ -17,25 +17,25 @@ from gateway.core.work import SLICE_UNITS
 from gateway.server.event_loop.channel import Channel
 
 PIECE_BYTES: Final = 16 * 1024
-"""Read bytes that are decoded in one go: 8,000 of the shortest packets, two milliseconds."""
+"""Received bytes decoded without interruption: 8,000 of the shortest packets, two milliseconds."""
 
 # Not Final: tests make it so long that work alone counts.
 TURN_SECONDS: float = 0.0005
-"""Of one client: no slice begins later. The cheapest unit of work takes a twentieth of the dearest,
-so that the clock decides where work is dear, and `TURN_UNITS` where it is cheap."""
+"""Length of a client's turn: no slice starts after it. The cheapest unit of work takes a twentieth
+of the most expensive, so the clock limits expensive work, and `TURN_UNITS` cheap work."""
 
 TURN_UNITS: Final = 8 * SLICE_UNITS
-"""Of one client; of reads of all since the last tick, before what those bring who send much waits;
-and of turns that are committed together, so that short ones do not cost an fsync each."""
+"""Units of a client's turn; also of all reads since the last tick, before clients that send much
+have to wait; and of turns committed together, so that short ones do not cost an fsync each."""
 
 HEAVY_UNITS: Final = SLICE_UNITS
-"""Whose last read was as much waits for a turn where reads since the last tick were one. Ten such
-clients together would make all others wait for ten turns."""
+"""A client whose last read had this much work waits for a turn if reads since the last tick used
+one. Otherwise ten such clients together would make all others wait for ten turns."""
 
 # Not Final: tests make it small enough to be reached.
 UNREAD_BYTES_MAX: int = 32 * 1024 * 1024
-"""Read from all sockets and waiting for a turn: 128 reads of the largest size. What comes beyond
-is decoded immediately; then the core has it as packets, and its own bounds hold."""
+"""Received data waiting for turns, at most: 128 reads of the largest size. Further data is decoded
+immediately; then it is in the core as packets, with the core's own limits."""
 
 
 class Reading:
@@ -91,7 +91,7 @@ class Reading:
         """
         pending_bytes = self._broker.batch.pending_bytes()
         if recorded_bytes < pending_bytes > self.uncommitted_bytes_max:
-            # What needs no disk, QoS 0 or PINGREQ, is received all the same.
+            # Packets that need no disk, QoS 0 and PINGREQ, are received too.
             channel.overloaded = True
             self._overloaded.add(channel)
             channel.update_reading()
@@ -140,7 +140,8 @@ class Reading:
     def _look_again(self, channel: Channel) -> None:
         channel.throttled = False
         if channel.connection.is_open:
-            self.look_at_rates(channel, None)  # what was read before it was paused may owe more
+            # Data read before the pause may exceed the rate further.
+            self.look_at_rates(channel, None)
             channel.update_reading()
 
     # -- more than a turn of work
@@ -192,7 +193,7 @@ class Reading:
         """Feed received bytes to the core in pieces, until the slice is used up."""
         connection, data, position = channel.connection, channel.unread, channel.unread_from
         self.unread_bytes -= channel.unread_counted
-        # Where too much waits for its turn, memory counts for more than time.
+        # If too much data waits for its turn, memory is more important than time.
         is_too_much = self.unread_bytes + len(data) > UNREAD_BYTES_MAX
         while position < len(data) and (
             is_too_much or not (connection.behind or self._work.spent > SLICE_UNITS)
@@ -211,7 +212,7 @@ class Reading:
         if channel not in self._behind:
             channel.update_reading()
             if channel.overloaded:
-                return  # it goes on when there is room for what it brings
+                return  # it continues when there is room for its data
             self._behind[channel] = None
         if not self._scheduled:
             self._scheduled = True
@@ -239,7 +240,7 @@ class Reading:
         if self._behind:
             self.fall_behind(next(iter(self._behind)))
             if self.tick_units < TURN_UNITS:
-                return  # what the next turn brings is committed together with this one's
+                return  # the next turn's data is committed together with this one's
         self._schedule()
 
 

@@ -14,15 +14,15 @@ from functools import cache
 from gateway.core.records.kinds import ClockQuality
 
 STEP_MS = 1_000
-"""A difference between the clocks that counts as a step: far above what slewing does."""
+"""A difference between the clocks that counts as a step: far more than slewing causes."""
 
 SET_MS = 50
 """A difference from which a clock that was synchronised a moment ago counts as set: both clocks are
 slewed alike, and reading them takes less."""
 
 CATCH_UP_MS = 3_600_000
-"""How far a synchronised clock may be behind what another run wrote down by a synchronised one, to
-be waited for. Further off, one of both was set by a server that was wrong: the newer one counts."""
+"""How far a synchronised clock may be behind the synchronised time of the previous run to be waited
+for. If it is further off, one of the two was set from a wrong server, and the newer one is used."""
 
 NS_PER_MS = 1_000_000
 
@@ -68,9 +68,9 @@ class WallClock:
         self._started_ms = _monotonic_ms()
         self._stepped_from_ms = _wall_ms() - self._started_ms
         self.quality = ClockQuality.UNSYNCHRONISED
-        """What the kernel reported at the last `look`."""
+        """The kernel's report at the last `look`."""
         self._offset_ms = 0
-        """Wall time minus monotonic time then."""
+        """Wall time minus monotonic time at that moment."""
         self.look()
 
     def look(self) -> ClockQuality:
@@ -87,12 +87,12 @@ class WallClock:
 
     def shown(self) -> tuple[int, ClockQuality]:
         """Return the time as every process of the gateway sees it now, and its quality."""
-        # Both clocks without a call between: this is read for each batch.
+        # Both clocks without a call in between, because this runs for each batch.
         time_ms, found = time.time_ns() // NS_PER_MS, self.quality
         if found is ClockQuality.SYNCHRONISED:
             offset_ms = time_ms - time.monotonic_ns() // NS_PER_MS
             if abs(offset_ms - self._offset_ms) > SET_MS:
-                # It was set since: the kernel has not reported on it.
+                # It was set since: the kernel has not reported about it yet.
                 found = ClockQuality.UNSYNCHRONISED
         return time_ms, found
 

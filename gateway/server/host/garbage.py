@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import Final
 
 GARBAGE_OBJECTS: Final = 5_000
-"""Objects that may be made, above those that were freed, before cycles are looked for: a collection
-of as many takes 2 ms on a PC, and a busy broker's messages come and go below that number."""
+"""New objects, minus freed ones, before cycles are searched: a collection of this many takes 2 ms
+on a PC, and a busy broker's messages stay below that number."""
 
 NEVER: Final = 1_000_000_000
 

@@ -12,9 +12,9 @@ import sys
 from typing import Final
 
 SWITCH_SECONDS: Final = 0.000_02
-"""Less than most turns of a busy loop; with the 50 microseconds by which Linux wakes sleepers late
-it is the length of a short one. Each change costs some microseconds, and there is one only where a
-thread waits, which is a few times a batch."""
+"""Less than most turns of a busy loop; with the 50 microseconds by which Linux wakes sleepers late,
+the length of a short one. Each switch costs some microseconds, and happens only when a thread
+waits, which is a few times per batch."""
 
 
 def switch_quickly() -> None:

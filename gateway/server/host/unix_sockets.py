@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PATH_BYTES_MAX = 107
-"""The kernel's structure for such an address has room for 108 bytes with a final 0."""
+"""The kernel's address structure has 108 bytes including a final 0."""
 
 PROBE_SECONDS = 1.0
-"""How long to wait for a process that may have a Unix socket that is already there."""
+"""How long to wait for a process that may be listening on an existing Unix socket."""
 
 _SOCKET_UMASK = 0o117
 

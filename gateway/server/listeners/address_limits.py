@@ -20,29 +20,29 @@ from gateway.files import descriptors
 from gateway.server.listeners.banned_networks import Address, BannedNetworks, Network
 
 ENTRIES_MAX: int = 16_384
-"""Addresses without an open connection that are remembered, 5 MB. Beyond it the one is forgotten
-that has made no connection for the longest time: it may make its burst again."""
+"""Addresses remembered without an open connection, at most: 5 MB. Beyond it the one without a
+connection for the longest time is dropped, and gets a new burst."""
 
 BURST_SECONDS: Final = 10.0
-"""What an address may bring together after a pause, in seconds of its rate: machines behind one
-address come back together after an outage."""
+"""Allowed burst of an address after a pause, in seconds of its rate: machines behind one address
+return together after an outage."""
 
 SECONDS_BETWEEN_LINES: Final = 60.0
-"""Between two lines in the log about one address."""
+"""Shortest time between two log lines about an address."""
 
 LOOKED_AT: Final = 8
-"""Entries looked at for one that can be forgotten, at each new address."""
+"""Entries checked to find one that can be dropped, at most, for each new address."""
 
 CONNECTIONS_REFUSED: Final = "max_connections_per_address"
 RATE_REFUSED: Final = "max_connection_rate_per_address"
 LISTENER_RATE_REFUSED: Final = "max_connection_rate"
-"""How what is refused is counted in the status's `errors`: the names of the keys."""
+"""Name of this refusal in the status's `errors`: the name of the key."""
 
 LOOPBACK: Final[tuple[Network, ...]] = (
     ipaddress.ip_network("127.0.0.0/8"),
     ipaddress.ip_network("::1/128"),
 )
-"""Programs on this machine are the bridge, and whatever the operator runs: never counted."""
+"""Programs on this machine, such as the bridge: never counted."""
 
 _HOST_BITS: Final = 64
 
@@ -52,15 +52,15 @@ class AddressSettings:
     """Limits for each address. 0: unlimited."""
 
     connections_max: int
-    """Open at a time."""
+    """Open connections."""
     rate: int
-    """New ones a second."""
+    """New connections per second."""
     exempt: tuple[Network, ...] = ()
-    """Networks to which none of it applies, beside loopback."""
+    """Networks that are exempt, in addition to loopback."""
     sessions_max: int = 0
     packet_rate: int = 0
     byte_rate: int = 0
-    """Of all its clients, in a second."""
+    """Bytes per second of all its clients."""
 
     @property
     def limits_nothing(self) -> bool:
@@ -82,7 +82,7 @@ class Entry:
         self.share: Share | None = None
         self.next_line_at = 0.0
         self.refused_count = 0
-        """Since the last line in the log."""
+        """Refusals since the last log line."""
 
     def is_idle(self, now: float) -> bool:
         """Return True if the entry can be forgotten."""
@@ -97,10 +97,10 @@ class AddressLimits:
         self._statistics = statistics
         self._settings = settings
         self._entries: dict[str, Entry] = {}
-        """Those that made a connection last stand last."""
+        """Addresses with the most recent connections last."""
         self.exempt = LOOPBACK + settings.exempt
         self.banned = BannedNetworks([])
-        """No exemption counts for these: an operator named them, or knows what flaps."""
+        """No exemption applies to these: an operator named them, or they are flapping."""
         self._next_banned_line_at = 0.0
 
     def replace_settings(self, settings: AddressSettings, now: float) -> None:

@@ -13,7 +13,8 @@ from gateway.configuration import Listener
 from gateway.server.host.unix_sockets import closed_to_others, inode_of, remove_stale
 
 BACKLOG = 1_024
-"""Connections the kernel holds while the loop is busy: a fleet that reconnects after a restart."""
+"""Connections queued by the kernel while the loop is busy: a fleet that reconnects after a
+restart."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Bound:
 
     sockets: tuple[socket.socket, ...]
     file: tuple[Path, int] | None = None
-    """Of a Unix socket: its file, and what distinguishes it from another's of that name."""
+    """Of a Unix socket: its file and inode."""
 
     def remove_file(self) -> None:
         """Remove the socket's file, unless another process has replaced it."""

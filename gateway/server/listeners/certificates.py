@@ -21,22 +21,22 @@ from gateway.wire.codes import MAXIMUM_CONNECT_TIME, NOT_AUTHORIZED
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 60.0
-"""How often the files are looked at: certbot renews by itself, and informs no other program."""
+"""Interval of checks of the files: certbot renews them without informing other programs."""
 
 SETTLE_SECONDS: Final = 2.0
-"""Certificate and key are two files: read once neither changes any more."""
+"""Certificate and key are two files: they are read once both have stopped changing."""
 
 WARNINGS_SECONDS: Final = 86_400.0
-"""A certificate that ends soon is warned of once a day."""
+"""Interval of warnings about a certificate that expires soon."""
 
 EXPIRY_SECONDS: Final = 1.0
-"""The least time until certificates of clients that end are looked at again."""
+"""Shortest time between two checks for expired client certificates."""
 
 WITHDRAWN: Final = "tls_authority_withdrawn"
-"""How connections are counted that end because their client's authority is trusted no more."""
+"""Name of connections ended because their client's authority is no longer trusted."""
 
 REVOKED: Final = "tls_certificate_revoked"
-"""How connections are counted that end because their client's certificate was revoked."""
+"""Name of connections ended because their client's certificate was revoked."""
 
 
 class Certificates:
@@ -46,24 +46,25 @@ class Certificates:
         """Load the files. Raises CertificateError."""
         self.files = files
         self.used_state = states_of(files.paths)
-        """Of the files that are in use."""
+        """State of the files in use."""
         self._tried = self.used_state
-        """Of the files that were read last."""
+        """State of the files that were read last."""
         self.settling: tuple[FileState, ...] | None = None
-        """Of files that have changed since, when they were looked at last."""
+        """State of changed files at the last check."""
         self.loaded = load(files)
         self.problem: str | None = None
-        """Why what is on disk now is not used."""
+        """Why the files on disk are not used."""
         self.peers: dict[MqttProtocol, Peer] = {}
-        """The clients' certificates of open connections."""
+        """Client certificates of open connections."""
         self.note_proof: Callable[[str, float | None], None] = lambda *_: None
-        """Called with a user whom a certificate proved, and for how many seconds it holds."""
+        """Called with a user authenticated by a certificate, and for how many seconds it is
+        valid."""
         self.withdraw: Callable[[str], None] = lambda _: None
-        """Called with the user of a connection whose certificate does not hold any more."""
+        """Called with the user of a connection whose certificate is no longer valid."""
         self.used: Callable[[], None] = lambda: None
-        """Called when others are served with: the revocation list may be another one."""
+        """Called when other files are in use: the revocation list may have changed."""
         self.shown: list[dict[str, Any]] = []
-        """What the status shows, for each address of the listener."""
+        """Entries in the status, one for each address of the listener."""
 
     def candidate(self, now: float) -> Loaded:
         """Load the files on disk. Raises CertificateError if they cannot be used now."""
@@ -191,7 +192,7 @@ class CertificateWatch:
                 each.settling = found
                 settling = True
             elif found != each.used_state or each.problem is not None:
-                self._replace(each)  # dates may be right by now, where they were the problem
+                self._replace(each)  # if the dates were the problem, they may be valid by now
         self._warn()
         now = self._clock()
         soonest = min((each.end_expired(now) for each in self.all), default=float("inf"))

@@ -18,10 +18,10 @@ from gateway.server.listeners.address_limits import (
 from gateway.server.listeners.stream import MqttProtocol
 
 NO_DESCRIPTOR: Final = "max_connections"
-"""How a connection is counted that would leave no descriptor for files."""
+"""Name of a connection refused because it would leave no descriptor for files."""
 
 Make = Callable[[], tuple[MqttProtocol, asyncio.Protocol]]
-"""Makes the protocol of a connection, and what comes before it: itself, TLS, or a PROXY header."""
+"""Creates the protocol of a connection and its outermost layer: itself, TLS, or a PROXY header."""
 
 
 class Gatekeeping:

@@ -17,25 +17,25 @@ from wsproto.handshake import H11Handshake
 from wsproto.utilities import RemoteProtocolError
 
 PATHS: Final = ("/mqtt", "/ws", "/")
-"""Accepted where a listener has no `websocket_path`: what clients use by default, or were set to
-for other brokers."""
+"""Paths accepted if a listener has no `websocket_path`: defaults of clients, and common ones of
+other brokers."""
 
 SUBPROTOCOL: Final = "mqtt"
 SUBPROTOCOLS: Final = (SUBPROTOCOL, "mqttv3.1")
-"""The one of the standards, and the one that clients of MQTT 3.1 offer."""
+"""The subprotocol of the standards, and the one that clients of MQTT 3.1 offer."""
 
 ANY_ORIGIN: Final = "*"
 
 REQUEST_BYTES_MAX: Final = 16_384
-"""A browser's request is about 1 KiB; cookies of other programs on this host can make it more."""
+"""A browser's request is about 1 KiB; cookies of other programs on this host can add to it."""
 
 
 HOST_LINE_BYTES_MAX: Final = 300
-"""Of a name 253 bytes, a port, and the header's own. The library decodes a Host by the rules for
+"""253 bytes for a name, a port, and the header itself. The library decodes a Host by the rules for
 international names, which takes 43 ms for 16 kB."""
 
 HEADERS_MAX: Final = 100
-"""Lines of a request. A browser sends some 20; 3,700 of them take the library 60 ms."""
+"""Lines of a request, at most. A browser sends some 20; 3,700 take the library 60 ms."""
 
 
 class Answer:
@@ -44,7 +44,7 @@ class Answer:
     def __init__(self, response: bytes, refusal: str | None, detail: str, rest: bytes) -> None:
         self.response = response
         self.refusal = refusal
-        """Why not, for the counters; None: accepted."""
+        """Reason for a refusal, for counters; None: accepted."""
         self.detail = detail
         self.rest = rest
 
@@ -89,7 +89,7 @@ class Handshake:
             return self._refuse(400, "No WebSocket handshake: no request.")
         subprotocol = next((each for each in SUBPROTOCOLS if each in request.subprotocols), None)
         return self._judge(request) or Answer(
-            # [MQTT-6.0.0-4] the subprotocol that was selected is named
+            # [MQTT-6.0.0-4] the selected subprotocol is named
             self._server.send(AcceptConnection(subprotocol=subprotocol)),
             None,
             "",

@@ -13,8 +13,8 @@ from time import perf_counter
 from typing import Final
 
 SLICE_SECONDS: Final = 0.0005
-"""Of one turn of the loop. A step that has begun is not cut: RSA of 2,048 bits takes 1 ms here, 10
-on a Raspberry Pi 3; ECDSA a tenth of that."""
+"""Time of handshakes per turn of the loop. A step is never interrupted: RSA of 2,048 bits takes 1
+ms here, 10 on a Raspberry Pi 3; ECDSA a tenth of that."""
 
 
 class HandshakeTurns:
@@ -46,7 +46,7 @@ class HandshakeTurns:
             self._loop.call_soon(self._go_on)
 
     def _do(self, step: Callable[[], None]) -> None:
-        # Not the loop's time: of uvloop that stands still within a turn.
+        # Not the loop's time, which uvloop updates only once per turn.
         began = perf_counter()
         step()
         self._spent_seconds += perf_counter() - began

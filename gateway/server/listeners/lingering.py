@@ -12,8 +12,8 @@ LINGER_SECONDS: Final = 1.0
 """Time for a client to read the reason and close: a round trip over a bad radio link."""
 
 LINGER_BYTES_MAX: Final = 4 * 1024 * 1024
-"""Bytes read and discarded from one client: the send buffer of its socket, as large as Linux makes
-it by itself. A client that sends more is not waiting for an answer."""
+"""Bytes read and discarded from one client, at most: the send buffer of its socket, as large as
+Linux makes it by default. A client that sends more is not waiting for an answer."""
 
 
 class Lingering(asyncio.Protocol):

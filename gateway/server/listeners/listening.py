@@ -31,11 +31,11 @@ from gateway.wire.codes import ADMINISTRATIVE_ACTION
 logger = logging.getLogger(__name__)
 
 SECURED = {"mqtt": "mqtts", "websocket": "wss"}
-"""What the protocols are called with TLS below them."""
+"""Names of the protocols with TLS."""
 
 LISTENER_CLOSED = "listener_closed"
 LISTENER_CHANGED = "listener_changed"
-"""How connections are counted that a reload ended with their listener."""
+"""Name of connections ended by a reload of their listener."""
 
 
 class Open:
@@ -61,11 +61,11 @@ class Change:
     opened: list[Open] = field(default_factory=list)
     closed: list[Open] = field(default_factory=list)
     order: list[Open] = field(default_factory=list)
-    """As they are configured."""
+    """In configured order."""
     certificates: dict[Open, Certificates] = field(default_factory=dict)
-    """Of those that have others than before."""
+    """For listeners with other files than before."""
     renewed: list[tuple[Certificates, Loaded]] = field(default_factory=list)
-    """Of those that have the same files as before, with other contents."""
+    """For listeners with the same files, whose contents have changed."""
 
     def give_up(self) -> None:
         """Close the newly bound sockets."""
@@ -84,7 +84,7 @@ class Listening:
         self._open: list[Open] = []
         self._serving: set[asyncio.Task[None]] = set()
         self.certificates_differ = False
-        """The last `apply` found others in the files of a listener that stayed as it was."""
+        """Whether the last `apply` found changed files of an unchanged listener."""
         self.shown: list[dict[str, Any]] = []
 
     def prepare(self, listeners: Sequence[Listener]) -> Change:
@@ -175,7 +175,7 @@ class Listening:
 
     def _certificates_of(self, listener: Listener) -> Certificates:
         certificates = Certificates(tls_files_of(listener))
-        # At the start one that has expired is used: nothing better is there.
+        # At the start an expired certificate is used, because there is no better one.
         problem = certificates.loaded.problem_at(time.time()) if self._open else None
         if problem is not None:
             raise CertificateError(problem)
@@ -213,7 +213,7 @@ class Listening:
             return self._end(policy, LISTENER_CHANGED, "clients prove in another way who they are")
         each.listener = listener
         policy = policy_of(listener, each.share)
-        # In their place: connections that are being made take up what holds now.
+        # Updated in place, so that connections being set up use the new values.
         vars(each.policy).update(vars(policy))
         if each.certificates is not None and certificates is not None:
             each.certificates.adopt(certificates)
@@ -248,7 +248,7 @@ class Listening:
 
 def _of(each: Open) -> Callable[[], asyncio.Protocol]:
     def make() -> asyncio.Protocol:
-        return each.factory()  # that of the moment
+        return each.factory()  # the current one
 
     return make
 

@@ -17,16 +17,17 @@ class AdmissionPolicy:
         is_local: bool = False,
     ) -> None:
         self.anonymous = anonymous
-        """Clients are let in that name no user."""
+        """Whether clients without a user are accepted."""
         self.share = share
-        """What the listener may have of all connections, and how many it has."""
+        """The listener's limits and usage."""
         self.origins = origins
-        """Origins whose pages may connect, beside those of the same host."""
+        """Origins whose pages may connect, in addition to those of the same host."""
         self.paths = paths
-        """Paths of URLs at which WebSocket is offered."""
+        """URL paths at which WebSocket is offered."""
         self.listener = listener
         """The listener's name, for access rules."""
         self.is_over = False
-        """The listener is closed, or has another policy: what comes by this one is ended."""
+        """Whether the listener is closed, or has another policy: connections with this one are
+        ended."""
         self.is_local = is_local
-        """Only programs on this machine reach it."""
+        """Whether only programs on this machine can reach it."""

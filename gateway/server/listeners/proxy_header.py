@@ -33,7 +33,7 @@ FIXED_BYTES: Final = 16
 
 LINE_BEGIN: Final = b"PROXY "
 LINE_BYTES_MAX: Final = 107
-"""Of version 1, by its text."""
+"""Longest header of version 1 according to the specification."""
 
 _SSL_FIELD, _COMMON_NAME_FIELD = 0x20, 0x22
 _WITH_CERTIFICATE: Final = 0x02 | 0x04
@@ -45,7 +45,7 @@ _IN_LINES: Final[Mapping[bytes, type[ipaddress.IPv4Address] | type[ipaddress.IPv
 }
 
 HEADER_BYTES_MAX: Final = 4_096
-"""A header is below 300 bytes; one with the client's certificate in it may have some kilobytes."""
+"""A header has less than 300 bytes; with the client's certificate it may have some kilobytes."""
 
 LOCAL: Final = 0x20
 PROXY: Final = 0x21
@@ -68,7 +68,7 @@ class ProxyHeader:
         self.length_bytes = length_bytes
         self.address = address
         self.user = user
-        """The common name of the client's certificate, which the proxy has verified."""
+        """The common name of the client's certificate, verified by the proxy."""
 
 
 def header_of(received: bytes) -> ProxyHeader | None:
@@ -95,7 +95,7 @@ def header_of(received: bytes) -> ProxyHeader | None:
         raise ProxyHeaderError(f"PROXY addresses of {length} bytes, too short for {family:#04x}")
     if len(received) < total:
         return None
-    # The proxy's own connection, a health check for example: its addresses mean nothing.
+    # The proxy's own connection, such as a health check: its addresses mean nothing.
     if command != PROXY:
         return ProxyHeader(total, None)
     data = received[FIXED_BYTES:total]
@@ -161,6 +161,6 @@ def _address_of(family: int, data: bytes) -> str | None:
         return f"[{ipaddress.IPv6Address(data[:16])}]:{port}"
     if family == UNIX_STREAM:
         path = data[:UNIX_PATH_BYTES].split(b"\0", 1)[0]
-        # It goes into the log: line ends and the like as escapes.
+        # It is logged, so line breaks and the like are escaped.
         return path.decode("latin-1").encode("unicode_escape").decode() or None
     return None

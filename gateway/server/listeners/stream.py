@@ -18,7 +18,7 @@ from gateway.tls_transport import TlsTransport
 from gateway.wire.codes import ADMINISTRATIVE_ACTION, PROTOCOL_ERROR
 
 CLOSE_SECONDS = 5.0
-"""How long a closed connection may take to drain what was written to it before it is cut."""
+"""How long a closed connection may take to send its remaining data before it is cut."""
 
 
 class MqttProtocol(asyncio.Protocol, Channel):
@@ -30,13 +30,13 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.policy = policy
         self.transport: asyncio.Transport
         self._full = False
-        """The transport has more to write than it takes."""
+        """Whether the transport's buffer is full."""
         self._is_ending = False
-        """Nothing more is written: the connection is being closed."""
+        """Whether the connection is being closed, so that nothing more is written."""
         self._cut: asyncio.TimerHandle | None = None
-        """Ends a connection whose peer does not read what was sent last."""
+        """Timer that ends a connection whose peer does not read the last data."""
         self._counted: tuple[AddressLimits, str] | None = None
-        """Where this connection counts for its address."""
+        """Where this connection is counted for its address."""
 
     def counts_at(self, addresses: AddressLimits, key: str) -> None:
         """Count this connection for its address until it is gone."""

@@ -25,13 +25,14 @@ from gateway.tls_transport import READ_BYTES, TlsTransport
 HANDSHAKE_FAILED: Final = "tls_handshake"
 CERTIFICATE_REFUSED: Final = "tls_client_certificate"
 RECORD_WRONG: Final = "tls_record"
-"""How what goes wrong is counted in the status's `errors`."""
+"""Name of the error in the status's `errors`."""
 
 PIECE_BYTES: Final = 16 * 1024
-"""Encrypted bytes that OpenSSL gets before the clock is looked at: 750 of the shortest records."""
+"""Encrypted bytes passed to OpenSSL between two checks of the clock: 750 of the shortest
+records."""
 
 SLICE_SECONDS: Final = 0.002
-"""Of one turn of the loop, for the records of one client."""
+"""Time per turn of the loop for the records of one client."""
 
 _OF_CERTIFICATES: Final = ("PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VERIFY_FAILED")
 _NO_TLS: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST")
@@ -47,10 +48,10 @@ class TlsLayer(TlsTransport[MqttProtocol]):
         self._certificates = certificates
         self._turns = turns
         self._unread = b""
-        """Read from the socket, and not given to OpenSSL yet."""
+        """Received data not passed to OpenSSL yet."""
         self._wants_reading = True
         self._waits = False
-        """It waits for a turn of the loop: nothing is read meanwhile."""
+        """Whether it waits for a turn of the loop: nothing is read meanwhile."""
 
     # -- towards the socket: a protocol
 
@@ -106,7 +107,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
         if certificates.files.ca is None or encoded is None:
             return True
         peer = peer_of(tls, encoded)
-        # What follows may have been replaced while its handshake was under way.
+        # The files may have been replaced during the handshake.
         if peer.issued in certificates.loaded.revoked:
             end_revoked(self._protocol)
             return False
@@ -149,11 +150,11 @@ class TlsLayer(TlsTransport[MqttProtocol]):
                 break
             self._feed()
             wrong = self._read_into(parts)
-        self._flush()  # answers of TLS itself, to a change of keys
+        self._flush()  # replies of TLS itself to a key update
         if parts:
             self._protocol.data_received(parts[0] if len(parts) == 1 else b"".join(parts))
         if wrong is None:
-            self.close()  # the client closed TLS: nothing more can come
+            self.close()  # the client closed TLS, so no more data can arrive
         elif not isinstance(wrong, ssl.SSLWantReadError) and not self._is_over:
             self._end(RECORD_WRONG, said_by(wrong))
         elif self._waits:
@@ -165,7 +166,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
 
     def _go_on(self) -> None:
         self._waits = False
-        # The rest of one read waits as well where the protocol wants nothing: `resume_reading`.
+        # The rest of a read also waits if the protocol has paused reading: `resume_reading`.
         if not self._is_over and self._wants_reading:
             self._decrypt()
             self._update_reading()
@@ -187,7 +188,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
             while part := self._tls.read(READ_BYTES):
                 parts.append(part)
         except ssl.SSLError as error:
-            # Its traceback would hold the frames that hold it: a cycle for each read.
+            # Its traceback would refer to the frames that refer to it: a cycle for each read.
             return error.with_traceback(None)
         return None
 

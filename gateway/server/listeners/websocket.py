@@ -21,14 +21,15 @@ from gateway.server.listeners.policy import AdmissionPolicy
 from gateway.server.listeners.stream import MqttProtocol
 
 FRAME_BYTES_MAX: Final = 1024 * 1024
-"""The longest frame, or `max_packet_size` where that is more. Nothing is held because of a frame's
-length, but one that claims more than any packet or batch of packets needs is a mistake."""
+"""The longest frame, or `max_packet_size` if that is more. Frames are not buffered, but one that is
+longer than any packet or batch of packets is a mistake."""
 
 FRAME_HEADER_BYTES: Final = 6
-"""Of a short frame from a client, its mask included."""
+"""Header of a short frame from a client, including its mask."""
 
 FRAMES_PER_TICK_MAX: Final = 300
-"""Frames of one client before others are served: some 3 ms. A read can hold 40,000 empty ones."""
+"""Frames of one client before others are served: some 3 ms. A read can contain 40,000 empty
+ones."""
 
 
 class FrameLimit(Extension):
@@ -73,7 +74,7 @@ class WebSocketProtocol(MqttProtocol):
         self._close_code: int = CloseReason.NORMAL_CLOSURE
         self._has_answered = False
         self._behind = False
-        """There are frames of the last read that are not handled yet."""
+        """Whether frames of the last read are not processed yet."""
 
     # -- in
 
@@ -122,7 +123,7 @@ class WebSocketProtocol(MqttProtocol):
         if payload and self.connection.is_open:
             self._event_loop.receive(self, b"".join(payload))
         if ping is not None and frames.state is WebSocketState.OPEN:
-            # RFC 6455 section 5.5.3: of several pings the last one may be answered alone.
+            # RFC 6455 section 5.5.3: of several pings only the last one needs an answer.
             self.transport.write(frames.send(ping.response()))
         if end is not None:
             self._end(frames, end)
@@ -154,7 +155,7 @@ class WebSocketProtocol(MqttProtocol):
             self.transport.close()
             self.cut_later()
         elif frames.state is WebSocketState.OPEN:
-            # The frames could not be read: there is no answer to our own close to wait for.
+            # The frames were malformed: the peer's answer to our close need not be awaited.
             self._close_code = event.code
             self.violate("websocket_frame", f"close code {int(event.code)}: {event.reason}")
             self.write()
@@ -183,11 +184,11 @@ class WebSocketProtocol(MqttProtocol):
         if connection.closing and frames.state is WebSocketState.OPEN:
             self.transport.write(frames.send(CloseConnection(code=self._close_code)))
             if connection.session is None:
-                # Never let in: its place is not held by waiting for an answer.
+                # It was never accepted, so it does not keep its place while waiting for an answer.
                 self.end()
                 return
-            # Else its socket is closed when it has answered: it may have sent more, and closing on
-            # that would take from it what it has not read yet.
+            # Otherwise its socket is closed when it has answered: it may have sent more, and
+            # closing before reading that would destroy what it has not read yet.
             self.cut_later()
             self.update_reading()
 

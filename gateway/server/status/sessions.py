@@ -8,7 +8,7 @@ from gateway.core.sessions.session import Session
 from gateway.server.host.clock import WallClock
 
 LISTED_MAX = 1_000
-"""Subscriptions and deliveries shown for one session."""
+"""Subscriptions and deliveries listed for one session, at most."""
 
 
 def session_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:

@@ -51,11 +51,11 @@ class Status:
         self._listeners = listeners
         self._disk = disk
         self.needs_restart: Callable[[], tuple[str, ...]] = tuple
-        """Returns the keys whose values wait for a restart."""
+        """Returns the keys whose values need a restart."""
         self.bound_by_files: Callable[[], str | None] = lambda: None
-        """Returns why connections are bounded below `max_connections`, if they are."""
+        """Returns why connections are limited below `max_connections`, or None."""
         self.operations: Callable[[], Mapping[str, int]] = dict
-        """Returns what was done at the page, by command."""
+        """Returns the actions done at the page, by command."""
 
     async def current(self) -> dict[str, Any]:
         """Return the complete status, after a new walk over the sessions."""

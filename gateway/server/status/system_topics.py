@@ -14,7 +14,7 @@ from gateway.server.status.system_values import counts_of, values_of
 from gateway.server.status.totals import SessionTotals, Totals
 
 TOTALS_AGE_SECONDS_MAX: Final = 1.0
-"""Totals are used again for so long: many new subscribers cost one walk."""
+"""Age up to which totals are reused: many new subscribers cost one walk."""
 
 
 class SystemTopics:
@@ -33,10 +33,10 @@ class SystemTopics:
         self._interval_seconds: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._asked = False
-        """Totals were asked for and have not come."""
+        """Whether totals were requested and have not arrived."""
         self._publish_due = False
         self._published: dict[str, bytes] = {}
-        """What subscribers have; empty while there are none."""
+        """The values that subscribers have; empty while there are none."""
 
     def set_interval(self, seconds: float | None) -> None:
         """Set the interval of publication. None: never, not even to new subscribers."""
@@ -94,7 +94,7 @@ class SystemTopics:
             broker.publish_system_values(news)
             self._published = values
         elif not self._published:
-            # All subscribers get everything now: the next round has what changes from here.
+            # All subscribers get everything now; the next round sends changes relative to this.
             self._published = values
         if broker.effects.system_subscriptions:
             broker.answer_system_subscriptions(values)

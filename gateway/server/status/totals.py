@@ -11,8 +11,8 @@ from gateway.core.state import State
 
 # Not Final: tests make it small enough to be reached.
 SLICE_STEPS: int = 1_000
-"""Sessions and deliveries in flight looked at in one tick: half a millisecond on a PC, some
-milliseconds on a Raspberry Pi."""
+"""Sessions and deliveries in flight visited per tick: half a millisecond on a PC, some milliseconds
+on a Raspberry Pi."""
 
 
 class Totals:
@@ -20,7 +20,7 @@ class Totals:
 
     def __init__(self, began_at: float) -> None:
         self.began_at = began_at
-        """By the loop's clock."""
+        """In the event loop's time."""
         self.sessions = 0
         self.connected = 0
         self.persistent = 0
@@ -28,11 +28,11 @@ class Totals:
         self.queued_bytes = 0
         self.inflight = 0
         self.inflight_bytes = 0
-        """Topics and payloads; not of messages whose contents are on disk only."""
+        """Topics and payloads, without messages that are only on disk."""
         self.awaiting_release = 0
         self.awaiting_release_bytes = 0
         self.slowing: list[str] = []
-        """Clients for whose queues publishers wait now."""
+        """Clients for whose queues publishers are waiting."""
         self.filling: list[str] = []
         """Clients whose queues are at least 80 % full and have dropped nothing yet, and for which
         no publisher waits."""
@@ -79,9 +79,9 @@ class SessionTotals:
         self._latest: Totals | None = None
         self._walk: Walk | None = None
         self._asking: list[Callable[[Totals], None]] = []
-        """Get the totals of the walk that is under way."""
+        """Callbacks for the running walk."""
         self._asking_next: list[Callable[[Totals], None]] = []
-        """Want newer ones: of a walk that begins after it."""
+        """Callbacks that need newer totals: those of the next walk."""
 
     def ask(self, receive: Callable[[Totals], None], *, age_seconds_max: float) -> None:
         """Call `receive`, now or later, with totals that are at most `age_seconds_max` old."""

@@ -15,13 +15,13 @@ from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.status.totals import Totals
 
 COMMIT_SLOW_SECONDS: Final = 2.0
-"""A commit that takes this long is worth a warning: a card near its end, or far too busy."""
+"""A commit that takes this long causes a warning: a card near its end, or far too busy."""
 
 WARNED_MAX: Final = 3
-"""Clients that drops, and that denials, are explained for in warnings: the page stays short."""
+"""Clients whose drops or denials are explained in warnings, at most: the page stays short."""
 
 LISTED_MAX: Final = 20
-"""Entries of `dropped_last_hour` and of `denied_last_hour`: the clients with most of them."""
+"""Entries of `dropped_last_hour` and of `denied_last_hour`: the clients with the most."""
 
 _DROPPED: Final = {
     "queue_full": "its queue was full. Raise [mqtt] max_mqueue_len, or end the session: {drop}",
@@ -37,7 +37,7 @@ _DROPPED: Final = {
     "contents_lost": "their contents were damaged on disk. See what is missing: oncegate audit",
     "disk_full": "the disk is full. Free space",
 }
-"""By reason: why, and the fix."""
+"""By reason: the cause and the fix."""
 
 
 def warnings_of(

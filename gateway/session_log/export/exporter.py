@@ -74,7 +74,7 @@ class Exporter:
         self._signer: Signer | None = None
         self._reserve = Reserve(settings.log_dir)
         self._segment_bytes_max = settings.segment_bytes_max
-        """Of the open segment: small ones while the disk is nearly full."""
+        """Size limit of the open segment: small while the disk is nearly full."""
         self._writer: SegmentWriter | None = None
         self._opened_seconds = 0.0
         self._is_loaded = False
@@ -113,7 +113,7 @@ class Exporter:
                 moved = await self._step()
             except (OSError, sqlite3.Error) as problem:
                 self._begin_again(problem)
-                # Immediately: what is freed on a disk that others fill is soon gone.
+                # Immediately: on a disk that other programs fill, freed space is soon gone.
                 if not (is_full(problem) and self._reserve.give()):
                     await happened_within(stop, backoff.next_seconds())
                 continue
@@ -134,7 +134,7 @@ class Exporter:
 
     async def _step(self) -> bool:
         """Export one page of the journal. Return False if there was nothing new."""
-        # Pages are short work on the loop, and it must go round between them.
+        # Pages are short pieces of work; the event loop must run between them.
         await asyncio.sleep(0)
         if not self._is_loaded:
             await self._load()
@@ -174,7 +174,8 @@ class Exporter:
             blobs = self._pages.headers_after(max(0, sequence))
             for blob in blobs:
                 if blob.boot in self._boots:
-                    # Only so many boots are remembered: those before a known one were exported.
+                    # Only a limited number of boots is remembered: those before a known one were
+                    # exported.
                     unknown.clear()
                 else:
                     unknown.setdefault(blob.boot, blob)
@@ -184,7 +185,7 @@ class Exporter:
             await asyncio.sleep(0)
         if unknown:
             await self._go_to(next(iter(unknown.values())))
-            # The others lie behind it, and are met on the way.
+            # The others come later, and are reached on the way.
             self._boots.update(unknown)
         self._survey_due = False
 
@@ -261,7 +262,7 @@ class Exporter:
             previous_sha256=self._chain.previous_sha256,
         )
         open_dir = self._settings.log_dir / "open"
-        # `_load` comes before everything else: nothing is written unsigned.
+        # `_load` runs first: nothing is written unsigned.
         assert self._signer is not None
         return SegmentWriter(open_dir, header, first_sequence, self._signer)
 
@@ -280,7 +281,7 @@ class Exporter:
     def _begin_again(self, problem: OSError | sqlite3.Error) -> None:
         self.fault.begin_with(problem)
         if self._writer is not None:
-            # What cannot be removed now is removed by `Chain.load`.
+            # `Chain.load` removes what cannot be removed now.
             with contextlib.suppress(OSError):
                 self._writer.abandon()
             self._writer = None

@@ -19,9 +19,9 @@ logger = logging.getLogger(__name__)
 Taken = TypeVar("Taken")
 
 Journal = Callable[[int, int], list[bytes]]
-"""``journal(after_sequence, bytes_max)``: the blobs with events after a sequence, in order, until
-``bytes_max`` bytes are reached; the blob before them may come along. Raises `OSError` or
-`sqlite3.Error` when it cannot be read."""
+"""``journal(after_sequence, bytes_max)``: the blobs with events after a sequence number, in order,
+until ``bytes_max`` bytes are reached; may include the preceding blob. Raises `OSError` or
+`sqlite3.Error` if the journal cannot be read."""
 
 
 class JournalPages:
@@ -35,9 +35,9 @@ class JournalPages:
         self._journal = journal
         self._log_dir = log_dir
         self._bytes_max = PAGE_BYTES
-        # The last blob decoded and where it ends: an idle journal shows it at every look.
+        # The last decoded blob and its end: an idle journal returns it each time.
         self._latest: tuple[bytes, int] = (b"", 0)
-        # Digests of the latest damaged blobs: the same one is read again until it is passed.
+        # Digests of the latest damaged blobs, which are read again until they are passed.
         self._seen_damaged: OrderedDict[str, None] = OrderedDict()
 
     def after(self, sequence: int) -> list[JournalBatch]:
@@ -58,7 +58,7 @@ class JournalPages:
             if found or is_all or self._bytes_max >= PAGE_BYTES_MAX:
                 self._bytes_max = PAGE_BYTES
                 return found
-            # Nothing in a full page leads on: look behind it.
+            # A full page was all damaged: read further.
             self._bytes_max *= 2
 
     def _header_of(self, blob: bytes, sequence: int) -> Blob | None:

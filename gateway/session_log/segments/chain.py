@@ -124,11 +124,12 @@ class Chain:
         try:
             load_segment(path)
         except FileNotFoundError:
-            # What was whole went to log/sent, and may be pruned by now; the rest to log/damaged.
+            # A complete one was moved to log/sent, and may be pruned by now; a damaged one to
+            # log/damaged.
             is_sent = path_of(self._log_dir / "sent", name).exists()
             return is_sent or not is_set_aside(self._log_dir, name)
         except UnknownVersion:
-            # Its checksum is right; what is in it is for the version that wrote it.
+            # Its checksum is right; only the version that wrote it can judge its contents.
             return True
         except DamagedSegment as problem:
             damage = str(problem)

@@ -34,7 +34,7 @@ class LineEncoder:
             line = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
         else:
             line = self._line_with_payload(record)
-        # Every other field is bounded by MQTT's 65,535 bytes a string: see SEGMENT_BYTES_MIN.
+        # Every other field is limited by MQTT's 65,535 bytes per string: see SEGMENT_BYTES_MIN.
         assert len(line) <= self._line_bytes_max, f"event {sequence} makes {len(line)} bytes"
         return line
 

@@ -48,7 +48,7 @@ def segment_name_of(text: str) -> SegmentName | None:
         last_sequence=int(match["last"]),
         sha256=match["sha256"],
     )
-    # One segment has one name: 13 digits where 12 would do name something else.
+    # A segment has exactly one name: 13 digits instead of 12 would be another one.
     return name if str(name) == text else None
 
 

@@ -26,9 +26,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 PREFIX: Final = "oncegate-session-log-signature-1"
 
 SEED_BYTES: Final = 32
-"""Of a private key (RFC 8032, section 5.1.5)."""
+"""Seed of a private key (RFC 8032, section 5.1.5)."""
 
-# Lower case only: a footer has one way to be written.
+# Lower case only, so that a footer has exactly one form.
 _PUBLIC_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _SIGNATURE = re.compile(r"[0-9a-f]{128}", re.ASCII)
 
@@ -89,7 +89,7 @@ def signer_of(footer: dict[str, object], part: SignedPart) -> str | None:
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
         key.verify(bytes.fromhex(signature), part.signed_bytes())
-    except (InvalidSignature, ValueError):  # the second: bytes that are no point of the curve
+    except (InvalidSignature, ValueError):  # the second: bytes that are not a point of the curve
         raise BadSignature(
             f"the signature is not one of the key {public_key} for this segment"
         ) from None

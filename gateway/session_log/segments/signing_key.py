@@ -31,7 +31,7 @@ PUBLIC_KEY_FILE: Final = "signing-key.pub"
 
 _KEY_MODE: Final = 0o600
 _FILE_BYTES_MAX: Final = 4096
-"""Of either file: a key takes 130 bytes, PUBLIC_KEYS_KEPT public ones a kilobyte."""
+"""Limit of either file: a key takes 130 bytes, PUBLIC_KEYS_KEPT public ones a kilobyte."""
 
 
 class SigningKey:
@@ -42,7 +42,7 @@ class SigningKey:
         self._path = log_dir / KEY_FILE
         self._unreadable_tries = 0
         self.public_keys: list[str] = []
-        """All that this device had, newest last; empty before `load`."""
+        """All keys that this device has had, newest last; empty before `load`."""
 
     def load(self) -> Signer:
         """Return the stored key, or a new one, which is on disk when this returns.

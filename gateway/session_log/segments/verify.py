@@ -22,10 +22,10 @@ from gateway.session_log.segments.writer import FORMAT, VERSION
 from gateway.session_log.settings import SEGMENT_BYTES_MAX
 
 FILE_BYTES_MAX = SEGMENT_BYTES_MAX + (1 << 20)
-"""Of the compressed file: zstd adds 0.4 % at the most to what it cannot compress."""
+"""Compressed file, at most: zstd adds at most 0.4 % to incompressible data."""
 
 _WINDOW_LOG_MAX = 27
-"""zstd's own limit for a decoder without another one (128 MiB); a writer uses 2 MiB."""
+"""zstd's default limit for decoders (128 MiB); the writer uses 2 MiB."""
 
 
 class DamagedSegment(ValueError):
@@ -42,7 +42,7 @@ class Segment:
     header: dict[str, object]
     events: list[dict[str, object]]
     public_key: str | None = None
-    """The key that signed it, None where it is unsigned."""
+    """The key that signed it; None if unsigned."""
 
 
 def load_segment(path: Path) -> Segment:

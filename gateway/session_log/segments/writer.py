@@ -24,14 +24,14 @@ FORMAT = "oncegate-session-log"
 VERSION = 1
 
 FOOTER_BYTES_MAX = 512
-"""Two 19-digit numbers, a count, a sha256 and their names take 190 bytes at the most, key and
-signature 222."""
+"""Two 19-digit numbers, a count, a sha256 and their names take at most 190 bytes, key and signature
+222."""
 
 HEADER_BYTES_MAX = 1024
-"""A 64-character gateway, two ids, two numbers and a sha256 take 400 bytes at the most."""
+"""A 64-character gateway, two ids, two numbers and a sha256 take at most 400 bytes."""
 
 _COMPRESSION: dict[int, int] = {
-    # Levels 6 and 9 gain 11 and 15 % of the size for 1.7 and 2.3 times the CPU (measured).
+    # Levels 6 and 9 reduce the size by 11 and 15 % for 1.7 and 2.3 times the CPU time (measured).
     zstd.CompressionParameter.compression_level: 3,
     zstd.CompressionParameter.checksum_flag: 1,
 }
@@ -115,8 +115,8 @@ class SegmentWriter:
             last_sequence=self.next_sequence - 1,
             sha256=self._file_sha256.hexdigest(),
         )
-        # Only the new place must be on the disk: should a power cut bring the old name back, the
-        # next start empties log/open anyway.
+        # Only the new name must be durable: if a power cut restores the old one, the next start
+        # empties log/open anyway.
         path = make_path(sealed_dir, name)
         self._path.rename(path)
         fsync_folder(path.parent)

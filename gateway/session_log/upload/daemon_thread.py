@@ -31,7 +31,7 @@ async def in_daemon_thread(work: Callable[[], None]) -> None:
             work()
         except BaseException as raised:  # noqa: BLE001 - it is raised again, on the loop's side
             problem = raised
-        # The loop may be closed: then nothing waits for the result.
+        # The loop may be closed, so that nothing waits for the result.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, problem)
 

@@ -23,12 +23,12 @@ from gateway.session_log.upload.store_answer import is_answer, sentence_and_kind
 from gateway.session_log.upload.target_error import TargetError
 
 if TYPE_CHECKING:
-    # Names that obstore has for type checkers only.
+    # Names that obstore provides for type checkers only.
     from obstore.store import ClientConfig, ObjectStore, RetryConfig
 
 OBJECT_SCHEMES = frozenset({"s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "http", "https"})
 
-# The uploader has its own, longer backoff: the library only bridges one lost packet.
+# The uploader has its own, longer backoff: the library only covers a lost packet.
 _RETRIES: RetryConfig = {"max_retries": 1, "retry_timeout": timedelta(seconds=30)}
 _CLIENT: ClientConfig = {
     "timeout": timedelta(seconds=UPLOAD_SECONDS_MAX),
@@ -44,7 +44,7 @@ class ObjectStoreTarget:
         self._store = _store_of(url, checksum_header=checksum_header)
 
     async def put(self, name: str, data: bytes) -> None:
-        # Not obstore's own coroutines: their runtime's threads may still touch Python while the
+        # Not obstore's own coroutines: threads of their runtime may still use Python while the
         # interpreter ends, and abort it (seen in every sixth process that ended after a request).
         await in_daemon_thread(partial(self._put, name, data))
 
@@ -53,7 +53,7 @@ class ObjectStoreTarget:
             if self._has(name, data):
                 return
         except _Failures as problem:
-            # An answer to HEAD has no body; the store's reason comes with its answer to PUT.
+            # A response to HEAD has no body; the store's reason comes with its response to PUT.
             if not is_answer(problem):
                 raise _target_error(problem) from problem
         try:
@@ -63,8 +63,8 @@ class ObjectStoreTarget:
             size = self._size(name)
         except _Failures as problem:
             raise _target_error(problem) from problem
-        # A device that may write but not read (a good rule for a device) cannot look: then the
-        # PUT's own success is what there is.
+        # A device that may write but not read (a good rule for a device) cannot check: then the
+        # success of the PUT must be sufficient.
         if size is not None and size != len(data):
             raise TargetError(
                 f"{name} has {size} bytes at the target, {len(data)} were sent", "size"
@@ -88,12 +88,12 @@ class ObjectStoreTarget:
 
 
 def _store_of(url: str, *, checksum_header: bool) -> ObjectStore:
-    # Without TLS only where that is configured: in the URL, or as object stores' users know it.
+    # Without TLS only if configured: in the URL, or by the object stores' usual variable.
     is_plain = url.startswith("http:") or os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"
     client: ClientConfig = {**_CLIENT, "allow_http": is_plain}
     try:
         if url.startswith(("s3:", "s3a:")) and checksum_header:
-            # The server refuses bytes that changed on the way.
+            # The server rejects bytes that changed in transit.
             return from_url(
                 url,
                 client_options=client,

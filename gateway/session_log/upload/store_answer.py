@@ -13,7 +13,7 @@ from html import unescape
 from gateway.session_log.upload.redaction import shown_error
 
 ANSWER_CHARACTERS_MAX = 4_096
-"""Characters of an answer searched for code and message: stores put them first."""
+"""Characters of a response searched for code and message: stores put them first."""
 
 _STATUS = re.compile(
     r"Server returned non-2xx status code: ([0-9]{3}[^:\n]{0,40})(?:: )?", re.ASCII
@@ -42,7 +42,8 @@ _WITHOUT_STATUS = (
         ". Check that the URL is that of an object store, not of a web page or a proxy",
     ),
 )
-"""Parts of obstore's own texts for answers of which it keeps nothing else; a sentence; the fix."""
+"""Parts of obstore's own texts for responses of which it preserves nothing else; a sentence; the
+fix."""
 
 _CLOCK_CODES = frozenset({"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"})
 _CLOCK_MESSAGE = re.compile(r"(?i)date header (?:is )?too old|request time|clock skew")

@@ -19,8 +19,8 @@ from gateway.session_log.upload.redaction import shown_target
 from gateway.session_log.upload.target_error import TargetError
 
 MARKER_NAME = ".oncegate-target"
-"""A file that an operator makes in a directory to mark that this one is meant, whatever disk it is
-on."""
+"""A file that an operator creates in a directory to mark it as the intended target, whatever disk
+it is on."""
 
 
 class Target(Protocol):
@@ -51,7 +51,7 @@ class DirectoryTarget:
 
     def _put(self, name: str, data: bytes) -> None:
         if not self._directory.parent.is_dir():
-            # Making all of it would fill the card under a mount point whose disk is not there.
+            # Creating the whole path would fill the card below a mount point whose disk is missing.
             raise TargetError(
                 f"{self._directory.parent} does not exist: mount the disk, make the directory or "
                 "change [upload] target",
@@ -63,7 +63,7 @@ class DirectoryTarget:
         folder = make_subfolder(self._directory, segment.number if segment is not None else 0)
         path = folder / name
         if path.is_file() and path.read_bytes() == data:
-            # It may stand there from a run that was cut before it could fsync.
+            # It may exist from a run that was interrupted before its fsync.
             fsync_file(path)
             fsync_folder(folder)
             return

@@ -56,7 +56,7 @@ from gateway.session_log.waiting import Backoff, either_within, happened_within
 logger = logging.getLogger(__name__)
 
 NAMES_SHOWN = 3
-"""Segments that are named in the status; the log names each."""
+"""Segments named in the status, at most; the log names each of them."""
 
 
 class Uploader:
@@ -73,13 +73,13 @@ class Uploader:
         self._damaged = SegmentFolder(settings.log_dir / "damaged")
         self._sealed_changed = self._is_counted = False
         self._unpruned_files = self._unpruned_bytes = 0
-        """Moved to log/sent since it was looked at."""
+        """Moved to log/sent since its last check."""
         self.last_upload_ms: int | None = None
         self.fault = Fault("uploading the session log")
         self.unreadable = Fault("reading sealed segments")
         self._damaged_backoff = Backoff(DAMAGED_RETRY_SECONDS)
         self._damaged_due = 0.0
-        """When log/damaged is looked at again, on the monotonic clock."""
+        """When log/damaged is checked again, on the monotonic clock."""
 
     @property
     def sent(self) -> dict[str, int]:
@@ -91,7 +91,7 @@ class Uploader:
         """`sealed` of the status, counted again only after a change."""
         if self._sealed_changed and self._is_counted:
             self._sealed_changed = False
-            # What cannot be listed now, the next pass over it reports.
+            # If the folder cannot be listed now, the next pass reports it.
             with suppress(OSError):
                 self._sealed.look()
         return {"count": self._sealed.count, "bytes": self._sealed.size_bytes}
@@ -122,7 +122,7 @@ class Uploader:
     async def _count(self) -> None:
         """List all folders for the first time, in a thread."""
         for folder in (self._sealed, self._sent, self._damaged):
-            # What cannot be listed now, the first pass reports.
+            # If the folder cannot be listed now, the first pass reports it.
             with suppress(OSError):
                 await asyncio.to_thread(_tidied, folder)
         self._is_counted = True
@@ -137,7 +137,7 @@ class Uploader:
     async def _prune_to_limits(self) -> None:
         self._unpruned_files = self._unpruned_bytes = 0
         bytes_keep, files_keep = self._settings.sent_bytes_keep, self._settings.sent_files_keep
-        # Beside the loop: limits that were lowered may remove many thousands of files.
+        # In a thread: after a limit was lowered, thousands of files may have to be removed.
         await asyncio.to_thread(_prune, self._sent, bytes_keep=bytes_keep, files_keep=files_keep)
 
     async def _upload_all(self, stop: asyncio.Event) -> bool:
@@ -149,7 +149,7 @@ class Uploader:
                 if stop.is_set():
                     return True
                 await self._upload(name)
-            # Behind all others: to read a bad block may take a card half a minute.
+            # After all others: reading a bad block may take a card half a minute.
             if time.monotonic() >= self._damaged_due:
                 await self._try_damaged_again(stop)
             for subfolder in subfolders_in(self._sealed_dir)[:-1]:
@@ -191,7 +191,7 @@ class Uploader:
         try:
             await asyncio.to_thread(self._move_to_sent, path, name)
         except FileNotFoundError:
-            # The broker has removed it for want of room (gateway/space): the target has it.
+            # The broker has removed it for lack of space (gateway/space): the target has it.
             return
         self.last_upload_ms = time.time_ns() // 1_000_000
         self._unpruned_files += 1
@@ -222,13 +222,14 @@ class Uploader:
         """Upload segments from log/damaged that are readable. Raises `TargetError`, `OSError`."""
         log_dir = self._settings.log_dir
         names = list(islice(segments_set_aside(log_dir), DAMAGED_TRIED_MAX))
-        # Once for all, and not on the loop: a target that is away leaves thousands of files.
+        # Once for all of them, in a thread: while a target is unreachable thousands of files
+        # accumulate.
         twice = await asyncio.to_thread(exported_again, log_dir, names) if names else set()
         for name in names:
             if stop.is_set():
                 return
             if name in twice:
-                # Two segments of one number would fork the chain at the target.
+                # Two segments with the same number would fork the chain at the target.
                 retire(log_dir, name)
                 logger.info("%s is not uploaded: its events were exported again", name)
             else:
@@ -277,11 +278,11 @@ def _tidied(folder: SegmentFolder) -> None:
 
 def _prune(sent: SegmentFolder, *, bytes_keep: int, files_keep: int) -> None:
     """Remove sent segments, oldest first, until the limits are met. Raises `OSError`."""
-    # Looked at each time: the broker removes files there too, where the disk runs short.
+    # Checked each time: the broker removes files there too if the disk runs short.
     subfolders = sent.look()
     if sent.count <= files_keep and sent.size_bytes <= bytes_keep:
         return
-    if sent.count > SUBFOLDER_SEGMENTS:  # to find the oldest one takes long: not each time
+    if sent.count > SUBFOLDER_SEGMENTS:  # finding the oldest one takes long: not every time
         files_keep -= files_keep // PRUNED_SHARE
         bytes_keep -= bytes_keep // PRUNED_SHARE
     excess_files, excess_bytes = sent.count - files_keep, sent.size_bytes - bytes_keep

@@ -21,7 +21,7 @@ use: oncegate-device update [--rollback-ends] FILE|URL | status | provision | he
 
 
 EXIT_USAGE = 2
-"""As of `oncegate`."""
+"""The same as that of `oncegate`."""
 
 
 def main(arguments: list[str]) -> int:

@@ -13,7 +13,7 @@ from oncegate_device.start import Release, Start, moment_of, start_of
 from oncegate_device.updates import Record, State, Update, line_of
 
 LINES_MAX = 64
-"""Of the provisioning's report: a file with more mistakes shows the first ones."""
+"""Lines of the provisioning report: with more mistakes only the first ones are shown."""
 REPORT_BYTES_MAX = 256 << 10
 """Bytes: gateway.toml has at most 64 KiB, and the line for a mistake is longer than it."""
 DATA_PARTITION = "dev/disk/by-partuuid/4f6e6365-04"
@@ -39,7 +39,7 @@ _WORDS = {
     State.RETURNED: ("{what} in slot {slot} did not stay: {detail}", _AGAIN),
     State.INTERRUPTED: ("{what} was not installed in slot {slot}: {detail}", _AGAIN),
 }
-"""For each state what happened, and what to do next."""
+"""For each state: what happened, and what to do next."""
 
 
 def publish(places: Places, start: Start) -> None:

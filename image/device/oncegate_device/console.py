@@ -12,7 +12,7 @@ from oncegate_device.places import Places, write
 
 CONSOLE, SENSORS = "console", "sensors"
 MARK = "uart-is-for-sensors"
-"""On the boot partition; image/boot/boot.cmd looks whether it exists."""
+"""On the boot partition; image/boot/boot.cmd checks whether it exists."""
 
 _MARK_TEXT = (
     "Made from [console] uart in gateway.toml: the kernel's console keeps off the UART.\r\n"

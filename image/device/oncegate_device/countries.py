@@ -15,7 +15,7 @@ _CODES: Final = (
 )
 COUNTRIES: Final = frozenset(_CODES.split())
 MEANT: Final = {"UK": "GB", "EN": "GB", "EL": "GR", "SW": "SE", "JA": "JP", "SP": "ES", "DA": "DK"}
-"""Codes of the top-level domain, of the language or of a guess, that are no country's."""
+"""Codes of a top-level domain, of a language or from a guess that are not country codes."""
 
 
 def country_meant_by(written: str) -> str | None:

@@ -53,7 +53,7 @@ def check(configuration_file: Path = CONFIGURATION) -> str:
     try:
         configuration = load(configuration_file, {}, {}, PROTOCOLS)
         if configuration.lets_bridge_in:
-            # It connects as the bridge does: without serial ports there may be no way for either.
+            # It connects like the bridge: without serial ports neither may have a way to connect.
             _broker_hands_over_once(configuration)
         _page_answers(configuration)
     except (OSError, http.client.HTTPException, ConfigurationError) as error:
@@ -71,11 +71,11 @@ def _broker_hands_over_once(configuration: Configuration) -> None:
     client.send(Publish(topic, payload, 2, False, False, 2))
     client.wait_for(lambda packet: isinstance(packet, Pubcomp))
     client.wait_for(lambda packet: isinstance(packet, Pubrel))
-    # What the broker sent before it answered this has arrived: a second copy too.
+    # Everything that the broker sent before it answered this has arrived, including a second copy.
     client.send(Pingreq())
     client.wait_for(lambda packet: isinstance(packet, Pingresp))
     client.close()
-    # The same client with a clean session takes the persistent one away.
+    # The same client with a clean session removes the persistent one.
     _Client(configuration, clean=True).close()
     received = [each.payload for each in client.seen if isinstance(each, Publish)]
     if received != [payload]:
@@ -136,7 +136,7 @@ def _page_answers(configuration: Configuration) -> None:
     if configuration.api.tls is None:
         connection = http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS_MAX)
     else:
-        # Whether the page answers is asked; by which name its certificate is known is not.
+        # This checks whether the page answers, not which name its certificate has.
         context = ssl._create_unverified_context()  # noqa: S323
         connection = http.client.HTTPSConnection(
             host, port, timeout=ANSWER_SECONDS_MAX, context=context

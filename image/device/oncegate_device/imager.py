@@ -36,7 +36,7 @@ def _tables_of_list(value: Any) -> Any:
 
 
 def _tables_of_table(value: Any) -> Any:
-    # `renderer: networkd` stands beside the interfaces.
+    # `renderer: networkd` is a key next to the interfaces.
     if not isinstance(value, Mapping):
         return {}
     return {name: each for name, each in value.items() if isinstance(each, Mapping)}
@@ -166,7 +166,7 @@ def _read(file: Path, model: type[_Model]) -> _Model:
     if len(content) > FILE_BYTES_MAX:
         raise WantedError([f"{file.name}: longer than {FILE_BYTES_MAX} bytes: {_MEND}"])
     try:
-        # Makes tables, lists and texts, nothing else: a network called "no" or "0123" is a text.
+        # Makes only tables, lists and texts: a network called "no" or "0123" is a text.
         tables = yaml.load(content, Loader=yaml.BaseLoader)  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, TypeError) as error:
         mark = getattr(error, "problem_mark", None)

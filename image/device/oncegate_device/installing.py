@@ -25,7 +25,7 @@ from oncegate_device.start import (
 from oncegate_device.updates import Record, State, Update, line_of
 
 SOURCE_CHARACTERS_MAX = 2000
-"""Of an address: servers and proxies take no longer ones."""
+"""Length of an address: servers and proxies accept no longer ones."""
 EXPECTED = "expected a bundle's file (oncegate-VERSION-arm64.raucb) or its https:// address"
 
 

@@ -98,7 +98,7 @@ def _text_of(file: Path) -> str:
 def _done(wanted: Wanted, *, secrets_taken: bool) -> Iterator[str]:
     hostname = wanted.device.hostname or "oncegate"
     yield f"The gateway is called {hostname}"
-    # The page shows these lines to its visitors: no names of networks and users.
+    # The page shows these lines to its visitors: no names of networks or users.
     yield "Wi-Fi: a network is set" if wanted.wifi else "Wi-Fi: not used"
     yield from wanted.notes
     keys = len(wanted.device.ssh_keys)

@@ -12,9 +12,9 @@ from oncegate_device.start import STORE_FORMAT, VERSION
 from oncegate_device.updates import line_of
 
 INFO_SECONDS_MAX = 120
-"""What rauc gets to fetch and verify a bundle's signature over a slow line."""
+"""Time that rauc gets to fetch and verify a bundle's signature over a slow line."""
 OUTPUT_BYTES_KEPT = 8192
-"""Of rauc's output: its last lines have the reason of its end."""
+"""Bytes of rauc's output: its last lines have the reason for its end."""
 
 _REASONS = (
     (r"[Ii]nvalid bundle|squashfs|verity|[Cc]hecksum", "it is not a whole bundle"),
@@ -63,7 +63,7 @@ def bundle_in(text: str) -> Bundle:
     compatible, version = manifest["compatible"], manifest["version"]
     if not isinstance(compatible, str) or not re.fullmatch(VERSION, version):
         raise ValueError("no version of ours")
-    # image/bundle writes it here: rauc 1.8 (Debian 12) drops sections [meta.*] without a word.
+    # image/bundle writes it here: rauc 1.8 (Debian 12) silently drops sections [meta.*].
     found = re.fullmatch(rf"store format ({STORE_FORMAT})", manifest.get("description") or "")
     return Bundle(compatible, version, int(found[1]) if found else None)
 
@@ -102,7 +102,7 @@ def _shown(command: list[str]) -> tuple[int, str]:
         )
         os.close(theirs)
         output = b""
-        # A terminal that is closed at the other end answers with an error, not with an end.
+        # A terminal closed at the other end answers with an error, not with an end of file.
         with contextlib.suppress(OSError):
             while data := terminal.read(4096):
                 output = (output + data)[-OUTPUT_BYTES_KEPT:]

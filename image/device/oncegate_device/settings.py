@@ -17,10 +17,10 @@ from oncegate_device.toml_text import text_of
 from oncegate_device.wanted import BRIDGE_USER, User, Wanted, WantedError, Wifi
 
 PSK_ROUNDS = 4096
-"""Of WPA2: IEEE 802.11, annex J.4."""
+"""Rounds for WPA2: IEEE 802.11, annex J.4."""
 
 Own = Callable[[Path, str, str], None]
-"""Gives a file to a user and a group, as `shutil.chown`."""
+"""Gives a file to a user and a group, like `shutil.chown`."""
 
 
 def store(wanted: Wanted, places: Places, own: Own) -> None:
@@ -37,7 +37,7 @@ def store(wanted: Wanted, places: Places, own: Own) -> None:
     _store_wifi(wanted.wifi, places.device)
     _store_ssh(wanted.device.ssh_keys, places.device / "ssh")
     write(places.device / "hostname", f"{wanted.device.hostname or 'oncegate'}\n", 0o644)
-    # Without secrets: everyone on this machine may read it, as the package's own.
+    # Without secrets: everyone on this machine may read it, like the package's own file.
     text = "# Made from gateway.toml of the boot partition.\n" + text_of(wanted.gateway)
     write(places.configuration / "gateway.toml", text, 0o644)
 
@@ -103,7 +103,7 @@ def _store_users(users: tuple[User, ...], configuration: Path, own: Own) -> None
 def _store_upload_environment(wanted: dict[str, str], configuration: Path) -> None:
     stored = stored_environment_of(configuration)
     values = {name: value or stored[name] for name, value in wanted.items()}
-    # As systemd reads an EnvironmentFile.
+    # The syntax that systemd reads in an EnvironmentFile.
     escaped = {
         name: value.replace("\\", "\\\\").replace('"', '\\"') for name, value in values.items()
     }
@@ -117,7 +117,7 @@ def _store_wifi(wifi: Wifi | None, device: Path) -> None:
         file.unlink(missing_ok=True)
         return
     psk = _psk_of(wifi) if wifi.password else _stored_psk_of(wifi, device)
-    # The ssid in hexadecimal needs no quotes. The key made of both opens this network only.
+    # The ssid in hexadecimal needs no quotes. The derived key opens only this network.
     country = f"country={wifi.country}\n" if wifi.country else ""
     text = (
         f"ctrl_interface=/run/wpa_supplicant\n{country}"

@@ -10,9 +10,9 @@ RELEASE = "usr/lib/oncegate-release"
 RELEASE_BYTES_MAX = 4096
 """Bytes: two short lines, written by image/hooks/install."""
 VERSION = r"[0-9A-Za-z][0-9A-Za-z.+:~-]{0,63}"
-"""As Debian writes one, and no longer than a line of the page."""
+"""The characters of a Debian version, and no longer than a line of the page."""
 KEPT_TRIES = "9"
-"""U-Boot's count of tries for a slot that was kept: image/boot/boot.cmd."""
+"""Value of U-Boot's count of tries for a slot that was kept: image/boot/boot.cmd."""
 STORE_FORMAT = r"[1-9][0-9]{0,5}"
 
 
@@ -31,7 +31,7 @@ class Moment:
     time_ms: int
     clock: str
     boot_id: str
-    """The kernel's name of this start: what was written in it is not judged by it."""
+    """The kernel's id of this start: records written in it do not judge it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def start_of(places: Places) -> Start:
 def moment_of(places: Places) -> Moment:
     """Return the time, and whether the clock is synchronised."""
     boot_id = (places.root / "proc/sys/kernel/random/boot_id").read_text().strip()
-    # systemd-timesyncd makes this file in each start in which it has reached a time server.
+    # systemd-timesyncd makes this file at each start in which it has reached a time server.
     synchronised = (places.root / "run/systemd/timesync/synchronized").exists()
     clock = "synchronised" if synchronised else "unsynchronised"
     return Moment(time.time_ns() // 1_000_000, clock, boot_id)

@@ -38,7 +38,7 @@ def _value(value: Any) -> str:
         return f"{{ {inside} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(_value(each) for each in value)}]"
-    # JSON's texts, numbers and truths are TOML's, with two exceptions: JSON escapes a character
-    # beyond U+FFFF as two halves, which TOML refuses, and leaves the control character DEL as
-    # it is.
+    # JSON's texts, numbers and booleans are valid TOML, with two exceptions: JSON escapes a
+    # character beyond U+FFFF as two halves, which TOML refuses, and leaves the control character
+    # DEL as it is.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -23,7 +23,7 @@ from oncegate_device.start import VERSION, Moment, Release, Start
 RECORD_BYTES_MAX = 64 << 10
 """Bytes: ours has less than two thousand."""
 DETAIL_CHARACTERS_MAX = 400
-"""A reason of rauc's is a line or two."""
+"""Length of a reason from rauc: a line or two."""
 TIME_MS_MAX = 253_402_300_799_999
 """The last millisecond of the year 9999."""
 SLOTS = ("A", "B")

@@ -20,7 +20,7 @@ from oncegate_device.console import CONSOLE
 from oncegate_device.countries import country_meant_by
 
 FILE_BYTES_MAX = 64 << 10
-"""Bytes: written by hand; a larger file is the wrong file."""
+"""Size in bytes: it is written by hand; a larger file is the wrong file."""
 BRIDGE_USER = "oncegate-bridge"
 MQTT_PORT = 1883
 NETWORK = "0.0.0.0"  # noqa: S104
@@ -40,14 +40,14 @@ _VARIABLE = Text(
     r"(AWS|GOOGLE|AZURE)_[A-Z0-9_]{1,60}", "a variable like AWS_ACCESS_KEY_ID, GOOGLE_... or AZURE_"
 )
 
-# What the image decides: places, users and groups of the units.
+# Keys that the image decides: places, users and groups of the units.
 _OWNED = {
     "gateway": ("data_dir", "control_dir", "control_group", "status_group", "operate_group"),
     "access": ("password_file",),
     "bridge": ("username", "password_file"),
 }
-# What keeps a card from being worn out by small writes, where the file has no other value. Only
-# what is kept elsewhere waits, so that no promise depends on it (docs/decisions/0074-*.md).
+# Settings that keep small writes from wearing out a card, unless the file sets another value. Only
+# data that is kept elsewhere waits, so no promise depends on them (docs/decisions/0074-*.md).
 _CARE = {
     "bridge": {"commit_delay": "10s"},
     "limits": {
@@ -98,9 +98,9 @@ class Wifi(Section):
     ssid: Annotated[str, Text(r"[^\0\r\n]{1,32}", "the network's name, 1 to 32 characters")]
     password: Annotated[str, _WIFI_PASSWORD]
     country: Annotated[str, Country()] | None = None
-    """Its code (ISO 3166-1). None: the channels that are open everywhere."""
+    """Its code (ISO 3166-1). None: the channels that are allowed everywhere."""
     hidden: bool = False
-    """The network does not broadcast its name: it is asked for by name."""
+    """The network does not broadcast its name: the device asks for it by name."""
 
     @model_validator(mode="after")
     def _fits_into_a_beacon(self) -> "Wifi":
@@ -136,7 +136,7 @@ class Wanted:
     users: tuple[User, ...]
     upload_environment: dict[str, str]
     notes: tuple[str, ...]
-    """Settings that were read with a different value, or work only in part."""
+    """Settings that were read with a different value, or that work only in part."""
     gateway: dict[str, Any]
     """The tables of the gateway's configuration, completed and accepted by its model."""
 
@@ -231,7 +231,7 @@ def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str,
 
 def _table(tables: dict[str, Any], name: str) -> dict[str, Any]:
     table = tables.setdefault(name, {})
-    # `gateway = 1` is refused as a whole by the model.
+    # The model refuses `gateway = 1` as a whole.
     return table if isinstance(table, dict) else {}
 
 

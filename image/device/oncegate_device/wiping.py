@@ -79,7 +79,8 @@ def finish(path: Path) -> None:
     if new.exists():
         new.rename(path)
         sync_folder(path.parent)
-    # The same clusters: to remove the file alone would leave its contents in free ones.
+    # Overwritten in the same clusters: removing the file alone would leave its contents in free
+    # ones.
     with was.open("r+b") as file:
         file.write(b" " * was.stat().st_size)
         file.flush()
