@@ -8,7 +8,7 @@ from gateway.audit.receiving import number_in
 from gateway.audit.session_state import InFlight, SessionState, Waiting
 
 
-class Delivering:
+class DeliveryChecks:
     """The checks `delivery`, `identifier` and `resent`."""
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable
 
 from gateway.audit.context import Context, Event
-from gateway.audit.delivering import Delivering
+from gateway.audit.delivering import DeliveryChecks
 from gateway.audit.fan_out import MORE_OF_THE_RUN, FanOut
 from gateway.audit.findings import Findings
-from gateway.audit.receiving import Receiving, number_in
+from gateway.audit.receiving import PublishChecks, number_in
 from gateway.audit.session_state import Held, InFlight, SessionState, Waiting
 
 _ENTRIES = frozenset({"message_queued", "delivery_started", "message_dropped"})
@@ -18,8 +18,8 @@ class LogCheck:
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:
         self.context = Context(findings, gateway, store)
         self.fan_out = FanOut(self.context)
-        receiving = Receiving(self.context, self.fan_out)
-        delivering = Delivering(self.context, self.fan_out)
+        receiving = PublishChecks(self.context, self.fan_out)
+        delivering = DeliveryChecks(self.context, self.fan_out)
         self._handlers: dict[str, Callable[[Event], None]] = {
             "session_opened": self._opened,
             "session_resumed": self._resumed,

@@ -20,7 +20,7 @@ def number_in(event: Event, name: str) -> int:
     return value
 
 
-class Receiving:
+class PublishChecks:
     """The checks `held_once`, `duplicate` and `released_once`."""
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:

@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from gateway.audit.segments import in_order, stretch_of
-from gateway.audit.vouching import Vouching
+from gateway.audit.vouching import SignatureTrust
 from gateway.audit.walk import Stretch
 from gateway.session_log.segments.names import SegmentName
 from gateway.session_log.segments.verify import DamagedSegment
@@ -18,7 +18,7 @@ from gateway.session_log.segments.verify import DamagedSegment
 Found = tuple[SegmentName, Path]
 
 
-def rejected_rivals(found: dict[str, str], vouching: Vouching) -> dict[str, str]:
+def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str, str]:
     """Return the rejected segments by file name, with the reason: another with the same number is
     chained.
 
@@ -49,7 +49,7 @@ def _contested_gateways(found: dict[str, str]) -> Iterator[str]:
 
 
 def _outside_the_chain(
-    by_number: dict[int, list[Found]], vouching: Vouching
+    by_number: dict[int, list[Found]], vouching: SignatureTrust
 ) -> Iterator[tuple[str, str]]:
     """Walk the chain backwards from a trusted segment, and yield the segments that are not part of
     it.
@@ -68,7 +68,7 @@ def _outside_the_chain(
         stretch = _read(*real)
 
 
-def _known_end(by_number: dict[int, list[Found]], vouching: Vouching) -> Stretch | None:
+def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> Stretch | None:
     """Return the first signed segment, or the newest one if none is signed."""
     for number in sorted(by_number):
         stretch = _signed_of(by_number[number], vouching)
@@ -78,7 +78,7 @@ def _known_end(by_number: dict[int, list[Found]], vouching: Vouching) -> Stretch
     return _read(*newest[0]) if len(newest) == 1 else None
 
 
-def _signed_of(members: list[Found], vouching: Vouching) -> Stretch | None:
+def _signed_of(members: list[Found], vouching: SignatureTrust) -> Stretch | None:
     """Return the only signed segment among those with the same number, or None."""
     signed = [
         stretch

@@ -15,7 +15,7 @@ from gateway.audit.final_state import Database, compare
 from gateway.audit.findings import Findings, LawException
 from gateway.audit.rivals import rejected_rivals
 from gateway.audit.segments import in_order, segments_below, stretch_of
-from gateway.audit.vouching import Vouching
+from gateway.audit.vouching import SignatureTrust
 from gateway.audit.walk import Stretch, Walk
 from gateway.core.records.blob import DamagedBlob
 from gateway.core.records.events import decode
@@ -46,7 +46,7 @@ class Audit:
     ) -> None:
         """Start with the public keys from the file of `--keys`, by gateway."""
         self.findings = Findings(str(source))
-        self._vouching = Vouching(pinned)
+        self._vouching = SignatureTrust(pinned)
         self.findings.signatures = self._vouching.segments
         self._progress = progress
         self._walks: dict[str, Walk] = {}

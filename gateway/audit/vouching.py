@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from gateway.session_log.segments.names import SegmentName
 
 
-class Vouching:
+class SignatureTrust:
     """Checks the signatures of each gateway's segments, in the order of their numbers."""
 
     def __init__(self, pinned: Mapping[str, Iterable[str]]) -> None:

@@ -112,10 +112,10 @@ def sniff(
         oncegate serial sniff --config gateway.toml --port rs485 --listen
     """
     from gateway.cli.serial_ports import watched_of
-    from gateway.cli.serial_sniff import Sniffing
+    from gateway.cli.serial_sniff import Sniffer
 
     watched = watched_of(port, line, framing, name, config, listen=listen)
-    sniffing = Sniffing(watched, seconds, lambda row: print(row, flush=True))
+    sniffing = Sniffer(watched, seconds, lambda row: print(row, flush=True))
     _run_on(watched.port, sniffing.run)
     if sniffing.summary is not None:
         print(sniffing.summary)

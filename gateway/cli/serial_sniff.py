@@ -22,7 +22,7 @@ SILENCE_SECONDS = 1.0
 Print = Callable[[str], None]
 
 
-class Sniffing:
+class Sniffer:
     """Prints rows until the time is over. `summary` is the last line, or empty."""
 
     def __init__(self, watched: Watched, seconds_max: float | None, print_row: Print) -> None:

@@ -16,7 +16,7 @@ from gateway.core.records.kinds import ClockQuality, CloseReason, EndReason, Obs
 from gateway.core.records.recorder import Recorder
 from gateway.core.rules.composition import Rules
 from gateway.core.rules.permissions import AccessRules
-from gateway.core.rules.revoke import Revoking
+from gateway.core.rules.revoke import Revocation
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Delivery, Message
 from gateway.core.sessions.session import Session
@@ -67,7 +67,7 @@ class Broker:
         """Not for use by other packages."""
         self.silent = self.rules.packets.silent
         self.timeouts = self.rules.timeouts
-        self.revoking = Revoking(core, self.rules.disconnecting)
+        self.revoking = Revocation(core, self.rules.disconnecting)
 
     # -- a run
 

@@ -24,9 +24,9 @@ from gateway.server.host import garbage, threads
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import bound_by_files, space_limits_of
 from gateway.server.listeners.address_limits import address_settings_of
-from gateway.server.listeners.listening import Listening
+from gateway.server.listeners.listening import OpenListeners
 from gateway.server.listeners.making import revoked_by
-from gateway.server.reloading import ReadConfiguration, Reloading
+from gateway.server.reloading import ReadConfiguration, Reloader
 from gateway.server.removed_users import RemovedUsers
 from gateway.server.rights import rules_of
 from gateway.server.source_files import SourceFiles, source_files_of
@@ -69,7 +69,7 @@ async def serve(
         scheduling.take_short_turns()
     except OSError as problem:
         logger.info("the broker has turns of the usual length on a processor: %s", line_of(problem))
-    running = await Running.start(configuration, reload)
+    running = await RunningBroker.start(configuration, reload)
     try:
         if ready is not None:
             ready()
@@ -80,7 +80,7 @@ async def serve(
         raise running.event_loop.committer.failure
 
 
-class Running:
+class RunningBroker:
     """A running broker."""
 
     def __init__(
@@ -94,7 +94,7 @@ class Running:
     ) -> None:
         self.event_loop = event_loop
         self.service = Service()
-        self.listening = Listening(event_loop, address_settings_of(configuration))
+        self.listening = OpenListeners(event_loop, address_settings_of(configuration))
         totals = SessionTotals(event_loop.broker.state)
         self.system_topics = SystemTopics(
             event_loop.broker, totals, identity.version, event_loop.schedule
@@ -109,7 +109,7 @@ class Running:
         self.removed_users = RemovedUsers(data_dir, event_loop.broker)
         event_loop.authentications.user_gone = self.removed_users.add
         event_loop.authentications.user_proven = self.removed_users.note_proof
-        self.reloading = Reloading(
+        self.reloading = Reloader(
             *(configuration, reload, self.service, event_loop, self.system_topics),
             *(self.housekeeping, self.listening, self.bans, self.removed_users),
             *(source_files, rules),
@@ -126,7 +126,7 @@ class Running:
     @classmethod
     async def start(
         cls, configuration: Configuration, reload: ReadConfiguration | None
-    ) -> "Running":
+    ) -> "RunningBroker":
         """Recover the store, continue the state of the last run, and start listening."""
         loop = asyncio.get_running_loop()
         users, rules = users_of(configuration), rules_of(configuration)

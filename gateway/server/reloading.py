@@ -21,7 +21,7 @@ from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import apply_limits, space_limits_of
 from gateway.server.listeners.address_limits import address_settings_of
-from gateway.server.listeners.listening import Change, Listening
+from gateway.server.listeners.listening import Change, OpenListeners
 from gateway.server.quotas import ConfiguredQuotas, quotas_of
 from gateway.server.removed_users import RemovedUsers
 from gateway.server.rights import rules_of
@@ -56,7 +56,7 @@ class Prepared:
     listeners: Change
 
 
-class Reloading:
+class Reloader:
     """Replaces the configuration of a running broker."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Reloading:
         event_loop: EventLoop,
         system_topics: SystemTopics,
         housekeeping: Housekeeping,
-        listening: Listening,
+        listening: OpenListeners,
         bans: Bans,
         removed_users: RemovedUsers,
         source_files: SourceFiles,

@@ -36,7 +36,7 @@ CHECKPOINT_IDLE_SECONDS = 60.0
 """A small change waits this long: fewer pages are written, and a restart replays little."""
 
 
-class Checkpointing:
+class CheckpointSchedule:
     """At most one checkpoint in progress."""
 
     def __init__(self, files: Files, covered: int, now: float, *, sweep: bool) -> None:

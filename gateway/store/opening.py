@@ -62,7 +62,7 @@ class Files:
         self.unsynced.close()
 
 
-class Opening:
+class StoreOpening:
     """One attempt to open a data directory."""
 
     def __init__(self, data_dir: Path, journal: Journal, wal_room_bytes: int) -> None:

@@ -16,12 +16,12 @@ from gateway.core.sessions.session import Session
 from gateway.files.durable import fsync_folder
 from gateway.files.private import open_private
 from gateway.store import database, formats
-from gateway.store.checkpointing import REPLAY_BYTES_MAX, Checkpointing
+from gateway.store.checkpointing import REPLAY_BYTES_MAX, CheckpointSchedule
 from gateway.store.journal import FILE_BYTES, Journal
 from gateway.store.journal_end import EndRecord, JournalEnd
 from gateway.store.journal_files import count_of
 from gateway.store.no_room import lacks_room
-from gateway.store.opening import Files, Opened, Opening
+from gateway.store.opening import Files, Opened, StoreOpening
 from gateway.store.pages import load_page
 from gateway.store.recovery import Recovered, load_contents
 
@@ -38,7 +38,7 @@ class Store:
         self.wal_room_bytes = 0
         """Size given to the WAL at a start: blocks for checkpoints on a full disk."""
         self._files: Files
-        self._checkpoints: Checkpointing
+        self._checkpoints: CheckpointSchedule
         self._end_record = EndRecord(data_dir)
         self._pending: tuple[int, bytes] | None = None
         """First sequence number and blob of the batch that was begun."""
@@ -82,11 +82,11 @@ class Store:
 
     def _open(self, logged_filters: list[str], now: float) -> Opened:
         unclean = self._running.exists()
-        opening = Opening(self.data_dir, self.journal, self.wal_room_bytes)
+        opening = StoreOpening(self.data_dir, self.journal, self.wal_room_bytes)
         try:
             opened, self._files = opening.open(logged_filters, now, unclean=unclean)
             recovered = opened.recovered
-            self._checkpoints = Checkpointing(
+            self._checkpoints = CheckpointSchedule(
                 self._files, recovered.covered, now, sweep=unclean or bool(opened.damage)
             )
             # In a series of short runs, each would replay everything from the runs before it, and
@@ -170,7 +170,7 @@ class Store:
             self._end_record.note(*self._unnoted)
             self._unnoted = None
 
-    # -- checkpoints: see `Checkpointing`
+    # -- checkpoints: see `CheckpointSchedule`
 
     def wants_checkpoint(self, changes: Changes, interval_seconds: float, now: float) -> bool:
         """Return True if a checkpoint should begin."""

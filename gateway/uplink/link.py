@@ -31,7 +31,7 @@ from gateway.uplink.settlement import (
     SessionLost,
     Subscribed,
 )
-from gateway.uplink.subscribing import Subscribing
+from gateway.uplink.subscribing import SubscriptionSync
 from gateway.wire.encoder import puback, publish_frame, pubrec
 from gateway.wire.packets import (
     Publish,
@@ -69,7 +69,7 @@ class Link:
         self._reception = committer.receptions[side]
         self._abandoned: str | None = None
         self._client: UplinkClient | None = None
-        self._subscribing: Subscribing | None = None
+        self._subscribing: SubscriptionSync | None = None
 
     def status(self) -> dict[str, object]:
         """Return the status of this connection."""
@@ -154,7 +154,7 @@ class Link:
         wanted = self._routes.subscriptions_at(self.side)
         have: dict[str, int] = json.loads(self._committer.subscriptions[self.side])
         if wanted != have:
-            self._subscribing = Subscribing(client, client.version, lost, self._name)
+            self._subscribing = SubscriptionSync(client, client.version, lost, self._name)
             now = await self._subscribing.bring_about(wanted, have)
             self._committer.signal(Subscribed(self.side, json.dumps(now)))
 

@@ -19,7 +19,7 @@ _UNSUBSCRIBE_PACKET_ID: Final = PACKET_ID_MAX + 1
 _SUBSCRIBE_PACKET_ID: Final = PACKET_ID_MAX + 2
 
 
-class Subscribing:
+class SubscriptionSync:
     """The subscriptions of one connection. `lost` is set when it ends."""
 
     def __init__(

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.audit.findings import Findings
 from gateway.audit.run import Audit
-from gateway.audit.vouching import Vouching
+from gateway.audit.vouching import SignatureTrust
 from gateway.session_log.segments.names import SegmentName
 from tests.contract.segments import (
     OTHER_SEED,
@@ -26,7 +26,7 @@ def name(segment: int, gateway: str = "gw-1") -> SegmentName:
 
 
 def test_the_first_key_is_trusted_and_unsigned_segments_only_before_it() -> None:
-    vouching = Vouching({})
+    vouching = SignatureTrust({})
     assert vouching.objection_to(name(1), None) is None
     assert vouching.objection_to(name(2), KEY) is None
     assert "is no known key of gw-1" in str(vouching.objection_to(name(3), OTHER))
@@ -41,7 +41,7 @@ def test_the_first_key_is_trusted_and_unsigned_segments_only_before_it() -> None
 
 
 def test_pinned_keys_are_the_only_ones_and_nothing_unsigned_is_taken() -> None:
-    vouching = Vouching({"gw-1": [KEY, OTHER]})
+    vouching = SignatureTrust({"gw-1": [KEY, OTHER]})
     vouching.trust("gw-1", ["cc" * 32])
     assert vouching.objection_to(name(1), None) is not None
     assert vouching.objection_to(name(2), KEY) is None
@@ -50,7 +50,7 @@ def test_pinned_keys_are_the_only_ones_and_nothing_unsigned_is_taken() -> None:
 
 
 def test_the_device_s_own_keys_are_trusted_one_after_the_other() -> None:
-    vouching = Vouching({})
+    vouching = SignatureTrust({})
     vouching.trust("gw-1", [KEY, OTHER])
     assert vouching.objection_to(name(1), None) is None
     assert vouching.objection_to(name(2), KEY) is None

@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway.configuration import load
 from gateway.server.listeners.stream import MqttProtocol
-from gateway.server.main import Running
+from gateway.server.main import RunningBroker
 from gateway.server.status.totals import Walk
 from tests.peers.connection import DEADLINE_SECONDS, Connection
 from tests.peers.packet_client import PacketClient
@@ -18,7 +18,7 @@ from tests.peers.websocket_client import WebSocketClient
 class Broker:
     """A broker that runs, and clients of it."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: RunningBroker) -> None:
         self.running = running
         self._clients: list[Connection] = []
 
@@ -102,7 +102,7 @@ async def running(
     stumbles: list[dict[str, Any]] = []
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: stumbles.append(context))
-    broker = Broker(await Running.start(configuration, None))
+    broker = Broker(await RunningBroker.start(configuration, None))
     ticking = asyncio.create_task(broker.running.until(stop))
     try:
         yield broker

@@ -10,7 +10,7 @@ import argon2
 
 from gateway.access.passwords import set_password
 from gateway.configuration import load
-from gateway.server.main import Running
+from gateway.server.main import RunningBroker
 from gateway.wire.packets import Connack, Connect
 from tests.peers.mariadb import PASSWORD, USER, MariaDB
 from tests.peers.packet_client import PacketClient
@@ -51,7 +51,7 @@ async def database_broker(
         "access.mysql": table_of(mariadb, tmp_path, **changes),
         "listeners": [{"port": 0, "anonymous": False}],
     }
-    running = await Running.start(load(None, {}, settings, None), None)
+    running = await RunningBroker.start(load(None, {}, settings, None), None)
     stop = asyncio.Event()
     ticking = asyncio.create_task(running.until(stop))
     yield Broker(running, passwords)

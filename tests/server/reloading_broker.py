@@ -12,7 +12,7 @@ from typing import Any
 from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration import Configuration, load
-from gateway.server.main import Running
+from gateway.server.main import RunningBroker
 from tests.peers.byte_client import ByteClient
 from tests.peers.connection import DEADLINE_SECONDS
 from tests.peers.mqtt_bytes import connect
@@ -24,7 +24,7 @@ class ReloadingBroker:
     def __init__(self, directory: Path, configuration: dict[str, Any]) -> None:
         self.written = {"gateway.data_dir": directory / "data"} | configuration
         """By `section.key`, as the file would have it."""
-        self.running: Running
+        self.running: RunningBroker
         self._clients: list[ByteClient] = []
 
     def read(self) -> Configuration:
@@ -78,7 +78,7 @@ async def reloading_broker(directory: Path, **written: object) -> AsyncIterator[
         directory, {name.replace("__", "."): value for name, value in written.items()}
     )
     stop = asyncio.Event()
-    broker.running = await Running.start(broker.read(), broker.read)
+    broker.running = await RunningBroker.start(broker.read(), broker.read)
     upkeep = asyncio.create_task(broker.running.until(stop))
     try:
         yield broker

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateway.access.passwords import set_password
 from gateway.configuration import load
-from gateway.server.main import Running
+from gateway.server.main import RunningBroker
 from gateway.server.status.sessions import session_detail_of
 from tests.peers.byte_client import ByteClient
 from tests.peers.connection import DEADLINE_SECONDS
@@ -26,7 +26,7 @@ allow user *              publish,subscribe users/%u/#
 class RuledBroker:
     """A broker with the users anna and ben and a file of rules."""
 
-    def __init__(self, running: Running, directory: Path) -> None:
+    def __init__(self, running: RunningBroker, directory: Path) -> None:
         self.running = running
         self.rules, self.users = directory / "access.rules", directory / "passwords"
         self.port: int = running.listening.shown[0]["port"]
@@ -101,7 +101,7 @@ async def running(directory: Path) -> AsyncIterator[RuledBroker]:
         return load(None, {}, overrides, None)
 
     stop = asyncio.Event()
-    made = await Running.start(read(), read)  # type: ignore[arg-type]
+    made = await RunningBroker.start(read(), read)  # type: ignore[arg-type]
     upkeep = asyncio.create_task(made.until(stop))
     broker = RuledBroker(made, directory)
     try:

@@ -14,7 +14,7 @@ from gateway.access.bans_file import Ban, Kind, Source
 from gateway.configuration import load
 from gateway.server import bans as module
 from gateway.server.bans import Bans, TooManyBans
-from gateway.server.main import Running
+from gateway.server.main import RunningBroker
 from gateway.wire.packets import Connack, Connect, Disconnect, Pingreq, Pingresp
 from tests.peers.packet_client import PacketClient
 from tests.server.broker import Broker
@@ -26,7 +26,7 @@ async def broker_at(data_dir: Path, **keys: Any) -> AsyncIterator[Broker]:
     overrides |= {name.replace("__", "."): value for name, value in keys.items()}
     configuration = load(None, {}, overrides, None)
     stop = asyncio.Event()
-    broker = Broker(await Running.start(configuration, None))
+    broker = Broker(await RunningBroker.start(configuration, None))
     ticking = asyncio.create_task(broker.running.until(stop))
     try:
         yield broker

@@ -15,7 +15,7 @@ from gateway.access.errors import AccessFileError
 from gateway.access.passwords import set_password
 from gateway.configuration import Configuration, ConfigurationError, load
 from gateway.server.listeners.address_limits import address_of
-from gateway.server.main import Running
+from gateway.server.main import RunningBroker
 from tests.access.authority import DAY, Authority
 from tests.server.reloading_broker import reloading_broker
 
@@ -29,11 +29,11 @@ def configured(**overrides: object) -> Configuration:
 @asynccontextmanager
 async def running(
     tmp_path: Path, read: Callable[[], Configuration], **overrides: object
-) -> AsyncIterator[Running]:
+) -> AsyncIterator[RunningBroker]:
     overrides = {"listeners": [{"port": 0}]} | overrides
     first = configured(gateway__data_dir=tmp_path / "data", **overrides)
     stop = asyncio.Event()
-    broker = await Running.start(first, read)
+    broker = await RunningBroker.start(first, read)
     upkeep = asyncio.create_task(broker.until(stop))
     try:
         yield broker

@@ -16,7 +16,7 @@ from gateway.access.passwords import set_password
 from gateway.access.token_users import TokenUsers
 from gateway.configuration import Configuration, load
 from gateway.configuration.jwt import Jwt
-from gateway.server.main import Running
+from gateway.server.main import RunningBroker
 from gateway.server.sources import token_users_of
 from gateway.server.starting import other_sources_of
 from gateway.wire.packets import Auth, Connack, Connect, Publish, Suback, Subscribe, Subscription
@@ -43,7 +43,7 @@ async def broker(tmp_path: Path, provider: IdentityProvider) -> AsyncIterator[Br
         "access.jwt": jwt,
         "listeners": [{"port": 0, "anonymous": False}],
     }
-    running = await Running.start(load(None, {}, settings, None), None)
+    running = await RunningBroker.start(load(None, {}, settings, None), None)
     stop = asyncio.Event()
     ticking = asyncio.create_task(running.until(stop))
     yield Broker(running, passwords)
@@ -223,7 +223,7 @@ async def test_tokens_count_whose_provider_the_authority_in_ca_vouches_for(
         "access.jwt": {"issuer": provider.url, "audience": AUDIENCE, "ca": str(ca)},
         "listeners": [{"port": 0, "anonymous": False}],
     }
-    running = await Running.start(load(None, {}, settings, None), None)
+    running = await RunningBroker.start(load(None, {}, settings, None), None)
     broker = Broker(running, tmp_path / "passwords")
     async with await broker.open() as client:
         assert await log_in(client, provider.token()) == (0 if is_trusted else 0x88)

@@ -5,17 +5,17 @@ import asyncio
 import pytest
 
 from gateway.connecting.client import SessionClient
-from gateway.uplink.subscribing import Subscribing
+from gateway.uplink.subscribing import SubscriptionSync
 from gateway.wire.packets import Suback, Unsuback
 
 
 async def test_nothing_is_asked_where_nothing_differs() -> None:
-    subscribing = Subscribing(SessionClient("c"), 5, asyncio.Event(), "remote")
+    subscribing = SubscriptionSync(SessionClient("c"), 5, asyncio.Event(), "remote")
     assert await subscribing.bring_about({"a": 1}, {"a": 1}) == {"a": 1}
 
 
 async def test_another_qos_is_asked_for_and_what_is_gone_is_left_out() -> None:
-    subscribing = Subscribing(SessionClient("c"), 5, asyncio.Event(), "remote")
+    subscribing = SubscriptionSync(SessionClient("c"), 5, asyncio.Event(), "remote")
     subscribing.receive(Unsuback(1, [0]))
     subscribing.receive(Suback(1, [2, 0x80]))
     have, wanted = {"a": 1, "b": 1, "gone": 2}, {"a": 1, "b": 2, "c": 2}
@@ -25,13 +25,13 @@ async def test_another_qos_is_asked_for_and_what_is_gone_is_left_out() -> None:
 async def test_a_connection_that_ends_ends_the_wait() -> None:
     lost = asyncio.Event()
     lost.set()
-    subscribing = Subscribing(SessionClient("c"), 5, lost, "remote")
+    subscribing = SubscriptionSync(SessionClient("c"), 5, lost, "remote")
     with pytest.raises(ConnectionResetError, match="before SUBACK"):
         await subscribing.bring_about({"a": 1}, {})
 
 
 async def test_an_answer_that_is_none_is_refused() -> None:
-    subscribing = Subscribing(SessionClient("c"), 5, asyncio.Event(), "remote")
+    subscribing = SubscriptionSync(SessionClient("c"), 5, asyncio.Event(), "remote")
     subscribing.receive(Suback(1, [2, 2]))
     with pytest.raises(ConnectionError, match="something else"):
         await subscribing.bring_about({"a": 1}, {})

@@ -22,7 +22,7 @@ UNKNOWN_PACKET_ID: Final = "unknown_packet_id"
 REFUSED: Final = "refused_by_receiver"
 
 
-class Acknowledging:
+class AcknowledgementRules:
     """Processes a subscriber's answers to PUBLISH and PUBREL."""
 
     def __init__(self, core: Core, deliverer: Deliverer) -> None:

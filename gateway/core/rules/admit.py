@@ -11,10 +11,10 @@ from gateway.core.core import Core
 from gateway.core.limits import KEEP_ALIVE_PART_BYTES
 from gateway.core.login_rates import LOGIN_RATE
 from gateway.core.records.kinds import CloseReason, EndReason, WillClearReason
-from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.disconnect import Disconnection
 from gateway.core.rules.full_disk import DISK_FULL, FullDisk
 from gateway.core.rules.permissions import CONNECT_REFUSED, WILL_REFUSED
-from gateway.core.rules.refuse import Refusing
+from gateway.core.rules.refuse import Refusal
 from gateway.core.rules.session_places import SessionPlaces
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.message import Will
@@ -31,11 +31,11 @@ KEEP_ALIVE_FACTOR: Final = 1.5
 """[MQTT-3.1.2-24] after one and a half keep-alives without a packet the connection is closed."""
 
 
-class Admitting:
+class ClientAcceptance:
     """Accepts a client that may connect, and gives its connection a session."""
 
     def __init__(
-        self, core: Core, refusing: Refusing, disconnecting: Disconnecting, full_disk: FullDisk
+        self, core: Core, refusing: Refusal, disconnecting: Disconnection, full_disk: FullDisk
     ) -> None:
         self.core = core
         self.state = core.state

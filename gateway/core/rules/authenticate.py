@@ -9,8 +9,8 @@ from typing import Final
 from gateway.core.core import Core
 from gateway.core.effects import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.login_rates import LOGIN_RATE
-from gateway.core.rules.admit import Admitting
-from gateway.core.rules.refuse import Refusing
+from gateway.core.rules.admit import ClientAcceptance
+from gateway.core.rules.refuse import Refusal
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import Violation, protocol_violation, too_large
@@ -36,10 +36,10 @@ REFUSAL_REASONS: Final = {
 """Names for refusals of the authenticator in statistics; any other is `not_authorized`."""
 
 
-class Authenticating:
+class AuthenticationRules:
     """Authenticates a client, from its credentials to its acceptance."""
 
-    def __init__(self, core: Core, refusing: Refusing, admitting: Admitting) -> None:
+    def __init__(self, core: Core, refusing: Refusal, admitting: ClientAcceptance) -> None:
         self.core = core
         self.output = core.output
         self.effects = core.effects

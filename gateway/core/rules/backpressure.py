@@ -14,7 +14,7 @@ from gateway.core.limits import ACCEPTED_BEFORE_BYTES as BEFORE_BYTES
 from gateway.core.limits import ACCEPTED_BEFORE_MESSAGES as BEFORE_MESSAGES
 from gateway.core.limits import DRAIN_SECONDS_MAX, PACE_SECONDS, READING_SECONDS, Limits
 from gateway.core.quota import NO_USER
-from gateway.core.rules.put_off import PuttingOff
+from gateway.core.rules.put_off import Deferral
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import NO_TIMER, Session
 from gateway.core.sessions.when_full import WhenFull
@@ -29,7 +29,7 @@ NEVER: Final = float("-inf")
 class Backpressure:
     """Decides which sessions slow down their publishers."""
 
-    def __init__(self, core: Core, putting_off: PuttingOff) -> None:
+    def __init__(self, core: Core, putting_off: Deferral) -> None:
         self.core = core
         self.limits = core.limits
         self.memory_queues = core.state.memory_queues

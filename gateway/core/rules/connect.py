@@ -6,9 +6,9 @@ The modules `refuse`, `authenticate` and `admit` process the result.
 from gateway.core.bans import BANNED_REASON
 from gateway.core.core import Core
 from gateway.core.limits import CLIENT_ID_BYTES_MAX, WILL_BYTES_FREE, WILLS_BYTES_MAX
-from gateway.core.rules.admit import Admitting
-from gateway.core.rules.authenticate import Authenticating
-from gateway.core.rules.refuse import Refusing
+from gateway.core.rules.admit import ClientAcceptance
+from gateway.core.rules.authenticate import AuthenticationRules
+from gateway.core.rules.refuse import Refusal
 from gateway.core.sessions.connection import Connection
 from gateway.core.topics.route import is_system_topic
 from gateway.core.violation import Violation
@@ -28,15 +28,15 @@ from gateway.wire.packets import Will as WillOfConnect
 from gateway.wire.topics import has_control_character
 
 
-class Connecting:
+class ConnectChecks:
     """Validates CONNECT packets."""
 
     def __init__(
         self,
         core: Core,
-        refusing: Refusing,
-        authenticating: Authenticating,
-        admitting: Admitting,
+        refusing: Refusal,
+        authenticating: AuthenticationRules,
+        admitting: ClientAcceptance,
     ) -> None:
         self.core = core
         self.state = core.state

@@ -15,8 +15,8 @@ from gateway.core.limits import (
     WAITING_IN_MEMORY_MESSAGES,
 )
 from gateway.core.records.kinds import DropReason
-from gateway.core.rules.enqueue import Enqueueing
-from gateway.core.rules.resend import Resending
+from gateway.core.rules.enqueue import QueueWriter
+from gateway.core.rules.resend import Resender
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import RETAIN, Delivery, DeliveryState, Message
 from gateway.core.sessions.session import Session
@@ -28,7 +28,7 @@ SLOW_READER: Final = "slow_reader"
 class Deliverer:
     """Delivers a matched message to a subscriber, until it is acknowledged."""
 
-    def __init__(self, core: Core, resending: Resending, enqueueing: Enqueueing) -> None:
+    def __init__(self, core: Core, resending: Resender, enqueueing: QueueWriter) -> None:
         self.recorder = core.recorder
         self.frames = core.frames
         self.output = core.output

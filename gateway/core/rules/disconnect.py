@@ -45,7 +45,7 @@ NO_FLAPPING: Final = (CloseReason.SHUTDOWN, CloseReason.KICKED)
 """Disconnections caused by the gateway."""
 
 
-class Disconnecting:
+class Disconnection:
     """Ends connections and sessions."""
 
     def __init__(

@@ -12,7 +12,7 @@ from gateway.core.effects import PageRequest
 from gateway.core.limits import QUEUE_PAGE_MESSAGES, QUEUED_BYTES
 from gateway.core.records.kinds import DropReason, Observation
 from gateway.core.rules.backpressure import Backpressure, takes_beyond
-from gateway.core.rules.put_off import PuttingOff
+from gateway.core.rules.put_off import Deferral
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import QOS, Delivery, DeliveryState, Message
 from gateway.core.sessions.session import MemoryQueues, Session
@@ -26,10 +26,10 @@ GIVEN_WAY_BYTES: Final = 64 * 1024
 all."""
 
 
-class Enqueueing:
+class QueueWriter:
     """Adds messages to queues, within their limits."""
 
-    def __init__(self, core: Core, putting_off: PuttingOff) -> None:
+    def __init__(self, core: Core, putting_off: Deferral) -> None:
         self.state = core.state
         self.recorder = core.recorder
         self.limits = core.limits

@@ -7,7 +7,7 @@ free more than they need. A message that would have to be stored is refused, or 
 from typing import Final
 
 from gateway.core.core import Core
-from gateway.core.rules.put_off import PuttingOff
+from gateway.core.rules.put_off import Deferral
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import Session
 from gateway.wire.packets import Connect, Publish
@@ -19,7 +19,7 @@ DISK_FULL: Final = "disk_full"
 class FullDisk:
     """Decides what happens to packets that need disk space while `Limits.disk_full` is set."""
 
-    def __init__(self, core: Core, putting_off: PuttingOff) -> None:
+    def __init__(self, core: Core, putting_off: Deferral) -> None:
         self.state = core.state
         self.limits = core.limits
         self.statistics = core.statistics

@@ -11,9 +11,9 @@ from typing import Final
 from gateway.core.core import Core
 from gateway.core.records.kinds import CloseReason
 from gateway.core.rules.admission import size_bytes_of
-from gateway.core.rules.disconnect import Disconnecting
-from gateway.core.rules.enqueue import Enqueueing
-from gateway.core.rules.put_off import PuttingOff
+from gateway.core.rules.disconnect import Disconnection
+from gateway.core.rules.enqueue import QueueWriter
+from gateway.core.rules.put_off import Deferral
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.when_full import WhenFull
@@ -40,9 +40,9 @@ class FullQueues:
     def __init__(
         self,
         core: Core,
-        putting_off: PuttingOff,
-        enqueueing: Enqueueing,
-        disconnecting: Disconnecting,
+        putting_off: Deferral,
+        enqueueing: QueueWriter,
+        disconnecting: Disconnection,
     ) -> None:
         self.state = core.state
         self.limits = core.limits

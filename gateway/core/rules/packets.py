@@ -3,17 +3,17 @@
 from typing import cast
 
 from gateway.core.core import Core
-from gateway.core.rules.acknowledge import Acknowledging
-from gateway.core.rules.authenticate import Authenticating
-from gateway.core.rules.connect import Connecting
-from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.acknowledge import AcknowledgementRules
+from gateway.core.rules.authenticate import AuthenticationRules
+from gateway.core.rules.connect import ConnectChecks
+from gateway.core.rules.disconnect import Disconnection
 from gateway.core.rules.full_disk import FullDisk
 from gateway.core.rules.full_queues import FullQueues
 from gateway.core.rules.publish import Publisher
 from gateway.core.rules.qos2_receive import Qos2Receive
-from gateway.core.rules.refuse import Refusing
+from gateway.core.rules.refuse import Refusal
 from gateway.core.rules.silent import Silent
-from gateway.core.rules.subscribe import Subscribing
+from gateway.core.rules.subscribe import SubscriptionRules
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.session import Session
 from gateway.core.violation import Violation, protocol_violation
@@ -41,14 +41,14 @@ class Packets:
     def __init__(
         self,
         core: Core,
-        refusing: Refusing,
-        authenticating: Authenticating,
-        connecting: Connecting,
-        disconnecting: Disconnecting,
+        refusing: Refusal,
+        authenticating: AuthenticationRules,
+        connecting: ConnectChecks,
+        disconnecting: Disconnection,
         publisher: Publisher,
         qos2_receive: Qos2Receive,
-        acknowledging: Acknowledging,
-        subscribing: Subscribing,
+        acknowledging: AcknowledgementRules,
+        subscribing: SubscriptionRules,
         full_disk: FullDisk,
         full_queues: FullQueues,
     ) -> None:

@@ -1,11 +1,11 @@
 """Permissions to connect, publish, subscribe and receive, and where each one is checked.
 
 =========  ==========================================================================
-connect    `Admitting._refusal_of_access`, once the client is authenticated; its will too;
-           `Revoking.enforce`, of those that are connected, when rules or users have changed
+connect    `ClientAcceptance._refusal_of_access`, once the client is authenticated; its will too;
+           `Revocation.enforce`, of those that are connected, when rules or users have changed
 publish    `Admission.refusal_of`, for each PUBLISH; `Qos2Receive.receive_pubrel`, again
 will       `Publisher.publish_will`, when a will goes out: rules may have changed meanwhile
-subscribe  `Subscribing._refusal_of`, for each filter; `TopicTree.regroup`, which group of a
+subscribe  `SubscriptionRules._refusal_of`, for each filter; `TopicTree.regroup`, which group of a
            shared subscription a client is in: again when rules, user or listener are others
 receive    `TopicTree.route_of`, when a route is made, so that a message costs nothing;
            `Permissions.refused_among` for shared subscriptions, `RetainedReplay` for what is

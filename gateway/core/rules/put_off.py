@@ -24,7 +24,7 @@ PROPERTY_FACTOR: Final = 40
 slots."""
 
 
-class PuttingOff:
+class Deferral:
     """Refuses PUBLISH packets of MQTT 5.0 clients, and stores those of others until they can be
     accepted.
     """

@@ -10,11 +10,11 @@ from gateway.core.core import Core
 from gateway.core.effects import AuthenticationAnswer
 from gateway.core.incoming import Incoming
 from gateway.core.records.kinds import CloseReason, Observation
-from gateway.core.rules.authenticate import Authenticating
-from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.authenticate import AuthenticationRules
+from gateway.core.rules.disconnect import Disconnection
 from gateway.core.rules.packets import Packets
-from gateway.core.rules.refuse import Refusing
-from gateway.core.rules.subscribe import Subscribing
+from gateway.core.rules.refuse import Refusal
+from gateway.core.rules.subscribe import SubscriptionRules
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.share import Share
 from gateway.core.timers import Timer, TimerKind
@@ -30,7 +30,7 @@ REFUSED_CONNECTIONS_MAX: Final = 64
 """Connections beyond `max_connections` kept until CONNECT can be answered with 0x03, at most."""
 
 
-class Receiving:
+class PacketReceiver:
     """Decodes received bytes and passes each packet to the rules."""
 
     def __init__(
@@ -38,10 +38,10 @@ class Receiving:
         core: Core,
         incoming: Incoming,
         packets: Packets,
-        refusing: Refusing,
-        authenticating: Authenticating,
-        disconnecting: Disconnecting,
-        subscribing: Subscribing,
+        refusing: Refusal,
+        authenticating: AuthenticationRules,
+        disconnecting: Disconnection,
+        subscribing: SubscriptionRules,
     ) -> None:
         self.recorder = core.recorder
         self.limits = core.limits

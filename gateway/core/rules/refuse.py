@@ -3,7 +3,7 @@
 from typing import Final
 
 from gateway.core.core import Core
-from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.disconnect import Disconnection
 from gateway.core.sessions.connection import Connection
 from gateway.wire.codes import (
     BAD_USER_NAME_OR_PASSWORD,
@@ -36,10 +36,10 @@ REASON_CHARACTERS_MAX: Final = 500
 """Characters of a reason string, at most: what fits into a line of a log."""
 
 
-class Refusing:
+class Refusal:
     """Ends the connection of a client that is not accepted."""
 
-    def __init__(self, core: Core, disconnecting: Disconnecting) -> None:
+    def __init__(self, core: Core, disconnecting: Disconnection) -> None:
         self.output = core.output
         self.statistics = core.statistics
         self.disconnecting = disconnecting

@@ -13,7 +13,7 @@ from gateway.core.sessions.session import Session
 from gateway.wire.kinds import PUBREL
 
 
-class Resending:
+class Resender:
     """Resends packets to a client that reconnects; before MQTT 5.0 also after `retry_interval`."""
 
     def __init__(self, core: Core) -> None:

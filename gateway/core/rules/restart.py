@@ -2,7 +2,7 @@
 
 from gateway.core.core import Core
 from gateway.core.records.kinds import CloseReason
-from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.disconnect import Disconnection
 from gateway.core.rules.publish import Publisher
 from gateway.core.sessions.session import Session
 from gateway.core.timers import Timer, TimerKind
@@ -11,7 +11,7 @@ from gateway.core.timers import Timer, TimerKind
 class Restart:
     """Ends the previous run's connections, and schedules the timers of their sessions."""
 
-    def __init__(self, core: Core, disconnecting: Disconnecting, publisher: Publisher) -> None:
+    def __init__(self, core: Core, disconnecting: Disconnection, publisher: Publisher) -> None:
         self.state = core.state
         self.recorder = core.recorder
         self.timers = core.timers

@@ -38,7 +38,7 @@ WAIT_SECONDS: Final = 0.05
 """How long a slice waits for a client with a full queue or socket."""
 
 
-class Replaying:
+class PendingReplay:
     """The retained messages still to be sent to a connection."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class RetainedReplay:
         self.statistics = core.statistics
         self.permissions = core.permissions
         self.timers = core.timers
-        self.replays: dict[Connection, Replaying] = {}
+        self.replays: dict[Connection, PendingReplay] = {}
         self.asked: dict[Connection, Asked] = {}
         """The pending SUBSCRIBE of each connection without a SUBACK so far."""
 
@@ -125,7 +125,7 @@ class RetainedReplay:
         """Add a new subscription to those whose retained messages are to be sent."""
         replaying = self.replays.get(connection)
         if replaying is None:
-            replaying = Replaying()
+            replaying = PendingReplay()
             self.replays[connection] = replaying
         replaying.wanted[subscription.topic_filter] = subscription
 
@@ -148,7 +148,7 @@ class RetainedReplay:
         self.asked.pop(connection, None)
 
     def _send_slice(
-        self, connection: Connection, replaying: Replaying, messages_max: int, now: float
+        self, connection: Connection, replaying: PendingReplay, messages_max: int, now: float
     ) -> None:
         session = connection.session
         levels = SLICE_LEVELS
@@ -174,11 +174,11 @@ class RetainedReplay:
                 break
         self.replays.pop(connection, None)
 
-    def _come_back(self, connection: Connection, replaying: Replaying, when: float) -> None:
+    def _come_back(self, connection: Connection, replaying: PendingReplay, when: float) -> None:
         replaying.scheduled = True
         self.timers.add(when, Timer(TimerKind.RETAINED, connection, None))
 
-    def _begin_next(self, replaying: Replaying, session: Session) -> bool:
+    def _begin_next(self, replaying: PendingReplay, session: Session) -> bool:
         """Start the next filter. Return False if there is none."""
         while replaying.wanted:
             topic_filter = next(iter(replaying.wanted))
@@ -193,7 +193,7 @@ class RetainedReplay:
         self,
         session: Session,
         connection: Connection,
-        replaying: Replaying,
+        replaying: PendingReplay,
         message: Message,
         now: float,
     ) -> None:

@@ -6,7 +6,7 @@ when they leave the queue.
 
 from gateway.core.core import Core
 from gateway.core.records.kinds import CloseReason
-from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.disconnect import Disconnection
 from gateway.core.rules.permissions import CONNECT_REFUSED, AccessRules
 from gateway.core.sessions.session import Session
 from gateway.core.violation import Violation
@@ -16,10 +16,10 @@ CREDENTIALS_CHANGED = "the credentials of its user have changed"
 CONNECT_FORBIDDEN = "its client may not connect any more"
 
 
-class Revoking:
+class Revocation:
     """Applies new access rules and users to existing sessions and connections."""
 
-    def __init__(self, core: Core, disconnecting: Disconnecting) -> None:
+    def __init__(self, core: Core, disconnecting: Disconnection) -> None:
         self.core = core
         self.state = core.state
         self.permissions = core.permissions

@@ -8,7 +8,7 @@ a clean session this includes empty sessions from before the start, for which pa
 from gateway.core.core import Core
 from gateway.core.quota import LOCAL_PROGRAMS, NO_USER
 from gateway.core.records.kinds import EndReason
-from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.disconnect import Disconnection
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.owner import Owner
 from gateway.core.sessions.session import Session
@@ -21,7 +21,7 @@ GIVEN_BACK = "unused_sessions_given_back"
 class SessionPlaces:
     """Counts sessions, and deletes unused ones to make room."""
 
-    def __init__(self, core: Core, disconnecting: Disconnecting) -> None:
+    def __init__(self, core: Core, disconnecting: Disconnection) -> None:
         self.core = core
         self.owners = core.state.owners
         self.sessions = core.state.sessions

@@ -7,7 +7,7 @@ from typing import Final
 
 from gateway.core.core import Core
 from gateway.core.records.kinds import CloseReason
-from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.disconnect import Disconnection
 from gateway.core.sessions.connection import Connection
 
 GAVE_WAY: Final = "silent_connection"
@@ -30,7 +30,7 @@ the listener's own limit."""
 class Silent:
     """The connections without a CONNECT, oldest first."""
 
-    def __init__(self, core: Core, disconnecting: Disconnecting) -> None:
+    def __init__(self, core: Core, disconnecting: Disconnection) -> None:
         self.limits = core.limits
         self.statistics = core.statistics
         self.disconnecting = disconnecting

@@ -33,7 +33,7 @@ IF_NEW: Final = 1
 """Retain handling (5.0 section 3.8.3.1); 2: never."""
 
 
-class Subscribing:
+class SubscriptionRules:
     """Processes SUBSCRIBE and UNSUBSCRIBE."""
 
     def __init__(

@@ -5,12 +5,12 @@ from typing import Final
 from gateway.core.core import Core
 from gateway.core.limits import SLOW_READER_SECONDS
 from gateway.core.records.kinds import CloseReason
-from gateway.core.rules.admit import Admitting
-from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.admit import ClientAcceptance
+from gateway.core.rules.disconnect import Disconnection
 from gateway.core.rules.full_queues import FullQueues
 from gateway.core.rules.qos2_receive import Qos2Receive
-from gateway.core.rules.refuse import Refusing
-from gateway.core.rules.resend import Resending
+from gateway.core.rules.refuse import Refusal
+from gateway.core.rules.resend import Resender
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.session import Session
@@ -34,10 +34,10 @@ class Timeouts:
     def __init__(
         self,
         core: Core,
-        admitting: Admitting,
-        disconnecting: Disconnecting,
-        refusing: Refusing,
-        resending: Resending,
+        admitting: ClientAcceptance,
+        disconnecting: Disconnection,
+        refusing: Refusal,
+        resending: Resender,
         qos2_receive: Qos2Receive,
         retained_replay: RetainedReplay,
         full_queues: FullQueues,

@@ -32,7 +32,7 @@ NAME_CHARACTERS_MAX: Final = 1_024
 """Longest name of a caller: the same limit as for a user's name."""
 
 
-class Operating:
+class OperatorCommands:
     """Checks what the configuration allows callers to do, and logs what was done."""
 
     def __init__(self) -> None:

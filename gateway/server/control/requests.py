@@ -17,7 +17,7 @@ from gateway.control.messages import LINE_BYTES_MAX
 from gateway.core.records.kinds import CloseReason, Observation
 from gateway.server.bans import Bans
 from gateway.server.control.ban_requests import BanRequests
-from gateway.server.control.operating import Operating
+from gateway.server.control.operating import OperatorCommands
 from gateway.server.control.operations import REPORTED, Operations, who_of
 from gateway.server.control.people import People
 from gateway.server.control.refused import Refused, text_of
@@ -67,7 +67,7 @@ class Control:
         self._sockets: list[ControlSocket] = []
         self._operate_socket: ControlSocket | None = None
         self._operate_problem: str | None = None
-        self.operating = Operating()
+        self.operating = OperatorCommands()
         self.operations = Operations(self._operated, asyncio.get_running_loop().time)
         self.people = people = People(event_loop.authentications, version_key)
         self._commands: dict[str, Callable[[Request], Answer | Awaitable[Answer]]] = {

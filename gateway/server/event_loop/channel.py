@@ -16,7 +16,7 @@ class Channel(ABC):
         self.throttled = False
         """Whether it is not read because its client exceeded its rate."""
         self.is_heavy = False
-        """Whether the last read contained more than a slice of work: see `Reading.puts_off`."""
+        """Whether the last read contained more than a slice of work: see `FairReader.puts_off`."""
         self.unread = b""
         """Received data that was too much for the client's turn."""
         self.unread_from = 0

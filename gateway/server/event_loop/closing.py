@@ -25,7 +25,7 @@ FILES: Final = 64
 beyond `max_connections` and those being closed use the rest of the reserve."""
 
 
-class Closing:
+class ClosingChannels:
     """The channels that are being closed, oldest first."""
 
     def __init__(self, channels: Sized) -> None:

@@ -22,10 +22,10 @@ from gateway.server.event_loop.alarm import Alarm
 from gateway.server.event_loop.authentication import Authentications
 from gateway.server.event_loop.channel import Channel
 from gateway.server.event_loop.clock_watch import ClockWatch
-from gateway.server.event_loop.closing import Closing
+from gateway.server.event_loop.closing import ClosingChannels
 from gateway.server.event_loop.notices import log_notices
 from gateway.server.event_loop.pages import Pages
-from gateway.server.event_loop.reading import PIECE_BYTES, Reading
+from gateway.server.event_loop.reading import PIECE_BYTES, FairReader
 from gateway.server.host.clock import WallClock
 from gateway.store.recovery import Recovered
 from gateway.store.store import Store
@@ -71,7 +71,7 @@ class EventLoop:
         self.look_at_disk: Callable[[], None] = lambda: None
         """Called once a second, and when there is no space for a batch."""
         self.channels: dict[Connection, Channel] = {}
-        self.closing = Closing(self.channels)
+        self.closing = ClosingChannels(self.channels)
         self._work = broker.work
         self._scheduled = False
         self._committing = False
@@ -93,8 +93,8 @@ class EventLoop:
             full=lambda: self.look_at_disk(),  # noqa: PLW0108 - it is set later
         )
 
-    def _reading_of(self) -> Reading:
-        return Reading(
+    def _reading_of(self) -> FairReader:
+        return FairReader(
             self.broker,
             self.batch_limits.max_uncommitted,
             may_go_on=lambda: self.committer.failure is None,
@@ -130,7 +130,7 @@ class EventLoop:
         return connection
 
     def receive(self, channel: Channel, data: bytes) -> None:
-        """Process received bytes. Work that exceeds one turn continues in `Reading`."""
+        """Process received bytes. Work that exceeds one turn continues in `FairReader`."""
         if channel.unread:
             channel.unread = channel.unread[channel.unread_from :] + data
             channel.unread_from = 0

@@ -38,7 +38,7 @@ UNREAD_BYTES_MAX: int = 32 * 1024 * 1024
 immediately; then it is in the core as packets, with the core's own limits."""
 
 
-class Reading:
+class FairReader:
     """The clients that are not read at present, because they sent too much."""
 
     def __init__(

@@ -24,7 +24,7 @@ Make = Callable[[], tuple[MqttProtocol, asyncio.Protocol]]
 """Creates the protocol of a connection and its outermost layer: itself, TLS, or a PROXY header."""
 
 
-class Gatekeeping:
+class GateLimits:
     """Limits that apply to new connections of one listener."""
 
     def __init__(
@@ -55,7 +55,7 @@ class Gatekeeping:
 class Gate(asyncio.Protocol):
     """Rejects a connection, or passes it on: to a PROXY header, TLS or the protocol."""
 
-    def __init__(self, keeping: Gatekeeping, make: Make) -> None:
+    def __init__(self, keeping: GateLimits, make: Make) -> None:
         """Set the limits. `make` is called for an accepted connection."""
         self._keeping = keeping
         self._make = make

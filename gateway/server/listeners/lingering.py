@@ -16,7 +16,7 @@ LINGER_BYTES_MAX: Final = 4 * 1024 * 1024
 Linux makes it by default. A client that sends more is not waiting for an answer."""
 
 
-class Lingering(asyncio.Protocol):
+class LingeringClose(asyncio.Protocol):
     """Discards received data in place of `protocol`, which is notified only of the end."""
 
     def __init__(self, transport: asyncio.Transport, protocol: asyncio.BaseProtocol) -> None:
@@ -37,7 +37,7 @@ class Lingering(asyncio.Protocol):
 
 def linger_on(transport: asyncio.Transport) -> None:
     """Send what is buffered, shut down our side, and discard input until the peer closes."""
-    transport.set_protocol(Lingering(transport, transport.get_protocol()))
+    transport.set_protocol(LingeringClose(transport, transport.get_protocol()))
     try:
         transport.write_eof()
     except OSError:

@@ -73,7 +73,7 @@ class Change:
             each.bound.close()
 
 
-class Listening:
+class OpenListeners:
     """The open listeners. `shown` is their description in the status."""
 
     def __init__(self, event_loop: EventLoop, settings: AddressSettings) -> None:

@@ -12,7 +12,7 @@ from gateway.core.token_bucket import TokenBucket
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.listeners.address_limits import BURST_SECONDS, AddressLimits
 from gateway.server.listeners.certificates import Certificates
-from gateway.server.listeners.gate import Gate, Gatekeeping
+from gateway.server.listeners.gate import Gate, GateLimits
 from gateway.server.listeners.handshake import PATHS
 from gateway.server.listeners.handshake_turns import HandshakeTurns
 from gateway.server.listeners.policy import AdmissionPolicy
@@ -101,13 +101,13 @@ def factory_of(
 
 def _gatekeeping_of(
     event_loop: EventLoop, listener: Listener, addresses: AddressLimits
-) -> Gatekeeping:
+) -> GateLimits:
     bucket = None
     if listener.max_connection_rate is not None:
         rate = float(listener.max_connection_rate)
         bucket = TokenBucket(rate, rate * BURST_SECONDS, asyncio.get_running_loop().time())
     has_addresses = listener.protocol != "unix" and not listener.proxy_protocol
-    return Gatekeeping(
+    return GateLimits(
         event_loop.broker.statistics,
         addresses if has_addresses else None,
         bucket,

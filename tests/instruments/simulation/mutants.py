@@ -14,12 +14,12 @@ from gateway.core.records.kinds import RecordKind
 from gateway.core.records.record import Contents
 from gateway.core.records.recorder import Recorder
 from gateway.core.records.replay import Replay
-from gateway.core.rules.acknowledge import Acknowledging
+from gateway.core.rules.acknowledge import AcknowledgementRules
 from gateway.core.rules.deliver import Deliverer
-from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.disconnect import Disconnection
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.rules.qos2_receive import Qos2Receive
-from gateway.core.rules.resend import Resending
+from gateway.core.rules.resend import Resender
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Delivery, DeliveryState, Message
 from gateway.core.sessions.packet_buffer import PacketBuffer
@@ -48,7 +48,7 @@ def _starts_before_commit(right: Any) -> object:
 
 def _new_identifier_on_resend(right: Any) -> object:
     def resend(
-        self: Resending, session: Session, connection: Connection, delivery: Delivery, now: float
+        self: Resender, session: Session, connection: Connection, delivery: Delivery, now: float
     ) -> None:
         if delivery.state is DeliveryState.SENT and delivery.message is not None:
             session.outbound.remove(delivery.packet_id)
@@ -60,7 +60,7 @@ def _new_identifier_on_resend(right: Any) -> object:
 
 def _publish_again_after_pubrec(right: Any) -> object:
     def resend(
-        self: Resending, session: Session, connection: Connection, delivery: Delivery, now: float
+        self: Resender, session: Session, connection: Connection, delivery: Delivery, now: float
     ) -> None:
         if delivery.state is DeliveryState.RECEIVED and delivery.message is not None:
             delivery.state = DeliveryState.SENT
@@ -143,7 +143,7 @@ def _identifier_reused(right: Any) -> object:
 
 
 def _completed_at_pubrec(right: Any) -> object:
-    def receive_pubrec(self: Acknowledging, session: Session, *arguments: Any) -> object:
+    def receive_pubrec(self: AcknowledgementRules, session: Session, *arguments: Any) -> object:
         wrong = right(self, session, *arguments)
         delivery = session.outbound.get(arguments[1])
         if delivery is not None:
@@ -190,7 +190,7 @@ def _retained_unrecorded(_: object) -> object:
 
 def _will_published_after_disconnect(right: Any) -> object:
     def receive_disconnect(
-        self: Disconnecting, connection: Connection, packet: Any, now: float
+        self: Disconnection, connection: Connection, packet: Any, now: float
     ) -> object:
         packet.reason_code = 4
         return right(self, connection, packet, now)
@@ -203,8 +203,8 @@ AWAY = "a session expires while its client is away"
 MUTANTS = (
     one("speak before commit", Output, "_withheld", _speaks_before_commit),
     one("send PUBLISH before its start is committed", Deliverer, "_start", _starts_before_commit),
-    one("new packet identifier on resend", Resending, "_resend", _new_identifier_on_resend),
-    one("PUBLISH again after PUBREC", Resending, "_resend", _publish_again_after_pubrec),
+    one("new packet identifier on resend", Resender, "_resend", _new_identifier_on_resend),
+    one("PUBLISH again after PUBREC", Resender, "_resend", _publish_again_after_pubrec),
     Mutant(
         "split release",
         (
@@ -225,16 +225,16 @@ MUTANTS = (
     one("window ignored", Connection, "window_of", _window_ignored),
     one("pages reversed", Store, "load_page", _pages_reversed),
     one("identifier reused", Session, "free_packet_id", _identifier_reused),
-    one("completed at PUBREC", Acknowledging, "receive_pubrec", _completed_at_pubrec),
+    one("completed at PUBREC", AcknowledgementRules, "receive_pubrec", _completed_at_pubrec),
     one("subscription not recorded", Recorder, "subscribed", _subscription_unrecorded),
-    one("sessions never expire", Disconnecting, "expire", _sessions_never_expire, scenario=AWAY),
+    one("sessions never expire", Disconnection, "expire", _sessions_never_expire, scenario=AWAY),
     one("will forgotten at restart", Broker, "start", _will_forgotten_at_restart),
     one("resend nothing", Deliverer, "resume", _unacknowledged_is_dropped),
     one("a repeat does not say so", Frames, "delivery", _no_dup),
     one("retained message not recorded", Recorder, "retained_set", _retained_unrecorded),
     one(
         "will after DISCONNECT",
-        Disconnecting,
+        Disconnection,
         "receive_disconnect",
         _will_published_after_disconnect,
         begin=1,  # life 0 is ended by the limit of steps

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 from gateway.core.broker import Broker
 from gateway.core.frames import Frames
 from gateway.core.rules.admission import Admission
-from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.disconnect import Disconnection
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.rules.shared_subscriptions import Redistribution
 from gateway.core.sessions.connection import Connection
@@ -46,7 +46,7 @@ def _hands_over_later(right: Any) -> object:
 
 
 def _keeps_what_it_hands_over(right: Any) -> object:
-    def leave(self: Disconnecting, connection: Connection, reason: int, now: float) -> None:
+    def leave(self: Disconnection, connection: Connection, reason: int, now: float) -> None:
         session = connection.session
         right(self, connection, reason, now)
         if session is not None and not session.ended and session.connection is None:
@@ -120,7 +120,7 @@ MUTANTS_OF_5 = (
         begin=144,
     ),
     one("hand over QoS 2 in flight", Redistribution, "begin", _hands_over_qos_2, begin=50),
-    one("keep what is handed over", Disconnecting, "_leave", _keeps_what_it_hands_over),
+    one("keep what is handed over", Disconnection, "_leave", _keeps_what_it_hands_over),
     one("every member of a group gets it", FanOut, "deliver_shared", _everybody_gets_it),
     one("topic aliases kept for the next connection", Frames, "_aliased", _aliases_kept),
     one("topic alias never replaced", Admission, "_resolve_alias", _alias_never_replaced),

@@ -1,7 +1,7 @@
 """Mistakes about queues that are full."""
 
 from gateway.core.rules.backpressure import Backpressure
-from gateway.core.rules.enqueue import Enqueueing
+from gateway.core.rules.enqueue import QueueWriter
 from gateway.core.rules.full_queues import FullQueues
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.when_full import WhenFull
@@ -27,7 +27,7 @@ def _never_reads(_: object) -> object:
 
 
 def _displaces_without_a_record(_: object) -> object:
-    def displace(self: Enqueueing, session: Session) -> bool:
+    def displace(self: QueueWriter, session: Session) -> bool:
         front = session.front()
         if front is not None:
             self.state.delivery_skipped(front)
@@ -51,5 +51,5 @@ MUTANTS_OF_QUEUES = (
         _never_reads,
         scenario=SLOWING,
     ),
-    one("the oldest goes unrecorded", Enqueueing, "_displace", _displaces_without_a_record),
+    one("the oldest goes unrecorded", QueueWriter, "_displace", _displaces_without_a_record),
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gateway.core.sessions.connection import Connection
 from gateway.server.listeners.stream import MqttProtocol
-from gateway.server.main import Running
+from gateway.server.main import RunningBroker
 from gateway.wire.packets import (
     Pingreq,
     Pingresp,
@@ -21,7 +21,7 @@ ITERATIONS = 4_096
 class Broker:
     """A broker in this process with the users alice and bob, whose passwords are `secret`."""
 
-    def __init__(self, running: Running, passwords: Path) -> None:
+    def __init__(self, running: RunningBroker, passwords: Path) -> None:
         self.running = running
         self.passwords = passwords
         self.port: int = running.listening.shown[0]["port"]

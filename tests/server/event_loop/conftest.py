@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from gateway.access.passwords import set_password
 from gateway.configuration import Configuration, load
-from gateway.server.main import Running
+from gateway.server.main import RunningBroker
 from tests.server.event_loop.authenticating import ITERATIONS, Broker
 
 
@@ -37,7 +37,7 @@ async def broker(
         return load(None, {}, settings, None)
 
     stop = asyncio.Event()
-    running = await Running.start(configuration(), configuration)
+    running = await RunningBroker.start(configuration(), configuration)
     ticking = asyncio.create_task(running.until(stop))
     try:
         yield Broker(running, passwords)

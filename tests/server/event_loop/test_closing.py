@@ -2,7 +2,7 @@
 
 from gateway.files import descriptors
 from gateway.server.event_loop.channel import Channel
-from gateway.server.event_loop.closing import CLOSING_MAX, FILES, Closing
+from gateway.server.event_loop.closing import CLOSING_MAX, FILES, ClosingChannels
 
 
 class Noted(Channel):
@@ -23,7 +23,7 @@ class Noted(Channel):
 
 
 def test_beyond_the_limit_the_oldest_one_is_cut() -> None:
-    closing = Closing(())
+    closing = ClosingChannels(())
     channels = [Noted() for _ in range(CLOSING_MAX + 2)]
     for each in channels:
         closing.add(each)
@@ -35,10 +35,10 @@ def test_beyond_the_limit_the_oldest_one_is_cut() -> None:
 
 
 def test_where_none_is_being_closed_none_is_cut() -> None:
-    assert not Closing(()).cut_oldest()
+    assert not ClosingChannels(()).cut_oldest()
 
 
 def test_room_is_short_where_one_more_connection_would_take_a_file_s_descriptor() -> None:
     most = descriptors.limit() - FILES
-    assert not Closing(range(most - 1)).is_room_short()
-    assert Closing(range(most)).is_room_short()
+    assert not ClosingChannels(range(most - 1)).is_room_short()
+    assert ClosingChannels(range(most)).is_room_short()

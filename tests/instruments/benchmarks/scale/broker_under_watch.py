@@ -17,7 +17,7 @@ from typing import Any
 
 from gateway.configuration import load
 from gateway.server.host.compiled import COMPILED
-from gateway.server.main import Running
+from gateway.server.main import RunningBroker
 
 try:
     import uvloop
@@ -57,7 +57,7 @@ def memory_of() -> dict[str, int]:
     }
 
 
-def totals_of(running: Running) -> dict[str, float]:
+def totals_of(running: RunningBroker) -> dict[str, float]:
     """What only grows."""
     fields = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
     metrics = running.event_loop.committer.metrics
@@ -76,7 +76,7 @@ async def watch(data_dir: Path, overrides: dict[str, Any]) -> None:
     began = time.monotonic()
     overrides |= {"gateway.data_dir": data_dir, "listeners": [{"port": 0}]}
     stop = asyncio.Event()
-    running = await Running.start(load(None, {}, overrides, None), None)
+    running = await RunningBroker.start(load(None, {}, overrides, None), None)
     ticker = Ticker()
     ticking = asyncio.create_task(ticker.run())
     serving = asyncio.create_task(running.until(stop))
