@@ -29,7 +29,7 @@ class Slot(Reported):
     version: Line | None
     """null: no version is known to be in it."""
     store_format: Count | None
-    """Of the gateway's data; a version reads formats up to its own."""
+    """Format of the gateway's data; a version reads formats up to its own."""
 
 
 class Update(Reported):
@@ -57,7 +57,7 @@ class Provisioning(Reported):
 
     taken: bool
     lines: Annotated[list[Line], Field(max_length=limits.PROVISIONING_LINES_MAX)]
-    """What was done, or which lines are wrong."""
+    """The settings applied, or the lines that are wrong."""
 
 
 class CardFacts(Reported):
@@ -68,7 +68,7 @@ class CardFacts(Reported):
     other: Slot
     update: Update | None
     note: Line
-    """What is wrong with the record of updates; empty: nothing."""
+    """Problem with the record of updates; empty: none."""
     provisioning: Provisioning | None
     """null: no gateway.toml was taken or refused yet."""
     device: Annotated[str, Field(pattern=r"^[a-z0-9]{1,32}$")] | None

@@ -18,7 +18,7 @@ from api.roles import Role
 
 @dataclass(frozen=True)
 class Proof:
-    """What authenticated a user at the broker, for repeated checks."""
+    """Proof that authenticated a user at the broker, for repeated checks."""
 
     asked: str
     """The name that was typed; the source may have another name for the user."""

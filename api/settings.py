@@ -14,7 +14,7 @@ from api.roles import Role
 
 @dataclass(frozen=True, kw_only=True)
 class ApiSettings:
-    """Where the API listens, which broker it queries, and who may use it.
+    """Settings of the API: its address, the broker that it queries, and its users.
 
     ``bind`` is an address or host name of this machine, ``port`` a TCP port (0: any free one).
     ``bind_unused`` is the configured address if it is not used, because there are no users.

@@ -42,7 +42,7 @@ class Given(BaseModel):
 
 class Kick(Given):
     client_id: Annotated[str, Field(max_length=limits.CLIENT_ID_CHARACTERS_MAX)]
-    """Of the client whose connection ends; its session stays."""
+    """Client whose connection ends; its session stays."""
 
 
 class NewBan(Given):
@@ -50,7 +50,7 @@ class NewBan(Given):
     value: Annotated[str, Field(min_length=1, max_length=limits.BAN_CHARACTERS_MAX)]
     """A client identifier, a user name, or an address or network: `192.0.2.0/24`."""
     reason: Annotated[str, Field(max_length=limits.BAN_REASON_CHARACTERS_MAX)] = ""
-    """Is shown in the log and in the list, and sent to clients of MQTT 5.0."""
+    """Shown in the log and in the list, and sent to MQTT 5.0 clients."""
     seconds: Annotated[float, Field(gt=0, le=BAN_SECONDS_MAX)] | None = None
     """Null: until it is lifted."""
 
@@ -71,9 +71,9 @@ class Kicked(Reported):
 class Banned(Reported):
     banned: Ban
     ended: Count
-    """Connections that ended."""
+    """Number of connections that ended."""
     kept: bool
-    """Whether it is on disk; if not, it holds until the broker ends."""
+    """Whether it is on disk; if not, it applies until the broker ends."""
 
 
 class Lifted(Reported):
@@ -85,11 +85,11 @@ class Reloaded(Reported):
     """Result of a reload, by key as `section.key`."""
 
     changed: list[str]
-    """They hold now."""
+    """Keys that took effect now."""
     new_connections: list[str]
-    """Of these: they hold for connections that begin from now on."""
+    """Keys of `changed` that only affect new connections."""
     processes: dict[str, list[str]]
-    """By process, which takes them over when it is started again."""
+    """Keys by process; each takes effect when the process restarts."""
     needs_restart: list[str]
-    """They wait for a restart of the gateway."""
+    """Keys that take effect at a restart of the gateway."""
     connections_ended: Count

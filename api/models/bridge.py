@@ -11,7 +11,9 @@ class BridgeMqtt(Reported):
     session: str | None = None
     """The client identifier of its session; None before the first connection."""
     fault: str | None = None
-    """Why there is no connection, in a sentence: the broker's code where it refused the bridge."""
+    """Why there is no connection, in a sentence; with the broker's code if it refused the
+    bridge.
+    """
 
 
 class Outbox(Reported):
@@ -23,16 +25,16 @@ class Outbox(Reported):
     """Completed by the broker."""
     bytes: Count
     bytes_max: Count | None = None
-    """What it may have: `outbox_max`."""
+    """Its limit: `outbox_max`."""
     full_by: str | None = None
-    """Why it takes no readings that give way to no others: bytes, age or disk."""
+    """The limit that it has reached, so that it accepts no more readings: bytes, age or disk."""
 
 
 class Quantity(FromSensors):
     name: str = "unknown"
     value: Integer | FiniteNumber | bool | str | None = None
     unit: str | None = None
-    """As SenML (RFC 8428) writes it."""
+    """In SenML's form (RFC 8428)."""
     time_ms: Milliseconds | None = None
 
 
@@ -51,7 +53,7 @@ class Failed(FromSensors):
 
     count: Count | None = None
     reason: str = "unknown"
-    """That of the latest request."""
+    """Reason of the latest failure."""
 
 
 class Device(FromSensors):
@@ -63,9 +65,9 @@ class Device(FromSensors):
     """The number of its latest frame."""
     last_ms: Milliseconds | None = None
     clock_ms: Milliseconds | None = None
-    """The device's clock, where it is wrong; its readings have the time of arrival."""
+    """The device's clock, if it is wrong; its readings have the time of arrival."""
     silent_seconds: Count | None = None
-    """How long it has sent nothing, where that is longer than `device_silent_after`."""
+    """How long it has sent nothing, if longer than `device_silent_after`."""
     failed: Failed | None = None
     """Latest failed request of a polled device; null: it answered the latest request."""
     quantities: list[Quantity] = Field([])
@@ -88,40 +90,42 @@ class Port(FromSensors):
     refused: dict[str, Count] = Field({})
     """Requests that devices refused with a sound answer, by reason."""
     damaged_share: FiniteNumber | None = None
-    """Damaged frames of all in the latest `damaged_share_seconds`, 0 to 1; null: there was none."""
+    """Share of damaged frames in the latest `damaged_share_seconds`, 0 to 1; null: no frames."""
     damaged_share_seconds: Count | None = None
     damage_warning: bool | None = None
-    """True while that share is too large, and for a moment after."""
+    """True while that share is too large, and shortly afterwards."""
     devices_watched: Count | None = None
     """Devices to which `device_silent_after` applies."""
     devices_silent: Count | None = None
-    """Those of them that have sent nothing for longer."""
+    """Watched devices that have been silent for longer than that."""
     silent_devices: list[str] = Field([])
-    """The names of the first of them."""
+    """Names of the first silent devices."""
     left_out: dict[str, Count] = Field({})
     """Values of good frames that were not published, by reason."""
     repeated_starts: Count | None = None
-    """Starts of boards that gave the numbers of an earlier one again."""
+    """Starts of boards that reused the numbers of an earlier start."""
     overruns: Count | None = None
     """Times that bytes were lost before the bridge could read them."""
     line_errors: dict[str, Count] = Field({})
-    """What driver or serial server count: overrun, buffer_overrun, framing, parity, break."""
+    """Errors counted by driver or serial server: overrun, buffer_overrun, framing, parity,
+    break.
+    """
     resyncs: Count | None = None
-    """Times that frames were read again after damage."""
+    """How often frames were found again after damage."""
     reopened: Count | None = None
-    """Openings after the first."""
+    """How often the port was opened again."""
     resets: Count | None = None
-    """Those of them for silence."""
+    """How often it was opened again because of silence."""
     dropped: dict[str, Count] = Field({})
-    """Readings that the bridge could not take, by reason."""
+    """Readings that the bridge could not store, by reason."""
     held: bool | None = None
     """Whether the port is not read because the outbox is full."""
     when_full: str | None = None
     """What the port does while the outbox is full: stop_reading, drop_oldest or drop_newest."""
     dropping: str | None = None
-    """Why readings are dropped now, as `when_full` has it; null: none are."""
+    """The reason of `when_full` for which readings are dropped now; null: none are dropped."""
     silent_seconds: Count | None = None
-    """How long no byte has come, where that is longer than `silent_after`."""
+    """How long no byte has arrived, if longer than `silent_after`."""
     last_frame_ms: Milliseconds | None = None
     last_reading_ms: Milliseconds | None = None
     devices: list[Device] = Field([])

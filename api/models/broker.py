@@ -13,7 +13,7 @@ class Certificate(Reported):
     days_left: int
     """Negative once it has expired."""
     problem: str | None = None
-    """That it ends soon, or why the files that are there now are not used."""
+    """A warning that it ends soon, or why the present files are not used."""
 
 
 class Listener(Reported):
@@ -24,13 +24,13 @@ class Listener(Reported):
     path: str | None = None
     """Path of the socket, or of the URL for a WebSocket listener."""
     certificate: Certificate | None = None
-    """What it serves with, where there is TLS."""
+    """Its certificate; null: no TLS."""
 
 
 class Connections(Reported):
     open: Count
     accepted: Count
-    """Since the broker started."""
+    """Connections accepted since the broker started."""
     refused: Count
     limit: Count
 
@@ -38,7 +38,7 @@ class Connections(Reported):
 class SessionCounts(Reported):
     connected: Count
     persistent: Count
-    """Those that outlive their connection."""
+    """Sessions that outlive their connection."""
     total: Count
 
 
@@ -52,7 +52,7 @@ class RecentCount(Reported):
     """Messages dropped or denied for one client and reason within the last hour."""
 
     client_id: str
-    """Empty where a message was dropped before delivery to any receiver."""
+    """Empty if a message was dropped before delivery to any receiver."""
     username: str | None
     reason: str
     topic: str | None
@@ -78,7 +78,7 @@ class Messages(Reported):
     dropped: dict[str, Count]
     """Messages not delivered to a session, by reason."""
     dropped_last_hour: Annotated[list[RecentCount], Field(default_factory=list)]
-    """Those of the last hour by client and reason: the 20 with most of them."""
+    """Messages dropped in the last hour, by client and reason: the 20 largest counts."""
     duplicates_suppressed: Count
     """QoS 2 PUBLISH packets that came again before their PUBREL."""
 
@@ -87,7 +87,7 @@ class Queued(Reported):
     messages: Count
     bytes: Count
     memory_bytes: Count = 0
-    """Memory of the queues of clean sessions."""
+    """Memory used by the queues of clean sessions."""
     memory_limit_bytes: Count = 0
     slowing: Count = 0
     """Sessions for whose queues publishers wait."""
@@ -103,18 +103,18 @@ class Journal(Reported):
     last_sequence: Count
     """The number of the newest event."""
     exported_sequence: Count
-    """Up to this event the session log stands in sealed segments."""
+    """The last event that is in a sealed segment of the session log."""
     bytes: Count
     commit_ms_mean: Annotated[float, Field(ge=0)]
-    """How long the disk takes for one."""
+    """Average duration of a commit."""
     commit_ms_max: Annotated[float, Field(ge=0)]
-    """The longest since the broker started."""
+    """Longest commit since the broker started."""
     commit_ms_max_last_hour: Annotated[float, Field(ge=0)] = 0.0
 
 
 class Store(Reported):
     recovery: str
-    """How the broker found its database at start: new, clean, unclean or salvaged."""
+    """State of the database at the broker's start: new, clean, unclean or salvaged."""
     detail: str | None
 
 
@@ -124,16 +124,16 @@ class Disk(Reported):
     total_bytes: Count
     free_bytes: Count
     free_min: Count
-    """The floor: with less free nothing new is taken."""
+    """Minimum of free space: with less, nothing new is accepted."""
     full: bool
-    """Nothing new is taken."""
+    """Whether nothing new is accepted."""
     full_since_ms: Milliseconds | None
     waits: bool
-    """Something that was received cannot be written, and is not acknowledged."""
+    """Whether received messages cannot be written, and are not acknowledged."""
     reserve: bool
-    """There is a file to go on with when nothing is free."""
+    """Whether a reserved file exists for a full disk."""
     removed: dict[str, Count]
-    """Files that went for want of room, by kind."""
+    """Files removed for lack of space, by kind."""
 
 
 class BrokerStatus(Reported):
@@ -151,8 +151,8 @@ class BrokerStatus(Reported):
     time_ms: Milliseconds
     """The broker's clock when it answered, milliseconds since 1970-01-01 UTC."""
     clock: str
-    """How good that is: `synchronised`, `unsynchronised`, or `unknown`. A time that another process
-    has reported is as good as the gateway's clock was then."""
+    """Quality of that time: `synchronised`, `unsynchronised`, or `unknown`. A time reported by
+    another process is as good as the gateway's clock was at that time."""
     started_ms: Milliseconds
     """`uptime_seconds` before `time_ms`: it moves when the clock is set."""
     uptime_seconds: Seconds
@@ -165,13 +165,13 @@ class BrokerStatus(Reported):
     """Retained messages."""
     messages: Messages
     queued: Queued
-    """Waits for a session that is away or busy."""
+    """Messages that wait for a disconnected or busy client."""
     inflight: Count
     """QoS 1 and 2 messages sent and not acknowledged."""
     awaiting_release: Count
     """QoS 2 messages received whose PUBREL has not come."""
     errors: dict[str, Count]
-    """What clients did wrong, by kind."""
+    """Errors of clients, by kind."""
     shared_client_ids_last_hour: Annotated[list[SharedClientId], Field(default_factory=list)]
     denied_last_hour: Annotated[list[RecentCount], Field(default_factory=list)]
     """Requests denied by access rules within the last hour, by client and kind: the 20 largest."""
@@ -179,6 +179,6 @@ class BrokerStatus(Reported):
     disk: Disk | None
     store: Store
     operations: Annotated[dict[str, Count], Field(default_factory=dict)]
-    """What was done at the page since the broker's start, by command; `refused` was not done."""
+    """Commands from the page since the broker started; `refused` counts those not executed."""
     warnings: list[str]
-    """Sentences a person can act on."""
+    """Warnings as sentences, each with the fix."""

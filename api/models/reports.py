@@ -26,7 +26,7 @@ class Report(Reported):
     """The latest report of another process."""
 
     time_ms: Milliseconds | None
-    """When it was received, by the broker's clock; null if none was since the broker started."""
+    """When it was received, by the broker's clock; null: none since the broker started."""
     age_seconds: Seconds | None
     problem: str | None
     """Why `status` is null although the process did report."""

@@ -14,7 +14,7 @@ class UplinkSide(Reported):
     fault: str | None
     """Why the latest attempt to connect failed."""
     repeats: Count
-    """QoS 2 messages that this broker sent again: they were not taken twice."""
+    """QoS 2 messages that this broker repeated; they were not stored twice."""
 
 
 class UplinkWay(Reported):

@@ -17,7 +17,7 @@ class SegmentCount(Reported):
 
 class UploaderStatus(Reported):
     target: str
-    """Where segments go."""
+    """The place to which segments are uploaded."""
     open: OpenSegment
     sealed: SegmentCount
     """Segments that wait to be uploaded."""

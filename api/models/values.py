@@ -38,7 +38,7 @@ class FromSensors(Reported):
     """
 
     unreadable: list[str] = []
-    """Fields that were reported and cannot be shown: no such time, no such number, another type."""
+    """Reported fields that cannot be shown: an impossible time or number, or a wrong type."""
 
     @model_validator(mode="wrap")
     @classmethod

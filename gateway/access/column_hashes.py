@@ -69,7 +69,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class HashRules:
-    """How to interpret the hash column: its kind, the position of the salt, and the iterations."""
+    """Format of the hash column: its kind, the position of the salt, and the iterations."""
 
     kind: Kind = "by_form"
     salt_position: Literal["before", "after", "none"] = "before"

@@ -45,7 +45,7 @@ Row = Mapping[str, object]
 
 
 class DatabaseDown(Exception):
-    """The database did not answer a query. The message has the reason."""
+    """The database did not answer a query. The message gives the reason."""
 
 
 class _StatementRefused(Exception):

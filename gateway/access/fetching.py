@@ -23,7 +23,7 @@ CHUNK_BYTES: Final = 16_384
 
 
 class NotFetched(Exception):
-    """The document could not be fetched. The message has the reason."""
+    """The document could not be fetched. The message gives the reason."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

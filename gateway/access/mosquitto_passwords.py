@@ -27,7 +27,7 @@ HASH_BYTES = hashlib.sha512().digest_size
 
 
 class MosquittoHashError(ValueError):
-    """The text is not a Mosquitto hash. The message has the reason."""
+    """The text is not a Mosquitto hash. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ NO_GROUPS: frozenset[str] = frozenset()
 
 
 class NotKnown(Exception):
-    """A source of users does not answer now. The message has the reason."""
+    """A source of users does not answer now. The message gives the reason."""
 
 
 class Proven(AuthenticationAnswer):

@@ -18,7 +18,7 @@ def publish_kind(qos: int, retain: bool) -> int:
 
 
 def subscribe_kind(qos: int) -> int:
-    """Return the bit for the question whether a filter may be subscribed to at this QoS."""
+    """Return the bit of a rule that allows or denies subscriptions with this QoS."""
     return 1 << (_SUBSCRIBE_SHIFT + qos)
 
 

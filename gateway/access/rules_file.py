@@ -11,7 +11,7 @@ r"""The access rules file: one rule per line; the first matching line decides::
     allow|deny WHO... [qos 0,1,2] [retain yes|no] ACTION[,ACTION...] [PATTERN...]
 
 Words are separated by spaces; a word in double quotes may have spaces in it, and `"` and `\`.
-docs/access.md explains each. `parse` reports every mistake, with its line and what mends it.
+docs/access.md explains each. `parse` reports every mistake, with its line and the fix.
 """
 
 import os

@@ -43,7 +43,7 @@ _ESCAPES = re.compile(r"=(2C|3D)?")
 
 
 class _Refused(Exception):
-    """The client's message is invalid. The message has the reason."""
+    """The client's message is invalid. The message gives the reason."""
 
 
 class _Expected(Enum):

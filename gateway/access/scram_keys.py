@@ -36,7 +36,7 @@ KEY_BYTES = hashlib.sha256().digest_size
 
 
 class ScramKeysError(ValueError):
-    """The text is not a SCRAM-SHA-256 entry. The message has the reason."""
+    """The text is not a SCRAM-SHA-256 entry. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ FAMILIES: Final[Mapping[str, tuple[str, str | None]]] = {
 
 
 class TokenRefused(Exception):
-    """The token is not accepted. The message has the reason and quotes nothing from the token."""
+    """The token is not accepted. The message gives the reason and quotes nothing from the token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 filter.
 
 A pattern is an MQTT topic filter in which `%u` stands for the user, `%c` for the client identifier
-and `%%` for a percent sign. What stands for them must not change what a pattern means: a name that
+and `%%` for a percent sign. A value must not change what a pattern means: a name that
 is empty or has `+`, `#` or `/` in it, or that would make the first level begin with `$`, makes the
 pattern match nothing, as in Mosquitto.
 

@@ -8,8 +8,8 @@ Verdict = Literal["ok", "violation", "inconclusive"]
 ExceptionVerdict = Literal["violation", "inconclusive"]
 
 EXCEPTIONS_MAX: Final = 100_000
-"""Exceptions stored, at most: about 50 MB. Further ones are only counted: a log with so many has
-one cause, and a small gateway must be able to report it."""
+"""Exceptions stored, at most: about 50 MB. Further ones are only counted: a log with more of
+them has one cause, and a small gateway must be able to report it."""
 
 LAWS: Final[dict[str, str]] = {
     "held_once": "a message is received once, and its identifier holds no other until PUBREL",

@@ -49,7 +49,7 @@ RETURN_CODES: Final = {
 
 
 class BenchFailed(Exception):
-    """The run cannot continue. The message has what the broker did and what was expected."""
+    """The run cannot continue. The message describes what the broker did and what was expected."""
 
 
 class Client:

@@ -20,7 +20,7 @@ FRAMES_A_COMMIT: Final = 2
 """A row in a table with one changed page, and the page above it: the smallest possible commit."""
 
 LOG_BYTES: Final = 1_000 * PAGE_FRAME_BYTES
-"""Where writing restarts: SQLite's wal_autocheckpoint."""
+"""Position at which writing restarts at the beginning: SQLite's wal_autocheckpoint."""
 
 COMMITS: Final = 500
 

@@ -111,7 +111,7 @@ class Result:
 
     @property
     def limit(self) -> Literal["rate", "broker", "generator", "neither"]:
-        """What limited the rate: the given rate, the broker, the load generator, or neither.
+        """The limit of the rate: the given rate, the broker, the load generator, or neither.
 
         A load generator that receives many small writes from a busy broker is busy too. In that
         case the broker is the limit.

@@ -76,7 +76,7 @@ commonName = supplied
 
 
 class AuthorityError(Exception):
-    """A certificate cannot be created. The message has the reason and the fix."""
+    """A certificate cannot be created. The message gives the reason and the fix."""
 
 
 class Authority:

@@ -1,7 +1,7 @@
 """Field types for network addresses, paths, topic filters and URLs.
 
 Like `quantities`, each annotates one field. Only paths are converted. An invalid value is rejected
-with a sentence about what is allowed.
+with a sentence that lists the allowed forms.
 """
 
 import ipaddress

@@ -1,6 +1,6 @@
 """Checks of values in several tables that conflict with each other.
 
-Each message has what to use instead. The checks also run if some sections are invalid, so that all
+Each message names the alternative. The checks also run if some sections are invalid, so that all
 mistakes are reported together. Checks that need an invalid section are skipped, and in
 `[[listeners]]` and `[[serial]]` only valid tables are checked.
 """

@@ -17,8 +17,8 @@ from gateway.keys.section import Section, fields_of, keys_of
 class Key:
     """A key of the configuration.
 
-    `name` is written as `[section] key`, and `text` is the value as in a file. `is_set`:
-    whether it was given.
+    `name` is written as `[section] key`, and `text` is the value as in a file. `is_set` is
+    False for a default.
     """
 
     name: str

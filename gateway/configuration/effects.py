@@ -192,7 +192,7 @@ class Changes:
     taken: tuple[str, ...]
     """In force in the broker after the reload; includes those in `new_connections`."""
     new_connections: tuple[str, ...]
-    """Of these, the ones that do not affect existing connections."""
+    """Those of `applied` that do not affect existing connections."""
     processes: Mapping[str, tuple[str, ...]]
     """By process, which uses them after its restart."""
     needs_restart: tuple[str, ...]

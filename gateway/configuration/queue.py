@@ -1,4 +1,4 @@
-"""What a client's queue does when it is full: `[[queues]]`."""
+"""Behaviour of a client's queue when it is full: `[[queues]]`."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -11,7 +11,7 @@ CLIENT_PATTERN = Text(r"[^\x00]{1,1024}", 'a client identifier, in which "*" is 
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Section):
-    """What the queues of matching clients do when they are full.
+    """Behaviour of the queues of matching clients when they are full.
 
     The first matching table applies.
     """

@@ -112,7 +112,7 @@ class Limits(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Disk(Section):
-    """How disk space is shared out. None: depends on the size of the file system."""
+    """Shares of the disk. None: depends on the size of the file system."""
 
     free_min: Annotated[int, Size(0, TIB)] | None = None
     log_max: Annotated[int, Size(0, TIB)] | None = None
@@ -123,7 +123,7 @@ class Disk(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Access(Section):
-    """Who may connect, and what each client may do."""
+    """Sources of users, and the rules about what each client may do."""
 
     password_file: Annotated[Path, FilePath()] | None = None
     rules_file: Annotated[Path, FilePath()] | None = None
@@ -136,7 +136,7 @@ class Access(Section):
 
     def check(self) -> None:
         if len({*self.order}) < len(self.order):
-            raise refusal("an order in which each source stands once")
+            raise refusal("an order that names each source once")
         for source in SOURCES:
             if getattr(self, source) is not None and source not in self.order:
                 raise refusal(f'"{source}" in order, or no {source}')
@@ -165,7 +165,7 @@ class Hooks(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class SessionLog(Section):
-    """What the session log records for the cloud, and when a segment is sealed."""
+    """Contents of the session log for the cloud, and conditions for sealing a segment."""
 
     payload_topics: Annotated[tuple[Annotated[str, TopicFilter()], ...], Items()] = ("sensors/#",)
     seal_after: Annotated[float, Duration(0.1, 86400)] = 60.0

@@ -58,7 +58,7 @@ class ControlClient:
                     answer = await self._exchange(line, may_repeat=may_repeat)
                 finished = True
             finally:
-                # A late answer would be taken for the answer to the next request.
+                # A late answer would be mistaken for the answer to the next request.
                 if not finished:
                     self.close()
             try:

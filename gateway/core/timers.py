@@ -11,7 +11,7 @@ from gateway.core.sessions.session import Session
 
 
 class TimerKind(Enum):
-    """What a timer is for."""
+    """Purpose of a timer."""
 
     CONNECT_TIMEOUT = 0
     KEEP_ALIVE = 1
@@ -37,7 +37,7 @@ class Timer:
         self.session = session
         self.due = 0.0
         self.order = 0
-        """Of two timers that are due at the same time, the one added first fires first."""
+        """If two timers are due at the same time, the one added first fires first."""
         self.place = -1
         """Its position in the heap; -1: not in it."""
 

@@ -14,7 +14,7 @@ class Violation:
         """Reason for counters and the session log, in snake case."""
         self.reason_code = reason_code
         self.detail = detail
-        """What happened, in which state, and what was expected."""
+        """A sentence: the event, the state, and what was expected."""
 
 
 def too_large(name: str, size_bytes: int, largest_bytes: int) -> Violation:

@@ -90,7 +90,7 @@ class ProcessLock:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Lock a folder against other processes in this function, waiting until it is free.
+    """Hold an exclusive lock on a folder; wait until no other process holds it.
 
     Raises:
         OSError: the folder cannot be opened or locked.

@@ -38,7 +38,7 @@ Opened = TypeVar("Opened", bound=Closing)
 
 @dataclass(frozen=True, slots=True)
 class Supervision:
-    """How the process is stopped, and how it reports its state.
+    """The stop event of the process, and its reports to the service manager.
 
     `stop` ends it. `ready` is called when it works, or waits for space on a full disk. `alive` is
     called every second while the event loop runs and no commit hangs.
@@ -49,7 +49,7 @@ class Supervision:
     alive: Callable[[], None]
 
     async def watch(self, commits: CommitThread) -> None:
-        """Report that the process is alive, as long as it is, until it stops."""
+        """Report regularly that the process is alive, unless a commit takes too long."""
         while not self.stop.is_set():
             if commits.seconds < COMMIT_SECONDS_MAX:
                 self.alive()

@@ -39,7 +39,7 @@ class ProtocolSettings(Section):
 
     @property
     def is_asked(self) -> bool:
-        """Whether the devices are asked; else they send by themselves."""
+        """Whether the bridge polls the devices; if not, they send by themselves."""
         return False
 
     @property

@@ -1,8 +1,8 @@
 """Quantities as people write them: `"30s"`, `"64MiB"`, numbers and texts within limits.
 
 Each class annotates one field of a section. It parses the written value, rejects values out of
-range with a sentence about what is allowed, and formats values in the same form. A number
-without its unit is rejected: it is unclear whether 30 means seconds.
+range with a sentence that describes the allowed values, and formats values in the same form. A
+number without its unit is rejected: it is unclear whether 30 means seconds.
 
 pydantic is imported only when a value is checked: a service that only uses values is smaller
 without it (docs/decisions/0075-*.md).

@@ -20,7 +20,7 @@ _LINE = re.compile(r"([1-9][0-9]{1,6}) ([78])([NEO])([12])", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Rs485:
-    """How the driver controls the direction of an RS-485 line by RTS."""
+    """Control of the direction of an RS-485 line by the driver, with RTS."""
 
     rts: RtsLevel = "high"
     """The level of RTS while sending; the other one while receiving."""

@@ -58,7 +58,7 @@ def other_sources_of(
     access = configuration.access
     sources: dict[str, Source] = dict(kept or {})
     if access.jwt is not None and "jwt" not in sources:
-        from gateway.server.sources import token_users_of  # noqa: PLC0415 - it stands on an extra
+        from gateway.server.sources import token_users_of  # noqa: PLC0415 - it needs an extra
 
         sources["jwt"] = token_users_of(access.jwt)
     if access.mysql is not None and "mysql" not in sources:

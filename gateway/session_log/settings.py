@@ -116,7 +116,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SessionLogSettings:
-    """Where the session log is written, how it is divided and where it is uploaded.
+    """Settings of the session log: its directory, its division into segments, and its target.
 
     ``target`` is a URL: ``file:///...``, ``s3://...``, ``gs://...``, ``az://...``,
     ``http(s)://...``. ``payload_topics`` are MQTT topic filters: payloads of matching topics are

@@ -60,7 +60,7 @@ class Item:
     """Relative to the data directory."""
     size_bytes: int
     age: int
-    """Of its kind, the lowest is removed first: the number of an event, or a time."""
+    """Lowest is removed first within a kind: the number of an event, or a time."""
     first_sequence: int = 0
     last_sequence: int = 0
     """Number of the last event in it; 0 if it has none."""

@@ -71,7 +71,7 @@ class Checkpoint:
         self.lacks_room = False
         """The disk was full: the transaction has to be rolled back, and `write_again` called."""
         self._uncommitted: list[tuple[str, list[Row]]] = []
-        """What the open transaction has done, in order."""
+        """Changes made by the open transaction, in order."""
         self._steps = self._run()
 
     def step(self) -> bool:

@@ -19,7 +19,7 @@ LOCK_NAME = "broker.lock"
 RUNNING_NAME = "broker.running"
 DAMAGED_FOLDER = "damaged"
 SALVAGED_NAME = "broker.db.salvaged"
-"""What was saved from a damaged database, until it replaces that database."""
+"""Rows saved from a damaged database, until this file replaces it."""
 
 CACHE_KIBIBYTES = 8_192
 """SQLite's page cache: holds the tables of a small gateway, and the dirty pages of a burst."""

@@ -35,7 +35,7 @@ BLOB_MAGICS = (layout.BLOB_MAGIC_1, layout.BLOB_MAGIC)
 
 
 class OtherFormat(OSError):
-    """An unsupported format. The message has the file, the format and the fix."""
+    """An unsupported format. The message names the file, the format and the fix."""
 
 
 def newer(file: Path, found: str, understood: str) -> OtherFormat:

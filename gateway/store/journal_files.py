@@ -45,7 +45,7 @@ class JournalFile:
 
     path: Path
     first_sequence: int
-    """That of the first batch in it."""
+    """First sequence number of its first batch."""
     salt: bytes | None
     """None: the header is damaged, so each blob is checked by its own CRC."""
     size_bytes: int

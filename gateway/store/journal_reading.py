@@ -1,6 +1,6 @@
 """Reading of the journal at startup: from the checkpoint to its end, with the damage found.
 
-Unreadable data is retried, then reported, and never taken for the journal's end: after an
+Unreadable data is retried, then reported, and never mistaken for the journal's end: after an
 unreadable block there may be batches that were acknowledged.
 """
 

@@ -97,7 +97,7 @@ class Lane:
 
     @property
     def room_bytes(self) -> int:
-        """How many more bytes the queue may take."""
+        """Number of bytes for which the queue still has room."""
         return self.bytes_max - self.bytes_held
 
     @property

@@ -83,6 +83,21 @@ WORDS = re.compile(
     r"|(?<!\")told|told(?!\"))\b",
     re.IGNORECASE,
 )
+# Rooms whose docstrings and comments are held to the list of shared/design/language.md.
+PLAIN_ROOMS = ("gateway/", "api/", "image/device/oncegate_device/")
+# A docstring is a command (functions) or a noun phrase (classes, modules, properties, attributes).
+OPENINGS = re.compile(r"(Let|Have|Who|Whose|Which|What|Where|How|That|Of|To a)\b")
+OPENINGS_OF_ATTRIBUTES = re.compile(r"(Let|Have|Whose|That|Of|To a)\b")
+# A function returns True if something holds; a property may begin with "Whether".
+OPENINGS_OF_FUNCTIONS = re.compile(OPENINGS.pattern.replace("(", "(Whether|", 1))
+# Dialect: verbs of the house's first years for which English has a plain one.
+DIALECT = re.compile(
+    r"\b(stands?(?! for\b)|go(es)? on|gone on|behind (the|its?|them|which|what|each)|so many"
+    r"|as it comes|what is left|what there is|all the same|mend(s|ed)?|want of|bears"
+    r"|looks? at|looked at|taken for|see to it)\b",
+    re.IGNORECASE,
+)
+QUOTED = re.compile(r"``?[^`]*``?")
 # Names in a test are sentences: their words are held like a text's. Names of other parts are not
 # the test's own.
 NAMES_OF_OTHERS = {"DATAGRAMS_AT_ONCE_MAX"}
@@ -169,7 +184,7 @@ def test_every_module_has_a_test_file_of_its_name_at_its_place() -> None:
 
 
 def lines_with_other_words(path: Path) -> list[str]:
-    """Return lines of a file with a word that the house does not use, each behind its number."""
+    """Return lines of a file with a word that the house does not use, each with its number."""
     lines = enumerate((ROOT / path).read_text().splitlines(), 1)
     return [f"{number}: {line}" for number, line in lines if WORDS.search(line)]
 
@@ -195,6 +210,42 @@ def texts_of(path: Path) -> Iterator[tuple[int, str]]:
                 yield token.start[0], token.string
             if token.type not in (tokenize.NL, tokenize.COMMENT):
                 before = token.type
+
+
+def opening_of(node: ast.AST) -> re.Pattern[str]:
+    """Return the pattern of the openings that the docstring of this node must not have."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return OPENINGS
+    is_property = any("property" in ast.unparse(each) for each in node.decorator_list)
+    return OPENINGS if is_property else OPENINGS_OF_FUNCTIONS
+
+
+def unplain_docstrings_in(path: Path) -> Iterator[str]:
+    """Yield docstrings with an opening or a word that the list refuses, also of attributes."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        statements = getattr(node, "body", None)
+        for index, each in enumerate(statements if isinstance(statements, list) else ()):
+            if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
+                text = str(each.value.value)
+                opening = OPENINGS_OF_ATTRIBUTES if index else opening_of(node)
+                if opening.match(text) or DIALECT.search(QUOTED.sub("", text)):
+                    yield f"{path}:{each.lineno}: {text}"
+
+
+def unplain_comments_in(path: Path) -> Iterator[str]:
+    """Yield comment lines with a word that the list refuses."""
+    with (ROOT / path).open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            text = QUOTED.sub("", token.string)
+            if token.type == tokenize.COMMENT and DIALECT.search(text):
+                yield f"{path}:{token.start[0]}: {text}"
+
+
+@pytest.mark.parametrize(
+    "path", [each for each in modules() if str(each).startswith(PLAIN_ROOMS)], ids=str
+)
+def test_a_module_is_written_in_plain_english(path: Path) -> None:
+    assert [*unplain_docstrings_in(path), *unplain_comments_in(path)] == []
 
 
 @pytest.mark.parametrize("path", paths_of_tests(), ids=str)

@@ -71,7 +71,7 @@ def test_the_order_names_each_source_once_and_all_of_them(file: Path) -> None:
     assert load(file, {}, {}, None).access.sources == ("password_file", "jwt")
     for order, message in (
         ("['jwt']", '"password_file" in order'),
-        ("['jwt', 'jwt', 'password_file']", "each source stands once"),
+        ("['jwt', 'jwt', 'password_file']", "names each source once"),
         ("['ldap']", "jwt, password_file"),
     ):
         file.write_text(f"[access]\npassword_file = 'p'\norder = {order}\n{NEEDED}")

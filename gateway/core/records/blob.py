@@ -15,9 +15,7 @@ _CLOCKS: Final = list(ClockQuality)
 
 
 class DamagedBlob(ValueError):
-    """The blob was not written like this by a recorder: it is cut off, changed, or of an unknown
-    version.
-    """
+    """The blob is cut off, changed, or of an unknown version."""
 
 
 class Blob:

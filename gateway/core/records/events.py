@@ -53,7 +53,7 @@ def decode(data: bytes) -> JournalBatch:
     """Return the batch in a blob. The `payload` of a message is raw bytes.
 
     Raises:
-        DamagedBlob: the blob was not written like this by a recorder.
+        DamagedBlob: the blob is cut off, changed, or of an unknown version.
     """
     blob = Blob(data)
     events: list[Event] = []

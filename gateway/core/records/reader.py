@@ -46,7 +46,7 @@ def records_of(blob: Blob) -> Iterator[Record]:
     """Yield the records of a blob. Record `index` has the sequence number `first_sequence + index`.
 
     Raises:
-        DamagedBlob: the blob was not written like this by a recorder of this version.
+        DamagedBlob: the blob is cut off, changed, or of an unknown version.
     """
     reader = _Reader(blob)
     for index in range(blob.record_count):

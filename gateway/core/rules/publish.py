@@ -1,7 +1,7 @@
 """Publishing by clients at QoS 0 and 1, and wills.
 
-`admission` has the checks for every PUBLISH, and `qos2_receive` has QoS 2. `fan_out` is the same
-for all.
+`admission` has the checks for every PUBLISH, `qos2_receive` has QoS 2, and `fan_out` delivers
+messages of every QoS.
 """
 
 from gateway.core.core import Core

@@ -32,7 +32,7 @@ class PutOff:
         self.packets: list[Publish] = []
         self.bytes_count = 0
         self.is_full = False
-        """Whether there are so many that the connection is not read."""
+        """Whether there are too many, so that the connection is not read."""
         self.awaits: Session | None = None
         """The session whose queue must have room first; None: the disk."""
 

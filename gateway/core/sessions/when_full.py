@@ -1,10 +1,10 @@
-"""What a session's queue does at its limit."""
+"""Behaviour of a session's queue at its limit."""
 
 from enum import Enum
 
 
 class WhenFull(Enum):
-    """What a session whose queue is full does with another message."""
+    """Behaviour of a session whose queue is full when another message arrives."""
 
     DROP_NEWEST = 0
     """The message is dropped for this session; older ones are kept."""

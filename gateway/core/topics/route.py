@@ -82,7 +82,7 @@ class Group:
 
 
 class Readiness(IntEnum):
-    """What would happen to a message given to a member now. Higher is better."""
+    """Result of giving a message to a member now. Higher is better."""
 
     NEVER = 0
     LOST_AWAY = 1

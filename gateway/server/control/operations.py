@@ -56,7 +56,10 @@ class Operations:
 
 
 def who_of(request: Mapping[str, Any]) -> str:
-    """Return who made a request on the page, as stated by the page."""
+    """Return the name, role and address of the person or program that used the page.
+
+    The page states them.
+    """
     kind = "the program " if request.get("program") is True else ""
     by, role, place = (shown(request.get(key)) for key in ("by", "role", "from"))
     return f"{kind}{by} ({role}) from {place}"

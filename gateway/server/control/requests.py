@@ -58,7 +58,7 @@ class Control:
         version_key: bytes,
         bans: Bans,
     ) -> None:
-        """Set the dependencies. `version_key` derives the versions of proofs: see `People`."""
+        """Set the dependencies. `version_key` is the secret of proof versions: see `People`."""
         ban_requests = BanRequests(bans)
         self._event_loop = event_loop
         self._status = status

@@ -61,7 +61,7 @@ class FairReader:
         """
         self.uncommitted_bytes_max = uncommitted_bytes_max
         self.unread_bytes = 0
-        """Of all clients that are behind."""
+        """Connections of all clients that are behind."""
         self.tick_units = 0
         """Work of all reads since the last tick."""
         self._broker = broker

@@ -21,8 +21,9 @@ SET_MS = 50
 slewed alike, and reading them takes less."""
 
 CATCH_UP_MS = 3_600_000
-"""How far a synchronised clock may be behind the synchronised time of the previous run to be waited
-for. If it is further off, one of the two was set from a wrong server, and the newer one is used."""
+"""Largest difference by which the start waits for a synchronised clock that is slower than the
+synchronised time of the previous run. If it is larger, one of the two was set from a wrong server,
+and the newer one is used."""
 
 NS_PER_MS = 1_000_000
 

@@ -23,7 +23,7 @@ class Bound:
 
     sockets: tuple[socket.socket, ...]
     file: tuple[Path, int] | None = None
-    """Of a Unix socket: its file and inode."""
+    """File and inode of a Unix socket."""
 
     def remove_file(self) -> None:
         """Remove the socket's file, unless another process has replaced it."""

@@ -4,7 +4,7 @@ from gateway.core.sessions.share import Share
 
 
 class AdmissionPolicy:
-    """Which connections a listener accepts, and how many."""
+    """Rules about the connections that a listener accepts, and their number."""
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self._cut: asyncio.TimerHandle | None = None
         """Timer that ends a connection whose peer does not read the last data."""
         self._counted: tuple[AddressLimits, str] | None = None
-        """Where this connection is counted for its address."""
+        """The counters of its address."""
 
     def counts_at(self, addresses: AddressLimits, key: str) -> None:
         """Count this connection for its address until it is gone."""

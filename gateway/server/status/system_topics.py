@@ -18,7 +18,7 @@ TOTALS_AGE_SECONDS_MAX: Final = 1.0
 
 
 class SystemTopics:
-    """Computes the values and passes them to the core."""
+    """Computes the values of the `$SYS` topics and passes them to the core."""
 
     def __init__(
         self, broker: Broker, totals: SessionTotals, version: str, schedule: Callable[[], None]

@@ -1,8 +1,8 @@
 """Head of the chain of segments: the newest sealed one, stored durably.
 
 The files show it as long as they are on the device; `log/chain.json` keeps it after they were
-uploaded and pruned. It is written after a segment is sealed, so it can be at most one segment
-behind the files after a crash. Both are compared at every start. In case of doubt, events are
+uploaded and pruned. It is written after a segment is sealed, so after a crash it can lack at
+most the newest segment. Both are compared at every start. In case of doubt, events are
 exported again: an event in two segments has one identity `(gateway, boot, sequence)`, so readers
 drop the repeat, while an event in none would be lost.
 """

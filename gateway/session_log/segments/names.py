@@ -68,7 +68,10 @@ def segments_in(directory: Path) -> list[SegmentName]:
 
 
 def each_segment_in(directory: Path, *, newest_first: bool = False) -> Iterator[SegmentName]:
-    """Yield all segments of a directory, keeping only one subfolder in memory. May be missing."""
+    """Yield all segments of a directory; none if it does not exist.
+
+    Only one subfolder is kept in memory.
+    """
     try:
         paths = subfolders_in(directory, newest_first=newest_first)
     except FileNotFoundError:

@@ -34,7 +34,7 @@ _SIGNATURE = re.compile(r"[0-9a-f]{128}", re.ASCII)
 
 
 class BadSignature(ValueError):
-    """A footer's signature is not valid for its segment. The message has the reason."""
+    """A footer's signature is not valid for its segment. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)

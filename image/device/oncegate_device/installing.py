@@ -34,7 +34,7 @@ class RefusedError(Exception):
 
 
 class FailedError(Exception):
-    """The update failed, and this is recorded. The message has the reason."""
+    """The update failed, and this is recorded. The message gives the reason."""
 
 
 def install(
