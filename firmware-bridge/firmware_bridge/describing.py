@@ -17,7 +17,7 @@ from firmware_bridge.readings.seen import Seen, SeenDevice, SeenValue
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.settings import BridgeSettings
 
-_METERS = ("dsmr", "d0", "sml", "teleinfo", "mbus")
+_METERS = ("dsmr", "d0", "sml", "teleinfo", "dlms", "mbus")
 _MODELS = {
     "board": "Sensor board",
     "dsmr": "Smart meter (DSMR)",
@@ -26,6 +26,7 @@ _MODELS = {
     "nmea": "Receiver (NMEA 0183)",
     "modbus": "Modbus device",
     "mbus": "M-Bus meter",
+    "dlms": "Smart meter (DLMS)",
     "mysensors": "MySensors node",
     "teleinfo": "Smart meter (Teleinfo)",
     "vedirect": "Solar device (VE.Direct)",

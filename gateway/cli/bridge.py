@@ -159,7 +159,10 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
 
     from gateway.keys.readings import Readings
 
-    protocol = port.protocol
+    def first_line(path: str, key: str) -> str:
+        return password_of(Path(path), f'[[serial]] "{port.name}" {key}') or ""
+
+    protocol = port.protocol.with_secrets(first_line)
     assert isinstance(protocol, DecoderSettings | PollerSettings), "the table has no others"
     return PortSettings(
         name=port.name,

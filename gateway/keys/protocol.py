@@ -1,8 +1,8 @@
 """Properties of a serial protocol that the configuration needs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from gateway.keys.section import Section
 from gateway.keys.serial_line import Line
@@ -51,6 +51,14 @@ class ProtocolSettings(Section):
     def device_names(self) -> tuple[str, ...]:
         """The devices in these settings. Empty: the port itself is the only device."""
         return ()
+
+    def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:
+        """Return the settings with the secrets of the files that they name.
+
+        `first_line_of` takes a path and the key that names it. Raises `ValueError` for a file
+        without a usable secret.
+        """
+        return self
 
     def check_scheme(self, scheme: str | None) -> None:
         """Reject keys that the scheme of the port's address excludes. None: a serial line."""

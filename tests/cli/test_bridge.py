@@ -4,6 +4,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from firmware_bridge.protocols.dlms import Dlms
 from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.cli.application import execute
@@ -59,6 +60,50 @@ def test_a_password_that_others_can_read_is_refused_with_the_mend(tmp_path: Path
     file.write_text(FILE.replace("outbox_max", f'password_file = "{password}"\noutbox_max'))
     with pytest.raises(CommandFailed, match=rf"\[bridge\] password_file: .*chmod 600 {password}"):
         bridge_settings_of(load(file, {}, {}, PROTOCOLS))
+
+
+METER = """
+[[serial]]
+name = "meter"
+path = "/dev/ttyUSB0"
+framing = "dlms"
+key_file = "{file}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "words"),
+    [
+        (
+            "00112233445566778899aabbccddeeff\n",
+            0o644,
+            r'\[\[serial\]\] "meter" key_file: .*chmod 600',
+        ),
+        ("0011\n", 0o600, "use 32 hexadecimal digits"),
+        (None, 0o600, '"meter" key_file: .*No such file'),
+    ],
+)
+def test_the_key_of_a_meter_is_a_secret_in_a_file(
+    tmp_path: Path, content: str | None, mode: int, words: str
+) -> None:
+    file, key = tmp_path / "gateway.toml", tmp_path / "key"
+    if content is not None:
+        key.write_text(content)
+        key.chmod(mode)
+    file.write_text(METER.format(file=key))
+    with pytest.raises(CommandFailed, match=words):
+        bridge_settings_of(load(file, {}, {}, PROTOCOLS))
+
+
+def test_the_key_of_a_meter_reaches_its_protocol(tmp_path: Path) -> None:
+    file, key = tmp_path / "gateway.toml", tmp_path / "key"
+    key.write_text("00112233445566778899aabbccddeeff\n")
+    key.chmod(0o600)
+    file.write_text(METER.format(file=key))
+    (port,) = bridge_settings_of(load(file, {}, {}, PROTOCOLS)).ports
+    assert isinstance(port.protocol, Dlms)
+    assert port.protocol.key == bytes.fromhex("00112233445566778899aabbccddeeff")
+    assert str(port.line) == "2400 8E1"
 
 
 def test_the_data_directory_of_the_command_line_counts(tmp_path: Path) -> None:

@@ -18,9 +18,14 @@ from operator import xor
 from typing import Annotated, ClassVar
 
 from firmware_bridge.protocols.checksums import crc16_arc
+from firmware_bridge.protocols.dlms_security import (
+    KEY_DESCRIPTIONS,
+    MeterKeys,
+    ciphered_bytes,
+    decrypted,
+)
 from firmware_bridge.protocols.dsmr_telegram import is_mixture, read_telegram
 from firmware_bridge.protocols.frame import Damaged, Frame
-from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.protocols.kinds import TYPE
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from gateway.keys.quantities import Whole
@@ -35,18 +40,23 @@ _HEAD = re.compile(rb"/[A-Za-z]{3}[0-9]")
 # Of a telegram within another one: a whole line, as a text in parentheses may look like a head.
 _NEXT_HEAD = re.compile(_HEAD.pattern + rb"[^()\r\n]*[\r\n]")
 _HEAD_BYTES = 5
+# Then the system title, a length of 2 bytes, and the security byte.
+_CIPHERED_START, _CIPHERED_HEAD_BYTES = b"\xdb\x08", 14
+_CIPHERED_HEAD = re.compile(rb"\xdb\x08[\s\S]{8}\x82[\s\S]{2}[\x20\x30]")
+_CIPHERED_LIKELY = b"\xdb\x08________\x82__\x30"
 _STX, _ETX = b"\x02", b"\x03"
 _CHECK_BYTES = 2
 _END = re.compile(rb"[\r\n]!([0-9A-Fa-f]{4})?[ \t]*[\r\n]")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dsmr(DecoderSettings):
+class Dsmr(MeterKeys):
     """Telegrams of smart meters at their P1 port."""
 
     descriptions: ClassVar = {
         "crc": "Whether telegrams end with a CRC; those before DSMR 4 do not.",
         "utc_offset": "Hours that the meter's winter time is before UTC.",
+        **KEY_DESCRIPTIONS,
     }
 
     crc: bool = True
@@ -57,9 +67,9 @@ class Dsmr(DecoderSettings):
         """A CRC of 16 bits leaves no doubt; without it the form of two telegrams does."""
         return 1 if self.crc else 2
 
-    def decoder(self) -> "DsmrDecoder":
+    def decoder(self) -> "DsmrDecoder | EncryptedDecoder":
         """Create a decoder for one line."""
-        return DsmrDecoder(self)
+        return DsmrDecoder(self) if self.key_file is None else EncryptedDecoder(self)
 
 
 class DsmrDecoder(ScanningDecoder):
@@ -103,6 +113,34 @@ class DsmrDecoder(ScanningDecoder):
         if changed := self.kinds.keep(quantities):
             self.tally.left_out[TYPE] += changed
         return Frame(quantities) if quantities else None
+
+
+class EncryptedDecoder(ScanningDecoder):
+    """Telegrams within ciphered messages, as meters of Luxembourg send them."""
+
+    def __init__(self, settings: Dsmr) -> None:
+        super().__init__(_CIPHERED_START)
+        self._settings = settings
+        self._telegrams = DsmrDecoder(settings)
+        self._telegrams.tally, self._telegrams.kinds = self.tally, self.kinds
+
+    def end_of(self, buffer: bytes, position: int) -> int | None:
+        """Return where the message ends, by its length."""
+        head = buffer[position : position + _CIPHERED_HEAD_BYTES]
+        if not _CIPHERED_HEAD.match(head + _CIPHERED_LIKELY[len(head) :]):
+            return position
+        size = ciphered_bytes(head)
+        if size is not None and size > TELEGRAM_BYTES_MAX:
+            raise Damaged("overlong")
+        return None if size is None else position + size
+
+    def read_frame(self, data: bytes) -> Frame | None:
+        """Decrypt a message and read its telegram. Raises `Damaged`: "key", and as a telegram."""
+        settings = self._settings
+        telegram = decrypted(data, settings.key, settings.authentication_key)
+        if not telegram.startswith(_START):
+            raise Damaged("key")
+        return self._telegrams.read_frame(telegram)
 
 
 def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:

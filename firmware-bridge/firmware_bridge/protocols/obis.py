@@ -89,6 +89,10 @@ _NAMES: Final[Mapping[str, str]] = {
     "1-0:0.9.2": "meter_date",
     "1-0:C.1.0": "meter_id",
     "1-0:0.1.0": "billing_resets",
+    "1-0:0.2.129": "list_version",
+    "1-0:0.0.5": "meter_number",
+    "0-0:96.1.7": "meter_type",
+    "1-0:96.1.1": "meter_type",
 }
 _OF_MBUS: Final[Mapping[str, str]] = {
     "24.1.0": "type",

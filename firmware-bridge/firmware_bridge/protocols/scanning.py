@@ -43,6 +43,10 @@ class ScanningDecoder(Decoder):
         """Find frames behind what looked like the beginning of a longer one."""
         return self._scan(idle=True) if self._buffer else []
 
+    def find_start(self, buffer: bytes, position: int) -> int:
+        """Return where a frame may begin, from `position` on; -1: nowhere."""
+        return buffer.find(self._start, position)
+
     @abstractmethod
     def end_of(self, buffer: bytes, position: int) -> int | None:
         """Return where the frame ends that begins at `position`; None: more have to come.
@@ -65,7 +69,7 @@ class ScanningDecoder(Decoder):
     def _scan(self, *, idle: bool) -> list[Frame]:
         frames: list[Frame] = []
         buffer, position = self._buffer, 0
-        while (found := buffer.find(self._start, position)) >= 0:
+        while (found := self.find_start(buffer, position)) >= 0:
             self._pass_over(buffer[position:found])
             position = found
             end: int | None = position + len(self._start)

@@ -10,6 +10,7 @@ from firmware_bridge.protocols.board import Board
 from firmware_bridge.protocols.csv_lines import CsvLines
 from firmware_bridge.protocols.d0 import D0
 from firmware_bridge.protocols.declared_frames import DeclaredFrames
+from firmware_bridge.protocols.dlms import Dlms
 from firmware_bridge.protocols.dsmr import Dsmr
 from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
 from firmware_bridge.protocols.json_lines import JsonLines
@@ -36,6 +37,7 @@ PROTOCOLS: Final[Mapping[str, type[DecoderSettings] | type[PollerSettings]]] = {
     "sml": Sml,
     "teleinfo": Teleinfo,
     "vedirect": VeDirect,
+    "dlms": Dlms,
     "mbus": MBus,
     "frames": DeclaredFrames,
     "modbus": Modbus,

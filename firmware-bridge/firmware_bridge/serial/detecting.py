@@ -23,9 +23,11 @@ from gateway.keys.serial_line import Line
 
 # The rates of sensors, the usual ones first.
 RATES = (115_200, 9600, 4800, 38_400, 19_200, 57_600, 2400, 230_400)
-LINES = (*map(Line, RATES), Line(9600, 7, "E", 1), Line(4800, 7, "E", 1), Line(1200, 7, "E", 1))
+LINES = (*map(Line, RATES), Line(9600, 7, "E", 1), Line(4800, 7, "E", 1), Line(1200, 7, "E", 1),
+         Line(2400, 8, "E", 1))  # fmt: skip
 # One number in a line may be anything; more columns than this are no sensor's.
 COLUMNS_MIN, COLUMNS_MAX = 2, 64
+_WITH_KEY = 'key_file = "/etc/oncegate/meter-key"  # the key that the grid operator gives\n'
 _NUMBER = re.compile(rb"[ \t]*[+-]?\d{1,20}(\.\d{0,20})?[ \t]*")
 
 
@@ -70,14 +72,18 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
             reading = Reading(settings)
             for piece in pieces:
                 reading.read(piece)
-            if reading.frames:
-                # The first may be the rest of one.
-                damaged = max(0, reading.damaged - 1)
-                enough = settings.frames_enough
-                found.append(
-                    Guess(line, framing, reading.frames, damaged, keys, enough, reading.latest)
-                )
-                break
+            if not reading.frames and not reading.encrypted:
+                continue
+            own_keys = keys if reading.frames or keys else _WITH_KEY
+            # The first may be the rest of one.
+            frames = reading.frames + reading.encrypted
+            damaged = max(0, reading.damaged - reading.encrypted - 1)
+            enough = settings.frames_enough
+            found.append(Guess(line, framing, frames, damaged, own_keys, enough, reading.latest))
+            break
+    # Ciphered messages of a HAN port look like those of an encrypted P1 port to its decoder.
+    if any(guess.framing == "dlms" for guess in found):
+        return [guess for guess in found if guess.keys != _WITH_KEY or guess.framing == "dlms"]
     return found
 
 
@@ -96,6 +102,7 @@ def _settings_tried(
         return  # It needs keys of its own.
     if protocol is Dsmr:
         yield Dsmr(crc=False), "crc = false\n"
+        yield Dsmr(key_file="key"), _WITH_KEY
 
 
 def columns_of(data: bytes) -> tuple[str, ...]:

@@ -21,6 +21,9 @@ _ACKNOWLEDGEMENT = "acknowledgement"
 # A sensor without a value is no fault of the line.
 _NOT_MEASURED = "not_measured"
 _ADVICE = {
+    "encrypted": "the meter encrypts: give its key with key_file",
+    "layout": "its values are in an order that is not known; record it: `oncegate serial record`",
+    "key": "the key in key_file, or authentication_key_file, is not this meter's",
     "type": "a quantity keeps the type of its first value; declare another with the key types",
 }
 _ADVICE_ON_DAMAGE = "check sensor, cable and line settings"

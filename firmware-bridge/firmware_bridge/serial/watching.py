@@ -48,6 +48,11 @@ class Reading:
         self.latest: Frame | None = None
 
     @property
+    def encrypted(self) -> int:
+        """How many messages were sound, but encrypted with a key that is not given."""
+        return self._decoder.tally.damaged["encrypted"]
+
+    @property
     def damaged(self) -> int:
         """How much was damaged so far."""
         return self._decoder.tally.damaged.total()

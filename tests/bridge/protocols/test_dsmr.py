@@ -1,5 +1,6 @@
 """P1 telegrams out of damaged streams."""
 
+from dataclasses import replace
 from functools import reduce
 from operator import xor
 
@@ -11,6 +12,7 @@ from firmware_bridge.protocols.interface import Decoder
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.bridge.protocols.dlms_meter import AUTHENTICATION_KEY, KEY, ciphered
 from tests.bridge.protocols.feeding import check_any_pieces, check_good_frame_survives
 
 
@@ -21,6 +23,10 @@ def telegram(*lines: str, head: str = "/ISk5\\2MT382-1000") -> bytes:
 
 POWER = telegram("0-0:1.0.0(170102192002W)", "1-0:1.7.0(00.244*kW)")
 OTHER = telegram("1-0:1.7.0(00.300*kW)")
+MESSAGE = "0-0:96.13.0(" + "31" * 60 + ")"
+LONG, LONG_OTHER = (
+    telegram(MESSAGE, "1-0:1.7.0(00.244*kW)"), telegram(MESSAGE, "1-0:1.7.0(00.300*kW)"),
+)  # fmt: skip
 
 
 def make() -> Decoder:
@@ -101,3 +107,37 @@ def test_any_mixture_gives_the_same_in_any_pieces(parts: list[bytes]) -> None:
 @given(st.lists(st.binary(max_size=300), max_size=10))
 def test_no_bytes_make_the_framing_raise_or_lose_the_next_telegram(noise: list[bytes]) -> None:
     check_good_frame_survives(make, noise, OTHER, make().feed(OTHER))
+
+
+def with_keys(key: bytes = KEY, authentication_key: bytes | None = AUTHENTICATION_KEY) -> Decoder:
+    settings = Dsmr(key_file="key")
+    return replace(settings, key=key, authentication_key=authentication_key).decoder()
+
+
+def test_encrypted_telegrams_are_read_with_their_keys() -> None:
+    stream = b"noise" + ciphered(LONG) + b"\r\n" + ciphered(LONG_OTHER, counter=2)
+    assert values(check_any_pieces(with_keys, stream)) == [0.244, 0.3]
+    assert values(with_keys(authentication_key=None).feed(stream)) == [0.244, 0.3]
+    decoder = with_keys()
+    decoder.feed(ciphered(LONG.replace(b"244", b"245")))
+    assert decoder.tally.damaged == {"checksum": 1}, "its own CRC is checked as well"
+
+
+def test_a_wrong_key_or_none_is_the_reason_of_the_damage() -> None:
+    for decoder in (
+        with_keys(AUTHENTICATION_KEY),
+        with_keys(AUTHENTICATION_KEY, None),
+        with_keys(authentication_key=KEY),
+    ):
+        assert decoder.feed(ciphered(LONG) * 2) == []
+        assert decoder.tally.damaged == {"key": 2}
+    decoder = Dsmr(key_file="key").decoder()
+    decoder.feed(ciphered(LONG))
+    assert decoder.tally.damaged == {"encrypted": 1}
+
+
+def test_an_encrypted_message_longer_than_a_telegram_is_passed_over() -> None:
+    decoder = with_keys()
+    found = decoder.feed(ciphered(bytes(TELEGRAM_BYTES_MAX + 1))[:100] + ciphered(LONG))
+    assert values(found + decoder.flush()) == [0.244]
+    assert decoder.tally.damaged["overlong"] == 1

@@ -9,6 +9,7 @@ from firmware_bridge.serial.detecting import Guess, columns_of, detect, guesses_
 
 from gateway.keys.serial_line import Line
 from tests.bridge.board import board_frame
+from tests.bridge.protocols.dlms_meter import AIDON, ciphered, hdlc
 from tests.bridge.protocols.input_files import INPUTS
 from tests.bridge.running import port_on
 from tests.bridge.terminal import Terminal
@@ -56,6 +57,17 @@ def test_one_frame_with_a_strong_checksum_leaves_no_doubt_and_shows_its_values(
         assert "energy_import" in " ".join(best.latest.quantities)
     assert best_of((INPUTS / "vedirect.bin").read_bytes()).framing == "vedirect"
     assert best_of((INPUTS / "linky-standard.bin").read_bytes()).framing == "teleinfo"
+
+
+def test_meters_that_push_dlms_are_detected_also_where_their_key_is_missing() -> None:
+    best = best_of(hdlc(AIDON))
+    assert (best.framing, best.sure, best.keys) == ("dlms", 1.0, "")
+    telegram = b"/XXX5\r\n\r\n" + b"1-0:1.7.0(1*kW)\r\n" * 20 + b"!\r\n"
+    for framing, stream in (("dlms", hdlc(ciphered(AIDON))), ("dsmr", ciphered(telegram))):
+        best = best_of(stream)
+        assert (best.framing, best.sure, best.latest) == (framing, 1.0, None)
+        table = tomllib.loads(best.toml("meter", 'path = "/dev/ttyUSB0"'))["serial"][0]
+        assert table["key_file"] == "/etc/oncegate/meter-key"
 
 
 READ_ELSEWHERE = {"DZG_DVS-7420.2V.G2_mtr1_error.bin": "damaged in every telegram"}

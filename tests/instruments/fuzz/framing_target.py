@@ -23,6 +23,7 @@ from firmware_bridge.protocols.checksums import crc16_arc, crc16_x25
 from firmware_bridge.protocols.csv_lines import CsvLines
 from firmware_bridge.protocols.declared_field import FrameField
 from firmware_bridge.protocols.declared_frames import DeclaredFrames
+from firmware_bridge.protocols.dlms import Dlms
 from firmware_bridge.protocols.dsmr import Dsmr
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import Decoder
@@ -86,6 +87,20 @@ def sml_file(messages: bytes) -> bytes:
     return data + crc16_x25(data).to_bytes(2, "little")
 
 
+def hdlc_frames(message: bytes) -> bytes:
+    """Frames of HDLC around any notification, as a meter would push it."""
+    message = b"\x0f\0\0\0\0\0" + message
+    parts = [message[at : at + 500] for at in range(0, len(message), 500)]
+    frames = b""
+    for number, part in enumerate(parts):
+        content = (b"" if number else b"\xe6\xe7\0") + part
+        more = 0 if number == len(parts) - 1 else 0x0800
+        head = (0xA000 | more | len(content) + 9).to_bytes(2) + b"\x03\x03\x13"
+        content = head + crc16_x25(head).to_bytes(2, "little") + content
+        frames += b"\x7e" + content + crc16_x25(content).to_bytes(2, "little") + b"\x7e"
+    return frames
+
+
 _DUST: Final = DeclaredFrames(
     start="42 4D",
     length_at=2,
@@ -128,6 +143,9 @@ KINDS: Final = (
     Kind("answer", Board().decoder, answered),
     Kind("teleinfo", Teleinfo().decoder, _as_it_is),
     Kind("vedirect", VeDirect().decoder, _as_it_is),
+    Kind("dlms", Dlms().decoder, _as_it_is),
+    Kind("notification", Dlms().decoder, hdlc_frames),
+    Kind("encrypted", Dsmr(key_file="key").decoder, _as_it_is),
     Kind("unchecked", Nmea(checksum_required=False).decoder, _as_it_is),
 )
 CHOICES: Final[tuple[Kind | Conversation, ...]] = (*KINDS, *CONVERSATIONS)

@@ -1,0 +1,168 @@
+"""DLMS/COSEM as meters push it: the HAN port of Nordic, Austrian and Swiss meters.
+
+Frames of HDLC or M-Bus (`dlms_link`) have parts of a message; blocks (general-block-transfer) may
+have parts of them too. The message is a notification, encrypted or not::
+
+    0F | invocation u32 | time | data
+    DB | ... a ciphered message (`dlms_security`) with a notification in it
+"""
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from firmware_bridge.protocols.dlms_data import data_at
+from firmware_bridge.protocols.dlms_link import FRAME_BYTES_MAX, Part, end_of_frame, part_of
+from firmware_bridge.protocols.dlms_security import (
+    CIPHERED,
+    KEY_DESCRIPTIONS,
+    MeterKeys,
+    decrypted,
+    length_at,
+)
+from firmware_bridge.protocols.dlms_values import read_values
+from firmware_bridge.protocols.frame import Damaged, Frame
+from firmware_bridge.protocols.kinds import TYPE
+from firmware_bridge.protocols.scanning import ScanningDecoder
+from gateway.keys.serial_line import Line
+
+MESSAGE_BYTES_MAX: Final = 8192
+"""Of the parts of one message: meters send 100 to 800 bytes."""
+_NOTIFICATION, _BLOCK = 0x0F, 0xE0
+_INVOCATION_BYTES = 5
+_LAST_BLOCK = 0x80
+_BLOCK_HEAD_BYTES = 6
+_OCTETS = 9
+_START = re.compile(rb"[\x7e\x68]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dlms(MeterKeys):
+    """Meters that push messages of DLMS at their HAN port."""
+
+    data_bits: ClassVar = (8,)
+    default_line: ClassVar = Line(2400, 8, "E", 1)
+    descriptions: ClassVar = KEY_DESCRIPTIONS
+
+    @property
+    def frames_enough(self) -> int:
+        """A CRC of 16 bits leaves no doubt."""
+        return 1
+
+    def decoder(self) -> "DlmsDecoder":
+        """Create a decoder for one line."""
+        return DlmsDecoder(self)
+
+
+class DlmsDecoder(ScanningDecoder):
+    """A message of which a part is missing is damaged; the next one is read."""
+
+    fillers: ClassVar = b"\x7e"
+
+    def __init__(self, settings: Dlms) -> None:
+        super().__init__(b"\x7e")
+        self._settings = settings
+        self._message = b""
+        self._blocks = b""
+
+    def begin(self, *, mid_line: bool) -> None:
+        """Forget what came before."""
+        self._drop_flags()
+        if self._message or self._blocks:
+            self.tally.damaged["truncated"] += 1
+        self._message = self._blocks = b""
+        super().begin(mid_line=mid_line)
+
+    def flush(self) -> list[Frame]:
+        """Find frames after what looked like a longer one; a flag alone is the end of one."""
+        self._drop_flags()
+        return super().flush()
+
+    def _drop_flags(self) -> None:
+        if not self._buffer.strip(self.fillers):
+            self._buffer = b""
+
+    def find_start(self, buffer: bytes, position: int) -> int:
+        """Return where a frame of HDLC or of M-Bus may begin; -1: nowhere."""
+        found = _START.search(buffer, position)
+        return -1 if found is None else found.start()
+
+    def end_of(self, buffer: bytes, position: int) -> int | None:
+        """Return where the frame ends."""
+        end = end_of_frame(buffer, position)
+        assert end is None or end - position <= FRAME_BYTES_MAX, "a length has 11 bits"
+        return end
+
+    def read_frame(self, data: bytes) -> Frame | None:
+        """Check a frame; with the last part of a message, read the message."""
+        message = self._joined(part_of(data))
+        if message is None:
+            return None
+        if message[:1] == bytes((_BLOCK,)):
+            message = self._unblocked(message) or b""
+            if not message:
+                return None
+        return self._frame_of(message)
+
+    def _joined(self, part: Part) -> bytes | None:
+        """Return the message that a part completes.
+
+        Raises:
+            Damaged: "truncated" where the first part is missing, "overlong".
+        """
+        if part.is_first:
+            if self._message:
+                self.tally.damaged["truncated"] += 1
+            self._message = b""
+        elif not self._message:
+            raise Damaged("truncated")
+        message, self._message = self._message + part.data, b""
+        if len(message) > MESSAGE_BYTES_MAX:
+            raise Damaged("overlong")
+        if not part.is_last:
+            self._message = message
+            return None
+        return message
+
+    def _unblocked(self, block: bytes) -> bytes | None:
+        """Return the message that a block completes. Raises `Damaged`: "dlms", "overlong"."""
+        found = length_at(block, _BLOCK_HEAD_BYTES)
+        if found is None:
+            raise Damaged("dlms")
+        number = int.from_bytes(block[2:4])
+        blocks = (b"" if number <= 1 else self._blocks) + block[found[1] : found[1] + found[0]]
+        self._blocks = b""
+        if len(blocks) > MESSAGE_BYTES_MAX:
+            raise Damaged("overlong")
+        if not block[1] & _LAST_BLOCK:
+            self._blocks = blocks
+            return None
+        return blocks
+
+    def _frame_of(self, message: bytes) -> Frame:
+        is_ciphered = message[:1] == bytes((CIPHERED,))
+        if is_ciphered:
+            message = decrypted(message, self._settings.key, self._settings.authentication_key)
+            if message[:1] != bytes((_NOTIFICATION,)):
+                raise Damaged("key")
+        try:
+            return self._notification_in(message)
+        except Damaged as damage:
+            # Of one in 256 wrong keys the first byte is right.
+            checked = not is_ciphered or self._settings.authentication_key is not None
+            raise damage if checked or damage.reason != "dlms" else Damaged("key") from None
+
+    def _notification_in(self, message: bytes) -> Frame:
+        if message[:1] != bytes((_NOTIFICATION,)):
+            raise Damaged("dlms")
+        at = _INVOCATION_BYTES
+        # The time: octets with or without their tag, or none.
+        at += message[at : at + 1] == bytes((_OCTETS,))
+        found = length_at(message, at)
+        if found is None:
+            raise Damaged("dlms")
+        data, _ = data_at(message, found[1] + found[0])
+        quantities = read_values(data, self.tally.left_out)
+        if changed := self.kinds.keep(quantities):
+            self.tally.left_out[TYPE] += changed
+        return Frame(quantities)

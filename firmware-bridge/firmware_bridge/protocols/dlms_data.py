@@ -1,0 +1,84 @@
+"""Data of DLMS in A-XDR: a tag for its form, then the value (DLMS UA 1000-2, section 9.5)."""
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+from firmware_bridge.protocols.dlms_security import length_at
+from firmware_bridge.protocols.frame import Damaged
+
+DEPTH_MAX: Final = 8
+"""Structures within each other: meters send two or three levels."""
+_NULL, _ARRAY, _STRUCTURE, _TRUTH, _BITS = 0, 1, 2, 3, 4
+_OCTETS, _TEXT, _UTF8, _BCD, _ENUM = 9, 10, 12, 13, 22
+_INTEGERS: Final = {5: (4, True), 6: (4, False), 15: (1, True), 16: (2, True), 17: (1, False),
+                    18: (2, False), 20: (8, True), 21: (8, False)}  # fmt: skip
+_FLOATS: Final = {23: ">f", 24: ">d"}
+_TIMES: Final = {25: 12, 26: 5, 27: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerated:
+    """A value of an enumeration: a unit, mostly."""
+
+    code: int
+
+
+Data = int | float | bool | str | bytes | Enumerated | list["Data"] | None
+"""An array and a structure are lists; octets are bytes."""
+
+
+def data_at(buffer: bytes, at: int, depth: int = DEPTH_MAX) -> tuple[Data, int]:
+    """Return the value at a position, and where it ends.
+
+    Raises:
+        Damaged: "dlms" for what is none, or is cut.
+    """
+    tag, at = _take(buffer, at, 1)
+    kind = tag[0]
+    if kind in (_ARRAY, _STRUCTURE):
+        count, at = _length(buffer, at)
+        if depth == 0 or count > len(buffer) - at:
+            raise Damaged("dlms")
+        elements: list[Data] = []
+        for _ in range(count):
+            element, at = data_at(buffer, at, depth - 1)
+            elements.append(element)
+        return elements, at
+    if kind in _INTEGERS:
+        size, signed = _INTEGERS[kind]
+        raw, at = _take(buffer, at, size)
+        return int.from_bytes(raw, signed=signed), at
+    return _plain_at(kind, buffer, at)
+
+
+def _plain_at(kind: int, buffer: bytes, at: int) -> tuple[Data, int]:
+    if kind == _NULL:
+        return None, at
+    if kind in (_TRUTH, _ENUM, _BCD):
+        raw, at = _take(buffer, at, 1)
+        return (Enumerated(raw[0]) if kind == _ENUM else raw[0] != 0), at
+    if kind in _FLOATS:
+        raw, at = _take(buffer, at, struct.calcsize(_FLOATS[kind]))
+        (number,) = struct.unpack(_FLOATS[kind], raw)
+        return float(f"{number:.7g}" if kind == 23 else number), at
+    if kind in _TIMES:
+        return _take(buffer, at, _TIMES[kind])
+    if kind in (_OCTETS, _TEXT, _UTF8, _BITS):
+        count, at = _length(buffer, at)
+        raw, at = _take(buffer, at, (count + 7) // 8 if kind == _BITS else count)
+        return (raw.decode("utf-8", "replace") if kind in (_TEXT, _UTF8) else raw), at
+    raise Damaged("dlms")
+
+
+def _take(buffer: bytes, at: int, count: int) -> tuple[bytes, int]:
+    if at + count > len(buffer):
+        raise Damaged("dlms")
+    return buffer[at : at + count], at + count
+
+
+def _length(buffer: bytes, at: int) -> tuple[int, int]:
+    found = length_at(buffer, at)
+    if found is None:
+        raise Damaged("dlms")
+    return found

@@ -1,0 +1,102 @@
+"""Frames in which meters push messages of DLMS: HDLC, and M-Bus::
+
+    7E | A u4, segmented u1, length u11 | destination | source | 13 | HCS | part | FCS | 7E
+    68 L L 68 | 53 FF | last u1 (10), number u4 | source | destination | part | checksum 16
+
+FCS and HCS are CRC-16/X-25, of the header alone and of all between the flags. Addresses of HDLC
+have 1, 2 or 4 bytes, of which the last is odd. A message may take several frames.
+"""
+
+from typing import Final, NamedTuple
+
+from firmware_bridge.protocols.checksums import crc16_x25
+from firmware_bridge.protocols.frame import Damaged
+
+FLAG: Final = 0x7E
+MBUS_START: Final = 0x68
+FRAME_BYTES_MAX: Final = 2049
+"""The length of HDLC has 11 bits; two flags are added."""
+_MBUS_STOP, _MBUS_EXTRA, _MBUS_HEAD = 0x16, 6, 5
+_HDLC_TYPE = 0xA0
+_ADDRESS_BYTES_MAX = 4
+_CONTROL_BYTES = 3
+"""Control and HCS."""
+_LLC = (b"\xe6\xe7\x00", b"\xe6\xe6\x00")
+
+
+class Part(NamedTuple):
+    """A part of a message; `is_first` and `is_last` are what its frame shows of that."""
+
+    data: bytes
+    is_first: bool | None
+    is_last: bool
+
+
+def end_of_frame(buffer: bytes, position: int) -> int | None:
+    """Return where a frame ends, `position` where none begins; None: more bytes have to come.
+
+    Raises:
+        Damaged: "truncated" for one of HDLC that has no flag at its end.
+    """
+    if buffer[position] == FLAG:
+        return _end_of_hdlc(buffer, position)
+    head = buffer[position : position + 4]
+    if len(head) < 4:
+        # As far as it has come it has to be the beginning of one.
+        return None if len(head) < 3 or head[1] == head[2] else position
+    if head[1] != head[2] or head[3] != MBUS_START or head[1] < _MBUS_HEAD:
+        return position
+    return position + head[1] + _MBUS_EXTRA
+
+
+def _end_of_hdlc(buffer: bytes, position: int) -> int | None:
+    head = buffer[position + 1 : position + 3]
+    if not head:
+        return None
+    if head[0] & 0xF0 != _HDLC_TYPE:
+        return position
+    if len(head) < 2:
+        return None
+    length = (head[0] & 7) << 8 | head[1]
+    if length < 9:
+        return position
+    end = position + 1 + length
+    if end < len(buffer) and buffer[end] != FLAG:
+        raise Damaged("truncated")
+    # The flag at the end may be the one at the beginning of the next frame: it is left there.
+    return end if end < len(buffer) else end + 1
+
+
+def part_of(frame: bytes) -> Part:
+    """Check a frame and return its part of the message.
+
+    Raises:
+        Damaged: "checksum", "dlms" for addresses that are none.
+    """
+    return _part_of_hdlc(frame) if frame[0] == FLAG else _part_of_mbus(frame)
+
+
+def _part_of_hdlc(frame: bytes) -> Part:
+    content = frame[1:]
+    if crc16_x25(content[:-2]) != int.from_bytes(content[-2:], "little"):
+        raise Damaged("checksum")
+    at = _after_address(content, _after_address(content, 2))
+    data = content[at + _CONTROL_BYTES : -2]
+    is_first = data.startswith(_LLC)
+    return Part(data[3:] if is_first else data, True if is_first else None, not frame[1] & 8)
+
+
+def _after_address(content: bytes, at: int) -> int:
+    """Return where an address ends: its last byte is odd. Raises `Damaged`: "dlms"."""
+    for end in range(at, min(at + _ADDRESS_BYTES_MAX, len(content))):
+        if content[end] & 1:
+            return end + 1
+    raise Damaged("dlms")
+
+
+def _part_of_mbus(frame: bytes) -> Part:
+    content = frame[4:-2]
+    if frame[-2] != sum(content) & 0xFF or frame[-1] != _MBUS_STOP:
+        raise Damaged("checksum")
+    number = content[2] & 0x0F
+    return Part(content[_MBUS_HEAD:], number == 0, bool(content[2] & 0x10))

@@ -1,0 +1,155 @@
+"""Keys of meters that encrypt, and their messages (DLMS general-glo-ciphering, AES-GCM)::
+
+    DB | length, system title, 8 bytes | length | security u8 | frame counter u32 | ciphertext | tag
+
+The nonce is system title and frame counter. The tag, 12 bytes, covers the ciphertext, the security
+byte and the authentication key. Source: DLMS UA 1000-2, section 9.2.7. Austrian, Swiss and Danish
+meters send this, and those of Luxembourg at the P1 port.
+"""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Final, Self
+
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.protocols.interface import DecoderSettings
+from gateway.keys.quantities import Text, refusal
+from gateway.keys.section import NO_KEY
+
+CIPHERED: Final = 0xDB
+SYSTEM_TITLE_BYTES: Final = 8
+_KEY = re.compile(r"[0-9A-Fa-f]{32}", re.ASCII)
+_SECURITY_BYTES, _TAG_BYTES = 5, 12
+_AUTHENTICATED, _ENCRYPTED, _COMPRESSED = 0x10, 0x20, 0x80
+_FIRST_COUNTER = (2).to_bytes(4)
+_PATH = Text(r"[^\x00]{1,4096}", "a path, as a text in quotes")
+KEY_DESCRIPTIONS: Final = {
+    "key_file": "File with the key of a meter that encrypts: 32 hexadecimal digits.",
+    "authentication_key_file": "File with its authentication key, where it has one.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeterKeys(DecoderSettings):
+    """The keys of a meter that encrypts. They are secrets, and loaded where they are used."""
+
+    key_file: Annotated[str, _PATH] | None = None
+    authentication_key_file: Annotated[str, _PATH] | None = None
+    key: bytes | None = field(default=None, repr=False, metadata=NO_KEY)
+    authentication_key: bytes | None = field(default=None, repr=False, metadata=NO_KEY)
+
+    def check(self) -> None:
+        """Refuse an authentication key without the other one."""
+        super().check()
+        if self.authentication_key_file is not None and self.key_file is None:
+            raise refusal("key_file with authentication_key_file: it decrypts")
+
+    def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:
+        """Return the settings with their keys.
+
+        Raises:
+            ValueError: a file does not have a key.
+        """
+        found: dict[str, Any] = {}
+        for name in ("key", "authentication_key"):
+            path = getattr(self, f"{name}_file")
+            if path is not None:
+                found[name] = _key_of(first_line_of(os.path.expanduser(path), f"{name}_file"), path)
+        return replace(self, **found)
+
+
+def _key_of(text: str, path: str) -> bytes:
+    digits = re.sub(r"[ :-]", "", text)
+    if _KEY.fullmatch(digits) is None:
+        raise ValueError(f"{path}: use 32 hexadecimal digits, the key that the grid operator gives")
+    return bytes.fromhex(digits)
+
+
+def ciphered_bytes(data: bytes) -> int | None:
+    """Return how many bytes a ciphered message has; None: its length has not come yet.
+
+    Raises:
+        Damaged: "dlms" for what is none.
+    """
+    head = 2 + SYSTEM_TITLE_BYTES
+    if len(data) < 2:
+        return None
+    if data[0] != CIPHERED or data[1] != SYSTEM_TITLE_BYTES:
+        raise Damaged("dlms")
+    found = length_at(data, head)
+    return None if found is None else found[1] + found[0]
+
+
+def length_at(data: bytes, at: int) -> tuple[int, int] | None:
+    """Return a length and where what it counts begins; None: it has not come yet.
+
+    Raises:
+        Damaged: "dlms" for one of more than 2 bytes.
+    """
+    if at >= len(data):
+        return None
+    first = data[at]
+    if first < 0x80:
+        return first, at + 1
+    size = first & 0x7F
+    if not 1 <= size <= 2:
+        raise Damaged("dlms")
+    if at + 1 + size > len(data):
+        return None
+    return int.from_bytes(data[at + 1 : at + 1 + size]), at + 1 + size
+
+
+def decrypted(data: bytes, key: bytes | None, authentication_key: bytes | None) -> bytes:
+    """Return the content of a ciphered message.
+
+    With an authentication key its tag is checked. Without one the caller sees by the content
+    whether the key is right.
+
+    Raises:
+        Damaged: "encrypted" without a key, "key" where the tag is of other keys, "dlms".
+    """
+    found = length_at(data, 2 + SYSTEM_TITLE_BYTES)
+    if found is None or len(data) < found[1] + _SECURITY_BYTES:
+        raise Damaged("dlms")
+    length, at = found
+    security, counter = data[at], data[at + 1 : at + _SECURITY_BYTES]
+    content = data[at + _SECURITY_BYTES : at + length]
+    if security & _COMPRESSED or not security & _ENCRYPTED:
+        raise Damaged("dlms")
+    if key is None:
+        raise Damaged("encrypted")
+    tag = b""
+    if security & _AUTHENTICATED:
+        content, tag = content[:-_TAG_BYTES], content[-_TAG_BYTES:]
+        if len(tag) < _TAG_BYTES:
+            raise Damaged("dlms")
+    nonce = data[2 : 2 + SYSTEM_TITLE_BYTES] + counter
+    if tag and authentication_key is not None:
+        return _checked(content, tag, key, nonce, bytes((security,)) + authentication_key)
+    return _unchecked(content, key, nonce)
+
+
+def _checked(content: bytes, tag: bytes, key: bytes, nonce: bytes, covered: bytes) -> bytes:
+    from cryptography.exceptions import InvalidTag  # noqa: PLC0415
+    from cryptography.hazmat.primitives.ciphers import Cipher  # noqa: PLC0415
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES  # noqa: PLC0415
+    from cryptography.hazmat.primitives.ciphers.modes import GCM  # noqa: PLC0415
+
+    decryptor = Cipher(AES(key), GCM(nonce, tag, min_tag_length=_TAG_BYTES)).decryptor()
+    decryptor.authenticate_additional_data(covered)
+    try:
+        return decryptor.update(content) + decryptor.finalize()
+    except InvalidTag:
+        raise Damaged("key") from None
+
+
+def _unchecked(content: bytes, key: bytes, nonce: bytes) -> bytes:
+    """Decrypt as GCM does, by counting blocks from 2, without its tag."""
+    from cryptography.hazmat.primitives.ciphers import Cipher  # noqa: PLC0415
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES  # noqa: PLC0415
+    from cryptography.hazmat.primitives.ciphers.modes import CTR  # noqa: PLC0415
+
+    decryptor = Cipher(AES(key), CTR(nonce + _FIRST_COUNTER)).decryptor()
+    return decryptor.update(content) + decryptor.finalize()

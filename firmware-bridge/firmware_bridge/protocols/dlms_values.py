@@ -1,0 +1,249 @@
+"""The values that a meter pushes -> measurements, in the layouts of different makers.
+
+Most have the OBIS code before each value, flat or in structures of their own, with scaler and unit
+after it (Aidon, Sagemcom, Austrian Kaifa) or without (Kamstrup). Norwegian Kaifa has no codes: the
+number of values says which they are. Landis+Gyr begins with a list of the objects that follow.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from firmware_bridge.protocols.dlms_data import Data, Enumerated
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.protocols.kinds import TYPE
+from firmware_bridge.protocols.obis import Code, is_number, name_of
+from firmware_bridge.protocols.sml_messages import UNITS_OF_DLMS
+from firmware_bridge.protocols.text_values import in_range
+from firmware_bridge.readings.measurement import Measurement, Quantities, Value
+from firmware_bridge.readings.scaling import OutOfRange, scaled
+
+_CODE_BYTES, _TIME_BYTES = 6, 12
+_OBJECT_ELEMENTS = 4
+_POWER_OF_TEN_MAX: Final = 18
+
+
+class _Object(NamedTuple):
+    """A value with its code; `unit` and `power_of_ten` are None where the meter leaves them out."""
+
+    code: Code
+    value: Data
+    power_of_ten: int | None = None
+    unit: int | None = None
+
+
+def read_values(data: Data, left_out: Counter[str]) -> Quantities:
+    """Read the values of a message.
+
+    `left_out` counts values that cannot be read, by reason.
+
+    Raises:
+        Damaged: "layout" for a message in none that is known.
+    """
+    if not isinstance(data, list):
+        raise Damaged("layout")
+    quantities: Quantities = {}
+    for found in _objects_of(data):
+        try:
+            measurement = _measurement_of(found)
+        except Damaged as damage:
+            left_out[damage.reason] += 1
+        else:
+            if measurement is not None:
+                quantities.setdefault(measurement.name, [measurement])
+    if not quantities:
+        raise Damaged("layout")
+    return quantities
+
+
+def _objects_of(data: list[Data]) -> Iterator[_Object]:
+    if _is_list_of_objects(data[0] if data else None):
+        yield from _of_landis(data)
+    elif data and isinstance(data[0], str) and data[0].startswith("Kamstrup"):
+        yield from (_of_kamstrup(each) for each in _with_codes(data))
+    elif (codes := _KAIFA.get(len(data))) is not None and _is_of_kaifa(data, codes):
+        yield from _of_kaifa(data, codes)
+    else:
+        yield from _with_codes(data)
+
+
+def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
+    """Return whether it has numbers in the places of powers, and no codes."""
+    has_power = isinstance(data[codes.index("1.7")], int)
+    return has_power and not any(
+        isinstance(each, list) or code_of(each) is not None for each in data
+    )
+
+
+def code_of(data: Data) -> Code | None:
+    """Return the OBIS code that octets are; None: they are none.
+
+    Meters of the north have channel 1 for electricity and the clock, where others have 0.
+    """
+    if not isinstance(data, bytes) or len(data) != _CODE_BYTES or data[0] > 10:
+        return None
+    is_own = data[0] == 1 or data[:3] == b"\x00\x01\x01"
+    channel = 0 if data[1] == 1 and is_own else data[1]
+    return Code.of([str(each) for each in (data[0], channel, *data[2:])])
+
+
+def _with_codes(data: list[Data]) -> Iterator[_Object]:
+    """Yield each value that follows its code, in structures too."""
+    at = 0
+    while at < len(data):
+        each = data[at]
+        at += 1
+        if isinstance(each, list):
+            yield from _with_codes(each)
+        elif (code := code_of(each)) is not None and at < len(data):
+            value = data[at]
+            at += 1
+            power, unit = _scale_of(data[at] if at < len(data) else None)
+            at += unit is not None
+            yield _Object(code, value, power, unit)
+
+
+def _scale_of(data: Data) -> tuple[int | None, int | None]:
+    """Return the power of ten and the unit of a structure of both."""
+    if isinstance(data, list) and len(data) == 2:
+        power, unit = data
+        if isinstance(unit, Enumerated) and isinstance(power, int):
+            return power, unit.code
+    return None, None
+
+
+_WATT, _VAR, _AMPERE, _VOLT, _WATT_HOUR, _VAR_HOUR = 27, 29, 33, 35, 30, 32
+
+
+def _of_kamstrup(found: _Object) -> _Object:
+    """Add what Kamstrup's list has by its definition: 0.01 A, V, W, and 10 Wh."""
+    c, d = int(found.code.c), found.code.d
+    if found.code.a != "1" or not isinstance(found.value, int):
+        return found
+    if d == "8":
+        return found._replace(power_of_ten=1, unit=_WATT_HOUR if c in (1, 2) else _VAR_HOUR)
+    if c in (31, 51, 71):
+        return found._replace(power_of_ten=-2, unit=_AMPERE)
+    if c in (32, 52, 72):
+        return found._replace(power_of_ten=0, unit=_VOLT)
+    return found._replace(power_of_ten=0, unit=_VAR if c in (3, 4) else _WATT)
+
+
+_POWERS: Final = ("1.7", "2.7", "3.7", "4.7")
+_ENERGIES: Final = ("1.8", "2.8", "3.8", "4.8")
+_HEAD: Final = ("version", "number", "type", *_POWERS)
+_ONE_PHASE: Final = (*_HEAD, "31.7", "32.7")
+_THREE_PHASES: Final = (*_HEAD, "31.7", "51.7", "71.7", "32.7", "52.7", "72.7")
+_KAIFA: Final = {
+    1: ("1.7",),
+    9: _ONE_PHASE,
+    13: _THREE_PHASES,
+    14: (*_ONE_PHASE, "time", *_ENERGIES),
+    18: (*_THREE_PHASES, "time", *_ENERGIES),
+}
+"""The lists of Kaifa's Norwegian meters (KFM_001), by the number of their values."""
+_TEXTS_OF_KAIFA: Final = {
+    "version": ("1", "0", "0", "2", "129"),
+    "number": ("0", "0", "96", "1", "0"),
+    "type": ("0", "0", "96", "1", "7"),
+    "time": ("0", "0", "1", "0", "0"),
+}
+
+
+def _of_kaifa(data: list[Data], codes: tuple[str, ...]) -> Iterator[_Object]:
+    for value, written in zip(data, codes, strict=True):
+        if written in _TEXTS_OF_KAIFA:
+            yield _Object(Code(*_TEXTS_OF_KAIFA[written]), value)
+            continue
+        c, _, d = written.partition(".")
+        code = Code("1", "0", c, d, "0")
+        if d == "8":
+            yield _Object(code, value, 0, _WATT_HOUR if c in ("1", "2") else _VAR_HOUR)
+        elif c in ("31", "51", "71"):
+            yield _Object(code, value, -3, _AMPERE)
+        elif c in ("32", "52", "72"):
+            yield _Object(code, value, -1, _VOLT)
+        else:
+            yield _Object(code, value, 0, _VAR if c in ("3", "4") else _WATT)
+
+
+def _is_list_of_objects(data: Data) -> bool:
+    return (
+        isinstance(data, list)
+        and bool(data)
+        and all(
+            isinstance(each, list)
+            and len(each) == _OBJECT_ELEMENTS
+            and isinstance(each[0], int)
+            and code_of(each[1]) is not None
+            for each in data
+        )
+    )
+
+
+def _of_landis(data: list[Data]) -> Iterator[_Object]:
+    """Yield the values after a list of their objects. Its first entry may be the list itself."""
+    listed = data[0]
+    assert isinstance(listed, list), "the caller has looked"
+    codes = [code_of(each[1]) for each in listed if isinstance(each, list)]
+    for code, value in zip(codes[-(len(data) - 1) :] if len(data) > 1 else [], data[1:],
+                           strict=False):  # fmt: skip
+        if code is None:
+            continue
+        is_energy, is_power = code.d == "8", code.d == "7" and code.c in ("1", "2", "16")
+        unit = _WATT_HOUR if is_energy and code.c in ("1", "2") else _WATT if is_power else None
+        yield _Object(code, value, 0 if unit else None, unit)
+
+
+def _measurement_of(found: _Object) -> Measurement | None:
+    """Return the measurement of an object; None: it has no value.
+
+    Raises:
+        Damaged: "type", "value".
+    """
+    if found.value is None:
+        return None
+    value = _value_of(found)
+    if is_number(found.code) and isinstance(value, bool | str):
+        raise Damaged(TYPE)
+    unit = UNITS_OF_DLMS.get(found.unit) if found.unit is not None else None
+    return Measurement(name_of(found.code), value, unit)
+
+
+def _value_of(found: _Object) -> Value:
+    value = found.value
+    if isinstance(value, Enumerated):
+        return value.code
+    if isinstance(value, bytes):
+        is_time = len(value) == _TIME_BYTES and found.code.c in ("1", "0") and found.code.a == "0"
+        return time_text(value) if is_time else _text_of(value)
+    if isinstance(value, list):
+        raise Damaged(TYPE)
+    if isinstance(value, bool | str) or value is None:
+        return value if value is not None else ""
+    power = found.power_of_ten or 0
+    if abs(power) > _POWER_OF_TEN_MAX:
+        raise Damaged("value")
+    try:
+        return in_range(scaled(value, power_of_ten=power))
+    except OutOfRange:
+        raise Damaged("value") from None
+
+
+def time_text(data: bytes) -> str:
+    """Return the time of a meter's clock: year u16, month, day, weekday, hour, minute, second.
+
+    Raises:
+        Damaged: "time" for one that is left open.
+    """
+    if b"\xff" in data[:4] + data[5:8]:
+        raise Damaged("time")
+    year = int.from_bytes(data[:2])
+    month, day, _, hour, minute, second = data[2:8]
+    return f"{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"
+
+
+def _text_of(value: bytes) -> str:
+    """Return letters and digits as they are, any other bytes in hexadecimal digits."""
+    text = value.decode("ascii", "replace")
+    return text if text.isascii() and text.isprintable() else value.hex()

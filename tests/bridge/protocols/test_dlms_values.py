@@ -1,0 +1,140 @@
+"""Values of meters of different makers, each in its own layout."""
+
+from collections import Counter
+
+import pytest
+from firmware_bridge.protocols.dlms_data import Enumerated, data_at
+from firmware_bridge.protocols.dlms_values import read_values, time_text
+from firmware_bridge.protocols.frame import Damaged
+
+from tests.bridge.protocols.dlms_meter import (
+    AIDON,
+    WH,
+    W,
+    array,
+    obis,
+    scale,
+    structure,
+    text,
+    time,
+    u16,
+    u32,
+)
+
+
+def read(data: bytes) -> dict[str, tuple[object, str | None]]:
+    left_out: Counter[str] = Counter()
+    quantities = read_values(data_at(data, 0)[0], left_out)
+    assert not left_out
+    return {name: (each.value, each.unit) for name, (each,) in quantities.items()}
+
+
+def test_aidon_has_scaler_and_unit_with_each_code() -> None:
+    assert read(AIDON[6:]) == {
+        "list_version": ("AIDON_V0001", None),
+        "meter_time": ("2026-11-26 10:42:05", None),
+        "power_import": (1255, "W"),
+        "voltage_l1": (233.4, "V"),
+        "current_l1": (2.7, "A"),
+        "energy_import": (1234560, "Wh"),
+    }
+
+
+def test_a_list_of_one_structure_is_no_list_of_kaifa() -> None:
+    data = array(structure(obis(1, 0, 1, 7, 0, 255), u32(5), scale(0, W)))
+    assert read(data) == {"power_import": (5, "W")}
+
+
+def test_codes_may_be_flat_as_in_austria() -> None:
+    data = structure(
+        obis(0, 0, 1, 0, 0, 255), time(),
+        obis(1, 0, 1, 8, 0, 255), u32(1000), scale(0, WH),
+        obis(1, 0, 1, 7, 0, 255), u32(5), scale(1, W),
+        obis(0, 0, 96, 1, 0, 255), b"\x09\x03" + b"123",
+    )  # fmt: skip
+    assert read(data) == {
+        "meter_time": ("2026-11-26 10:42:05", None),
+        "energy_import": (1000, "Wh"),
+        "power_import": (50, "W"),
+        "meter_id": ("123", None),
+    }
+
+
+def test_kamstrup_leaves_units_out() -> None:
+    data = structure(
+        text("Kamstrup_V0001"),
+        obis(1, 1, 0, 0, 5, 255), text("5706567000000000"),
+        obis(1, 1, 96, 1, 1, 255), text("6841121BN243101040"),
+        obis(1, 1, 1, 7, 0, 255), u32(1500),
+        obis(1, 1, 31, 7, 0, 255), u32(653),
+        obis(1, 1, 32, 7, 0, 255), u16(231),
+        obis(0, 1, 1, 0, 0, 255), time(),
+        obis(1, 1, 1, 8, 0, 255), u32(123456),
+        obis(1, 1, 3, 8, 0, 255), u32(7),
+    )  # fmt: skip
+    assert read(data) == {
+        "meter_number": ("5706567000000000", None),
+        "meter_type": ("6841121BN243101040", None),
+        "power_import": (1500, "W"),
+        "current_l1": (6.53, "A"),
+        "voltage_l1": (231, "V"),
+        "meter_time": ("2026-11-26 10:42:05", None),
+        "energy_import": (1234560, "Wh"),
+        "reactive_energy_import": (70, "varh"),
+    }
+
+
+def test_kaifa_in_norway_has_no_codes_but_an_order() -> None:
+    head = (b"\x09\x07KFM_001", b"\x09\x05" + b"69706", b"\x09\x08MA304H3E")
+    numbers = tuple(map(u32, (1176, 0, 0, 5, 4910, 0, 7050, 2330, 0, 2340)))
+    energies = (time(), *map(u32, (10_000, 0, 7, 8)))
+    assert read(structure(u32(1176))) == {"power_import": (1176, "W")}
+    found = read(structure(*head, *numbers, *energies))
+    assert len(found) == 18
+    assert found["list_version"] == ("KFM_001", None)
+    assert found["current_l1"] == (4.91, "A")
+    assert found["voltage_l3"] == (234.0, "V")
+    assert found["energy_import"] == (10_000, "Wh")
+    assert found["meter_time"] == ("2026-11-26 10:42:05", None)
+
+
+def test_landis_and_gyr_names_the_objects_before_their_values() -> None:
+    def listed(code: bytes, attribute: int = 2) -> bytes:
+        return structure(u16(3), code, bytes((0x0F, attribute)), u16(0))
+
+    objects = array(
+        listed(obis(0, 8, 25, 9, 0, 255)),
+        listed(obis(0, 0, 96, 1, 0, 255)),
+        listed(obis(1, 0, 1, 7, 0, 255)),
+        listed(obis(1, 0, 1, 8, 0, 255)),
+        listed(obis(1, 1, 31, 7, 0, 255)),
+    )
+    data = structure(objects, b"\x09\x03" + b"123", u32(500), u32(123456), u16(4))
+    assert read(data) == {
+        "meter_id": ("123", None),
+        "power_import": (500, "W"),
+        "energy_import": (123456, "Wh"),
+        "current_l1": (4, None),
+    }
+
+
+def test_a_value_that_cannot_be_read_costs_itself() -> None:
+    left_out: Counter[str] = Counter()
+    data = structure(
+        obis(1, 0, 1, 7, 0, 255), text("high"), obis(1, 0, 2, 7, 0, 255), u32(5), scale(99, W),
+        obis(0, 0, 1, 0, 0, 255), time(0xFFFF), obis(1, 0, 1, 8, 0, 255), u32(5), scale(0, WH),
+        obis(1, 0, 2, 8, 0, 255), b"\x00", obis(1, 0, 3, 8, 0, 255), array(u16(1)),
+    )  # fmt: skip
+    quantities = read_values(data_at(data, 0)[0], left_out)
+    assert list(quantities) == ["energy_import"]
+    assert left_out == {"type": 2, "value": 1, "time": 1}
+
+
+def test_a_message_in_no_known_layout_is_damage() -> None:
+    for data in (5, [], [1, 2], [Enumerated(1)]):
+        with pytest.raises(Damaged, match="layout"):
+            read_values(data, Counter())  # type: ignore[arg-type]
+
+
+def test_a_time_is_the_meter_s() -> None:
+    assert time_text(time()[2:]) == "2026-11-26 10:42:05"
