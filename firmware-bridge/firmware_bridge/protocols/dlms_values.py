@@ -2,7 +2,7 @@
 
 Most have the OBIS code before each value, flat or in structures of their own, with scaler and unit
 after it (Aidon, Sagemcom, Austrian Kaifa) or without (Kamstrup). Norwegian Kaifa has no codes: the
-number of values says which they are. Landis+Gyr begins with a list of the objects that follow.
+number of values identifies the list. Landis+Gyr begins with a list of the objects that follow.
 """
 
 from collections import Counter
