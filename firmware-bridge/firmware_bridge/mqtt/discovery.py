@@ -10,7 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from firmware_bridge.mqtt.home_assistant_names import friendly_name_of, is_diagnostic, medium_of
+from firmware_bridge.mqtt.home_assistant_names import (
+    friendly_name_of,
+    is_diagnostic,
+    is_register,
+    medium_of,
+)
 from firmware_bridge.mqtt.home_assistant_units import shown_of
 from firmware_bridge.readings.forms import topic_of
 from firmware_bridge.readings.seen import SeenDevice, SeenValue
@@ -166,7 +171,7 @@ def _component_of(
         rule = port.readings.rules.get(name)
         unit = port.units.get(name) or (rule.unit if rule is not None else None) or value.unit
         medium = medium_of(name, described.facts)
-        shown = shown_of(unit, is_meter=port.is_meter, medium=medium)
+        shown = shown_of(unit, is_meter=port.is_meter or is_register(name), medium=medium)
         keys = {
             "dev_cla": shown.device_class,
             "unit_of_meas": shown.unit,

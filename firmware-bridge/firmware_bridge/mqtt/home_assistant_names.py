@@ -34,6 +34,13 @@ _MEDIA_OF_OBIS: Final[Mapping[str, str]] = {
 }
 """The first number of an OBIS code (IEC 62056-61)."""
 _METERED = re.compile(r"(?:.+_)?(gas|water)_(?:meter|total|reading|consumption|volume)")
+_REGISTER = re.compile(r"(?:energy|yield)_(?:import|export|total|today)(?:_.+)?")
+"""Energy that a meter or an inverter counts, whatever its protocol. That of today begins again."""
+
+
+def is_register(name: str) -> bool:
+    """Return whether a value is a counter of energy: Home Assistant's energy page wants those."""
+    return _REGISTER.fullmatch(name) is not None
 
 
 def medium_of(name: str, facts: Mapping[str, str]) -> str | None:

@@ -61,6 +61,7 @@ _SHOWN: Final = {
     "l": Shown("L", None),
     "m2": Shown("m²", None),
     "m3/s": Shown("m³/s", None),
+    "m3/h": Shown("m³/h", "volume_flow_rate"),
     "l/s": Shown("L/s", None),
     "ug/m3": Shown("µg/m³", None),
     "m/s2": Shown("m/s²", None),

@@ -5,7 +5,7 @@ temperature=21.5 humidity=40;pressure=1013.2
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from firmware_bridge.protocols.frame import Damaged
@@ -18,9 +18,10 @@ from firmware_bridge.protocols.text_values import (
     name_for,
 )
 from firmware_bridge.readings.measurement import Measurement
+from gateway.keys.units import unit_meant_by
 
 # A comma between digits is a decimal comma, where what follows is no pair of its own.
-_SEPARATORS = re.compile(r"(?:[\s;]|(?<![0-9]),|,(?![0-9]+(?:[\s;,]|$)))+")
+_SEPARATORS = re.compile(r"(?:[\s;]|(?<![0-9]),|,(?![0-9]+[^\s;,=0-9]*(?:[\s;,]|$)))+")
 # Blanks before a value belong to the sign, unless what follows is the next pair.
 _BLANKS_AROUND_SIGN = re.compile(r"[ \t]*=[ \t]+(?=\S)(?![^\s=;,]+[ \t]*=)|[ \t]+=")
 
@@ -30,7 +31,8 @@ _UNITS = frozenset({
     "ppm", "ppb", "dB", "dBm", "lx", "lux", "mm", "cm", "m", "km", "m/s", "km/h", "s", "ms", "min",
     "h", "g", "kg", "l", "m3", "ug/m3", "Ohm",
 })  # fmt: skip
-"""Words after a value that are its unit, as sketches print them."""
+"""Units after a value, as sketches print them: words of their own, or joined to the number."""
+_MEANT = {"C": "Cel", "*C": "Cel", "F": "degF", "*F": "degF", "\N{DEGREE SIGN}F": "degF"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +47,24 @@ class KeyValueLines(TextLineSettings):
         return LineDecoder(
             reader.read, can_mistake_part_of_line=True, keeps_other_bytes=True, kinds=kinds
         )
+
+
+_GLUED = re.compile(r"([+-]?[0-9]+(?:[.,][0-9]+)?)([^0-9.,\s].*)")
+_HEXADECIMAL = frozenset("ABCDEF")
+
+
+def parted(text: str) -> tuple[str, str | None]:
+    """Return `21.5C` as number and unit; the text as it is, and None, where it is no such pair.
+
+    A letter that is a hexadecimal digit is a unit after a decimal point alone: `12A` may be an
+    identifier.
+    """
+    found = _GLUED.fullmatch(text.strip())
+    if found is None or found[2] not in _UNITS:
+        return text, None
+    if found[2] in _HEXADECIMAL and found[1].isdecimal():
+        return text, None
+    return found[1], unit_meant_by(found[2]) or _MEANT.get(found[2], found[2])
 
 
 class PairReader:
@@ -67,6 +87,7 @@ class PairReader:
         """
         values = LineValues(self._kinds, left_out)
         words = units = 0
+        glued: dict[str, str] = {}
         joined = _BLANKS_AROUND_SIGN.sub("=", line)
         parts = [part for part in _SEPARATORS.split(joined) if part]
         for part in parts:
@@ -76,6 +97,10 @@ class PairReader:
                 words += 1
                 units += part in _UNITS
                 continue
+            is_text = self._kinds.of(name) in ("text", "boolean")
+            text, unit = (text, None) if is_text else parted(text)
+            if unit is not None:
+                glued[name] = unit
             try:
                 values.add(name, text)
             except Damaged as damage:
@@ -85,4 +110,8 @@ class PairReader:
         if (words - units) * 2 >= len(parts) - units:
             raise Damaged("syntax")
         values.leave_out("syntax", words)
-        return values.finish()
+        found = values.finish()
+        return {
+            name: replace(each, unit=glued[name]) if name in glued else each
+            for name, each in found.items()
+        }

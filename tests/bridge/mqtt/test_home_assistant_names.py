@@ -1,7 +1,12 @@
 """Names for people, and what a value is of."""
 
 import pytest
-from firmware_bridge.mqtt.home_assistant_names import friendly_name_of, is_diagnostic, medium_of
+from firmware_bridge.mqtt.home_assistant_names import (
+    friendly_name_of,
+    is_diagnostic,
+    is_register,
+    medium_of,
+)
 
 TYPES = {"mbus_1_type": "003", "mbus_2_type": "007", "mbus_3_type": "3", "mbus_4_type": "??"}
 
@@ -50,3 +55,15 @@ def test_versions_and_identifiers_are_diagnostic_and_what_is_measured_is_not() -
     of_device = ["p1_version", "meter_id", "mbus_1_id", "mbus_1_type", "ean", "manufacturer"]
     measured = ["energy_import", "humid", "valid", "mbus_1_reading", "tariff", "gga/fix"]
     assert [each for each in [*of_device, *measured] if is_diagnostic(each)] == of_device
+
+
+def test_counters_of_energy_are_known_by_their_names_in_every_protocol() -> None:
+    counters = ["energy_import", "energy_export_l1", "energy_total", "yield_total", "energy_today"]
+    others = [
+        "energy",
+        "energy_left",
+        "energy_totality",
+        "battery_energy_import",
+        "yield_yesterday",
+    ]
+    assert [each for each in [*counters, *others] if is_register(each)] == counters

@@ -97,3 +97,31 @@ def test_a_line_in_which_a_declared_quantity_is_of_another_type_is_damage() -> N
     (frame,) = decoder.feed(b"mode=3 clock=2 note=\xff\n")
     assert list(frame.quantities) == ["mode", "clock"]
     assert decoder.tally.left_out == {"text": 1}
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "unit"),
+    [
+        ("21.5C", 21.5, "Cel"),
+        ("21,5\N{DEGREE SIGN}C", 21.5, "Cel"),
+        ("-3V", -3, "V"),
+        ("40%", 40, "%"),
+        ("1013.2hPa", 1013.2, "hPa"),
+        ("2.5A", 2.5, "A"),
+        ("12A", "12A", None),
+        ("0012", 12, None),
+        ("12A4", "12A4", None),
+        ("v1.2", "v1.2", None),
+        ("10Mbps", "10Mbps", None),
+    ],
+)
+def test_a_unit_may_be_joined_to_its_number(written: str, value: object, unit: str | None) -> None:
+    (frame,) = KeyValueLines().decoder().feed(f"a={written}\n".encode())
+    (found,) = frame.quantities["a"]
+    assert (found.value, found.unit) == (value, unit)
+
+
+def test_a_quantity_that_is_a_text_keeps_units_in_it() -> None:
+    decoder = KeyValueLines(types={"a": "text"}).decoder()
+    (frame,) = decoder.feed(b"a=21.5C\n")
+    assert frame.quantities["a"][0].value == "21.5C"
