@@ -1,4 +1,6 @@
-"""The list of what needs attention in a fleet, the worst kind first, drawn from its figures."""
+"""The list of problems in a fleet that need attention, worst kind first, derived from its
+figures.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _NAMES_SHOWN_MAX: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One gateway, or one of its sensors, and what is wrong with it as plain text."""
+    """A problem of one gateway, or of one of its sensors, in plain text."""
 
     gateway: str
     sensor: str | None
@@ -38,7 +40,9 @@ class Group:
 
 
 def attention_of(figures: Figures) -> list[Group]:
-    """Return what needs attention, the worst kind first; kinds without a line are left out."""
+    """Return the problems that need attention, worst kind first; kinds without a line are left
+    out.
+    """
     sensors = figures.sensors
     rows = figures.gateways
     groups = (
@@ -62,7 +66,7 @@ def attention_of(figures: Figures) -> list[Group]:
 
 
 def lines_by_gateway(groups: Sequence[Group]) -> dict[str, list[tuple[Group, Line]]]:
-    """Return the lines of each gateway that has any, each with its group."""
+    """Return the lines by gateway, each with its group."""
     found: dict[str, list[tuple[Group, Line]]] = {}
     for group in groups:
         for line in group.lines:
@@ -125,7 +129,7 @@ def _drops(figures: Figures) -> Iterator[Line]:
                        f"{counted(row['messages'], 'message')} not delivered to "
                        f"{row['client_id'] or 'a client'}: {reason}")  # fmt: skip
     for row in figures.gateways:
-        # The rows by reason are bounded: other gateways have the sum.
+        # Rows by reason are limited; the other gateways have only the sum.
         if row["messages_dropped"] and row["gateway"] not in named:
             count = counted(row["messages_dropped"], "message")
             yield Line(row["gateway"], None, f"{count} not delivered")
@@ -172,7 +176,7 @@ def _old_versions(rows: Sequence[Row]) -> Iterator[Line]:
 
 
 def _parts(version: str | None) -> tuple[int, ...]:
-    """Return a version's numbers for comparison; empty where it has none."""
+    """Return the numbers in a version, for comparison; empty if there are none."""
     return tuple(int(part) for part in re.findall(r"\d{1,9}", version or "")[:_VERSION_PARTS_MAX])
 
 

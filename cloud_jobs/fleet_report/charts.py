@@ -1,4 +1,4 @@
-"""Plots as SVG text, coloured by the page's style so that one drawing serves light and dark."""
+"""Charts as SVG text. The page's style sheet colours them, so one drawing serves light and dark."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _ENDS = tuple(
                               (86_400, (2, 4, 10, 20, 40, 100, 200, 400, 1_000, 4_000, 40_000)))
     for n in ns
 )  # fmt: skip
-"""Seconds: the ends of axes whose half is a round time too."""
+"""Seconds: ends of time axes whose middle is a round time too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line or one part of stacked bars: its name, its CSS class, a value a day."""
+    """One line, or one part of stacked bars: its name, its CSS class, and one value per day."""
 
     name: str
     style: str
@@ -27,7 +27,7 @@ class Series:
 
 
 def number(value: float) -> str:
-    """Return a number as a person reads it: 1,234 or 1.2 M."""
+    """Return a number in a readable form: 1,234 or 1.2 M."""
     for least, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= least:
             return f"{value / (1e3 if unit == 'k' else least):.3g} {unit}"
@@ -35,7 +35,7 @@ def number(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in its largest sensible unit."""
+    """Return a duration in seconds as text, in its largest sensible unit."""
     for least, size, unit in ((172_800, 86_400, "d"), (5_400, 3_600, "h"), (90, 60, "min")):
         if seconds >= least:
             return f"{seconds / size:.3g} {unit}"
@@ -43,7 +43,9 @@ def duration(seconds: float) -> str:
 
 
 def _top_of(greatest: float, unit: str) -> float:
-    """Return the axis' end: 1, 2 or 5 times a power of ten, of times a round one."""
+    """Return the upper end of the axis: 1, 2 or 5 times a power of ten; for times a round
+    duration.
+    """
     if greatest <= 0:
         return 1.0
     if unit == "s" and greatest > 60:
@@ -54,9 +56,9 @@ def _top_of(greatest: float, unit: str) -> float:
 
 def chart(title: str, series: Sequence[Series], labels: Sequence[str], *, unit: str = "",
           is_stacked: bool = False) -> str:  # fmt: skip
-    """Draw one figure: stacked bars or lines over the days, with its legend.
+    """Draw a chart with its legend: stacked bars or lines over the days.
 
-    ``unit`` is `s` (seconds, shown in their unit), or nothing.
+    `unit` is `s` for durations in seconds, otherwise empty.
     """
     show = duration if unit == "s" else number
     columns = list(zip(*(one.values for one in series), strict=True))
@@ -126,7 +128,7 @@ def _lines(series: Sequence[Series], columns: Sequence[Sequence[Value]], top: fl
                 is_down = False
                 continue
             x, y = LEFT + (index + 0.5) * step, _y(value, top)
-            # A day alone between days without values is a dot: a line of no length, round ended.
+            # A single day between days without values is a dot: a line of length 0 with round ends.
             path += f"{'L' if is_down else 'M'}{x:.1f} {y:.1f}" + ("" if is_down else "h0")
             is_down = True
         drawn += f'<path class="line {one.style}" d="{path}"/>' if path else ""

@@ -1,7 +1,7 @@
-"""The curves of gateways' quantities by day and by quarter of an hour, packed for their pages.
+"""Curves of gateways' quantities by day and by quarter of an hour, packed for their pages.
 
-A curve is a text of numbers separated by commas, one a slot of time, empty where nothing is known:
-a fifth of the bytes of JSON objects. The page's script draws it and writes it as CSV.
+A curve is a text of numbers separated by commas, one per time slot, empty without a value: a fifth
+of the size of JSON objects. The page's script draws it and writes it as CSV.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ _Key = tuple[str | None, str]
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table of readings: its column of time, the length of an interval, the values used."""
+    """A table of readings: its name, its time column, the length of an interval, and the columns
+    used.
+    """
 
     name: str
     time: str
@@ -48,21 +50,24 @@ _QUARTERS: Final = _Table(
 )
 _COUNTS: Final = ("missing", "repeats", "resets")
 _DIGITS, _DIGITS_LARGE, _LARGE = 6, 9, 1e5
-"""Digits of a number: more than a plot shows or a sensor measures; counters grow long."""
+"""Digits of a number: more than a chart shows or a sensor measures; counters have large values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The days of the curves: UTC, first and last included."""
+    """The days of the curves: UTC, first and last included.
+
+    `quarter_days`: days shown by quarter of an hour.
+    """
 
     first: datetime.date
     last: datetime.date
     quarter_days: int
-    """The newest of them that are shown by quarter of an hour too."""
+    """The newest of them, which are also shown by quarter of an hour."""
 
 
 def quarter_days_of(series: int) -> int:
-    """Return for how many days so many series can be shown by quarter of an hour."""
+    """Return how many days this number of series can be shown by quarter of an hour."""
     fitting = QUARTER_POINTS_MAX // max(series * _QUARTERS_PER_DAY, 1)
     return max(1, min(fitting, QUARTER_DAYS_MAX))
 
@@ -70,7 +75,7 @@ def quarter_days_of(series: int) -> int:
 def curves_of(
     tables: QueryEngine, series: dict[str, list[Series]], span: Span
 ) -> dict[str, Packed]:
-    """Return by gateway what its page's script reads. Raises READ_FAILURES."""
+    """Return the curves for each gateway's page script. Raises READ_FAILURES."""
     if not series:
         return {}
     begin = span.last - datetime.timedelta(days=span.quarter_days - 1)
@@ -80,7 +85,7 @@ def curves_of(
 
 
 class _Slots:
-    """Rows of one table for some gateways: by series, its slots of time and their values."""
+    """Rows of one table for some gateways: time slots and their values, by series."""
 
     def __init__(
         self,
@@ -96,8 +101,9 @@ class _Slots:
                 f"/ {table.seconds} AS BIGINT)")  # fmt: skip
         fields = "".join(f", '{name}', \"{name}\"" for name in table.columns)
         self._cells: dict[str, dict[_Key, list[Row]]] = {}
-        # A day of 2020 holds all earlier times too: a broken clock's would be a plot of decades.
-        # As records: arrays of several columns that are ordered take thirty times as long.
+        # The first day of 2020 also holds all earlier times: those of a broken clock would make the
+        # chart span decades, so slots below 0 are left out. Records are used because ordered arrays
+        # of several columns take thirty times as long.
         for row in tables.rows(
             f"SELECT gateway, device, name, array_agg(named_struct('slot', {slot}{fields})) "
             f"AS cells FROM {table.name} WHERE day BETWEEN DATE '{first}' AND DATE '{last}' "
@@ -111,7 +117,9 @@ class _Slots:
         return self._start + datetime.timedelta(seconds=self._table.seconds * slot)
 
     def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
-        """Return the first slot that any of the series has, and how many there are to the last."""
+        """Return the first slot with a value in any of the series, and the number of slots to the
+        last one.
+        """
         cells = self._cells.get(gateway, {})
         shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]
         if not shown:
@@ -119,7 +127,7 @@ class _Slots:
         return min(shown), max(shown) - min(shown) + 1
 
     def columns_of(self, gateway: str, key: _Key, first: int, count: int) -> dict[str, str]:
-        """Return each column that has a value; lowest and highest only where they differ."""
+        """Return the columns that have values; lowest and highest only if they differ."""
         cells = self._cells.get(gateway, {}).get(key, [])
         found = {
             name: _column(cells, name, first, count)
@@ -133,7 +141,7 @@ class _Slots:
 
 
 def _among(series: dict[str, list[Series]]) -> str:
-    """Return the SQL condition of the gateways; of one with too many series, of those chosen."""
+    """Return an SQL condition for the gateways; if one has too many series, for the chosen ones."""
     full = [each for found in series.values() for each in found
             if len(found) >= SERIES_PER_GATEWAY_MAX]  # fmt: skip
     if not full or len(series) > 1:

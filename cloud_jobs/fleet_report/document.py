@@ -1,4 +1,4 @@
-"""The frame of each page: one HTML document that loads nothing, and how names are written in it."""
+"""The HTML document around each page, which loads nothing, and safe forms of names in it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_MAX
 FLEET_PAGE: Final = "index.html"
 GATEWAYS_FOLDER: Final = "gateways"
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Categories of characters that are invisible or turn the direction of a text."""
+"""Categories of characters that are invisible or change the direction of text."""
 _SLUG_CHARACTERS_MAX: Final = 40
 _DIGEST_CHARACTERS: Final = 16
-"""64 bits: two of 1,000 gateways have the same with a probability below 10^-13."""
+"""64 bits: the probability that two of 1,000 gateways have the same is below 10^-13."""
 
 
 def text(value: object, most: int = NAME_CHARACTERS_MAX) -> str:
-    """Return what a gateway or client chose as HTML: at most `most` characters, visible, escaped.
+    """Return text chosen by a gateway or client as HTML: at most `most` visible, escaped
+    characters.
 
-    None is a dash.
+    None becomes a dash.
     """
     if value is None:
         return "-"
@@ -36,15 +37,15 @@ def text(value: object, most: int = NAME_CHARACTERS_MAX) -> str:
 def file_of(gateway: str) -> str:
     """Return the file name of a gateway's page.
 
-    Lower case for file systems that ignore case, safe characters, and a digest: no two gateways
-    share a file, whatever they call themselves.
+    It is in lower case for file systems that ignore case, has only safe characters, and ends with a
+    digest, so that no two gateways share a file, whatever their names.
     """
     slug = re.sub(r"[^a-z0-9]+", "-", gateway.lower())[:_SLUG_CHARACTERS_MAX].strip("-")
     return f"{slug or 'gateway'}-{_digest(gateway)}.html"
 
 
 def anchor_of(sensor: str) -> str:
-    """Return the identifier of a sensor's section on its gateway's page."""
+    """Return the HTML identifier of a sensor's section on its gateway's page."""
     return f"sensor-{_digest(sensor)}"
 
 
@@ -62,11 +63,11 @@ def document(title: str, body: str, *, home: str, crumb: str = "", note: str = "
     """Return a whole page.
 
     Args:
-        title: of the window, plain text.
+        title: title of the window, plain text.
         body: HTML.
-        home: address of the fleet's page from here.
+        home: relative address of the fleet's page.
         crumb: HTML in the bar next to the name.
-        note: HTML at the bar's end.
+        note: HTML at the end of the bar.
     """
     style, script = _asset("report.css"), _asset("report.js")
     policy = (

@@ -1,4 +1,4 @@
-"""Tables of what went wrong: messages not delivered, gaps, and what ingestion refused."""
+"""Tables of failures: messages not delivered, gaps, and data refused by ingestion."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from cloud_jobs.fleet_report.page_tables import (
 
 _DETAIL_CHARACTERS_MAX = 300
 Namer = Callable[[str], str]
-"""Returns the HTML of a gateway's name: on the fleet's page a link."""
+"""Returns a gateway's name as HTML; on the fleet's page it is a link."""
 
 
 def not_delivered_table(rows: Sequence[Row], named: Namer | None) -> str:
-    """Draw the messages that sessions did not get; `named` is None on a gateway's own page."""
+    """Draw the table of messages that sessions did not get; `named` is None on a gateway's own
+    page.
+    """
     cells = [
         (
             *_gateway(row, named),
@@ -39,7 +41,7 @@ def not_delivered_table(rows: Sequence[Row], named: Namer | None) -> str:
 
 
 def gaps_table(rows: Sequence[Row], count: int, named: Namer | None) -> str:
-    """Draw the largest gaps of `count`."""
+    """Draw the table of the largest gaps; `count` is the number of all gaps."""
     cells = [
         (
             *_gateway(row, named),
@@ -67,7 +69,7 @@ _KINDS = {
 
 
 def quarantine_table(rows: Sequence[Row]) -> str:
-    """Draw the reasons for which ingestion refused segments, lines and readings."""
+    """Draw the table of reasons for which ingestion refused segments, lines and readings."""
     cells = [
         (
             (text(row["kind"]), None),
@@ -103,5 +105,5 @@ def _gateway(row: Row, named: Namer | None) -> tuple[Cell, ...]:
 
 
 def _segment(segment: int | None) -> Cell:
-    """Return the segment after a gap; a gap in a sensor's own numbers has none."""
+    """Return the number of the segment after a gap; a dash for a gap in a sensor's own numbers."""
     return ("-", -1) if segment is None else (f"{segment:,}", segment)

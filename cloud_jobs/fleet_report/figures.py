@@ -1,7 +1,7 @@
 """Figures of the fleet's page, read from the gold tables with the `deltalake` library.
 
-Every query aggregates in the engine; what comes back is bounded by the days and gateways shown,
-not by the tables.
+Every query aggregates in the engine. The size of its result depends on the days and gateways shown,
+not on the size of the tables.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ WHERE state = 'discarded' AND discard_reason IN ('dropped', 'expired')
   AND day BETWEEN DATE '{first}' AND DATE '{last}'
 GROUP BY gateway, client_id, discard_reason
 """
-"""Messages that a session was promised and did not get. What a client gave up itself, by a clean
-session or a clean start, is not among them."""
+"""Messages that were promised to a session and not delivered, except those that the client gave up
+itself by a clean session or a clean start."""
 _TOTALS: Final = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in _SUMS)
 _VERSION: Final = (
     "first_value(version ORDER BY CASE WHEN version IS NULL THEN 1 ELSE 0 END, "
     "last_sequence DESC) AS version"
 )
-"""Version of a gateway: that of its newest start which names one, among its rows of `boots`."""
+"""Version of a gateway: that of its newest start with a version, among its rows of `boots`."""
 _WORST: Final = """
 known AS (SELECT DISTINCT gateway FROM boots), ranked AS (
   SELECT known.gateway AS gateway, {totals}, max(delivery_p99_ms) AS delivery_p99_ms,
@@ -82,12 +82,15 @@ known AS (SELECT DISTINCT gateway FROM boots), ranked AS (
            inconclusive DESC, unclean_starts DESC, offline_seconds DESC, gateway LIMIT {limit}
 )
 """
-"""A gateway without an event in the window has no cell: it is silent, and so in trouble."""
+"""A gateway without an event on these days has no cell: it is silent, which is a problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Contents of the fleet's page. `days` are its columns; `cells` one a gateway shown and day."""
+    """Contents of the fleet's page.
+
+    `days` are its columns; `cells` has one row per shown gateway and day.
+    """
 
     tables_root: str
     made_at: datetime.datetime
@@ -107,7 +110,7 @@ class Figures:
     quarantine: list[Row]
     sensors: SensorFaults = NO_FAULTS
     has_sensors: bool = True
-    """False: the tables are of a version that had no sensors in them."""
+    """False: the tables are from a version without tables of sensors."""
 
 
 def read_figures(root: str, days: int, now: datetime.datetime) -> Figures:
@@ -159,7 +162,9 @@ def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures
 
 
 def _troubled(silent: list[Row], faults: SensorFaults) -> list[str]:
-    """Return the gateways that are silent or have a sensor in trouble, as far as lines go."""
+    """Return the gateways that are silent or have a sensor with a problem, as far as they are
+    listed.
+    """
     lines = (*silent[:LINES_MAX], *faults.silent, *faults.missing, *faults.resets)
     return sorted({row["gateway"] for row in lines})
 
@@ -167,7 +172,7 @@ def _troubled(silent: list[Row], faults: SensorFaults) -> list[str]:
 def _gateways(
     tables: QueryEngine, cells: str, troubled: list[str], now: datetime.datetime
 ) -> list[Row]:
-    """Return the gateways shown, the worst first; `troubled` ones come before calm ones."""
+    """Return the shown gateways, worst first; those in `troubled` come before the others."""
     first = f"CASE WHEN known.{among(troubled)} THEN 0 ELSE 1 END, " if troubled else ""
     worst = _WORST.format(totals=_TOTALS, limit=GATEWAYS_MAX, troubled=first)
     rows = tables.rows(f"{cells}, {worst} SELECT * FROM ranked")
@@ -196,13 +201,13 @@ def _quarantine(tables: QueryEngine) -> list[Row]:
 
 
 def not_delivered_sql(days: list[datetime.date]) -> str:
-    """Return the query of messages that sessions did not get on these days, by reason."""
+    """Return the query for messages that sessions did not get on these days, by reason."""
     return _NOT_DELIVERED.format(first=days[0], last=days[-1])
 
 
 def _days_shown(tables: QueryEngine, days: int, now: datetime.datetime) -> list[datetime.date]:
-    """Return the newest days with events, at most `days`: from the first to the last of them."""
-    # Days that a broken clock wrote are not the newest ones.
+    """Return the newest days, at most `days`, from the first to the last that has events."""
+    # Days from a broken clock in the future are not the newest ones.
     tomorrow = now.date() + datetime.timedelta(days=1)
     last: datetime.date = _edge(tables, "max", f"day <= '{tomorrow}'") or now.date()
     first = last - datetime.timedelta(days=days - 1)
@@ -217,7 +222,9 @@ def _edge(tables: QueryEngine, which: str, condition: str) -> datetime.date | No
 
 
 def _fleet(tables: QueryEngine, cells: str) -> list[Row]:
-    """Return sums, and the median and the worst gateway, of each day."""
+    """Return for each day the sums of all gateways, and the values of the median and the worst
+    gateway.
+    """
     return tables.rows(
         f"{cells} SELECT day, count(*) AS gateways, {_TOTALS}, "
         "count(CASE WHEN verdict = 'ok' THEN 1 END) AS ok, "
@@ -245,13 +252,13 @@ def _count(tables: QueryEngine, sql: str) -> int:
 
 
 def _discarded(tables: QueryEngine, lost: str) -> int:
-    """Return how many deliveries ended with their session, shown or not."""
+    """Return how many deliveries ended with their session, at all gateways."""
     sums = f"SELECT sum(messages) AS messages FROM ({lost}) l WHERE reason LIKE 'session %'"
     return _count(tables, f"SELECT coalesce(messages, 0) AS n FROM ({sums}) s")
 
 
 def _silent(tables: QueryEngine, now: datetime.datetime) -> list[Row]:
-    """Return the gateways, shown or not, without an event for SILENT_SECONDS; the newest first."""
+    """Return all gateways without an event for SILENT_SECONDS, most recent first."""
     since = timestamp(now - datetime.timedelta(seconds=SILENT_SECONDS))
     return tables.rows(
         f"SELECT * FROM (SELECT gateway, {_last_seen(now)} AS seen FROM boots GROUP BY gateway) g "
@@ -260,13 +267,13 @@ def _silent(tables: QueryEngine, now: datetime.datetime) -> list[Row]:
 
 
 def _last_seen(now: datetime.datetime) -> str:
-    """Return the SQL of a gateway's last event; a clock that is ahead does not count."""
+    """Return the SQL for the time of a gateway's last event. Times in the future are ignored."""
     ahead = timestamp(now + datetime.timedelta(days=1))
     return f"max(CASE WHEN last_time <= {ahead} THEN last_time END)"
 
 
 def _known(tables: QueryEngine, gateways: list[str], now: datetime.datetime) -> list[Row]:
-    """Return version, last event and time quality of the newest start of the gateways."""
+    """Return version, last event and time quality of each gateway, as of its newest start."""
     if not gateways:
         return []
     return tables.rows(

@@ -1,4 +1,4 @@
-"""The fleet page's plots: sums of all gateways by day. A plot without a value is left out."""
+"""Charts of the fleet's page: sums of all gateways by day. A chart without values is left out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from cloud_jobs.fleet_report.figures import Figures
 
 
 def fleet_charts(figures: Figures) -> str:
-    """Draw the plots."""
+    """Draw the charts."""
     labels = [f"{day:%d %b}" for day in figures.days]
 
     def series(name: str, style: str, column: str, factor: float = 1.0) -> Series:

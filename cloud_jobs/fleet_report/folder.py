@@ -1,4 +1,4 @@
-"""`oncegate report`: the fleet's page and one page a gateway in a folder, written whole or not."""
+"""`oncegate report`: a folder with the fleet's page and a page per gateway, replaced as a whole."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from cloud_jobs.fleet_report.sensors import SensorReader, Series, among
 from cloud_jobs.tables.query_engine import QueryEngine, Row
 
 _MARK: Final = ".oncegate-report"
-"""A file in each folder that this module wrote, which it may therefore replace."""
+"""A file in each folder that this module wrote, and may therefore replace."""
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A report that was written."""
+    """Result of writing a report."""
 
     page: Path
     pages: int
@@ -41,14 +41,14 @@ class Written:
     figures: Figures
     sensors: int
     attention: dict[str, int]
-    """Lines by kind, the worst kind first."""
+    """Number of lines by kind, worst kind first."""
     names_unused: int
-    """Gateways of the file of names that the tables do not have; 0 where not all are shown."""
+    """Gateways in the file of names that are not in the tables; 0 if not all gateways are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Rows of some gateways, by gateway."""
+    """Rows for some gateways, by gateway."""
 
     series: dict[str, list[Series]]
     curves: dict[str, Packed]
@@ -66,17 +66,17 @@ def write_report(
     now: datetime.datetime,
     progress: Progress,
 ) -> Written:
-    """Write the report of the tables below `root` into `folder`, in place of an earlier one.
+    """Write the report of the tables in `root` into `folder`, replacing an earlier report.
 
     Args:
         root: directory or URL of the tables.
-        folder: the report's folder. The earlier report stays until the new one is whole.
-        days: the newest days, at most.
-        names: of gateways and sensors.
+        folder: the report's folder. The earlier report stays until the new one is complete.
+        days: number of days, at most, counted back from the newest.
+        names: names of gateways and sensors.
         now: time of the report, UTC.
-        progress: called with the gateways written and all of them.
+        progress: called with the number of gateways written, and of all gateways.
 
-    Raises ReportError, and OSError where the folder cannot be written.
+    Raises ReportError, and OSError if the folder cannot be written.
     """
     _check(folder)
     with explained(root):
@@ -113,7 +113,7 @@ def _write(path: Path, text: str) -> int:
 
 
 def _check(folder: Path) -> None:
-    """Refuse to replace what is no report. Raises ReportError."""
+    """Check that the folder is empty, missing or an earlier report. Raises ReportError."""
     if folder.is_dir():
         if (folder / _MARK).exists() or not any(folder.iterdir()):
             return
@@ -127,7 +127,7 @@ def _check(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _replaced(folder: Path) -> Iterator[Path]:
-    """Yield a new folder that takes the place of `folder` at the end, unless something fails."""
+    """Yield a new folder. At the end it replaces `folder`, unless an exception was raised."""
     absolute = folder.absolute()
     new, old = (absolute.with_name(f"{absolute.name}{end}") for end in (".part", ".old"))
     absolute.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +156,7 @@ def _gateway_pages(
     names: Names,
     progress: Progress,
 ) -> Iterator[tuple[str, str]]:
-    """Yield each gateway and the text of its page. Raises ReportError."""
+    """Yield each gateway with the text of its page. Raises ReportError."""
     lines = lines_by_gateway(groups)
     count = len(figures.gateways)
     span = _span(figures)
@@ -193,7 +193,7 @@ def _span(figures: Figures) -> Span:
 
 
 def _chunks(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Yield the gateways in groups whose curves fit into memory together."""
+    """Yield groups of gateways whose curves fit into memory together."""
     chunk: list[Row] = []
     series = 0
     for row in rows:
@@ -225,7 +225,9 @@ def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span)
 
 
 def _largest(tables: QueryEngine, query: str, size: str) -> dict[str, list[Row]]:
-    """Return the largest rows of each gateway; `of_gateway` is how many it has."""
+    """Return the largest rows of each gateway; the column `of_gateway` is the number of all its
+    rows.
+    """
     return _by_gateway(
         tables.rows(
             "SELECT * FROM (SELECT *, count(*) OVER (PARTITION BY gateway) AS of_gateway, "

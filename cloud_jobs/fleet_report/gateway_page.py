@@ -1,4 +1,6 @@
-"""The page of one gateway: its sensors with last values and curves, its days, gaps and drops."""
+"""The page of one gateway: its sensors with last values and curves, its days, gaps and lost
+messages.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ class GatewayPage:
 
     row: Row
     cells: Sequence[Row]
-    """By day, the oldest first."""
+    """One row per day, oldest first."""
     series: Sequence[Series]
     curves: Packed | None
     lines: Sequence[tuple[Group, Line]]
@@ -59,7 +61,7 @@ class GatewayPage:
 
 
 def gateway_page_of(page: GatewayPage) -> str:
-    """Return the document's text."""
+    """Return the HTML document."""
     name = page.names.of_gateway(page.gateway)
     body = (
         f'<p class="back"><a href="{_HOME}">All gateways</a></p>'
@@ -127,7 +129,7 @@ def _tiles(page: GatewayPage) -> str:
 
 
 def tile(name: str, value: str, warning: object) -> str:
-    """Return a number with its name, amber where `warning` is not 0."""
+    """Return a number with its name, highlighted in amber unless `warning` is 0."""
     kind = "fact attention" if warning else "fact"
     return f'<div class="{kind}"><dt>{name}</dt><dd>{value}</dd></div>'
 
@@ -153,14 +155,14 @@ def _sensors(page: GatewayPage) -> str:
 
 
 def _by_sensor(series: Sequence[Series]) -> Iterator[tuple[str, list[tuple[int, Series]]]]:
-    """Yield each sensor with its series and their places."""
+    """Yield each sensor with its series and their indexes."""
     numbered = sorted(enumerate(series), key=lambda item: (item[1].sensor, item[1].name))
     for sensor, found in itertools.groupby(numbered, key=lambda item: item[1].sensor):
         yield sensor, list(found)
 
 
 def _index(page: GatewayPage) -> str:
-    """Draw a link to each sensor, coloured by its state."""
+    """Draw links to the sensors, each coloured by the sensor's state."""
     links = "".join(
         f'<li><a class="badge {"attention" if _is_silent(found) else "good"}" '
         f'href="#{anchor_of(sensor)}">{text(page.names.of_sensor(page.gateway, sensor))}</a></li>'
@@ -241,7 +243,10 @@ def _quantity(series: Series) -> tuple[Cell, ...]:
 
 
 def _data(page: GatewayPage) -> str:
-    """Return the curves for the page's script. A name cannot end the script that holds it."""
+    """Return the curves for the page's script.
+
+    `<` is escaped, so a name cannot end the script element.
+    """
     if page.curves is None:
         return ""
     packed = json.dumps(page.curves, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""The fleet page's tables of gateways and sites, each with links to the gateways' pages."""
+"""The fleet page's tables of gateways and sites, with links to the gateways' pages."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _HEAD = ("Gateway", "State", "Last seen", "Version", "Sensors", "Silent", "Readi
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Addresses of the gateways' pages, as seen from the fleet's page."""
+    """Links from the fleet's page to the gateways' pages."""
 
     names: Names
     shown: frozenset[str]
 
     def named(self, gateway: str) -> str:
-        """Return a gateway's name as HTML, a link where it has a page."""
+        """Return a gateway's name as HTML; a link if the gateway has a page."""
         return self.to(gateway, None, text(self.names.of_gateway(gateway)))
 
     def to(self, gateway: str, sensor: str | None, html: str) -> str:
@@ -50,7 +50,7 @@ class Links:
 
 
 def gateways_section(figures: Figures, groups: Sequence[Group], links: Links) -> str:
-    """Draw the table of gateways, grouped by site where there are sites."""
+    """Draw the table of gateways, grouped by site if there are sites."""
     marked = {line.gateway: group.level for group in reversed(groups) for line in group.lines}
     by_site = _by_site(figures.gateways, links.names)
     bodies = [
@@ -67,7 +67,7 @@ def gateways_section(figures: Figures, groups: Sequence[Group], links: Links) ->
 
 
 def sites_section(figures: Figures, groups: Sequence[Group], names: Names) -> str:
-    """Draw the table of sites; nothing where no gateway has one."""
+    """Draw the table of sites; empty if no gateway has one."""
     if not names.has_sites:
         return ""
     lines = Counter(line.gateway for group in groups for line in group.lines)
@@ -89,7 +89,7 @@ def sites_section(figures: Figures, groups: Sequence[Group], names: Names) -> st
 
 
 def _by_site(gateways: Sequence[Row], names: Names) -> Mapping[str, list[Row]]:
-    """Return the gateways by site in the sites' order, those without one last."""
+    """Return the gateways by site, sites in alphabetical order, gateways without a site last."""
     if not names.has_sites:
         return {"": list(gateways)}
     found: dict[str, list[Row]] = {}
@@ -107,7 +107,7 @@ def _is_silent(figures: Figures, row: Row) -> bool:
 
 
 def _silent_sensors(figures: Figures, row: Row) -> int:
-    """Return the silent sensors of a gateway; none of a silent one, which is the cause."""
+    """Return the number of a gateway's silent sensors; 0 if the gateway itself is silent."""
     return 0 if _is_silent(figures, row) else row.get("sensors_silent") or 0
 
 
@@ -141,7 +141,7 @@ def _state(figures: Figures, row: Row, level: str) -> Cell:
 
 
 def verdict_cell(row: Row) -> Cell:
-    """Return the cell of what the audit found."""
+    """Return the table cell with the result of the audit."""
     if row["violations"]:
         return (f"<b class=bad>{counted(row['violations'], 'violation')}</b>",
                 row["violations"] * 1e9)  # fmt: skip

@@ -1,4 +1,7 @@
-"""Gateways by days as coloured cells: one path a colour, so that a thousand gateways stay small."""
+"""A heat map: a coloured cell per gateway and day.
+
+One path per colour keeps a thousand gateways small.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from typing import Any
 from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_MAX
 
 NAMED_MAX = 60
-"""Gateways up to which each row has its name; more are drawn in columns of thin rows."""
+"""Number of gateways up to which each row has a name; more gateways are drawn as columns of thin
+rows."""
 COLUMNS = 4
 Row = Mapping[str, Any]
 _NONE = 5
@@ -23,7 +27,7 @@ _CLASSES = ("0", "1", "2", "3", "4", "")
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure that a map shows: a cell's value, and the lowest values of levels 1 to 4."""
+    """A measure shown by a map: a cell's value, and the lowest values of levels 1 to 4."""
 
     key: str
     name: str
@@ -31,7 +35,7 @@ class Measure:
     steps: tuple[float, float, float, float]
     legend: tuple[str, str, str, str, str]
     palette: str
-    """`trouble`: a high level is bad; `amount`: it is much."""
+    """`trouble`: high levels are bad; `amount`: high levels are large."""
 
     def level(self, value: float) -> int:
         return sum(value >= step for step in self.steps)
@@ -69,12 +73,12 @@ def heat_maps(
     cells: Sequence[Row],
     names: Sequence[str],
 ) -> str:
-    """Draw all measures, one shown at a time, and the data that the pointer shows.
+    """Draw all measures, of which one is shown at a time, and the data shown at the pointer.
 
     Args:
-        gateways: ids, a row each; `days` are the columns.
-        cells: rows of `gateway_health` with what belongs to them.
-        names: of the gateways, as an operator calls them.
+        gateways: ids, one per row; `days` are the columns.
+        cells: rows of `gateway_health` with the joined columns.
+        names: the operator's names of the gateways.
     """
     place = {name: index for index, name in enumerate(gateways)}
     column = {day: index for index, day in enumerate(days)}
@@ -96,7 +100,7 @@ def heat_maps(
              "block": grid.block, "width": grid.width, "cell": [grid.cell, grid.row],
              "left": grid.left, "top": grid.top,
              "absent": _absent(cells, place, column)}  # fmt: skip
-    # `</script>` in a name must not end the script.
+    # `</script>` in a name must not end the script element.
     safe = json.dumps(texts, separators=(",", ":")).replace("<", "\\u003c")
     return (
         f'<fieldset class="switch"><legend>Show</legend>{switches}</fieldset>'
@@ -111,7 +115,7 @@ def _values(
     place: Mapping[str, int],
     column: Mapping[datetime.date, int],
 ) -> dict[int, float]:
-    """Return a measure's value by the number of the cell, for the cells that have one."""
+    """Return a measure's values by cell number, for the cells that have one."""
     values: dict[int, float] = {}
     for row in cells:
         # A gap's day has no value where nothing is missing.
@@ -126,13 +130,13 @@ def _values(
 def _absent(
     cells: Sequence[Row], place: Mapping[str, int], column: Mapping[datetime.date, int]
 ) -> list[int]:
-    """Return the cells of days on which a gateway has no event."""
+    """Return the numbers of the cells without events."""
     there = {place[row["gateway"]] * len(column) + column[row["day"]] for row in cells}
     return [at for at in range(len(place) * len(column)) if at not in there]
 
 
 class _Grid:
-    """Positions of the cells: blocks of rows next to each other, each as wide as all days."""
+    """Positions of the cells: blocks of rows side by side, each as wide as all days."""
 
     def __init__(self, gateways: Sequence[str], days: Sequence[datetime.date]) -> None:
         self._gateways, self._days = gateways, days
@@ -175,8 +179,10 @@ class _Grid:
         )
 
     def _runs(self, levels: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
-        """Yield cell, number of cells and level, _NONE where there is no value; thin cells of one
-        level are drawn together."""
+        """Yield cell number, number of cells and level, _NONE without a value.
+
+        Neighbouring thin cells of one level are drawn together.
+        """
         begin, count, level = 0, 0, -1
         for at in range(len(self._gateways) * len(self._days)):
             found = levels.get(at, _NONE)

@@ -17,12 +17,12 @@ Key = tuple[str, str]
 
 
 class NamesError(ValueError):
-    """The file of names is wrong. The text names the line, what was expected, and the fix."""
+    """The file of names is invalid. The message names the line, the expected form and the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Name and site of a gateway or a sensor; empty where the operator gave none."""
+    """Name and site of a gateway or a sensor; empty if the operator gave none."""
 
     name: str
     site: str
@@ -35,20 +35,20 @@ class Names:
     entries: dict[Key, Named] = field(default_factory=dict)
 
     def of_gateway(self, gateway: str) -> str:
-        """Return the gateway's name, its id where none was given."""
+        """Return the gateway's name, or its id if it has none."""
         return self._of(gateway, "").name or gateway
 
     def of_sensor(self, gateway: str, device: str) -> str:
-        """Return the sensor's name, its own one where none was given."""
+        """Return the sensor's name, or its own one if the operator gave none."""
         return self._of(gateway, device).name or device
 
     def site_of(self, gateway: str, device: str = "") -> str:
-        """Return the site of a sensor, or of its gateway; empty where none was given."""
+        """Return the site of a sensor, or that of its gateway; empty if there is none."""
         return self._of(gateway, device).site or self._of(gateway, "").site
 
     @property
     def has_sites(self) -> bool:
-        """True where any gateway has a site."""
+        """Whether any gateway has a site."""
         return any(entry.site for (_, device), entry in self.entries.items() if not device)
 
     def _of(self, gateway: str, device: str) -> Named:
@@ -60,7 +60,7 @@ NO_NAMES: Final = Names()
 
 
 def read_names(path: Path) -> Names:
-    """Read the file of names. Raises NamesError, and OSError where the file cannot be read."""
+    """Read the file of names. Raises NamesError, and OSError if the file cannot be read."""
     with path.open("rb") as file:
         data = file.read(NAMES_BYTES_MAX + 1)
     if len(data) > NAMES_BYTES_MAX:

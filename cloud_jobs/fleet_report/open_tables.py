@@ -1,4 +1,4 @@
-"""The gold tables that the report reads, and their failures as one line for a person."""
+"""The gold tables that the report reads, and one-line messages for failures."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ _TABLES: Final = ("gateway_health", "qos2_daily", "audit_daily", "gaps", "boots"
 
 
 class ReportError(RuntimeError):
-    """The report cannot be written. The text is for a person and ends with the fix."""
+    """The report cannot be written. The message ends with the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTables:
-    """An engine with the tables, and whether those of the sensors are among them."""
+    """An engine with the tables. `has_sensors`: they include the tables of sensors."""
 
     engine: QueryEngine
     has_sensors: bool
 
 
 def open_tables(root: str) -> OpenTables:
-    """Open the gold tables; those of an earlier version lack the sensors'. Raises READ_FAILURES."""
+    """Open the gold tables. Those of an earlier version have no tables of sensors.
+
+    Raises READ_FAILURES.
+    """
     try:
         return OpenTables(QueryEngine(root, (*_TABLES, *SENSOR_TABLES)), has_sensors=True)
     except TableNotFoundError:
@@ -38,7 +41,7 @@ def open_tables(root: str) -> OpenTables:
 
 @contextlib.contextmanager
 def explained(root: str) -> Iterator[None]:
-    """Raise a ReportError in place of what reading the tables below `root` raises."""
+    """Turn exceptions from reading the tables in `root` into a ReportError."""
     try:
         yield
     except TableNotFoundError as error:

@@ -1,4 +1,4 @@
-"""The fleet's page: what needs attention first, then numbers, gateways, plots and faults."""
+"""The fleet's page: problems first, then numbers, gateways, charts and failures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OLD_TABLES: Final = (
 
 
 def page_of(figures: Figures, names: Names = NO_NAMES) -> str:
-    """Return the document's text."""
+    """Return the HTML document."""
     shown = [row["gateway"] for row in figures.gateways]
     links = Links(names, frozenset(shown))
     groups = attention_of(figures)
@@ -86,7 +86,7 @@ def _headline(figures: Figures, groups: Sequence[Group]) -> str:
 
 
 def _summary(groups: Sequence[Group]) -> str:
-    """Return how many gateways and sensors need attention."""
+    """Return a sentence with the number of gateways and sensors that need attention."""
     lines = [line for group in groups for line in group.lines]
     gateways = len({line.gateway for line in lines if line.sensor is None})
     named = len({(line.gateway, line.sensor) for line in lines if line.sensor is not None})
@@ -123,7 +123,7 @@ def _tiles(figures: Figures) -> str:
 
 
 def _lost(figures: Figures) -> float:
-    """Return how many messages sessions did not get, those aside that expired."""
+    """Return how many messages sessions did not get, without those that expired."""
     return _total(figures, "messages_dropped") + figures.discarded_count
 
 
@@ -187,7 +187,7 @@ def _map_section(figures: Figures, names: Names) -> str:
 
 
 def _fleet_map(figures: Figures, names: Names) -> str:
-    """Draw one square a gateway, by version, coloured by how long the gateway has been silent."""
+    """Draw a square per gateway, grouped by version, coloured by how long it has been silent."""
     legend = "".join(f'<li class="age{n}">{text}</li>' for n, (_, text) in enumerate(_AGES))
     groups: dict[str, list[Row]] = {}
     for row in figures.gateways:

@@ -1,4 +1,4 @@
-"""Tables of the pages, which can be sorted and saved as CSV, and the words that they share."""
+"""Tables of the pages, which can be sorted and saved as CSV, and texts used by several of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_WIDE
 
 Row = Mapping[str, Any]
 Cell = tuple[str, object]
-"""A cell's HTML, and the number that it sorts by and that CSV has; other values: its text."""
+"""A cell's HTML, and its value for sorting and CSV: a number; for other values its text is used."""
 
 
 def counted(count: float, noun: str) -> str:
@@ -19,7 +19,7 @@ def counted(count: float, noun: str) -> str:
 
 
 def age(made_at: datetime.datetime, seen: datetime.datetime | None) -> float:
-    """Return seconds since a time; none where its clock is ahead of ours."""
+    """Return the seconds since a time; infinity for None, 0 for a time in the future."""
     return max((made_at - seen).total_seconds(), 0) if seen else float("inf")
 
 
@@ -28,12 +28,12 @@ def when(seen: datetime.datetime | None) -> str:
 
 
 def count_cell(value: float | None) -> Cell:
-    """Return the cell of a number, pale where it is 0."""
+    """Return the cell of a number, pale if it is 0."""
     return (number(value) if value else "<span class=zero>0</span>", value or 0)
 
 
 def time_cell(seconds: float | None) -> Cell:
-    """Return the cell of a duration, pale where there is none."""
+    """Return the cell of a duration, pale if there is none."""
     return (duration(seconds) if seconds else "<span class=zero>-</span>", seconds or 0)
 
 
@@ -46,10 +46,10 @@ def sortable(
     """Return a table that can be sorted and saved.
 
     Args:
-        head: the columns. A text after `|` is added to the column's name in CSV: its unit.
-        bodies: groups of rows, each with the HTML of its heading, empty for none.
-        name: the table's identifier, and its CSV file's name.
-        title: what it is, for readers of the screen.
+        head: the columns. Text after `|` is appended to the column's name in CSV: its unit.
+        bodies: groups of rows, each with the HTML of its heading, or an empty one.
+        name: identifier of the table, and name of its CSV file.
+        title: description for screen readers.
     """
     heads = "".join(
         f'<th scope="col"{_unit_of(column)}><button>{column.partition("|")[0]}</button></th>'
@@ -72,7 +72,7 @@ def csv_button(name: str) -> str:
 
 
 def section(title: str, body: str, *, name: str = "", note: str = "", csv: str = "") -> str:
-    """Return a part of a page with its heading; `csv` is the table that can be saved."""
+    """Return a part of a page with its heading; `csv` names the table that its button saves."""
     button = csv_button(csv) if csv else ""
     identifier = f' id="{name}"' if name else ""
     said = f"<p>{note}</p>" if note else ""
@@ -99,7 +99,7 @@ def _row(cells: Sequence[Cell]) -> str:
 
 
 def _whole(name: str) -> str:
-    """Return what shows the whole of a name that its column cuts off."""
+    """Return the attribute that shows a name in full if its column is too narrow for it."""
     return f' title="{name}"' if "<" not in name and len(name) > NAME_CHARACTERS_WIDE else ""
 
 

@@ -1,6 +1,6 @@
-"""The sensors of a fleet, read from the gold tables `sensor_days` and `sensor_quarters`.
+"""Sensors of a fleet, read from the gold tables `sensor_days` and `sensor_quarters`.
 
-A series is one SenML name of one device at one gateway. All sums are of the days shown.
+A series is one SenML name of one device at one gateway. All sums are over the days shown.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ SILENCE_RULE: Final = (
 _QUALITIES: Final = ("synchronised", "corrected", "unknown")
 _RANK: Final = "CASE time_quality WHEN 'synchronised' THEN 0 WHEN 'corrected' THEN 1 ELSE 2 END"
 _MISSING: Final = "max(missing)"
-"""Missing numbers of a sensor. A number is missing once for each quantity of the frame after it."""
+"""Missing numbers of a sensor. A missing number is counted once for each quantity in the next
+frame."""
 
 _SERIES: Final = """
 WITH seen AS (
@@ -69,7 +70,7 @@ WITH seen AS (
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One quantity of a sensor over the days shown. Numbers are None for texts."""
+    """One quantity of a sensor over the days shown. Numeric fields are None for texts."""
 
     gateway: str
     device: str | None
@@ -85,16 +86,16 @@ class Series:
     missing: int
     repeats: int
     increase: float | None
-    """Sum of a counter's steps; None for quantities that are no counters."""
+    """Sum of a counter's steps; None for other quantities."""
     resets: int
     usual: float | None
-    """Usual seconds between two readings; None where only one is known."""
+    """Usual number of seconds between two readings; None if there is only one reading."""
     time_quality: str
     is_silent: bool
 
     @property
     def sensor(self) -> str:
-        """The device, or the name alone of a client that names none."""
+        """The device, or the name if the client names no device."""
         return self.name if self.device is None else self.device
 
     @property
@@ -105,7 +106,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class SensorFaults:
-    """Sensors in trouble, for the list of what needs attention: rows, and how many exist."""
+    """Sensors with problems: the first rows of each kind, and how many there are."""
 
     silent: list[Row]
     silent_count: int
@@ -119,7 +120,7 @@ NO_FAULTS: Final = SensorFaults([], 0, [], 0, [], 0)
 
 
 class SensorReader:
-    """Queries of the sensors' tables over the same days, by the same clock."""
+    """Queries of the sensors' tables, all for the same days and the same current time."""
 
     def __init__(
         self,
@@ -133,9 +134,9 @@ class SensorReader:
         self._first, self._last, self._now = first, last, now
 
     def faults(self) -> SensorFaults:
-        """Return the fleet's sensors in trouble, the worst first. Raises READ_FAILURES."""
+        """Return the fleet's sensors with problems, worst first. Raises READ_FAILURES."""
         quiet = self._now - datetime.timedelta(seconds=SILENT_SECONDS)
-        # The sensors of a silent gateway are silent because it is.
+        # Sensors of a silent gateway are not reported: they are silent because it is.
         awake = f"date_part('epoch', seen) >= {quiet.timestamp():.0f}"
         silent, silent_count = self._faulty(
             f"is_silent = 1 AND {awake}",
@@ -147,7 +148,9 @@ class SensorReader:
         return SensorFaults(silent, silent_count, missing, missing_count, resets, resets_count)
 
     def counts_of(self, gateways: Sequence[str]) -> dict[str, Row]:
-        """Return sensors, series, silent sensors, missing readings and repeats by gateway."""
+        """Return by gateway the number of sensors, series, silent sensors, missing readings and
+        repeats.
+        """
         if not gateways:
             return {}
         rows = self._tables.rows(
@@ -162,8 +165,11 @@ class SensorReader:
         return {row["gateway"]: row for row in rows}
 
     def series_of(self, gateways: Sequence[str]) -> dict[str, list[Series]]:
-        """Return the series of gateways, at most SERIES_PER_GATEWAY_MAX each, those in trouble
-        first where there are more; ordered by device and name."""
+        """Return the series of gateways, ordered by device and name.
+
+        At most SERIES_PER_GATEWAY_MAX per gateway: if there are more, those with problems come
+        first.
+        """
         rows = self._tables.rows(
             f"{self._judged(gateways)}, numbered AS (SELECT *, row_number() OVER (PARTITION BY "
             "gateway ORDER BY is_silent DESC, coalesce(missing, 0) + coalesce(resets, 0) DESC, "
@@ -176,7 +182,7 @@ class SensorReader:
         return found
 
     def _faulty(self, condition: str, columns: str, order: str) -> tuple[list[Row], int]:
-        """Return sensors with series that meet a condition, and how many such sensors exist."""
+        """Return the sensors with a series that meets a condition, and how many there are."""
         judged = self._judged(None)
         grouped = f"FROM judged WHERE {condition} GROUP BY gateway, sensor"
         rows = self._tables.rows(
@@ -200,12 +206,12 @@ class SensorReader:
 
 
 def among(gateways: Iterable[str]) -> str:
-    """Return the SQL condition that a row belongs to one of the gateways."""
+    """Return an SQL condition: the row belongs to one of the gateways."""
     return f"gateway IN ({', '.join(quoted_text(name) for name in gateways)})"
 
 
 def timestamp(time: datetime.datetime) -> str:
-    """Return a time (UTC) as SQL that compares with the tables' times."""
+    """Return a time (UTC) as SQL that can be compared with the tables' times."""
     return f"arrow_cast('{time:%Y-%m-%dT%H:%M:%S}Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"
 
 

@@ -1,4 +1,4 @@
-"""Units and values of readings as people write them."""
+"""Units and values of readings in readable form."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ SYMBOLS: Final = {
     "/": "",
 }
 """SenML's unit names (RFC 8428 section 12.1) that people write differently. The status page has the
-same (api/wording.py): this package runs where the gateway's are not installed, so a test compares
-them."""
+same (api/wording.py). This package also runs without the gateway's code, so a test compares them.
+"""
 _GROUPED_FROM: Final = 1_000
 _EXPONENT_FROM: Final = 1e12
 
 
 def symbol_of(unit: str | None) -> str:
-    """Return a unit's symbol; empty where there is none."""
+    """Return a unit's symbol; empty for None."""
     return SYMBOLS.get(unit or "", unit or "")[:NAME_CHARACTERS_WIDE]
 
 
 def value_of(value: float | None) -> str:
-    """Return a measured value with at most 3 decimals, 4 digits below 1; `-` for None."""
+    """Return a value as text, with at most 3 decimals, below 1 with 4 significant digits; `-` for
+    None.
+    """
     if value is None:
         return "-"
     size = abs(value)

@@ -18,17 +18,17 @@ _COLUMNS: Final = (
     "topic, clock"
 )
 _VALUES: Final = ("value", "string_value", "boolean_value", "data_value", "sum")
-"""The columns of a reading's value; exactly one has it."""
+"""The columns for a reading's value; exactly one of them is set."""
 _ORDER: Final = "time DESC, delivered_at DESC, sequence DESC, position DESC"
 
 
 class QueryError(RuntimeError):
-    """The tables cannot be read. The text is for a person and ends with the fix."""
+    """The tables cannot be read. The message ends with the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Filters of readings; None matches all."""
+    """Filters for readings; None matches everything."""
 
     gateway: str | None = None
     device: str | None = None
@@ -41,9 +41,9 @@ def last_readings(root: str, chosen: Chosen, *, days: int, limit: int) -> list[R
 
     Args:
         root: directory or URL of the tables.
-        chosen: which readings.
-        days: so many days before the newest reading are read: older files are not opened.
-        limit: largest number of rows, ordered by gateway, device and name.
+        chosen: filters.
+        days: number of days up to the newest reading; older files are not opened.
+        limit: maximum number of rows, ordered by gateway, device and name.
 
     Raises QueryError.
     """
@@ -64,18 +64,18 @@ def last_readings(root: str, chosen: Chosen, *, days: int, limit: int) -> list[R
 
 
 def readings_of_day(root: str, chosen: Chosen, *, day: datetime.date, limit: int) -> list[Row]:
-    """Return the readings of a UTC day in the order of their times.
+    """Return the readings of a UTC day, ordered by time.
 
     Args:
         root: directory or URL of the tables.
-        chosen: which readings.
-        day: the day of their times; a gateway that was away may have delivered them later.
-        limit: largest number of rows.
+        chosen: filters.
+        day: the day of the readings' times; a gateway may have delivered them later.
+        limit: maximum number of rows.
 
     Raises QueryError.
     """
     after = day + datetime.timedelta(days=1)
-    # A partition is the day on which a segment began: the day before at the earliest.
+    # A partition is the day on which a segment began, so the earliest is the day before.
     conditions = [
         f"day >= DATE '{day - datetime.timedelta(days=1)}'",
         f"time >= {_timestamp(day)}",
@@ -120,7 +120,7 @@ def _timestamp(day: datetime.date) -> str:
 
 
 def _with_one_value(row: Row) -> Row:
-    """Return a row with its value in the column `value`, whichever column has it."""
+    """Return a row with the value of whichever value column is set, as the column `value`."""
     value = next((row[name] for name in _VALUES if row[name] is not None), None)
     others = {name: each for name, each in row.items() if name not in _VALUES}
     return {**others, "value": value}

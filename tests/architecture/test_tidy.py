@@ -84,7 +84,13 @@ WORDS = re.compile(
     re.IGNORECASE,
 )
 # Rooms whose docstrings and comments are held to the list of shared/design/language.md.
-PLAIN_ROOMS = ("gateway/", "api/", "image/device/oncegate_device/")
+PLAIN_ROOMS = (
+    "gateway/",
+    "api/",
+    "image/device/oncegate_device/",
+    "cloud_jobs/fleet_report/",
+    "cloud_jobs/query/",
+)
 # A docstring is a command (functions) or a noun phrase (classes, modules, properties, attributes).
 OPENINGS = re.compile(r"(Let|Have|Who|Whose|Which|What|Where|How|That|Of|To a)\b")
 OPENINGS_OF_ATTRIBUTES = re.compile(r"(Let|Have|Whose|That|Of|To a)\b")
