@@ -5,18 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.failures import CommandFailed, say
+from gateway.cli.failures import CommandFailed
 from gateway.cli.options import ConfigOption, JsonOption
 from gateway.cli.output import show
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from firmware_bridge.serial.detecting import Guess
     from firmware_bridge.serial.link import Link
     from firmware_bridge.serial.settings import PortSettings
 
-    from gateway.keys.serial_line import Line
 
 application = typer.Typer(
     help="Look at serial ports beside the bridge: list, sniff, detect, record, replay.",
@@ -49,8 +45,6 @@ SecondsOption = Annotated[
     float | None,
     typer.Option("--seconds", "-s", help="End after so long; else at Ctrl-C.", min=0.01),
 ]
-# At this certainty `detect` stops.
-SURE_ENOUGH = 0.95
 
 
 @application.command("list")
@@ -195,11 +189,14 @@ def detect(
     line: Annotated[
         str | None, typer.Option("--line", "-l", metavar="LINE", help="Try this line only.")
     ] = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Ask a meter (D0, M-Bus) if nothing is received.")
+    ] = False,
 ) -> None:
     """Find out what a port receives: try speeds and protocols, and print what to configure.
 
-    Nothing is sent, so devices that must be polled are not found. A sensor that seldom sends needs
-    more --seconds.
+    Nothing is sent without --ask, so devices that must be polled are not found. A sensor that
+    seldom sends needs more --seconds.
 
     Example:
 
@@ -207,60 +204,22 @@ def detect(
     """
     from firmware_bridge.serial.detecting import LINES
 
+    from gateway.cli.serial_detect import NOT_RECOGNISED, answers_on, guesses_on, print_guess
     from gateway.cli.serial_ports import settings_of
 
     settings = settings_of(port, line or str(LINES[0]))
     is_raw = port.startswith("tcp://")
-    found = _guesses_on(settings, seconds, LINES if line is None and not is_raw else None)
+    found = guesses_on(settings, seconds, LINES if line is None and not is_raw else None)
+    if ask and not found and settings.address is None:
+        found = answers_on(settings)
     best = max(found, key=lambda guess: (guess.sure, guess.frames), default=None)
     if best is None:
-        raise CommandFailed(
-            "no protocol was recognised: look at the bytes with `oncegate serial sniff`, or give a "
-            "sensor that sends seldom more --seconds; Modbus devices have to be asked: write them "
-            "into a [[serial]] and use `oncegate serial sniff --config FILE --port NAME`"
-        )
+        raise CommandFailed(NOT_RECOGNISED)
     key = "address" if settings.address else "usb" if settings.usb else "path"
     table = best.toml("sensor", f'{key} = "{port}"')
     if is_raw:
         table = table.replace(f'line = "{best.line}"\n', "")
-    _print_guess(best, table)
-
-
-def _print_guess(best: "Guess", table: str) -> None:
-    """Print how sure a guess is, the values of its last frame, and what to configure."""
-    from gateway.cli.serial_tables import sample_rows
-
-    print(f"# {best.sure:.0%} sure: {best.frames} frames, {best.damaged} damaged")
-    for row in () if best.latest is None else sample_rows(best.latest):
-        print(f"# {row}")
-    print(table, end="")
-
-
-def _guesses_on(
-    settings: "PortSettings", seconds: float, lines: "Sequence[Line] | None"
-) -> "list[Guess]":
-    """Try line settings until one is certain, or only the given one. Raises CommandFailed."""
-    import asyncio
-
-    from firmware_bridge.serial.detecting import detect as tried
-    from firmware_bridge.serial.link import PortLost
-
-    found: list[Guess] = []
-
-    async def try_all() -> None:
-        async for each, count, guesses in tried(settings, seconds, lines or (settings.line,)):
-            found.extend(guesses)
-            best = max(guesses, key=lambda guess: guess.sure, default=None)
-            shown = f"{best.framing} {best.sure:.0%}" if best is not None else "nothing known"
-            say(f"{each}: {count} bytes, {shown}")
-            if best is not None and best.sure > SURE_ENOUGH:
-                return
-
-    try:
-        asyncio.run(try_all())
-    except PortLost as lost:
-        raise CommandFailed(str(lost)) from None
-    return found
+    print_guess(best, table)
 
 
 def _run_on(settings: "PortSettings", work: Any) -> None:
