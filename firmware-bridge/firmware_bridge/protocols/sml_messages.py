@@ -9,7 +9,7 @@ A length counts these bytes too; of a list it counts the elements. 0x00 ends a m
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Self
 
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.kinds import TYPE
@@ -40,6 +40,8 @@ UNITS_OF_DLMS: Final = {
 """DLMS units by code, as SenML writes them (DLMS UA 1000-1, table 4)."""
 
 
+_DZG, _DZG_FIXED_FROM = b"\x0a\x01DZG", 60_000_000
+_POWERS: Final = ("power", "power_l1", "power_l2", "power_l3")
 _STATUS_OF: Final = "energy_import"
 """The register whose status word is that of the meter."""
 _EXPORTS: Final = 0x20
@@ -61,9 +63,9 @@ def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
     quantities: Quantities = {}
     status: int | None = None
     try:
-        for entry in _entries_of(data, left_out):
+        for entry, server in _entries_of(data, left_out):
             try:
-                code, its_status, measurement = _reading_of_entry(entry)
+                code, its_status, measurement = _reading_of_entry(entry, server)
             except Damaged as damage:
                 left_out[damage.reason] += 1
                 continue
@@ -97,7 +99,8 @@ def _of_status(status: int | None, quantities: Quantities) -> Iterator[Measureme
         yield Measurement("power", -amount.value if exports else amount.value, amount.unit)
 
 
-def _entries_of(data: bytes, left_out: Counter[str]) -> Iterator[Element]:
+def _entries_of(data: bytes, left_out: Counter[str]) -> Iterator[tuple[Element, Element]]:
+    """Yield each entry with the identifier of its meter."""
     position = 0
     while position < len(data):
         if data[position : position + 1] == _END_OF_MESSAGE:
@@ -108,12 +111,12 @@ def _entries_of(data: bytes, left_out: Counter[str]) -> Iterator[Element]:
         tag, content = _list_of(body, 2)
         if tag == _GET_LIST_RESPONSE:
             try:
-                entries = _list_of(content, _LIST_ELEMENTS)[4]
+                _, server, _, _, entries, _, _ = _list_of(content, _LIST_ELEMENTS)
             except Damaged as damage:
                 left_out[damage.reason] += 1
                 continue
             if isinstance(entries, list):
-                yield from entries
+                yield from ((entry, server) for entry in entries)
             elif entries is not None:
                 left_out["sml"] += 1
 
@@ -165,11 +168,37 @@ def _value_of(kind: int, content: bytes) -> Element:
     if kind == _TRUTH:
         return content != b"\x00"
     if kind in (_INTEGER, _UNSIGNED):
-        return int.from_bytes(content, "big", signed=kind == _INTEGER)
+        number = int.from_bytes(content, "big", signed=kind == _INTEGER)
+        return _Shortened(number, len(content)) if number < 0 and len(content) < 4 else number
     return []
 
 
-def _reading_of_entry(entry: Element) -> tuple[Code, int | None, Measurement | None]:
+class _Shortened(int):
+    """A negative number of fewer than 4 bytes: of some meters a positive one."""
+
+    def __new__(cls, number: int, bytes_count: int) -> Self:
+        """Create it; `unsigned` is the number that its bytes are without a sign."""
+        found = super().__new__(cls, number)
+        found.unsigned = number + (1 << 8 * bytes_count)
+        return found
+
+    unsigned: int
+
+
+def _loses_zeros(server: Element) -> bool:
+    """Return whether a meter leaves out the zeros in front of a positive power.
+
+    DZG's meters with a number below 60,000,000 do: 200 W are C8, which is -56 with its sign. They
+    send all four bytes of a negative one.
+    """
+    if not isinstance(server, bytes) or not server.startswith(_DZG):
+        return False
+    return int.from_bytes(server[-4:]) < _DZG_FIXED_FROM
+
+
+def _reading_of_entry(
+    entry: Element, server: Element
+) -> tuple[Code, int | None, Measurement | None]:
     """Return an entry's code, its status word, and its value; None where one is not there."""
     code, status, _, unit, scaler, value, _ = _list_of(entry, _ENTRY_ELEMENTS)
     if not isinstance(code, bytes) or len(code) != _CODE_BYTES:
@@ -177,6 +206,9 @@ def _reading_of_entry(entry: Element) -> tuple[Code, int | None, Measurement | N
     found = Code.of([str(each) for each in code])
     if value is None:
         return found, _status_of(status), None
+    if isinstance(value, _Shortened):
+        is_positive = name_of(found) in _POWERS and _loses_zeros(server)
+        value = value.unsigned if is_positive else int(value)
     reading = _reading_of(value, scaler)
     if is_number(found) and isinstance(reading, bool | str):
         raise Damaged(TYPE)
@@ -187,7 +219,7 @@ def _status_of(status: Element) -> int | None:
     """Return a status word, which some meters send as bytes; None: there is none."""
     if isinstance(status, bytes) and len(status) <= _STATUS_BYTES_MAX:
         return int.from_bytes(status)
-    return None if isinstance(status, bool) or not isinstance(status, int) else status
+    return None if isinstance(status, bool) or not isinstance(status, int) else int(status)
 
 
 def _unit_of(unit: Element) -> str | None:

@@ -86,3 +86,23 @@ def test_no_bytes_make_the_framing_raise_or_lose_the_next_file(noise: list[bytes
 @given(st.binary(max_size=200))
 def test_no_sound_frame_around_any_messages_raises(content: bytes) -> None:
     make().feed(sml_file(content))
+
+
+@pytest.mark.parametrize(
+    ("server", "value", "power"),
+    [
+        ("0a01445a4700025e8f3a", "52c8", 200),  # number 39,751,482
+        ("0a01445a4700025e8f3a", "53fe0c", 65036),
+        ("0a01445a4700025e8f3a", "55fffffe0c", -500),
+        ("0a01445a470003938701", "52c8", -56),  # number 60,000,001
+        ("0a01454d480000025e8f", "52c8", -56),  # of another maker
+    ],
+)
+def test_old_meters_of_dzg_leave_out_zeros_before_a_positive_power(
+    server: str, value: str, power: int
+) -> None:
+    data = message(entry("0100100700ff", value, unit="621b", scaler="5200"))
+    data = data.replace(bytes.fromhex("0a01484c59020003a910"), bytes.fromhex(server))
+    assert server in data.hex()
+    (frame,) = make().feed(sml_file(data))
+    assert frame.quantities["power"][0].value == power
