@@ -14,7 +14,5 @@ a mistake in the writer must not be repeated by its reader.
     maintenance/   compact, vacuum, requeue
     spark/         the Spark session and its jars
     reporting.py   what a run's report shows, read from the tables; report.py renders it
-    unchanged.py   whether a run has anything to do, without Spark
-    when_needed.py a Spark session that starts when it is first asked for
     limits.py, settings.py, places.py, errors.py
 """

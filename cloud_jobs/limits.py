@@ -33,10 +33,6 @@ QUARANTINE_ROWS_MAX: Final = 1_000
 """Rows of one kind that a batch adds to `quarantine` for one start of a gateway (and one segment,
 where it is known). One more row counts the rest."""
 
-REFUSED_HERE_MAX: Final = 2_000
-"""Rows that a batch adds to `quarantine` without Spark: 32 MB with raw texts of
-RAW_CHARACTERS_MAX."""
-
 RAW_CHARACTERS_MAX: Final = 16 * 1024
 """Characters of raw text kept in one row of `quarantine`: enough to see what went wrong, and a
 flood of broken lines cannot fill the tables faster than good ones."""
@@ -51,11 +47,6 @@ work is repeated after a crash. What is left over is taken by the next batch of 
 LISTED_MAX: Final = 10_000
 """Files that a listing hands on; where more wait they are listed again behind these: a run with
 many batches lists once in twenty, and the driver keeps two megabytes of paths to look at."""
-
-HERE_BATCH_BYTES_MAX: Final = 4_000_000
-"""Bytes of files (compressed) of a batch that this process verifies and writes itself, where the
-tables are in a directory: some hundred thousand events, a second of one core. Spark's workers share
-more, but its jobs, and starting it, take longer than that."""
 
 SMALL_BATCH_BYTES_MAX: Final = 500_000
 """Bytes of files (compressed) of a batch for which Spark prepares as little as it can: some ten
@@ -89,27 +80,9 @@ SESSION_EVENTS_MAX: Final = 20_000
 """Events of which a worker sums up the sessions together: each can be one of its own, with a row of
 2 kB until it is a column."""
 
-ROW_GROUP_BYTES: Final = 32 * 1024 * 1024
-"""Bytes of columns of a group of rows in a file that a worker writes: its memory, and a staged file
-can have 8 MB in one row."""
-
 BOARDS_COMPARED_MAX: Final = 10_000
 """Boards of a batch of which each one's numbers are compared with the stored ones: a row of a query
 each, half a second for all. Of more than these those of their gateways are."""
-
-ROWS_AT_A_TIME: Final = 1_024
-"""Rows that a query without Spark hands on together: of names and numbers, some 100 kB."""
-
-FILES_AT_A_TIME: Final = 8
-"""Staged files that it hands on together: each has up to 8 MB of columns, and mostly 1 MB."""
-
-SESSIONS_HERE_BYTES_MAX: Final = 16_000_000
-"""Bytes of the rows of SESSIONS_HERE_MAX, compressed by a fifth or more: those of files that have
-more are not read."""
-
-SESSIONS_HERE_MAX: Final = 100_000
-"""Rows about sessions of a batch that the driver puts together itself, some 50 MB; where there are
-more Spark does."""
 
 OUTLINE_RUNS_MAX: Final = 2_000
 """Runs of numbers in a staged file's outline. Numbers that follow each other are one run: an honest
@@ -127,17 +100,6 @@ KEY_RANGES_MAX: Final = 64
 """Ranges of keys that are written into one filter so that Delta skips files; more than this and the
 filter costs more than it saves."""
 
-REFUSED_REMEMBERED_MAX: Final = 100
-"""Landed files in quarantine of which a run notes the bytes, so that the next one need not start
-Spark to see that they are the same: each is read again then. Where there are more Spark looks."""
-
-HINT_BYTES_MAX: Final = 1024 * 1024
-"""Bytes of the note of the last run: a report with all lists at their limits has far fewer."""
-
-STORE_SECONDS_MAX: Final = 5
-"""Seconds that a request to an object store may take before Spark is started, which has patience: a
-run with nothing to do is to end within these."""
-
 GAPS_SHOWN_MAX: Final = 200
 """Gaps that a report carries; all are counted."""
 
@@ -150,10 +112,6 @@ GATEWAYS_SHOWN_MAX: Final = 200
 REPORT_SEGMENTS_SMALL_MAX: Final = 100_000
 """Segments of all batches up to which the queries of a report are planned as those of a small batch
 are: a row each is interpreted sooner than code for it is generated and compiled."""
-
-SEGMENTS_ASKED_HERE_MAX: Final = 500_000
-"""Segments of all batches up to which a run's report is made without Spark: looking for gaps among
-so many took 1 s and 0.8 GB, among 2,000,000 of them 6 s and 2.6 GB."""
 
 QUERIES_AT_A_TIME_MAX: Final = 3
 """Commits of a batch, or queries of a report, beside each other. They are of different tables, and
@@ -222,12 +180,6 @@ TEXT_CHARACTERS_MAX: Final = 200
 
 PERCENTILE_ACCURACY: Final = 1_000
 """Of approximate percentiles: their rank is wrong by at most a thousandth of the values."""
-
-ROW_GROUP_ROWS: Final = 30_000
-"""Rows that a worker gathers into a group of a data file: those of a full segment."""
-
-FILE_BYTES_MAX: Final = 256 * 1024 * 1024
-"""Of a data file that a worker writes: behind the group that reaches this it begins another one."""
 
 COMPACT_FILE_BYTES: Final = 64 * 1024 * 1024
 """A file below this is small: it costs a reader about as much as one of this size."""

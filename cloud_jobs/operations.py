@@ -97,7 +97,7 @@ def _writing(
     root: str, progress: Progress, jvm: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
     session = spark_session(None, progress, jvm, places=(root,))
-    with only_run(root), session as spark, _failures(root):
+    with session as spark, _failures(root), only_run(spark, root):
         yield spark
 
 

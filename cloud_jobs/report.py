@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +49,6 @@ class RepeatedStart:
     starts: int
 
 
-_NEWS: Final = (
-    "batches",
-    "segments_ingested",
-    "segments_quarantined",
-    "segments_duplicate",
-    "events_new",
-    "events_duplicate",
-    "readings_new",
-    "readings_duplicate",
-    "quarantined_new",
-)
-"""What a report counts of its own run."""
-
-
 @dataclass(frozen=True, slots=True)
 class IngestReport:
     """One run. Counts called new, duplicate and quarantined are this run's; the rest is all there
@@ -101,30 +86,3 @@ class IngestReport:
         ]
         rounded = {"seconds": round(self.seconds, 3)}
         return {**asdict(self), **rounded, "quarantine": quarantine}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> IngestReport:
-        """Make a report of what `as_json` made.
-
-        Raises KeyError, TypeError or AttributeError for anything else.
-        """
-        parts = {
-            "tables": {name: TableCount(**count) for name, count in values["tables"].items()},
-            "quarantine": {(r["kind"], r["reason"]): r["rows"] for r in values["quarantine"]},
-            "gateways": [GatewayRange(**each) for each in values["gateways"]],
-            "gaps": [Gap(**each) for each in values["gaps"]],
-            "repeated_starts": [RepeatedStart(**each) for each in values["repeated_starts"]],
-        }
-        return cls(**{**values, **parts})
-
-    def without_news(self, source: str, tables_root: str, seconds: float) -> IngestReport:
-        """Return the report of a later run on the same tables that finds nothing new."""
-        none: dict[str, Any] = dict.fromkeys(_NEWS, 0)
-        return replace(
-            self,
-            source=source,
-            tables_root=tables_root,
-            seconds=seconds,
-            tables={name: TableCount(count.rows, 0) for name, count in self.tables.items()},
-            **none,
-        )

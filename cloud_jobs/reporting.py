@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from cloud_jobs.audit.gaps import GAP_COLUMNS, GAPS
@@ -13,7 +12,6 @@ from cloud_jobs.limits import (
     GAPS_SHOWN_MAX,
     GATEWAYS_SHOWN_MAX,
     REPORT_SEGMENTS_SMALL_MAX,
-    SEGMENTS_ASKED_HERE_MAX,
 )
 from cloud_jobs.report import Gap, GatewayRange, IngestReport, RepeatedStart, TableCount
 from cloud_jobs.settings import IngestSettings
@@ -36,9 +34,8 @@ def _totals(tables: Tables, since: int) -> dict[str, int]:
 
 def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: float) -> IngestReport:
     """Return the report of a run that began at ``began`` (monotonic seconds)."""
-    asked = replace(tables, asks_spark=run.segments > SEGMENTS_ASKED_HERE_MAX)
-    with small_effort(tables.session, is_small=run.segments <= REPORT_SEGMENTS_SMALL_MAX):
-        found = _found(asked, run.since)
+    with small_effort(tables.spark, is_small=run.segments <= REPORT_SEGMENTS_SMALL_MAX):
+        found = _found(tables, run.since)
     totals = found.totals
     gaps, gaps_count = found.gaps
     gateways, gateways_count = found.gateways

@@ -16,10 +16,11 @@ from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.java import JVM_VARIABLES, SHORT_RUN
 from cloud_jobs.spark.outside import set_outside
 from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine
-from cloud_jobs.unchanged import FILE
 
 OPTION: Final = "spark.driver.defaultJavaOptions"
 _EVENTS: Final = "SELECT coalesce(sum(events_new), 0) AS events FROM batches"
+_LOG: Final = "batches/_delta_log"
+"""The directory whose time changes with each batch."""
 OPTIONS: Final = (OPTION, "spark.driver.extraJavaOptions")
 
 
@@ -48,14 +49,14 @@ def has_few_events(root: str) -> bool:
 def is_short(settings: IngestSettings) -> bool:
     """Return whether a run has at most SMALL_BATCH_BYTES_MAX to read.
 
-    What has landed since the last complete run is estimated by the times of files in a directory:
-    where they mislead, a run takes longer and nothing else. Elsewhere no run is short.
+    What has landed since the last batch is estimated by the times of files in a directory of this
+    machine: where they mislead, a run takes longer and nothing else. Elsewhere no run is short.
     """
     source, tables = local_directory(settings.source), local_directory(settings.tables)
     if source is None or tables is None:
         return False
     total = 0
-    for size in _sizes_since(source, _time_of(tables / FILE)):
+    for size in _sizes_since(source, _time_of(tables / _LOG)):
         total += size
         if total > SMALL_BATCH_BYTES_MAX:
             return False
@@ -65,7 +66,7 @@ def is_short(settings: IngestSettings) -> bool:
 def _time_of(path: Path) -> float:
     try:
         return path.stat().st_mtime
-    except OSError:  # there was no run, or it has not ended
+    except OSError:  # there was no run
         return 0.0
 
 

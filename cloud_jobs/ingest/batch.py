@@ -12,20 +12,24 @@
     sweep      the staging table is removed
 
 The staging commit fixes what is in a batch: files that change, vanish or land later do not matter
-to it. What a file's events come to is in it, too: no table is read for what was just written
-(docs/decisions/0145). Readings, sessions and segments are committed side by side, in any order. All
-other steps are functions of that commit and of the tables that the steps
-before wrote, and each write carries the batch's number as its application transaction. A run that
-died between any two steps (or within one) is continued by the next run: it finds the batch staged
-and not finished, and goes through all steps again; those that were committed are skipped by Delta.
+to it. It also has what a file's events come to, so that no table is read for what was just written
+(docs/decisions/0145). Events, readings and sessions are committed side by side, in any order, and
+then segments and quarantine. Only of gateways that may have something twice the events are
+committed first and read again (`cloud_jobs.ingest.split`).
+
+Each step is a function of the staging commit and of the tables that the steps before wrote, and
+each write carries the batch's number as its application transaction. A run that died between any
+two steps (or within one) is continued by the next run: it finds the batch staged and not finished,
+and goes through all steps again; Delta skips those that were committed.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -37,7 +41,6 @@ from cloud_jobs.ingest import (
     events,
     gateway_keys,
     quarantine,
-    refused_here,
     segment_states,
     sessions,
     staging,
@@ -48,9 +51,9 @@ from cloud_jobs.ingest.batch_events import Events
 from cloud_jobs.ingest.batch_records import Records, records_in
 from cloud_jobs.ingest.gateway_keys import StagedFiles
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
-from cloud_jobs.ingest.landed_file import Landed
+from cloud_jobs.ingest.segment_states import Ledger
 from cloud_jobs.ingest.split import Split, split
-from cloud_jobs.ingest.staged import Staged, sessions_here, sessions_of, staged_files
+from cloud_jobs.ingest.staged import Staged, sessions_of, staged_files
 from cloud_jobs.ingest.trust import Refusal, new_keys, refusals_of
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
@@ -68,6 +71,8 @@ STEPS: Final = (
     "finish",
     "sweep",
 )
+_WRITTEN_LATER: Final = ("events", "sensor_readings", "sessions", "segments", "quarantine")
+"""Tables that are written after the keys."""
 
 
 class Finished(NamedTuple):
@@ -109,8 +114,9 @@ class Batch:
     def is_staged(self) -> bool:
         return self.tables.has(self._staging_name)
 
-    def stage(self, files: list[Landed]) -> None:
-        """Read and verify the files; all their rows become durable in one commit, or none."""
+    def stage(self, files: DataFrame) -> None:
+        """Read and verify files (landing.contents_of); all their rows become durable in one commit,
+        or none."""
         if not staging.stage(self.tables, self._staging_name, files, self.source):
             raise TablesBusyError(
                 f"another ingest has just begun batch {self.number} in {self.tables.root}: "
@@ -135,68 +141,68 @@ class Batch:
         others."""
         self.progress(f"batch {self.number}: keys")
         files = gateway_keys.files_of(staged.files)
-        known = gateway_keys.known_keys(self.tables, files.trusted, self.pinned)
-        keys = new_keys(files.trusted, known, self.pinned)
+        known = gateway_keys.known_keys(self.tables, files.trusted, self.pinned, self.number)
+        keys = new_keys(files.trusted, known.rows, self.pinned)
         if keys and not self._is_begun():
-            rows = self.tables.columns("gateway_keys", gateway_keys.rows_of(keys, self.number))
-            self.tables.merge(
-                "gateway_keys",
-                rows,
-                on=gateway_keys.ON,
-                batch=self.number,
-                clauses=gateway_keys.merge_keys,
-            )
+            gateway_keys.commit(self.tables, keys, known, self.number)
             for key in keys:
                 what = "withdrawn" if key.is_withdrawn else key.source.replace("_", " ")
                 self.progress(f"gateway {key.gateway}: key {key.public_key} ({what})")
+            known = gateway_keys.known_keys(self.tables, files.trusted, {}, self.number)
         self.after_step("keys")
-        if keys:
-            known = gateway_keys.known_keys(self.tables, files.trusted, {})
-        refusals = refusals_of(
-            files.trusted, known, gateway_keys.vouched(self.tables, files.trusted)
-        )
+        vouched = gateway_keys.vouched(self.tables, files.trusted)
+        refusals = refusals_of(files.trusted, known.rows, vouched)
         files = files.without(refusals)
-        for name in withdrawal.withdraw(self.tables, files.trusted, self.number):
-            self.progress(f"{name} was taken unsigned, and goes to quarantine")
+        if known.any_of_batch:
+            for name in withdrawal.withdraw(self.tables, files.trusted, self.number):
+                self.progress(f"{name} was taken unsigned, and goes to quarantine")
         self.after_step("withdraw")
         return refusals, files
 
     def _is_begun(self) -> bool:
-        """Return whether a step behind this one was done by the keys as they were: they are
-        decided then, also where they let no event in.
+        """Return whether a later step was done by the keys as they were: they are decided then,
+        also where they let no event in.
 
-        The file of `--keys` may have been changed between a run that died and this one. An earlier
-        version wrote `segments` first.
+        The file of `--keys` may have been changed between a run that died and this one.
         """
-        mine = "SELECT name FROM {segments} WHERE batch = :batch LIMIT 1"
-        return self.tables.has_appended("events", self.number) or bool(
-            self.tables.query(mine, batch=self.number)
-        )
+        return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
     def _derive(self, staged: Staged) -> None:
         tables, number = self.tables, self.number
         refusals, files = self._judged_by_keys(staged)
         staged = staged.without(refusals)
-        overlapping = events.overlapping(tables, files.trusted, number)
-        found = Events(tables, number, staged, overlapping)
-        self._commit_events(found)
+        judged = segment_states.judged(staged.files, refusals)
+        ledger = segment_states.ledger_of(tables, judged, files.trusted, number)
+        found = Events(tables, number, staged, events.overlapping(files.trusted, ledger))
         before = partial(deliveries.halves_before, tables, number)
-        parts = split(files.with_events, {file.gateway for file in overlapping}, before)
+        overlapping = {file.gateway for file in found.overlapping}
+        parts = split(files.with_events, overlapping, before)
         plain = staged.without(gateways=parts.odd)
+        if parts.odd:
+            # What these have twice is looked for among the events that are committed.
+            self._commit_events(found)
         with records_in(tables, number, plain, parts) as records:
             with side_by_side() as submit:
+                if not parts.odd:
+                    submit(self._commit_events, found)
                 readings = submit(self._commit_readings, records)
-                submit(self._commit_sessions, plain, parts)
-                submit(self._commit_segments, staged, files)
-            readings_new = readings.result()
-            is_refusing = self._commit_quarantine(staged, files, found, records, readings_new)
+                submit(self._commit_sessions, plain, parts, files.sessions)
+            rows = segment_states.rows_of(judged, ledger, number)
+            refused = [*records.refused(readings.result()), *found.refused()]
+            if files.any_malformed_lines:
+                refused.append(quarantine.refused_lines(staged.with_malformed, number))
+            segments = quarantine.refused_segments(judged, rows, number)
+            with side_by_side() as submit:
+                submit(self._commit_segments, rows, ledger)
+                submit(self._commit_quarantine, refused, segments)
             counted = totals.Counted(
                 good_lines=files.good_lines,
                 records=records.found.good,
-                readings_new=readings_new,
-                segments=None if files.any_refused or overlapping else len(files.names),
-                events_new=None if overlapping else files.good_lines,
-                is_refusing=is_refusing,
+                readings_new=readings.result(),
+                segments=Counter(row["state"] for row in rows),
+                sessions=None if parts.odd else files.sessions,
+                events_new=None if found.overlapping else files.good_lines,
+                is_refusing=bool(refused or segments),
             )
         tables.add_rows("batches", [totals.row_of(tables, number, counted)], batch=number)
         self.after_step("finish")
@@ -213,86 +219,43 @@ class Batch:
         self.after_step("readings")
         return readings_new
 
-    def _commit_segments(self, staged: Staged, files: StagedFiles) -> None:
-        self.progress(f"batch {self.number}: segments")
-        rows = segment_states.rows_of(self.tables, staged.files, staged.refusals, self.number)
-        # Rows of this batch: an earlier version left them in the state `verified`.
-        there = self.tables.query(
-            "SELECT name FROM {segments} WHERE name BETWEEN :least AND :greatest "
-            "AND name IN :names AND (batch <> :batch OR state = 'verified') LIMIT 1",
-            least=files.names[0], greatest=files.names[-1], names=files.names, batch=self.number,
-        )  # fmt: skip
-        if not there:
-            self.tables.add_rows("segments", rows, batch=self.number, step="state")
-        else:
-            self.tables.merge(
-                "segments",
-                self.tables.columns("segments", rows),
-                on=segment_states.ON,
-                batch=self.number,
-                clauses=segment_states.merge_states,
-                step="state",
-            )
-        self.after_step("segments")
-
-    def _commit_sessions(self, plain: Staged, parts: Split) -> None:
+    def _commit_sessions(self, plain: Staged, parts: Split, count: int) -> None:
+        """Combine what staged files say about sessions, `count` of them, with the table."""
         self.progress(f"batch {self.number}: sessions")
-        here = None if parts.odd else sessions_here(plain)
-        if here is not None:
-            rows = sessions.together(here, self.number)
-        else:
-            rows = sessions.combined(self._session_parts(plain, parts), self.number)
+        if count or parts.odd:
+            self._merge_sessions(plain, parts)
+        self.after_step("sessions")
+
+    def _merge_sessions(self, plain: Staged, parts: Split) -> None:
+        found = sessions_of(plain, self.number)
+        if parts.odd:
+            mine = (F.col("batch") == self.number) & F.col("gateway").isin(*parts.odd)
+            events_of_odd = self.tables.read("events").where(mine)
+            found = found.unionByName(sessions.parts_in(events_of_odd, self.number))
         self.tables.merge(
             "sessions",
-            rows,
+            sessions.combined(found),
             on=sessions.ON,
             batch=self.number,
             clauses=sessions.merge_sessions,
         )
-        self.after_step("sessions")
 
-    def _session_parts(self, plain: Staged, parts: Split) -> DataFrame:
-        found = sessions_of(plain)
-        if not parts.odd:
-            return found
-        mine = (F.col("batch") == self.number) & F.col("gateway").isin(*parts.odd)
-        return found.unionByName(sessions.parts_in(self.tables.read("events").where(mine)))
+    def _commit_segments(self, rows: list[dict[str, Any]], ledger: Ledger) -> None:
+        self.progress(f"batch {self.number}: segments")
+        segment_states.commit(self.tables, rows, ledger, self.number)
+        self.after_step("segments")
 
-    def _commit_quarantine(
-        self,
-        staged: Staged,
-        files: StagedFiles,
-        found: Events,
-        records: Records,
-        readings_new: int,
-    ) -> bool:
-        """Return whether there can be any row."""
-        rows = None
-        if not found.overlapping and records.found.good == readings_new:
-            rows = refused_here.rows_of(staged, records, self.number)
-        if rows is None:
-            refused = [*records.refused(readings_new), *found.refused()]
-            is_refusing = self._commit_refused(staged, files, refused)
-        elif is_refusing := bool(rows):
-            self.progress(f"batch {self.number}: quarantine")
-            self.tables.add_rows("quarantine", rows, batch=self.number)
-        self.after_step("quarantine")
-        return is_refusing
-
-    def _commit_refused(self, staged: Staged, files: StagedFiles, refused: list[DataFrame]) -> bool:
-        """Have Spark commit what was refused; return whether there can be any row."""
-        if files.any_malformed_lines:
-            refused = [*refused, quarantine.refused_lines(staged.rows, self.number)]
+    def _commit_quarantine(self, refused: list[DataFrame], segments: list[dict[str, Any]]) -> None:
+        """Commit what was refused: so much of each kind as tells what is wrong, and every segment,
+        since it is looked up there whether a file has changed."""
         rows = [quarantine.bounded(reduce(DataFrame.unionByName, refused))] if refused else []
-        if files.any_refused:
-            # Every refused segment keeps its row: whether its file has changed is looked up there.
-            mine = self.tables.read("segments").where(F.col("batch") == self.number)
-            rows.append(quarantine.refused_segments(staged.rows, mine, self.number))
+        if segments:
+            rows.append(self.tables.frame("quarantine", segments))
         if rows:
             self.progress(f"batch {self.number}: quarantine")
             all_rows = reduce(DataFrame.unionByName, rows)
             self.tables.append("quarantine", all_rows, batch=self.number)
-        return bool(rows)
+        self.after_step("quarantine")
 
     def sweep(self) -> None:
         """Remove the staging table of a finished batch; nothing happens when there is none."""

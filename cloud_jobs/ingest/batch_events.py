@@ -8,9 +8,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.ingest import events, quarantine
-from cloud_jobs.ingest.staged import Staged, event_files_of, events_of
+from cloud_jobs.ingest.staged import Staged, events_of
 from cloud_jobs.ingest.trust import SignedFile
-from cloud_jobs.tables.adding import folder_of, writable
 from cloud_jobs.tables.delta_tables import Tables
 
 
@@ -25,13 +24,7 @@ class Events:
     """The files of which an event may be in the tables, or in the batch, already."""
 
     def commit(self) -> None:
-        """Add those that are new to `events`: the workers write them where nothing has to be looked
-        up and they can, else Spark does."""
-        table = None if self.overlapping else writable(self.tables.path("events"))
-        if table is not None:
-            made = event_files_of(self.staged, self.batch, folder_of(table))
-            self.tables.add_files("events", table, made, batch=self.batch)
-            return
+        """Add those that are new to `events`. Nothing is looked up where no file overlaps."""
         new = self._candidates
         if self.overlapping:
             known = self.tables.read("events").where(F.col("batch") != self.batch)

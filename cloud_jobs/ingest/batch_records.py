@@ -17,8 +17,7 @@ from pyspark.sql import functions as F
 from cloud_jobs.ingest import deliveries, quarantine, readings, senml
 from cloud_jobs.ingest.readings import Found, found_of
 from cloud_jobs.ingest.split import Split
-from cloud_jobs.ingest.staged import Staged, paired_of, reading_files_of, records_of
-from cloud_jobs.tables.adding import folder_of, writable
+from cloud_jobs.ingest.staged import Staged, paired_of, readings_of, records_of
 from cloud_jobs.tables.delta_tables import Tables
 
 
@@ -39,12 +38,10 @@ class Records:
         """Add the readings that are new to `sensor_readings`; return how many these are."""
         if not self.found.good:
             return 0
-        table = writable(self.tables.path("sensor_readings")) if self.odd is None else None
-        if table is not None and not readings.any_stored(self.tables, self.found, self.batch):
-            made = reading_files_of(self.staged, self.paired, self.batch, folder_of(table))
-            self.tables.add_files("sensor_readings", table, made, batch=self.batch)
+        candidates = readings_of(self.staged, self.paired, self.batch)
+        if self.odd is None and not readings.any_stored(self.tables, self.found, self.batch):
+            self.tables.append("sensor_readings", candidates, batch=self.batch)
             return self.found.good
-        candidates = readings.readings_of(self._plain, self.batch)
         if self.odd is not None:
             others = readings.first_readings(readings.readings_of(self.odd, self.batch))
             candidates = candidates.unionByName(others)

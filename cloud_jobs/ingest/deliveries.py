@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 from cloud_jobs.ingest.split import Event, Message
 from cloud_jobs.limits import KEY_RANGES_MAX
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.local_sql import Values
 from cloud_jobs.tables.schemas import DELIVERED
+from cloud_jobs.tables.sql import Values
 
 MESSAGE: Final = ("gateway", "store", "message")
 HALVES: Final = ("held", "released")

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from cloud_jobs.ingest.segment_states import Ledger
 from cloud_jobs.ingest.trust import SignedFile
 from cloud_jobs.limits import KEY_RANGES_MAX
-from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.event_fields import EVENT_FIELDS
 from cloud_jobs.tables.schemas import EVENTS
 
@@ -67,10 +67,10 @@ def ranges_of(files: Iterable[SignedFile]) -> Column:
     return condition
 
 
-def overlapping(tables: Tables, files: Sequence[SignedFile], batch: int) -> list[SignedFile]:
+def overlapping(files: Sequence[SignedFile], ledger: Ledger) -> list[SignedFile]:
     """Return the files of a batch whose range touches that of another one, or of a segment that an
     earlier batch has brought into the table."""
-    found: set[SignedFile] = set()
+    found = {file for file in files if file.path in ledger.overlapped}
     last: dict[tuple[str, str], SignedFile] = {}
     for file in sorted(files, key=lambda one: (one.first_sequence, one.last_sequence)):
         before = last.get((file.gateway, file.boot))
@@ -78,24 +78,4 @@ def overlapping(tables: Tables, files: Sequence[SignedFile], batch: int) -> list
             found |= {before, file}
         if before is None or file.last_sequence > before.last_sequence:
             last[file.gateway, file.boot] = file
-    return sorted(found | _known_in(tables, files, batch), key=lambda one: one.path)
-
-
-def _known_in(tables: Tables, files: Sequence[SignedFile], batch: int) -> set[SignedFile]:
-    if not files:
-        return set()
-    mine = [(one.path, one.gateway, one.boot, one.first_sequence, one.last_sequence)
-            for one in files]  # fmt: skip
-    gateways = sorted({file.gateway for file in files})
-    touched = tables.query(
-        "SELECT DISTINCT mine.path AS path FROM {segments} AS taken "
-        "JOIN (VALUES :mine) AS mine (path, gateway, boot, least, greatest) "
-        "ON taken.gateway = mine.gateway AND taken.boot = mine.boot "
-        "AND taken.first_sequence <= mine.greatest AND mine.least <= taken.last_sequence "
-        "WHERE taken.state IN ('verified', 'ingested') AND taken.batch <> :batch "
-        # Delta skips the files of all other gateways.
-        "AND taken.gateway IN :gateways",
-        mine=mine, gateways=gateways, batch=batch,
-    )  # fmt: skip
-    paths = {row["path"] for row in touched}
-    return {file for file in files if file.path in paths}
+    return sorted(found, key=lambda one: one.path)

@@ -55,7 +55,11 @@ def contents_of(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> Contents
         return Contents(sessions, records_of_batch(_no_messages()), None)
     messages, delivered, halves = whole
     records = records_of_batch(delivered)
-    return Contents(sessions, records, outlined(records, messages, halves))
+    outline = outlined(records, messages, halves)
+    if outline is not None:
+        numbers = pc.unique(sessions.column("session")).to_pylist()
+        outline = outline._replace(sessions=tuple(runs_of(numbers)))
+    return Contents(sessions, records, outline)
 
 
 def _with_constants(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.RecordBatch:

@@ -7,16 +7,11 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from cloud_jobs.ingest.file_contents import day_of
 from cloud_jobs.ingest.keys_file import Pinned
-from cloud_jobs.ingest.outline import outline_in
+from cloud_jobs.ingest.outline import Run, numbers_in, outline_in
 from cloud_jobs.ingest.split import Origin
 from cloud_jobs.ingest.trust import (
-    FOREIGN_KEY,
-    WRONG_PREFIX,
     GatewayKey,
     Named,
     Refusal,
@@ -24,13 +19,22 @@ from cloud_jobs.ingest.trust import (
 )
 from cloud_jobs.limits import GATEWAYS_NAMED_MAX
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.local_sql import Values
 from cloud_jobs.tables.merge import Builder
 from cloud_jobs.tables.schemas import GATEWAY_KEYS
+from cloud_jobs.tables.sql import Values
 
 ON: Final = "old.gateway = new.gateway AND old.public_key = new.public_key"
 _COLUMNS: Final = GATEWAY_KEYS.fieldNames()[:-2]
 """The fields of GatewayKey, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKeys:
+    """Rows of `gateway_keys`."""
+
+    rows: list[GatewayKey]
+    any_of_batch: bool
+    """Whether the batch that asks has written one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +45,9 @@ class StagedFiles:
     """Those whose bytes are right, in order of their paths."""
     any_refused: bool
     any_malformed_lines: bool
+    """In a file whose bytes are right."""
     lines: Mapping[str, int]
     """Good lines by the path of a file whose bytes are right."""
-    names: Sequence[str]
-    """Of all files."""
     origins: Mapping[str, Origin] = field(default_factory=dict)
     """By the path of a file whose bytes are right and that has a good line."""
 
@@ -52,6 +55,15 @@ class StagedFiles:
     def with_events(self) -> list[Origin]:
         """Where the trusted files that have a good line are from."""
         return [self.origins[file.path] for file in self.trusted if file.path in self.origins]
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions the events of trusted files are of, as far as their outlines tell."""
+        runs: dict[tuple[str, str], list[Run]] = {}
+        for one in self.with_events:
+            if one.outline is not None:
+                runs.setdefault((one.gateway, one.store), []).extend(one.outline.sessions)
+        return sum(map(numbers_in, runs.values()))
 
     @property
     def good_lines(self) -> int:
@@ -78,7 +90,6 @@ def files_of(rows: Sequence[Mapping[str, Any]]) -> StagedFiles:
         any_refused=any(row["reason"] is not None for row in rows),
         any_malformed_lines=any(row["bad_lines"] != 0 for row in rows),
         lines={row["path"]: row["lines"] - row["bad_lines"] for row in rows},
-        names=sorted({row["name"] for row in rows}),
         origins={row["path"]: _origin_of(row) for row in rows if row["began"] is not None},
     )
 
@@ -90,15 +101,21 @@ def _origin_of(row: Mapping[str, Any]) -> Origin:
 
 
 def known_keys(
-    tables: Tables, files: Sequence[SignedFile], pinned: Mapping[str, Pinned]
-) -> list[GatewayKey]:
-    """Return the rows of the gateways that these files name, by their contents or their folder."""
+    tables: Tables, files: Sequence[SignedFile], pinned: Mapping[str, Pinned], batch: int
+) -> KnownKeys:
+    """Return the keys of the gateways that these files name, by their contents or their folder."""
     folders = {folder for file in files for folder in file.folder.split("/")}
     gateways = sorted({file.gateway for file in files} | folders | set(pinned))
-    sql, values = f"SELECT {', '.join(_COLUMNS)} FROM {{gateway_keys}}", dict[str, Values]()
+    sql = f"SELECT {', '.join(_COLUMNS)}, batch FROM {{gateway_keys}}"
+    values = dict[str, Values]()
     if len(gateways) <= GATEWAYS_NAMED_MAX:
-        sql, values = f"{sql} WHERE gateway IN :gateways", {"gateways": gateways}
-    return [GatewayKey(**row) for row in tables.query(sql, **values)]
+        sql += " WHERE gateway IN :gateways OR batch = :batch"
+        values = {"gateways": gateways, "batch": batch}
+    rows = tables.query(sql, **values)
+    return KnownKeys(
+        rows=[GatewayKey(**{name: row[name] for name in _COLUMNS}) for row in rows],
+        any_of_batch=any(row["batch"] == batch for row in rows),
+    )
 
 
 def vouched(tables: Tables, files: Sequence[SignedFile]) -> list[Named]:
@@ -125,49 +142,17 @@ def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
     return [asdict(key) | stamp for key in keys]
 
 
-def merge_keys(builder: Builder) -> Builder:
+def commit(tables: Tables, keys: Sequence[GatewayKey], known: KnownKeys, batch: int) -> None:
+    """Write keys: the rows of those that are known are replaced."""
+    there = {(row.gateway, row.public_key) for row in known.rows}
+    rows = rows_of(keys, batch)
+    if any((key.gateway, key.public_key) in there for key in keys):
+        found = tables.frame("gateway_keys", rows)
+        tables.merge("gateway_keys", found, on=ON, batch=batch, clauses=_merge_keys)
+    else:
+        tables.add_rows("gateway_keys", rows, batch=batch, step="merge")
+
+
+def _merge_keys(builder: Builder) -> Builder:
     """Complete a merge: a row that the keys file changes is replaced."""
     return builder.whenMatchedUpdateAll().whenNotMatchedInsertAll()
-
-
-def without_refused(staged: DataFrame, refusals: Sequence[Refusal]) -> DataFrame:
-    """Return the staged rows, of refused files the verdict only."""
-    if not refusals:
-        return staged
-    marks = staged.sparkSession.createDataFrame(
-        [(one.path, one.reason, one.detail) for one in refusals],
-        "path string, why string, why_detail string",
-    )
-    marked = staged.join(F.broadcast(marks), "path", "left")
-    changed = {
-        "reason": F.coalesce("why", "reason"),
-        "detail": F.coalesce("why_detail", "detail"),
-    } | {
-        name: F.when(F.col("why").isNull(), F.col(name))
-        for name in ("malformed", "events", "sessions", "records")
-        if name in staged.columns
-    }
-    return marked.withColumns(changed).select(*staged.columns)
-
-
-def looked_at_again(
-    tables: Tables, candidates: DataFrame, pinned: Mapping[str, Pinned]
-) -> DataFrame:
-    """Select the names of refused segments that may be trusted now.
-
-    That is where the key they are signed with was added, and where a file lies in another folder.
-    """
-    refused = tables.read("segments").where("state = 'quarantined'")
-    keys = tables.read("gateway_keys").where("NOT is_withdrawn").select("gateway", "public_key")
-    if pinned:
-        pairs = [(gateway, key) for gateway, pin in pinned.items() for key in pin.public_keys]
-        named = tables.spark.createDataFrame(pairs, "gateway string, public_key string")
-        others = keys.join(named.select("gateway").distinct(), "gateway", "left_anti")
-        keys = others.unionByName(named)
-    foreign = refused.where(F.col("reason") == FOREIGN_KEY)
-    trusted = foreign.join(keys, ["gateway", "public_key"], "left_semi").select("name")
-    misplaced = refused.where(F.col("reason") == WRONG_PREFIX).select(
-        "name", F.col("path").alias("refused_path")
-    )
-    moved = misplaced.join(candidates.select("name", "path"), "name")
-    return trusted.unionByName(moved.where("path != refused_path").select("name")).distinct()

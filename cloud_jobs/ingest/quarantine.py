@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -73,24 +76,25 @@ def bounded(rows: DataFrame) -> DataFrame:
     )
 
 
-def refused_segments(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
-    """Select files refused as a whole, but for those whose rows are known from another file."""
-    doubled = segments.where("state = 'duplicate'").select("name", "file_sha256")
-    refused = staged.where("reason IS NOT NULL")
-    return _rows(
-        refused.join(doubled, ["name", "file_sha256"], "left_anti").dropDuplicates(
-            ["name", "file_sha256", "file_bytes"]
-        ),
-        batch,
-        "segment",
-        reason="reason",
-        detail="detail",
-        segment_name="name",
-        gateway="gateway",
-        boot="boot",
-        file_sha256="file_sha256",
-        file_bytes="file_bytes",
-    )
+def refused_segments(
+    files: Iterable[Mapping[str, Any]], segments: Iterable[Mapping[str, Any]], batch: int
+) -> list[dict[str, Any]]:
+    """Return the rows of judged files that were refused as a whole, but for those whose rows are
+    known from another file: the duplicates among the batch's rows of `segments`."""
+    own = ("name", "file_sha256")
+    doubled = {tuple(row[name] for name in own) for row in segments if row["state"] == "duplicate"}
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for file in files:
+        key = tuple(file[name] for name in (*own, "file_bytes"))
+        if file["reason"] is None or key[:-1] in doubled:
+            continue
+        row = {name: file[name] for name in ("gateway", "boot", "file_sha256", "file_bytes")}
+        detail = file["detail"][:DETAIL_CHARACTERS_MAX] if file["detail"] else None
+        found.setdefault(key, row | {
+            "batch": batch, "kind": "segment", "reason": file["reason"], "detail": detail,
+            "segment_name": file["name"], "refused": 1,
+        })  # fmt: skip
+    return [*found.values()]
 
 
 def refused_lines(staged: DataFrame, batch: int) -> DataFrame:

@@ -16,8 +16,8 @@ from cloud_jobs.ingest.reading_columns import reading_columns
 from cloud_jobs.ingest.split import Split
 from cloud_jobs.limits import BOARDS_COMPARED_MAX, GATEWAYS_NAMED_MAX, KEY_RANGES_MAX
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.local_sql import quoted_text
 from cloud_jobs.tables.schemas import READINGS
+from cloud_jobs.tables.sql import quoted_text
 
 Numbers: TypeAlias = Mapping[str, Any]
 """What is known of a gateway's records: counts, and ranges of their numbers."""

@@ -1,86 +1,116 @@
-"""Which files of a directory were refused and would be refused again, found without Spark.
-
-`landing` asks Spark where they are elsewhere, or many. Both give the same answer.
-"""
+"""Which landed files were refused and would be refused again: they are not looked at."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from cloud_jobs.ingest.keys_file import Pinned
-from cloud_jobs.ingest.landed_file import name_of, read_here
+from cloud_jobs.ingest.landed_file import name_of
 from cloud_jobs.ingest.trust import FOREIGN_KEY, WRONG_PREFIX
+from cloud_jobs.limits import SEGMENT_FILE_BYTES_MAX
 from cloud_jobs.tables.delta_tables import Tables
 
-Refused: TypeAlias = Mapping[str, Collection[tuple[int, str | None]]]
-"""By name of a segment file, the bytes and sha256 of each that was refused under it; no sha256
-where it is too large to be read."""
+_GLOB_CHARACTERS: Final = frozenset("{}[]*?\\")
+_Bytes: TypeAlias = tuple[int, str | None]
+"""Size and sha256 of a file; no sha256 where it is too large to be read."""
+File: TypeAlias = Mapping[str, Any]
+"""A landed file (`path`), and why its name is in quarantine: `reason`, `gateway`, `public_key` and
+`refused_path` of `segments`."""
 
 
-def refused_of(tables: Tables, names: Collection[str]) -> Refused:
-    """Return those of the names under which a file was refused."""
-    found: defaultdict[str, set[tuple[int, str | None]]] = defaultdict(set)
-    if not names:
-        return found
-    for rows in tables.stream(
-        "SELECT segment_name, file_bytes, file_sha256 FROM {quarantine} "
-        "WHERE kind = 'segment' AND segment_name BETWEEN :least AND :greatest",
-        least=min(names), greatest=max(names),
-    ):  # fmt: skip
-        for row in rows.to_pylist():
-            if row["segment_name"] in names:
-                found[row["segment_name"]].add((row["file_bytes"], row["file_sha256"]))
-    return found
+def binary_files(spark: SparkSession, paths: list[str]) -> DataFrame:
+    """Return the files at paths, and below directories, with Spark's columns for their bytes."""
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    return reader.load([_literal(path) for path in paths])
+
+
+def _literal(path: str) -> str:
+    """Escape a path, so that Hadoop's glob matches it alone: file names are not patterns."""
+    return "".join(f"\\{c}" if c in _GLOB_CHARACTERS else c for c in path)
 
 
 def still_refused(
-    tables: Tables, paths: Sequence[str], refused: Refused, pinned: Mapping[str, Pinned]
-) -> set[str]:
+    tables: Tables, files: Sequence[File], pinned: Mapping[str, Pinned]
+) -> frozenset[str]:
     """Return the paths that need not be looked at: their bytes are those that were refused, and so
-    are the keys by which they were. Raises IngestError."""
-    again = _looked_at_again(tables, paths, pinned)
-    names = ((path, name_of(path)) for path in paths)
-    return {path for path, name in names if name not in again and _bytes_of(path) in refused[name]}
+    are the keys by which they were."""
+    waiting = _judged_as_before(tables, files, pinned)
+    if not waiting:
+        return frozenset()
+    refused = _refused_under(tables, {name_of(path) for path in waiting})
+    known = [path for path in waiting if name_of(path) in refused]
+    found = bytes_of(tables.spark, known) if known else {}
+    return frozenset(path for path in known if found[path] in refused[name_of(path)])
 
 
-def _bytes_of(path: str) -> tuple[int, str | None]:
-    """Return bytes and sha256 of a file, as `Refused` has them.
+def _refused_under(tables: Tables, names: Collection[str]) -> Mapping[str, Collection[_Bytes]]:
+    """Return, by name, the bytes of each file that was refused under it."""
+    found: defaultdict[str, set[_Bytes]] = defaultdict(set)
+    named = tables.spark.createDataFrame(pa.table({"segment_name": sorted(names)}))
+    refused = tables.read("quarantine").where(
+        (F.col("kind") == "segment") & F.col("segment_name").between(min(names), max(names))
+    )
+    rows = refused.join(named, "segment_name", "left_semi")
+    for row in rows.select("segment_name", "file_bytes", "file_sha256").toArrow().to_pylist():
+        found[row["segment_name"]].add((row["file_bytes"], row["file_sha256"]))
+    return found
+
+
+def bytes_of(spark: SparkSession, paths: Sequence[str]) -> dict[str, _Bytes]:
+    """Return size and sha256 of files.
 
     Times are not trusted: a good copy may be as long and as old as the bad one.
     """
-    size, content = read_here(path)
-    return size, None if content is None else hashlib.sha256(content).hexdigest()
+    files = binary_files(spark, [*paths]).select("path", "length", "content")
+    small = files.where(F.col("length") <= SEGMENT_FILE_BYTES_MAX)
+    hashes = small.select("path", "length", F.sha2("content", 256).alias("sha256"))
+    found: dict[str, _Bytes] = {
+        row["path"]: (row["length"], row["sha256"]) for row in hashes.toArrow().to_pylist()
+    }
+    others = [path for path in paths if path not in found]
+    if others:
+        large = binary_files(spark, others).select("path", "length").toArrow().to_pylist()
+        # Spark lists empty files and then leaves them out.
+        found |= dict.fromkeys(others, (0, hashlib.sha256(b"").hexdigest()))
+        found |= {row["path"]: (row["length"], None) for row in large}
+    return found
 
 
-def _looked_at_again(
-    tables: Tables, paths: Sequence[str], pinned: Mapping[str, Pinned]
-) -> set[str]:
-    """Return the names that may be trusted now: the key they are signed with was added, or the file
-    lies in another folder."""
-    names: list[str] = sorted({*map(name_of, paths)})
+def _judged_as_before(
+    tables: Tables, files: Sequence[File], pinned: Mapping[str, Pinned]
+) -> list[str]:
+    """Return the paths without those that may be trusted now: the key they are signed with was
+    added, or the file lies in another folder."""
+    foreign = [file for file in files if file["reason"] == FOREIGN_KEY]
+    known = _keys_of(tables, {file["gateway"] for file in foreign}) if foreign else set()
+
+    def is_judged_anew(file: File) -> bool:
+        if file["reason"] == WRONG_PREFIX:
+            return bool(file["path"] != file["refused_path"])
+        return file["reason"] == FOREIGN_KEY and _is_trusted(file, known, pinned)
+
+    again = {name_of(file["path"]) for file in files if is_judged_anew(file)}
+    return [file["path"] for file in files if name_of(file["path"]) not in again]
+
+
+def _keys_of(tables: Tables, gateways: Collection[str]) -> set[tuple[str, str]]:
     rows = tables.query(
-        "SELECT name, gateway, public_key, reason, path FROM {segments} "
-        "WHERE state = 'quarantined' AND reason IN :reasons AND name IN :names",
-        reasons=[FOREIGN_KEY, WRONG_PREFIX], names=names,
-    )  # fmt: skip
-    foreign = [row for row in rows if row["reason"] == FOREIGN_KEY]
-    gateways: list[str] = sorted({row["gateway"] for row in foreign})
-    keys = tables.query(
         "SELECT gateway, public_key FROM {gateway_keys} "
         "WHERE NOT is_withdrawn AND gateway IN :gateways",
-        gateways=gateways,
+        gateways=[*gateways],
     )
-    known = {(row["gateway"], row["public_key"]) for row in keys}
-    others = {row["name"]: row["path"] for row in rows if row["reason"] == WRONG_PREFIX}
-    moved = {name_of(path) for path in paths if others.get(name_of(path), path) != path}
-    return moved | {row["name"] for row in foreign if _is_trusted(row, known, pinned)}
+    return {(row["gateway"], row["public_key"]) for row in rows}
 
 
 def _is_trusted(
-    row: Mapping[str, Any], known: Collection[tuple[str, str]], pinned: Mapping[str, Pinned]
+    file: File, known: Collection[tuple[str, str]], pinned: Mapping[str, Pinned]
 ) -> bool:
-    gateway, key = row["gateway"], row["public_key"]
+    gateway, key = file["gateway"], file["public_key"]
     return key in pinned[gateway].public_keys if gateway in pinned else (gateway, key) in known

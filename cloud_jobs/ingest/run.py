@@ -10,7 +10,7 @@ from typing import NamedTuple
 from cloud_jobs.ingest.batch import Batch, last_finished
 from cloud_jobs.ingest.keys_file import NO_KEYS, load_keys
 from cloud_jobs.ingest.landed_file import Landed
-from cloud_jobs.ingest.landing import Listing, list_landed, sized
+from cloud_jobs.ingest.landing import Listing, contents_of, list_landed
 from cloud_jobs.ingest.pace import Pace
 from cloud_jobs.limits import SEGMENTS_PER_BATCH_MAX, SMALL_BATCH_BYTES_MAX
 from cloud_jobs.settings import IngestSettings
@@ -46,9 +46,10 @@ def ingest_batches(
     waiting: deque[str] = deque()
     while True:
         batch = Batch(tables, finished + 1, progress, after_step, settings.source, pinned)
-        files = None
+        files: list[Landed] = []
         if batch.is_staged():
             progress(f"batch {batch.number}: a run before did not finish it; going on")
+            batch.complete()
         else:
             if listing is None or (listing.more and not waiting):
                 listing = list_landed(tables, settings.source, pinned)
@@ -56,14 +57,13 @@ def ingest_batches(
             if not waiting or is_stopping():
                 return Run(before.batch, listing.ignored, segments)
             taken = [waiting.popleft() for _ in range(min(len(waiting), SEGMENTS_PER_BATCH_MAX))]
-            files = sized(tables, taken)
-        with small_effort(tables.session, is_small=files is not None and _is_small(files)):
-            if files is not None:
+            files, contents = contents_of(tables.spark, taken)
+            with small_effort(tables.spark, is_small=_is_small(files)):
                 progress(f"batch {batch.number}: verifying {len(files)} segments")
-                batch.stage(files)
-            batch.complete()
+                batch.stage(contents)
+                batch.complete()
         finished += 1
-        if files is not None:
+        if files:
             segments += len(files)
             size = sum(file.file_bytes for file in files)
             now, left = time.monotonic(), len(waiting)

@@ -1,7 +1,7 @@
 """At most one run at a time on a local tables directory; a second one is refused immediately.
 
 What keeps two runs from doing a step twice is the application transaction of each write
-(cloud_jobs.tables.delta_tables). On an object store this lock does nothing, and on S3 Delta keeps
+(cloud_jobs.tables.delta_tables). On any other file system there is no lock, and on S3 Delta keeps
 apart only the writers of one driver: one job at a time there (docs/decisions/0136).
 """
 
@@ -11,21 +11,44 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pyspark.sql import SparkSession, is_remote
 
 from cloud_jobs.errors import IngestError, TablesBusyError
 from cloud_jobs.places import local_directory
 
 
 @contextmanager
-def only_run(tables: str) -> Iterator[None]:
-    """Hold the lock of a local tables directory. Raises IngestError when another process has it.
+def only_run(spark: SparkSession, tables: str) -> Iterator[None]:
+    """Hold the lock of tables that are in a directory of this machine. Raises IngestError when
+    another process has it."""
+    if _is_local(spark, tables):
+        directory = local_directory(tables)
+        assert directory is not None, tables
+        with locked(directory):
+            yield
+    else:
+        yield
+
+
+def _is_local(spark: SparkSession, place: str) -> bool:
+    """Return whether Spark finds a place on this machine: a path without a scheme is in its default
+    file system."""
+    if is_remote():
+        return False
+    scheme = urlsplit(place).scheme
+    default = spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS")
+    return (scheme or urlsplit(str(default)).scheme) == "file"
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Hold the lock of a directory. Raises IngestError when another process has it.
 
     The kernel releases it when the process ends, however it ends.
     """
-    directory = local_directory(tables)
-    if directory is None:
-        yield
-        return
     try:
         directory.mkdir(parents=True, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW

@@ -3,61 +3,113 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from cloud_jobs.ingest.landing import SETTLED
-from cloud_jobs.ingest.trust import Refusal
+from cloud_jobs.ingest.trust import Refusal, SignedFile
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.merge import Builder
 from cloud_jobs.tables.schemas import SEGMENTS
+from cloud_jobs.tables.sql import Value
 
 ON: Final = "old.name = new.name"
+Row = dict[str, Any]
 
 
-def rows_of(
-    tables: Tables, files: Sequence[Mapping[str, Any]], refusals: Sequence[Refusal], batch: int
-) -> list[dict[str, Any]]:
-    """Return one row for each file name of a batch's staged files, ordered by their paths.
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What earlier batches have written to `segments` and a batch's files touch."""
+
+    overlapped: frozenset[str]
+    """Paths of files whose range of events touches that of an ingested segment."""
+    states: Mapping[str, str]
+    """Of segments with the name of one of the files."""
+    owners: Mapping[str, str]
+    """Names of ingested segments, by the sha256 of a refused file."""
+
+
+def ledger_of(
+    tables: Tables, rows: Sequence[Mapping[str, Any]], files: Sequence[SignedFile], batch: int
+) -> Ledger:
+    """Look a batch's files up, all in one query.
+
+    Args:
+        tables: the ingested ones.
+        rows: all judged files (`judged`).
+        files: those that are trusted.
+        batch: its number; what it has written itself does not count.
+    """
+    names = sorted({row["name"] for row in rows})
+    hashes = sorted({row["file_sha256"] for row in rows if row["reason"] is not None} - {None})
+    ranges: list[tuple[Value, ...]] = [
+        (one.path, one.gateway, one.boot, one.first_sequence, one.last_sequence) for one in files
+    ]
+    sql = (
+        "SELECT CAST(NULL AS STRING) AS path, name, state, file_sha256, batch FROM {segments} "
+        "WHERE name IN :names OR file_sha256 IN :hashes"
+    )
+    if ranges:
+        sql += (
+            " UNION ALL SELECT mine.path, taken.name, taken.state, taken.file_sha256, taken.batch "
+            "FROM {segments} AS taken "
+            "JOIN (VALUES :ranges) AS mine (path, gateway, boot, least, greatest) "
+            "ON taken.gateway = mine.gateway AND taken.boot = mine.boot "
+            "AND taken.first_sequence <= mine.greatest AND mine.least <= taken.last_sequence "
+            # Delta skips the files of all other gateways.
+            "WHERE taken.state = 'ingested' AND taken.gateway IN :gateways"
+        )
+    gateways = sorted({one.gateway for one in files})
+    found = tables.query(sql, names=names, hashes=hashes, ranges=ranges, gateways=gateways)
+    earlier = [row for row in found if row["batch"] != batch]
+    mine, known = {*names}, {*hashes}
+    ingested = [row for row in earlier if row["state"] == "ingested"]
+    return Ledger(
+        overlapped=frozenset(row["path"] for row in ingested if row["path"] is not None),
+        states={row["name"]: row["state"] for row in earlier if row["name"] in mine},
+        owners=_least([row for row in ingested if row["file_sha256"] in known]),
+    )
+
+
+def judged(
+    files: Sequence[Mapping[str, Any]], refusals: Sequence[Refusal]
+) -> list[Mapping[str, Any]]:
+    """Return staged files with the reasons for which they were refused since."""
+    found = {one.path: {"reason": one.reason, "detail": one.detail} for one in refusals}
+    return [{**file, **found.get(file["path"], {})} for file in files]
+
+
+def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> list[Row]:
+    """Return one row for each name of a batch's judged files that is not settled, ordered by path.
 
     Of two files with one name (in two directories) the trusted one counts; a refused file with the
     bytes of a trusted segment is its duplicate.
     """
-    judged = {refusal.path: refusal for refusal in refusals}
-    best: dict[str, dict[str, Any]] = {}
-    for file in files:
-        row = dict(file)
-        if (refusal := judged.get(row["path"])) is not None:
-            row |= {"reason": refusal.reason, "detail": refusal.detail}
+    best: dict[str, Mapping[str, Any]] = {}
+    for row in files:
         before = best.get(row["name"])
         if before is None or (before["reason"] is not None and row["reason"] is None):
             best[row["name"]] = row
-    owners = _owners_of(tables, best.values(), batch)
+    trusted = [row for row in best.values() if row["reason"] is None]
+    owners = _least([*({"file_sha256": k, "name": v} for k, v in ledger.owners.items()), *trusted])
     now = datetime.now(UTC)
-    return [_row(row, owners.get(row["file_sha256"]), batch, now) for row in best.values()]
+    return [
+        _row(row, owners.get(row["file_sha256"]), batch, now)
+        for name, row in best.items()
+        if ledger.states.get(name) not in SETTLED
+    ]
 
 
-def _owners_of(tables: Tables, rows: Iterable[Mapping[str, Any]], batch: int) -> dict[str, str]:
-    """Return the trusted segment that has the bytes of a refused file, by their sha256."""
-    rows = list(rows)
-    refused = {row["file_sha256"] for row in rows if row["reason"] is not None} - {None}
-    if not refused:
-        return {}
-    found = tables.query(
-        "SELECT file_sha256, min(name) AS name FROM {segments} "
-        "WHERE state IN ('verified', 'ingested') AND batch <> :batch AND file_sha256 IN :refused "
-        "GROUP BY file_sha256",
-        refused=sorted(refused), batch=batch,
-    )  # fmt: skip
-    trusted = [row for row in rows if row["reason"] is None and row["file_sha256"] in refused]
-    owners: dict[str, str] = {}
-    for row in (*found, *trusted):
-        owner = owners.get(row["file_sha256"], row["name"])
-        owners[row["file_sha256"]] = min(owner, row["name"])
-    return owners
+def _least(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the first name of each hash."""
+    found: dict[str, str] = {}
+    for row in rows:
+        found[row["file_sha256"]] = min(found.get(row["file_sha256"], row["name"]), row["name"])
+    return found
 
 
-def _row(judged: Mapping[str, Any], owner: str | None, batch: int, now: datetime) -> dict[str, Any]:
+def _row(judged: Mapping[str, Any], owner: str | None, batch: int, now: datetime) -> Row:
     row = {name: judged.get(name) for name in SEGMENTS.fieldNames()}
     row |= {"state": "ingested", "batch": batch, "verified_at": now}
     if judged["reason"] is not None and owner is not None:
@@ -67,10 +119,18 @@ def _row(judged: Mapping[str, Any], owner: str | None, batch: int, now: datetime
     return row
 
 
-def merge_states(builder: Builder) -> Builder:
-    """Complete a merge: a settled segment is kept, one in quarantine gets the new verdict, and one
-    that an earlier version left `verified` in this batch is ingested now."""
+def commit(tables: Tables, rows: Sequence[Row], ledger: Ledger, batch: int) -> None:
+    """Write the rows: a segment that was in quarantine gets the new verdict."""
+    if any(row["name"] in ledger.states for row in rows):
+        found = tables.frame("segments", rows)
+        tables.merge("segments", found, on=ON, batch=batch, clauses=_merge_states, step="state")
+    else:
+        tables.add_rows("segments", rows, batch=batch, step="state")
+
+
+def _merge_states(builder: Builder) -> Builder:
+    """Complete a merge: a settled segment is kept, one in quarantine gets the new verdict."""
     settled = ", ".join(f"'{state}'" for state in SETTLED)
     return builder.whenMatchedUpdateAll(
-        condition=f"old.state NOT IN ({settled}) OR old.batch = new.batch"
+        condition=f"old.state NOT IN ({settled})"
     ).whenNotMatchedInsertAll()

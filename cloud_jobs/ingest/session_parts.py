@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import LongType, StructField, StructType
 
 from cloud_jobs.limits import SESSION_EVENTS_MAX
 from cloud_jobs.tables.schemas import SESSIONS
@@ -39,6 +39,8 @@ LATEST: Final = {
 """The sequence of the latest event of a kind, and the columns that are taken from that event."""
 
 PARTS: Final = StructType([field for field in SESSIONS if field.name not in ("state", "batch")])
+NUMBERED_PARTS: Final = StructType([*PARTS, StructField("batch", LongType())])
+"""PARTS, and the batch that they are of."""
 USED: Final = (*SESSION, "client_id", "event", "sequence", "time", "reason",
                "clean", "protocol", "keep_alive_seconds", "address")  # fmt: skip
 """The columns of an event that are read."""

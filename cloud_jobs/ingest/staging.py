@@ -7,82 +7,43 @@ time, parses its lines as a whole and keeps them as columns; nothing parses them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from cloud_jobs.ingest.file_contents import EPOCH, contents_of, day_of
-from cloud_jobs.ingest.landed_file import LOCAL, Landed, name_of, read_here
-from cloud_jobs.ingest.landing import binary_files
+from cloud_jobs.ingest.landed_file import name_of
 from cloud_jobs.ingest.outline import text_of
 from cloud_jobs.ingest.segment_columns import verify_in_columns
 from cloud_jobs.ingest.segment_file import MORE, Header, Line
 from cloud_jobs.ingest.trust import folder_of
-from cloud_jobs.limits import (
-    DAY_MIN,
-    HERE_BATCH_BYTES_MAX,
-    PYTHON_BATCH_BYTES_MAX,
-    SEGMENT_FILE_BYTES_MAX,
-)
-from cloud_jobs.tables import adding
-from cloud_jobs.tables.adding import local_folder
-from cloud_jobs.tables.data_files import ADDED, written_plain
+from cloud_jobs.limits import DAY_MIN
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import STAGED
 
 ARROW_STAGED: Final = to_arrow_schema(STAGED, timezone="UTC")
-_CONTENT: Final = pa.schema(
-    [("path", pa.string()), ("length", pa.int64()), ("content", pa.binary())]
-)
 _DAY_MILLISECONDS: Final = 86_400_000
 
 Batches = Iterator[pa.RecordBatch]
 
 
-def stage(tables: Tables, name: str, files: list[Landed], source: str = "") -> bool:
+def stage(tables: Tables, name: str, files: DataFrame, source: str = "") -> bool:
     """Read and judge files, each once, and make a table (STAGED) of them in one commit; False where
     there is one, which another run has made.
 
-    ``source`` is what was listed: the folder of a file is relative to it. Raises IngestError.
+    Args:
+        tables: where it is made.
+        name: of the table.
+        files: path, length and content (landing.contents_of).
+        source: what was listed; the folder of a file is relative to it.
     """
-    folder = local_folder(tables.path(name))
-    if folder is None:
-        return _stage_by_spark(tables, name, files, source)
-    judge = judging(source)
-
-    def write(contents: Batches) -> Batches:
-        return written_plain(folder, ARROW_STAGED, judge(contents), PYTHON_BATCH_BYTES_MAX)
-
-    def read_and_write(listed: Batches) -> Batches:
-        return write(_contents_here(Landed(**row) for rows in listed for row in rows.to_pylist()))
-
-    if not all(file.path.startswith(LOCAL) for file in files):
-        made = _contents_of(tables.spark, files).mapInArrow(write, ADDED).toArrow()
-    elif sum(file.file_bytes for file in files) <= HERE_BATCH_BYTES_MAX:
-        made = pa.Table.from_batches(write(_contents_here(files)))
-    else:
-        listed = tables.spark.createDataFrame(pa.Table.from_pylist([*map(asdict, files)]))
-        made = listed.mapInArrow(read_and_write, ADDED).toArrow()
-    return adding.make(tables.path(name), ARROW_STAGED, made.to_pylist())
-
-
-def _contents_here(files: Iterable[Landed]) -> Batches:
-    """Yield path, length and content of each file. Raises IngestError."""
-    for file in files:
-        length, content = read_here(file.path)
-        row = {"path": file.path, "length": length, "content": content}
-        yield pa.RecordBatch.from_pylist([row], _CONTENT)
-
-
-def _stage_by_spark(tables: Tables, name: str, files: list[Landed], source: str) -> bool:
-    rows = _contents_of(tables.spark, files).mapInArrow(judging(source), STAGED)
+    rows = files.mapInArrow(judging(source), STAGED)
     try:
         # Mode `error`: the first commit of a table succeeds for one writer only.
         rows.write.format("delta").mode("error").save(tables.path(name))
@@ -91,21 +52,6 @@ def _stage_by_spark(tables: Tables, name: str, files: list[Landed], source: str)
             raise
         return False
     return True
-
-
-def _contents_of(spark: SparkSession, files: list[Landed]) -> DataFrame:
-    """Return path, length and content of each file."""
-    small = [file.path for file in files if 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]
-    # Not read: what is too large has no contents here, and what is empty has none anywhere.
-    unread = [file for file in files if not 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]
-    contents = None
-    if small:
-        contents = binary_files(spark, small).select("path", "length", "content")
-    if unread or contents is None:
-        rows = [(file.path, file.file_bytes, None if file.file_bytes else b"") for file in unread]
-        others = spark.createDataFrame(rows, "path string, length long, content binary")
-        contents = others if contents is None else contents.unionByName(others)
-    return contents
 
 
 def judging(source: str) -> Callable[[Batches], Batches]:

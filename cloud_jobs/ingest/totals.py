@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -21,38 +22,40 @@ class Counted:
     """Readings in its delivered messages."""
     readings_new: int
     """Those of them that were not there before."""
-    segments: int | None = None
-    """Where each is ingested; None: they are counted in the table, as in the next one."""
+    segments: Mapping[str, int]
+    """By their states."""
+    sessions: int | None = None
+    """None: they are counted in the table, as in the next one."""
     events_new: int | None = None
     is_refusing: bool = True
     """Whether it may have rows in `quarantine`."""
 
 
-_SEGMENTS: Final = """
-SELECT 'segments_' || state AS name, count(*) AS number FROM {segments}
-WHERE batch = :batch GROUP BY state"""
-_EVENTS: Final = "SELECT 'events_new', count(*) FROM {events} WHERE batch = :batch"
+_EVENTS: Final = (
+    "SELECT 'events_new' AS name, count(*) AS number FROM {events} WHERE batch = :batch"
+)
 _SESSIONS: Final = (
     "SELECT 'sessions' AS name, count(*) AS number FROM {sessions} WHERE batch = :batch"
 )
 _QUARANTINE: Final = """
-SELECT 'quarantined', count(*) FROM {quarantine} WHERE batch = :batch
+SELECT 'quarantined' AS name, count(*) AS number FROM {quarantine} WHERE batch = :batch
 UNION ALL
 SELECT 'refused_' || kind, sum(refused) FROM {quarantine} WHERE batch = :batch GROUP BY kind"""
 
 
 def row_of(tables: Tables, batch: int, counted: Counted) -> dict[str, object]:
     """Return the row of a batch all of whose rows are in the tables, by the names of BATCHES."""
-    asked = [_SESSIONS]
-    if counted.segments is None:
-        asked.append(_SEGMENTS)
+    asked = []
+    if counted.sessions is None:
+        asked.append(_SESSIONS)
     if counted.events_new is None:
         asked.append(_EVENTS)
     if counted.is_refusing:
         asked.append(_QUARANTINE)
-    found = tables.query(" UNION ALL ".join(asked), batch=batch)
+    found = tables.query(" UNION ALL ".join(asked), batch=batch) if asked else []
     count: dict[str, int] = defaultdict(int, {row["name"]: row["number"] for row in found})
-    count["segments_ingested"] += counted.segments or 0
+    count |= {f"segments_{state}": number for state, number in counted.segments.items()}
+    count["sessions"] += counted.sessions or 0
     count["events_new"] += counted.events_new or 0
     count["readings_new"] = counted.readings_new
     count["events_duplicate"] = counted.good_lines - count["events_new"] - count["refused_event"]

@@ -88,7 +88,7 @@ def _only(row: dict[str, Any], **columns: Any) -> dict[str, Any]:
 
 
 def _remove(tables: Tables, name: str, on: str, rows: Sequence[dict[str, Any]], batch: int) -> None:
-    tables.merge(name, tables.columns(name, rows), on=on, batch=batch, clauses=_delete, step=STEP)
+    tables.merge(name, tables.frame(name, rows), on=on, batch=batch, clauses=_delete, step=STEP)
 
 
 def _delete(builder: Builder) -> Builder:
@@ -104,7 +104,7 @@ def _make_sessions_again(tables: Tables, lent: Sequence[dict[str, Any]], batch: 
     for gateway, store in stores:
         mine = mine | ((F.col("gateway") == gateway) & (F.col("store") == store))
     events = tables.read("events").where((F.col("batch") != batch) & mine)
-    found = sessions.combined(sessions.parts_in(events), batch)
+    found = sessions.combined(sessions.parts_in(events, batch))
     tables.append("sessions", found, batch=batch, step="again")
 
 
@@ -120,7 +120,7 @@ def _put_into_quarantine(tables: Tables, lent: Sequence[dict[str, Any]], batch: 
     judged = [row | verdict | {"verified_at": datetime.now(UTC)} for row in lent]
     tables.merge(
         "segments",
-        tables.columns("segments", judged),
+        tables.frame("segments", judged),
         on=SAME_NAME,
         batch=batch,
         clauses=lambda builder: builder.whenMatchedUpdateAll(),

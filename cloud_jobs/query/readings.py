@@ -9,8 +9,8 @@ from typing import Final
 
 from deltalake.exceptions import TableNotFoundError
 
-from cloud_jobs.tables.local_sql import quoted_text
 from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine, Row, first_line_of
+from cloud_jobs.tables.sql import quoted_text
 
 _TABLE: Final = "sensor_readings"
 _COLUMNS: Final = (

@@ -12,8 +12,6 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from cloud_jobs.when_needed import Session, WhenNeeded
-
 _SMALL: Final = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
@@ -26,31 +24,19 @@ _SMALL: Final = {
 
 
 @contextmanager
-def small_effort(session: Session, *, is_small: bool = True) -> Iterator[None]:
-    """Let Spark prepare little while the block lasts, where that is what it is for."""
-    before: dict[str, str | None] = {}
-    prepared: list[SparkSession] = []
-
-    def prepare(spark: SparkSession) -> None:
-        before.update({name: spark.conf.get(name, None) for name in _SMALL})
-        prepared.append(spark)
-        for name, value in _SMALL.items():
-            spark.conf.set(name, value)
-
+def small_effort(spark: SparkSession, *, is_small: bool = True) -> Iterator[None]:
+    """Have Spark prepare little while the block lasts, if `is_small`."""
     if not is_small:
         yield
         return
+    before = {name: spark.conf.get(name, None) for name in _SMALL}
+    for name, value in _SMALL.items():
+        spark.conf.set(name, value)
     try:
-        if isinstance(session, WhenNeeded):
-            with session.prepared(prepare):
-                yield
-        else:
-            prepare(session)
-            yield
+        yield
     finally:
-        for spark in prepared:
-            for name, value in before.items():
-                if value is None:
-                    spark.conf.unset(name)
-                else:
-                    spark.conf.set(name, value)
+        for name, was in before.items():
+            if was is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, was)

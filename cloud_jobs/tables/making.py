@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql.types import DataType, StructType
 
 from cloud_jobs.errors import IngestError
-from cloud_jobs.tables.adding import explained, local_folder, opened
+from cloud_jobs.limits import QUERIES_AT_A_TIME_MAX
 from cloud_jobs.tables.merge import quoted
 from cloud_jobs.tables.schemas import PARTITIONS
 from cloud_jobs.tables.versions import PROPERTY, migrate, newest_of
@@ -17,7 +17,9 @@ from cloud_jobs.tables.versions import PROPERTY, migrate, newest_of
 if TYPE_CHECKING:
     from cloud_jobs.tables.delta_tables import Tables
 
-_NO_TABLE = frozenset({"PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "DELTA_TABLE_NOT_FOUND"})
+_NO_TABLE: Final = frozenset(
+    {"PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "DELTA_TABLE_NOT_FOUND"}
+)
 
 
 def create(tables: Tables) -> None:
@@ -25,22 +27,18 @@ def create(tables: Tables) -> None:
 
     Raises IngestError when they are of a later version, or have other columns.
     """
-    for name, schema in tables.schemas.items():
-        if columns_of(tables, name) is None:
-            _make(tables, name, schema)
+    with ThreadPoolExecutor(QUERIES_AT_A_TIME_MAX, "table") as at_once:
+        found = dict(zip(tables.schemas, at_once.map(tables.has, tables.schemas), strict=True))
+        missing = [name for name, is_there in found.items() if not is_there]
+        list(at_once.map(lambda name: _make(tables, name), missing))
     migrate(tables, tables.marker, tables.steps)
     for name in tables.schemas:
-        if _missing_columns(tables, name):
+        if name not in missing and _missing_columns(tables, name):
             raise _of_another_version(tables, name)
 
 
 def columns_of(tables: Tables, name: str) -> StructType | None:
     """Return the columns of a table as it is, None where there is none."""
-    table = opened(tables.path(name))
-    if table is not None:
-        return StructType.fromJson(json.loads(table.schema().to_json()))
-    if local_folder(tables.path(name)) is not None:
-        return None
     try:
         return tables.read(name).schema
     except AnalysisException as error:
@@ -49,23 +47,10 @@ def columns_of(tables: Tables, name: str) -> StructType | None:
         return None
 
 
-def _make(tables: Tables, name: str, schema: StructType) -> None:
+def _make(tables: Tables, name: str) -> None:
     partitions = PARTITIONS.get(name, ())
     properties = {PROPERTY: str(newest_of(tables.steps))} if name == tables.marker else {}
-    folder = local_folder(tables.path(name))
-    if folder is not None:
-        from deltalake import DeltaTable, Schema  # noqa: PLC0415 - 0.1 s that others do not need
-
-        with explained(tables.path(name)):
-            DeltaTable.create(
-                folder,
-                Schema.from_json(schema.json()),
-                "ignore",
-                [*partitions],
-                configuration={**properties},
-                raise_if_key_not_exists=False,
-            )
-        return
+    schema = tables.schemas[name]
     columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
     listed = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
     tables.spark.sql(

@@ -6,30 +6,11 @@ Delta's builder needs a plugin in a server of Spark Connect, SQL needs none (doc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Protocol, Self
+from typing import Final, Self, TypeAlias
 
 from pyspark.sql import DataFrame
 
 _VIEW: Final = "oncegate_new"
-
-
-class Builder(Protocol):
-    """What the clauses of a MERGE are added to: Spark's (Merge), or `local_merge.LocalMerge`."""
-
-    def whenMatchedUpdate(self, set: Mapping[str, str], condition: str | None = None) -> Self:
-        """Set these columns of a row that is there to SQL expressions."""
-
-    def whenMatchedUpdateAll(self, condition: str | None = None) -> Self:
-        """Replace a row that is there."""
-
-    def whenMatchedDelete(self, condition: str | None = None) -> Self:
-        """Remove a row that is there."""
-
-    def whenNotMatchedInsertAll(self, condition: str | None = None) -> Self:
-        """Add a row that is not there."""
-
-    def execute(self) -> None:
-        """Run it."""
 
 
 class Merge:
@@ -65,6 +46,10 @@ class Merge:
         """Run it."""
         self._rows.createOrReplaceTempView(_VIEW)
         self._rows.sparkSession.sql(" ".join(self._clauses))
+
+
+Builder: TypeAlias = Merge
+"""A MERGE to which clauses are added."""
 
 
 def quoted(path: str) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from cloud_jobs.errors import IngestError
-from cloud_jobs.tables.adding import opened
 from cloud_jobs.tables.merge import quoted
 
 if TYPE_CHECKING:
@@ -44,9 +43,6 @@ def newest_of(steps: Mapping[int, Step]) -> int:
 
 def version_of(tables: Tables, table: str) -> int:
     """Return the version that a table bears, 0 where it bears none."""
-    there = opened(tables.path(table))
-    if there is not None:
-        return int(there.metadata().configuration.get(PROPERTY) or 0)
     found = tables.spark.sql(f"SHOW TBLPROPERTIES {_name(tables, table)}").collect()
     values = [row["value"] for row in found if row["key"] == PROPERTY]
     return int(values[0]) if values else 0

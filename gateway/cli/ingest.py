@@ -63,9 +63,8 @@ def ingest(
 ) -> int:
     """Turn uploaded session logs into tables, and print a summary.
 
-    Another run adds what is new, and nothing twice. Java and PySpark are set up on the first run;
-    they are not used when nothing new was uploaded. Exits with 0, or with 4 if events are missing
-    from the tables.
+Another run adds what is new, and nothing twice. Java and PySpark are set up on the first run.
+    Exits with 0, or with 4 if events are missing from the tables.
 
     Examples:
 
@@ -98,17 +97,11 @@ def _report_of(settings: "IngestSettings", follow: float | None = None) -> "Inge
     """
     from rich.console import Console
 
-    from cloud_jobs.unchanged import report_if_unchanged
-
     console = Console(stderr=True, highlight=False)
 
     def progress(line: str) -> None:
         console.print(line, style="dim", markup=False)
 
-    report = report_if_unchanged(settings) if follow is None else None
-    if report is not None:
-        progress("nothing has landed since the last run: Spark is not started")
-        return report
     set_up_spark()
 
     from cloud_jobs import main as jobs

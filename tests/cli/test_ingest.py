@@ -8,8 +8,6 @@ import pytest
 
 from cloud_jobs import main as job
 from cloud_jobs.report import IngestReport
-from cloud_jobs.settings import IngestSettings
-from cloud_jobs.unchanged import landing_of, remember
 from gateway.cli import ingest
 from gateway.cli.main import run
 from tests.cli.reports import REPORT
@@ -29,24 +27,6 @@ def test_outside_of_a_source_tree_it_states_what_to_install(
 def test_a_file_url_is_its_directory_and_other_urls_stay() -> None:
     assert ingest._directory_of("file:///srv/a%20b") == "/srv/a b"
     assert ingest._directory_of("s3://bucket/prefix") == "s3://bucket/prefix"
-
-
-def test_where_nothing_has_landed_neither_java_nor_pyspark_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    settings = IngestSettings(source=str(tmp_path / "up"), tables=str(tmp_path / "tables"))
-    Path(settings.source).mkdir()
-    Path(settings.tables).mkdir()
-    landing = landing_of(settings)
-    assert landing is not None
-    remember(settings, landing, {}, dataclasses.replace(REPORT, gaps_count=7))
-    monkeypatch.setattr("sys.prefix", "/usr")
-    monkeypatch.setattr("cloud_jobs.spark.java.JAVA_VERSIONS", ())
-    command = ["ingest", "--source", settings.source, "--tables", settings.tables]
-    assert run(command) == 4, "gaps are reported again"
-    printed = capsys.readouterr()
-    assert "Spark is not started" in printed.err
-    assert "Nothing new has landed." in printed.out
 
 
 @pytest.mark.parametrize(("gaps_count", "code"), [(0, 0), (7, 4)])

@@ -18,7 +18,7 @@ from tests.contract.segments import LogWriter, opened
 
 def test_a_run_beside_another_on_the_same_tables_is_refused_before_it_begins(place: Place) -> None:
     with (
-        only_run(place.settings.tables),
+        only_run(place.spark, place.settings.tables),
         pytest.raises(IngestError, match=r"another ingest .* is writing"),
     ):
         place.run()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cloud_jobs.distribution import write
-from cloud_jobs.ingest.run_lock import only_run
+from cloud_jobs.ingest.run_lock import locked
 from tests.cloud_jobs.processes import submitted
 from tests.contract.segments import LogWriter, opened
 
@@ -21,10 +21,10 @@ def test_the_script_runs_the_verbs_of_the_zip_and_busy_tables_have_an_exit_code(
     tables = str(tmp_path / "tables")
     program = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); sys.argv.pop(0);"
     program += "runpy.run_path(sys.argv[0], run_name='__main__')"
-    with only_run(tables):
+    with locked(Path(tables)):
         outcome = subprocess.run(
             [sys.executable, "-c", program, archive, script, "compact", "--tables", tables],
-            check=False, capture_output=True, text=True, cwd=tmp_path, timeout=120,
+            check=False, capture_output=True, text=True, cwd=tmp_path, timeout=600,
         )  # fmt: skip
     assert outcome.returncode == 5, outcome.stderr
     assert "is writing to" in outcome.stderr

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.run_lock import only_run
@@ -10,8 +11,8 @@ from cloud_jobs.operations import compact, gaps, gold
 from tests.cloud_jobs.conftest import Ingested, Place
 
 
-def test_a_writer_beside_another_is_refused(tmp_path: Path) -> None:
-    with only_run(str(tmp_path)), pytest.raises(IngestError, match="is writing to"):
+def test_a_writer_beside_another_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    with only_run(spark, str(tmp_path)), pytest.raises(IngestError, match="is writing to"):
         compact(str(tmp_path), lambda _: None)
 
 

@@ -1,16 +1,18 @@
-"""A report survives JSON, and a later run without news has the same totals."""
+"""A run's report as JSON."""
 
 from __future__ import annotations
 
-from cloud_jobs.report import IngestReport
-from tests.cloud_jobs.test_report_text import report_of
+import json
+from dataclasses import replace
+
+from tests.cli.reports import REPORT
 
 
-def test_a_report_is_the_same_after_json_and_without_news_after_a_run_with_none() -> None:
-    report = report_of([], 0, batches=3)
-    assert IngestReport.from_json(report.as_json()) == report
-    later = report.without_news("elsewhere", "tables", 0.5)
-    assert (later.batches, later.events_new, later.source) == (0, 0, "elsewhere")
-    assert {name: one.rows for name, one in later.tables.items()} == {
-        name: one.rows for name, one in report.tables.items()
-    }
+def test_a_report_is_json_with_a_row_for_each_reason_of_refusals() -> None:
+    report = replace(REPORT, quarantine={("segment", "cut"): 2, ("line", "not_json"): 1})
+    found = json.loads(json.dumps(report.as_json()))
+    assert found["quarantine"] == [
+        {"kind": "line", "reason": "not_json", "rows": 1},
+        {"kind": "segment", "reason": "cut", "rows": 2},
+    ]
+    assert {"batches", "events_new", "gaps", "tables"} <= {*found}

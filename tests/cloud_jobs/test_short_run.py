@@ -10,20 +10,20 @@ from deltalake import write_deltalake
 from cloud_jobs.limits import EVENTS_SMALL_MAX, SMALL_BATCH_BYTES_MAX
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.short_run import OPTION, has_few_events, is_short, jvm_settings
-from cloud_jobs.unchanged import FILE
 
 LAST_RUN = 1_790_000_000
+LOG = "tables/batches/_delta_log"
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> IngestSettings:
     """A landing directory that has been ingested, with much in it."""
     (tmp_path / "landed" / "gw").mkdir(parents=True)
-    (tmp_path / "tables").mkdir()
     found = IngestSettings(source=str(tmp_path / "landed"), tables=str(tmp_path / "tables"))
     land(found, "old.zst", 2 * SMALL_BATCH_BYTES_MAX, LAST_RUN - 1)
-    (tmp_path / "tables" / FILE).touch()
-    os.utime(tmp_path / "tables" / FILE, (LAST_RUN, LAST_RUN))
+    log = tmp_path / LOG
+    log.mkdir(parents=True)
+    os.utime(log, (LAST_RUN, LAST_RUN))
     return found
 
 
@@ -46,7 +46,7 @@ def test_a_run_is_short_where_little_has_landed_since_the_last_one(
 
 
 def test_where_no_run_has_ended_everything_is_to_be_read(settings: IngestSettings) -> None:
-    (Path(settings.tables) / FILE).unlink()
+    Path(settings.tables, "batches", "_delta_log").rmdir()
     assert not is_short(settings)
 
 

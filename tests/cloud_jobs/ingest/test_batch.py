@@ -8,21 +8,11 @@ import pytest
 
 from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.batch import STEPS, Batch, last_finished
-from cloud_jobs.ingest.landed_file import Landed
+from cloud_jobs.ingest.landing import contents_of
 from cloud_jobs.ingest.run import ingest_batches
-from cloud_jobs.ingest.segment_file import verify
 from cloud_jobs.tables.delta_tables import Tables
 from tests.cloud_jobs.conftest import Ingested, Place
-from tests.contract.segments import (
-    OTHER_SEED,
-    SEED,
-    Event,
-    LogWriter,
-    numbered,
-    opened,
-    public_key_of,
-    sealed,
-)
+from tests.contract.segments import OTHER_SEED, SEED, LogWriter, opened, public_key_of
 
 
 def silent(_: str) -> None:
@@ -33,7 +23,7 @@ def test_of_two_runs_that_begin_one_batch_the_second_is_refused(place: Place) ->
     tables = Tables(place.spark, place.settings.tables)
     empty = place.landing / "empty.zst"
     empty.touch()
-    files = [Landed(f"file:{empty}", 0)]
+    _, files = contents_of(place.spark, [f"file:{empty}"])
     steps: list[str] = []
     batch = Batch(tables, 1, silent, steps.append)
     assert not batch.is_staged()
@@ -78,42 +68,6 @@ def test_a_batch_is_finished_by_the_keys_with_which_it_began(place: Place) -> No
         (public_key_of(OTHER_SEED), True, 2),
         (public_key_of(SEED), False, 2),
     }
-
-
-@pytest.mark.long
-def test_a_batch_that_an_earlier_version_staged_is_finished(place: Place) -> None:
-    lines: list[Event | bytes] = [*numbered([opened()], 1), b"{}\n"]
-    path = sealed(lines, first_sequence=1).write_to(place.landing)
-    tables = Tables(place.spark, place.settings.tables)
-    tables.create()
-    verdict = verify(path.name, path.read_bytes(), path.stat().st_size)
-    header, claimed = verdict.header, verdict.claimed
-    assert header is not None
-    assert claimed is not None
-    of_file = (
-        path.name, verdict.file_bytes, verdict.file_sha256, verdict.uncompressed_bytes, "gw-1",
-        header.boot, header.store, 1, 1, 2, "synchronised", None, 2, 1, f"file:{path}",
-    )  # fmt: skip
-    good, bad = verdict.lines
-    rows = [
-        (*of_file, None, None, None, None, None, None, None),
-        (*of_file, 2, 1, good.body, None, None, None, None),
-        (*of_file, 3, 2, None, None, bad.reason, bad.detail, bad.raw),
-    ]
-    earlier = place.spark.createDataFrame(
-        rows,
-        "name string, file_bytes long, file_sha256 string, uncompressed_bytes long, gateway string,"
-        " boot string, store string, segment long, first_sequence long, last_sequence long,"
-        " clock string, previous_sha256 string, lines long, bad_lines long, path string,"
-        " line long, sequence long, body string, extra string, reason string, detail string,"
-        " raw string",
-    )
-    earlier.write.format("delta").save(tables.path("_staging/00000001"))
-    assert place.run().segments_ingested == 1
-    (event,) = place.rows("events")
-    assert (event.event, event.batch, event.line) == ("session_opened", 1, 2)
-    (refused,) = place.rows("quarantine")
-    assert (refused.kind, refused.line, refused.raw) == ("line", 3, "{}")
 
 
 def test_a_finished_batch_has_counted_what_stands_in_the_tables(ingested: Ingested) -> None:

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from cloud_jobs.errors import IngestError
-from cloud_jobs.ingest.landing import refused_among
-from cloud_jobs.tables.delta_tables import Tables
 from tests.cloud_jobs import landings
 from tests.cloud_jobs.conftest import Ingested, Place
 
@@ -32,14 +30,3 @@ def test_a_source_that_does_not_exist_is_refused_in_one_line(
     place.landing.rmdir()
     with pytest.raises(IngestError, match="landed does not exist; let the gateway upload"):
         place.run()
-
-
-def test_names_that_were_not_looked_at_are_not_said_to_be_known(ingested: Ingested) -> None:
-    tables = Tables(ingested.place.spark, ingested.place.settings.tables)
-    odd = {f"{name}.zst" for name in landings.ODD_NAMES}
-    settled = {row.name for row in ingested.place.rows("segments", "state = 'ingested'")}
-    refused = refused_among(tables, odd | settled)
-    assert refused is not None
-    assert {*refused} == odd
-    assert refused_among(tables, odd | {"vanished.zst"}) is None
-    assert refused_among(tables, {f"{number}.zst" for number in range(1000)}) is None

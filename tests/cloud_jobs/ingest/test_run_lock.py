@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from cloud_jobs.errors import IngestError
-from cloud_jobs.ingest.run_lock import only_run
+from cloud_jobs.ingest.run_lock import locked, only_run
 
 
 def test_a_second_run_is_refused_with_the_process_that_is_writing(tmp_path: Path) -> None:
@@ -26,10 +27,10 @@ def test_a_second_run_is_refused_with_the_process_that_is_writing(tmp_path: Path
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         refusal = f"another ingest \\(process {holder.pid}\\)"
-        with pytest.raises(IngestError, match=refusal), only_run(str(tmp_path / "tables")):
+        with pytest.raises(IngestError, match=refusal), locked(tmp_path / "tables"):
             pytest.fail("the lock was given twice")
         holder.kill()
-    with only_run((tmp_path / "tables").as_uri()):
+    with locked(tmp_path / "tables"):
         assert (tmp_path / "tables" / "_ingest.lock").exists()
 
 
@@ -37,11 +38,29 @@ def test_a_tables_directory_that_cannot_be_made_is_refused_in_one_line(tmp_path:
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(IngestError, match="make it writable or name another one"),
-        only_run(str(tmp_path / "file" / "tables")),
+        locked(tmp_path / "file" / "tables"),
     ):
         pytest.fail("there is no such directory")
 
 
-def test_tables_on_an_object_store_are_not_locked() -> None:
-    with only_run("s3a://bucket/tables"):
+@pytest.mark.parametrize("place", ["s3a://bucket/tables", "hdfs://host/tables"])
+def test_tables_elsewhere_are_not_locked(place: str, spark: SparkSession) -> None:
+    with only_run(spark, place), only_run(spark, place):
         pass
+
+
+def test_a_path_without_a_scheme_is_in_the_file_system_of_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    tables = tmp_path / "tables"
+    for place in (str(tables), tables.as_uri()):
+        with only_run(spark, place), pytest.raises(IngestError), only_run(spark, str(tables)):
+            pytest.fail("the lock was given twice")
+    before = hadoop.get("fs.defaultFS")
+    hadoop.set("fs.defaultFS", "hdfs://host")
+    try:
+        with only_run(spark, str(tmp_path / "other")):
+            assert not (tmp_path / "other").exists()
+    finally:
+        hadoop.set("fs.defaultFS", before)

@@ -19,11 +19,14 @@ def test_the_batches_counts_add_up_to_the_rows_of_the_tables(ingested: Ingested)
     tables = Tables(ingested.place.spark, ingested.place.settings.tables)
     newest = max(batches, key=lambda row: row.batch)
     assert newest.quarantined == tables.read("quarantine").where(F.col("batch") == 2).count()
-    counted = totals.Counted(good_lines=newest.events_new, records=9, readings_new=4)
+    counted = totals.Counted(
+        good_lines=newest.events_new, records=9, readings_new=4, segments={"quarantined": 2}
+    )
     row = totals.row_of(tables, newest.batch, counted)
     assert [*row] == BATCHES.fieldNames()
     assert (row["events_new"], row["readings_new"]) == (newest.events_new, 4)
-    known = replace(counted, segments=3, events_new=2, is_refusing=False)
+    assert (row["segments_quarantined"], row["sessions"]) == (2, newest.sessions)
+    known = replace(counted, segments={"ingested": 3}, sessions=5, events_new=2, is_refusing=False)
     row = totals.row_of(tables, newest.batch, known)
     assert (row["segments_ingested"], row["events_new"], row["quarantined"]) == (3, 2, 0)
-    assert row["sessions"] == newest.sessions
+    assert row["sessions"] == 5

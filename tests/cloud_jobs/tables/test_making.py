@@ -1,4 +1,4 @@
-"""Tables are the same whether they were made with Spark or without."""
+"""Tables are made once, and those with other columns are left alone."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from cloud_jobs.errors import IngestError
-from cloud_jobs.tables import adding, making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.making import columns_of
-from cloud_jobs.tables.schemas import TABLES
+from cloud_jobs.tables.schemas import PARTITIONS, TABLES
 from cloud_jobs.tables.versions import version_of
 
 READINGS = "sensor_readings"
@@ -23,28 +22,20 @@ def some(spark: SparkSession, root: Path) -> Tables:
     return Tables(spark, str(root), {name: TABLES[name] for name in names})
 
 
-def test_spark_and_the_library_make_the_same_tables(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_tables_are_made_for_readers_of_version_1_and_once(
+    spark: SparkSession, tmp_path: Path
 ) -> None:
-    here = some(spark, tmp_path / "here")
-    here.create()
-    with monkeypatch.context() as patch:
-        for module in (adding, making):
-            patch.setattr(module, "local_folder", lambda _: None)
-        other = some(spark, tmp_path / "other")
-        assert columns_of(other, "segments") is None
-        other.create()
-        assert columns_of(other, "segments") == TABLES["segments"]
-        assert version_of(other, "segments") == 1
-    for name in here.schemas:
-        one, two = (DeltaTable(tables.path(name)) for tables in (here, other))
-        assert one.metadata().partition_columns == two.metadata().partition_columns
-        assert one.protocol().min_writer_version == two.protocol().min_writer_version
-        assert columns_of(here, name) == columns_of(other, name) == TABLES[name]
-        assert here.read(name).schema == other.read(name).schema
-    assert version_of(here, "segments") == 1
-    here.create()
-    assert DeltaTable(here.path("segments")).version() == 0
+    tables = some(spark, tmp_path)
+    assert columns_of(tables, "segments") is None
+    for _ in range(2):
+        tables.create()
+    for name in tables.schemas:
+        found = DeltaTable(tables.path(name))
+        assert found.version() == 0
+        assert found.protocol().min_reader_version == 1
+        assert found.metadata().partition_columns == [*PARTITIONS.get(name, ())]
+        assert columns_of(tables, name) == TABLES[name]
+    assert version_of(tables, "segments") == 1
 
 
 def test_tables_with_other_columns_are_not_touched(spark: SparkSession, tmp_path: Path) -> None:

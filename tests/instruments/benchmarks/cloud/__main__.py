@@ -29,7 +29,6 @@ from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.tables.event_fields import EVENT_FIELDS
 from cloud_jobs.tables.schemas import EVENTS
-from cloud_jobs.unchanged import report_if_unchanged
 from tests.instruments.benchmarks.cloud import report
 from tests.instruments.benchmarks.cloud.fleet import Gateway, land
 from tests.instruments.benchmarks.cloud.processor import Cost, measured, processor_seconds
@@ -139,9 +138,6 @@ def measure(root: Path, options: argparse.Namespace) -> list[Row]:
             landed += events
         _small(bench, landed, note)
         note("nothing new, in a session", bench.ingest(), 0)
-        with measured() as cost:
-            assert report_if_unchanged(bench.settings) is not None
-        note("nothing new, as `oncegate ingest` looks first", cost, 0)
     return rows
 
 
