@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from cloud_jobs.audit.gaps import GAP_COLUMNS, GAPS
@@ -18,25 +19,18 @@ from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.schemas import BATCHES
-
-
-def _totals(tables: Tables, since: int) -> dict[str, int]:
-    """Sum the counts of all batches after `since`; `batches` is the number of them."""
-    names = [name for name in BATCHES.fieldNames() if name not in ("batch", "finished_at")]
-    sums = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in names)
-    (found,) = tables.query(
-        f"SELECT count(*) AS batches, {sums} FROM {{batches}} WHERE batch > :since",
-        since=since,
-    )
-    return found
 
 
 def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: float) -> IngestReport:
     """Return the report of a run that began at ``began`` (monotonic seconds)."""
-    with small_effort(tables.spark, is_small=run.segments <= REPORT_SEGMENTS_SMALL_MAX):
-        found = _found(tables, run.since)
-    totals = found.totals
+    totals = run.news
+    segments = sum(sums[f"segments_{how}"] for sums in (run.before, totals) for how in _STATES)
+    with small_effort(tables.spark, is_small=segments <= REPORT_SEGMENTS_SMALL_MAX):
+        found = _found(tables)
+    rows = found.rows | {
+        name: run.before[of_batch] + totals[of_batch]
+        for name, of_batch in (("events", "events_new"), ("sensor_readings", "readings_new"))
+    }
     gaps, gaps_count = found.gaps
     gateways, gateways_count = found.gateways
     return IngestReport(
@@ -52,7 +46,7 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
         readings_duplicate=totals["readings_duplicate"],
         quarantined_new=totals["quarantined"],
         files_ignored=run.ignored,
-        tables=_table_counts(found.rows, totals),
+        tables=_table_counts(rows, totals),
         quarantine=found.refused,
         gateways=gateways,
         gateways_count=gateways_count,
@@ -63,8 +57,10 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
     )
 
 
+_STATES: Final = ("ingested", "quarantined", "duplicate")
+
+
 class _Found(NamedTuple):
-    totals: dict[str, int]
     gaps: tuple[list[Gap], int]
     gateways: tuple[list[GatewayRange], int]
     rows: dict[str, int]
@@ -72,18 +68,17 @@ class _Found(NamedTuple):
     repeated_starts: list[RepeatedStart]
 
 
-def _found(tables: Tables, since: int) -> _Found:
+def _found(tables: Tables) -> _Found:
     """Ask the tables, several at a time."""
     with side_by_side() as submit:
         gaps = submit(_gaps, tables)
         gateways = submit(_gateways, tables)
-        rows = submit(_row_counts, tables, since)
-        totals = submit(_totals, tables, since)
+        rows = submit(_row_counts, tables)
         refused = submit(_refused, tables)
         starts = submit(_repeated_starts, tables)
     kinds, quarantined = refused.result()
     counts = rows.result() | {"quarantine": quarantined}
-    return _Found(totals.result(), gaps.result(), gateways.result(), counts, kinds, starts.result())
+    return _Found(gaps.result(), gateways.result(), counts, kinds, starts.result())
 
 
 def _refused(tables: Tables) -> tuple[dict[tuple[str, str], int], int]:
@@ -96,30 +91,22 @@ def _refused(tables: Tables) -> tuple[dict[tuple[str, str], int], int]:
     return refused, sum(row["number"] for row in found)
 
 
-def _row_counts(tables: Tables, since: int) -> dict[str, int]:
-    """Count the rows of the tables; of `sessions` also those that changed, as `touched`."""
-    # Of the two tables that grow without end the batches have counted the rows.
+def _row_counts(tables: Tables) -> dict[str, int]:
+    """Count the rows of tables whose rows the batches have not counted."""
     found = tables.query(
         "SELECT 'segments' AS name, count(*) AS number FROM {segments} "
-        "UNION ALL SELECT 'sessions', count(*) FROM {sessions} "
-        "UNION ALL SELECT 'touched', count(*) FROM {sessions} WHERE batch > :since "
-        "UNION ALL SELECT 'events', coalesce(sum(events_new), 0) FROM {batches} "
-        "UNION ALL SELECT 'sensor_readings', coalesce(sum(readings_new), 0) FROM {batches}",
-        since=since,
+        "UNION ALL SELECT 'sessions', count(*) FROM {sessions}"
     )
     return {row["name"]: row["number"] for row in found}
 
 
-def _table_counts(rows: dict[str, int], totals: dict[str, int]) -> dict[str, TableCount]:
-    touched_segments = sum(
-        totals[f"segments_{how}"] for how in ("ingested", "quarantined", "duplicate")
-    )
+def _table_counts(rows: Mapping[str, int], totals: Mapping[str, int]) -> dict[str, TableCount]:
     shown = ("segments", "events", "sensor_readings", "sessions", "quarantine")
     changed = {
-        "segments": touched_segments,
+        "segments": sum(totals[f"segments_{how}"] for how in _STATES),
         "events": totals["events_new"],
         "sensor_readings": totals["readings_new"],
-        "sessions": rows["touched"],
+        "sessions": totals["sessions"],
         "quarantine": totals["quarantined"],
     }
     repeats = {

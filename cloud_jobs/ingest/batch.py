@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -55,9 +55,9 @@ from cloud_jobs.ingest.segment_states import Ledger
 from cloud_jobs.ingest.split import Split, split
 from cloud_jobs.ingest.staged import Staged, sessions_of, staged_files
 from cloud_jobs.ingest.trust import Refusal, new_keys, refusals_of
+from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.schemas import BATCHES
 
 STEPS: Final = (
     "stage",
@@ -75,22 +75,9 @@ _WRITTEN_LATER: Final = ("events", "sensor_readings", "sessions", "segments", "q
 """Tables that are written after the keys."""
 
 
-class Finished(NamedTuple):
-    """The last batch whose every step is committed, and how many segments it and those before it
-    had; 0 without one."""
-
-    batch: int
-    segments: int
-
-
-def last_finished(tables: Tables) -> Finished:
-    """Look it up in `batches`, which has a row for each."""
-    segments = " + ".join(name for name in BATCHES.fieldNames() if name.startswith("segments_"))
-    found = tables.query(
-        f"SELECT coalesce(max(batch), 0) AS batch, coalesce(sum({segments}), 0) AS segments "
-        "FROM {batches}"
-    )
-    return Finished(**found[0])
+def last_finished(tables: Tables) -> int:
+    """Return the last batch whose every step is committed; 0 without one."""
+    return totals.sums_after(tables, 0)["batch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +111,20 @@ class Batch:
             )
         self.after_step("stage")
 
-    def complete(self) -> None:
-        """Do every step after `stage` that is not committed yet."""
+    def complete(self) -> dict[str, Any] | None:
+        """Do every step after `stage` that is not committed yet; return the batch's row of
+        `batches`, None where another run has written it."""
+        row = None
         try:
-            self._derive(staged_files(self.tables, self._staging_name))
+            row = self._derive(staged_files(self.tables, self._staging_name))
         except (PySparkException, IngestError):
             # Without a lock a second run may have finished the batch and swept it away meanwhile.
-            if last_finished(self.tables).batch < self.number:
+            if last_finished(self.tables) < self.number:
                 raise
             self.progress(f"batch {self.number}: another run has finished it")
         self.sweep()
         self.after_step("sweep")
+        return row
 
     def _judged_by_keys(self, staged: Staged) -> tuple[list[Refusal], StagedFiles]:
         """Commit the keys that are new; return the files that none of them vouches for, and the
@@ -167,7 +157,7 @@ class Batch:
         """
         return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
-    def _derive(self, staged: Staged) -> None:
+    def _derive(self, staged: Staged) -> dict[str, Any]:
         tables, number = self.tables, self.number
         refusals, files = self._judged_by_keys(staged)
         staged = staged.without(refusals)
@@ -204,8 +194,10 @@ class Batch:
                 events_new=None if found.overlapping else files.good_lines,
                 is_refusing=bool(refused or segments),
             )
-        tables.add_rows("batches", [totals.row_of(tables, number, counted)], batch=number)
+            row = totals.row_of(tables, number, counted)
+        tables.add_rows("batches", [row], batch=number)
         self.after_step("finish")
+        return row
 
     def _commit_events(self, found: Events) -> None:
         self.progress(f"batch {self.number}: events")
@@ -234,7 +226,7 @@ class Batch:
             found = found.unionByName(sessions.parts_in(events_of_odd, self.number))
         self.tables.merge(
             "sessions",
-            sessions.combined(found),
+            as_values(sessions.combined(found)),
             on=sessions.ON,
             batch=self.number,
             clauses=sessions.merge_sessions,

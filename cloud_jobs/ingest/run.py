@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from cloud_jobs.ingest.batch import Batch, last_finished
+from cloud_jobs.ingest.batch import Batch
 from cloud_jobs.ingest.keys_file import NO_KEYS, load_keys
 from cloud_jobs.ingest.landed_file import Landed
 from cloud_jobs.ingest.landing import Listing, contents_of, list_landed
 from cloud_jobs.ingest.pace import Pace
+from cloud_jobs.ingest.totals import sums_after, sums_of
 from cloud_jobs.limits import SEGMENTS_PER_BATCH_MAX, SMALL_BATCH_BYTES_MAX
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.effort import small_effort
@@ -25,8 +26,10 @@ class Run(NamedTuple):
     """The last batch that was finished before."""
     ignored: int
     """Files that are no segments by their names."""
-    segments: int
-    """Of all batches there are, but for those of one that a run before had begun."""
+    before: Mapping[str, int]
+    """Sums of the batches that were finished before (totals.sums_of)."""
+    news: Mapping[str, int]
+    """Sums of its own batches."""
 
 
 def ingest_batches(
@@ -38,9 +41,11 @@ def ingest_batches(
 ) -> Run:
     """Ingest all batches; where `is_stopping` the run ends between two of them."""
     pinned = load_keys(settings.keys) if settings.keys is not None else NO_KEYS
-    before = last_finished(tables)
-    finished, segments = before
+    with small_effort(tables.spark):
+        before = sums_after(tables, 0)
+    finished = before["batch"]
     Batch(tables, finished, progress, after_step).sweep()
+    rows: list[dict[str, Any] | None] = []
     pace = Pace(time.monotonic())
     listing: Listing | None = None
     waiting: deque[str] = deque()
@@ -49,25 +54,32 @@ def ingest_batches(
         files: list[Landed] = []
         if batch.is_staged():
             progress(f"batch {batch.number}: a run before did not finish it; going on")
-            batch.complete()
+            rows.append(batch.complete())
         else:
             if listing is None or (listing.more and not waiting):
-                listing = list_landed(tables, settings.source, pinned)
+                with small_effort(tables.spark):
+                    listing = list_landed(tables, settings.source, pinned)
                 waiting.extend(listing.paths)
             if not waiting or is_stopping():
-                return Run(before.batch, listing.ignored, segments)
+                news = _sums_of(rows) or sums_after(tables, before["batch"])
+                return Run(before["batch"], listing.ignored, before, news)
             taken = [waiting.popleft() for _ in range(min(len(waiting), SEGMENTS_PER_BATCH_MAX))]
             files, contents = contents_of(tables.spark, taken)
             with small_effort(tables.spark, is_small=_is_small(files)):
                 progress(f"batch {batch.number}: verifying {len(files)} segments")
                 batch.stage(contents)
-                batch.complete()
+                rows.append(batch.complete())
         finished += 1
         if files:
-            segments += len(files)
             size = sum(file.file_bytes for file in files)
             now, left = time.monotonic(), len(waiting)
             progress(pace.line(now, segments=len(files), file_bytes=size, waiting=left))
+
+
+def _sums_of(rows: list[dict[str, Any] | None]) -> dict[str, int] | None:
+    """Return the sums of a run's batches, None where another run has finished one."""
+    own = [row for row in rows if row is not None]
+    return sums_of(own) if len(own) == len(rows) else None
 
 
 def _is_small(files: list[Landed]) -> bool:

@@ -34,8 +34,8 @@ class Staged:
     """The files of a batch, without what was refused of them since."""
 
     tables: Tables
-    name: str
-    """Of the table."""
+    rows: DataFrame
+    """All of STAGED."""
     files: Sequence[File]
     """As they were staged."""
     refusals: Sequence[Refusal] = ()
@@ -52,7 +52,7 @@ class Staged:
 
     def with_content(self, content: str, *columns: str) -> DataFrame:
         """Select the files that have one of the contents."""
-        rows = self.tables.read(self.name).where(F.col(content).isNotNull())
+        rows = self.rows.where(F.col(content).isNotNull())
         if self.refusals:
             rows = rows.where(~F.col("path").isin([refusal.path for refusal in self.refusals]))
         if self.left_out:
@@ -68,8 +68,9 @@ class Staged:
 
 def staged_files(tables: Tables, name: str) -> Staged:
     """Look at a batch's staging table."""
-    found = tables.read(name).select(*_VERDICTS).toArrow().to_pylist()
-    return Staged(tables, name, sorted(found, key=lambda file: file["path"]))
+    rows = tables.read(name)
+    found = rows.select(*_VERDICTS).toArrow().to_pylist()
+    return Staged(tables, rows, sorted(found, key=lambda file: file["path"]))
 
 
 def events_of(staged: Staged, batch: int) -> DataFrame:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import BATCHES
@@ -43,7 +43,27 @@ UNION ALL
 SELECT 'refused_' || kind, sum(refused) FROM {quarantine} WHERE batch = :batch GROUP BY kind"""
 
 
-def row_of(tables: Tables, batch: int, counted: Counted) -> dict[str, object]:
+COUNTS: Final = tuple(name for name in BATCHES.fieldNames() if name not in ("batch", "finished_at"))
+
+
+def sums_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Add rows of `batches` up; `batches` is how many they are."""
+    found = [*rows]
+    return {"batches": len(found)} | {name: sum(row[name] for row in found) for name in COUNTS}
+
+
+def sums_after(tables: Tables, batch: int) -> dict[str, int]:
+    """Add up the rows of all batches after one, as `sums_of` does; `batch` is the last of all."""
+    sums = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in COUNTS)
+    (found,) = tables.query(
+        f"SELECT count(*) AS batches, coalesce(max(batch), 0) AS batch, {sums} FROM {{batches}} "
+        "WHERE batch > :batch",
+        batch=batch,
+    )
+    return found
+
+
+def row_of(tables: Tables, batch: int, counted: Counted) -> dict[str, Any]:
     """Return the row of a batch all of whose rows are in the tables, by the names of BATCHES."""
     asked = []
     if counted.sessions is None:
@@ -61,5 +81,5 @@ def row_of(tables: Tables, batch: int, counted: Counted) -> dict[str, object]:
     count["events_duplicate"] = counted.good_lines - count["events_new"] - count["refused_event"]
     count["readings_duplicate"] = counted.records - counted.readings_new - count["refused_reading"]
     count["batch"] = batch
-    names = [field.name for field in BATCHES if field.name != "finished_at"]
-    return {name: count[name] for name in names} | {"finished_at": datetime.now(UTC)}
+    counts = {name: count[name] for name in ("batch", *COUNTS)}
+    return counts | {"finished_at": datetime.now(UTC)}

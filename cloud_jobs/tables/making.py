@@ -28,12 +28,13 @@ def create(tables: Tables) -> None:
     Raises IngestError when they are of a later version, or have other columns.
     """
     with ThreadPoolExecutor(QUERIES_AT_A_TIME_MAX, "table") as at_once:
-        found = dict(zip(tables.schemas, at_once.map(tables.has, tables.schemas), strict=True))
-        missing = [name for name, is_there in found.items() if not is_there]
+        found = [*at_once.map(lambda name: columns_of(tables, name), tables.schemas)]
+        missing = [name for name, there in zip(tables.schemas, found, strict=True) if there is None]
         list(at_once.map(lambda name: _make(tables, name), missing))
-    migrate(tables, tables.marker, tables.steps)
-    for name in tables.schemas:
-        if name not in missing and _missing_columns(tables, name):
+    is_changed = migrate(tables, tables.marker, tables.steps)
+    for name, there in zip(tables.schemas, found, strict=True):
+        columns = columns_of(tables, name) if is_changed else there
+        if columns is not None and _missing_columns(tables, name, columns):
             raise _of_another_version(tables, name)
 
 
@@ -63,7 +64,7 @@ def _make(tables: Tables, name: str) -> None:
 def add_columns(tables: Tables) -> None:
     """Add the columns that came later, behind those that are there; rows have null in them."""
     for name in tables.schemas:
-        columns = _missing_columns(tables, name)
+        columns = _missing_columns(tables, name, columns_of(tables, name) or StructType())
         if columns:
             added = ", ".join(f"{column} {kind.simpleString()}" for column, kind in columns)
             path = quoted(tables.path(name))
@@ -81,9 +82,9 @@ def remake(tables: Tables) -> None:
         writer.partitionBy(*PARTITIONS.get(name, ())).save(tables.path(name))
 
 
-def _missing_columns(tables: Tables, name: str) -> list[tuple[str, DataType]]:
-    """Return what a table lacks. Raises IngestError where it has something else."""
-    there = columns_of(tables, name) or StructType()
+def _missing_columns(tables: Tables, name: str, there: StructType) -> list[tuple[str, DataType]]:
+    """Return what a table lacks that has these columns. Raises IngestError where it has something
+    else."""
     found = [(field.name, field.dataType) for field in there]
     expected = [(field.name, field.dataType) for field in tables.schemas[name]]
     if not found or found != expected[: len(found)]:

@@ -20,10 +20,11 @@ PROPERTY: Final = "oncegate.version"
 Step = Callable[["Tables"], None]
 
 
-def migrate(tables: Tables, table: str, steps: Mapping[int, Step]) -> None:
+def migrate(tables: Tables, table: str, steps: Mapping[int, Step]) -> bool:
     """Bring tables to the version behind the last of the `steps`, each from its number to the next.
 
-    `table` bears the property, and is there. Raises IngestError where the tables are newer.
+    `table` bears the property, and is there. Return whether there was a step to take. Raises
+    IngestError where the tables are newer.
     """
     version, newest = version_of(tables, table), newest_of(steps)
     if version > newest:
@@ -34,6 +35,7 @@ def migrate(tables: Tables, table: str, steps: Mapping[int, Step]) -> None:
     for number in range(version, newest):
         steps[number](tables)
         write_version(tables, table, number + 1)
+    return version < newest
 
 
 def newest_of(steps: Mapping[int, Step]) -> int:

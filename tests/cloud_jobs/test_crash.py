@@ -115,7 +115,7 @@ def test_a_job_that_is_killed_and_one_that_is_overtaken_end_with_the_tables_of_a
         if step == "events":
             kill_process(place, "readings")
             ingest_batches(tables, place.settings, silent, silent)
-            assert last_finished(tables).batch == 2
+            assert last_finished(tables) == 2
 
     ingest_batches(tables, place.settings, silent, be_overtaken)
     assert snapshot(place) == ended
@@ -144,7 +144,7 @@ def test_jobs_that_are_killed_after_every_step_end_with_the_tables_of_an_undistu
         kill_process(place, others[0])
         for other in others[1:]:
             kill_in_this_process(place, other)
-        assert last_finished(tables).batch == 2
+        assert last_finished(tables) == 2
         ingest_batches(tables, place.settings, silent, silent)
         assert list(Path(place.settings.tables, "_staging").iterdir()) == []
 

@@ -72,7 +72,7 @@ def test_a_batch_is_finished_by_the_keys_with_which_it_began(place: Place) -> No
 
 def test_a_finished_batch_has_counted_what_stands_in_the_tables(ingested: Ingested) -> None:
     place = ingested.place
-    assert last_finished(Tables(place.spark, place.settings.tables)).batch == 2
+    assert last_finished(Tables(place.spark, place.settings.tables)) == 2
     rows = {row.batch: row for row in place.rows("batches")}
     assert sorted(rows) == [1, 2]
     for number, row in rows.items():

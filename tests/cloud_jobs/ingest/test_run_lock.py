@@ -15,8 +15,8 @@ from cloud_jobs.ingest.run_lock import locked, only_run
 
 def test_a_second_run_is_refused_with_the_process_that_is_writing(tmp_path: Path) -> None:
     program = (
-        "import sys; from cloud_jobs.ingest.run_lock import only_run\n"
-        "with only_run(sys.argv[1]): print('held', flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from cloud_jobs.ingest.run_lock import locked\n"
+        "with locked(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path / "tables")],
