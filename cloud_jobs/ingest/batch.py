@@ -158,6 +158,7 @@ class Batch:
         return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
     def _derive(self, staged: Staged) -> dict[str, Any]:
+        """Do all steps between `stage` and `sweep`; return the batch's row of `batches`."""
         tables, number = self.tables, self.number
         refusals, files = self._judged_by_keys(staged)
         staged = staged.without(refusals)
@@ -165,39 +166,45 @@ class Batch:
         ledger = segment_states.ledger_of(tables, judged, files.trusted, number)
         found = Events(tables, number, staged, events.overlapping(files.trusted, ledger))
         before = partial(deliveries.halves_before, tables, number)
-        overlapping = {file.gateway for file in found.overlapping}
-        parts = split(files.with_events, overlapping, before)
+        parts = split(files.with_events, {one.gateway for one in found.overlapping}, before)
         plain = staged.without(gateways=parts.odd)
         if parts.odd:
             # What these have twice is looked for among the events that are committed.
             self._commit_events(found)
         with records_in(tables, number, plain, parts) as records:
-            with side_by_side() as submit:
-                if not parts.odd:
-                    submit(self._commit_events, found)
-                readings = submit(self._commit_readings, records)
-                submit(self._commit_sessions, plain, parts, files.sessions)
-            rows = segment_states.rows_of(judged, ledger, number)
-            refused = [*records.refused(readings.result()), *found.refused()]
+            readings_new = self._commit_contents(found, records, parts, files.sessions)
+            refused = [*records.refused(readings_new), *found.refused()]
             if files.any_malformed_lines:
                 refused.append(quarantine.refused_lines(staged.with_malformed, number))
+            rows = segment_states.rows_of(judged, ledger, number)
             segments = quarantine.refused_segments(judged, rows, number)
             with side_by_side() as submit:
                 submit(self._commit_segments, rows, ledger)
                 submit(self._commit_quarantine, refused, segments)
-            counted = totals.Counted(
-                good_lines=files.good_lines,
-                records=records.found.good,
-                readings_new=readings.result(),
-                segments=Counter(row["state"] for row in rows),
-                sessions=None if parts.odd else files.sessions,
-                events_new=None if found.overlapping else files.good_lines,
-                is_refusing=bool(refused or segments),
-            )
-            row = totals.row_of(tables, number, counted)
+        counted = totals.Counted(
+            good_lines=files.good_lines,
+            records=records.found.good,
+            readings_new=readings_new,
+            segments=Counter(row["state"] for row in rows),
+            sessions=None if parts.odd else files.sessions,
+            events_new=None if found.overlapping else files.good_lines,
+            is_refusing=bool(refused or segments),
+        )
+        row = totals.row_of(tables, number, counted)
         tables.add_rows("batches", [row], batch=number)
         self.after_step("finish")
         return row
+
+    def _commit_contents(
+        self, found: Events, records: Records, parts: Split, sessions_count: int
+    ) -> int:
+        """Commit events, readings and sessions, side by side; return how many readings were new."""
+        with side_by_side() as submit:
+            if not parts.odd:
+                submit(self._commit_events, found)
+            readings = submit(self._commit_readings, records)
+            submit(self._commit_sessions, records.staged, parts, sessions_count)
+        return readings.result()
 
     def _commit_events(self, found: Events) -> None:
         self.progress(f"batch {self.number}: events")
@@ -238,8 +245,8 @@ class Batch:
         self.after_step("segments")
 
     def _commit_quarantine(self, refused: list[DataFrame], segments: list[dict[str, Any]]) -> None:
-        """Commit what was refused: so much of each kind as tells what is wrong, and every segment,
-        since it is looked up there whether a file has changed."""
+        """Commit what was refused: the first of each kind, and every segment, since a later run
+        compares the files with these rows."""
         rows = [quarantine.bounded(reduce(DataFrame.unionByName, refused))] if refused else []
         if segments:
             rows.append(self.tables.frame("quarantine", segments))

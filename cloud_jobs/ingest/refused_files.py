@@ -91,12 +91,12 @@ def _judged_as_before(
     foreign = [file for file in files if file["reason"] == FOREIGN_KEY]
     known = _keys_of(tables, {file["gateway"] for file in foreign}) if foreign else set()
 
-    def is_judged_anew(file: File) -> bool:
+    def is_judged_again(file: File) -> bool:
         if file["reason"] == WRONG_PREFIX:
             return bool(file["path"] != file["refused_path"])
         return file["reason"] == FOREIGN_KEY and _is_trusted(file, known, pinned)
 
-    again = {name_of(file["path"]) for file in files if is_judged_anew(file)}
+    again = {name_of(file["path"]) for file in files if is_judged_again(file)}
     return [file["path"] for file in files if name_of(file["path"]) not in again]
 
 

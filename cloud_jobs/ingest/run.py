@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from cloud_jobs.ingest.batch import Batch
 from cloud_jobs.ingest.keys_file import NO_KEYS, load_keys
-from cloud_jobs.ingest.landed_file import Landed
 from cloud_jobs.ingest.landing import Listing, contents_of, list_landed
 from cloud_jobs.ingest.pace import Pace
 from cloud_jobs.ingest.totals import sums_after, sums_of
@@ -51,7 +50,6 @@ def ingest_batches(
     waiting: deque[str] = deque()
     while True:
         batch = Batch(tables, finished + 1, progress, after_step, settings.source, pinned)
-        files: list[Landed] = []
         if batch.is_staged():
             progress(f"batch {batch.number}: a run before did not finish it; going on")
             rows.append(batch.complete())
@@ -63,24 +61,26 @@ def ingest_batches(
             if not waiting or is_stopping():
                 news = _sums_of(rows) or sums_after(tables, before["batch"])
                 return Run(before["batch"], listing.ignored, before, news)
-            taken = [waiting.popleft() for _ in range(min(len(waiting), SEGMENTS_PER_BATCH_MAX))]
-            files, contents = contents_of(tables.spark, taken)
-            with small_effort(tables.spark, is_small=_is_small(files)):
-                progress(f"batch {batch.number}: verifying {len(files)} segments")
-                batch.stage(contents)
-                rows.append(batch.complete())
-        finished += 1
-        if files:
-            size = sum(file.file_bytes for file in files)
+            count = min(len(waiting), SEGMENTS_PER_BATCH_MAX)
+            taken = [waiting.popleft() for _ in range(count)]
+            row, size = _ingested(batch, taken)
+            rows.append(row)
             now, left = time.monotonic(), len(waiting)
-            progress(pace.line(now, segments=len(files), file_bytes=size, waiting=left))
+            progress(pace.line(now, segments=count, file_bytes=size, waiting=left))
+        finished += 1
+
+
+def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, int]:
+    """Stage files as a batch and complete it; return its row of `batches`, and bytes of files."""
+    files, contents = contents_of(batch.tables.spark, paths)
+    size = sum(file.file_bytes for file in files)
+    with small_effort(batch.tables.spark, is_small=size <= SMALL_BATCH_BYTES_MAX):
+        batch.progress(f"batch {batch.number}: verifying {len(files)} segments")
+        batch.stage(contents)
+        return batch.complete(), size
 
 
 def _sums_of(rows: list[dict[str, Any] | None]) -> dict[str, int] | None:
     """Return the sums of a run's batches, None where another run has finished one."""
     own = [row for row in rows if row is not None]
     return sums_of(own) if len(own) == len(rows) else None
-
-
-def _is_small(files: list[Landed]) -> bool:
-    return sum(file.file_bytes for file in files) <= SMALL_BATCH_BYTES_MAX
