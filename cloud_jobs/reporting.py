@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from cloud_jobs.audit.gaps import GAP_COLUMNS, GAPS
@@ -25,8 +27,9 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
     """Return the report of a run that began at ``began`` (monotonic seconds)."""
     totals = run.news
     segments = sum(sums[f"segments_{how}"] for sums in (run.before, totals) for how in _STATES)
-    with small_effort(tables.spark, is_small=segments <= REPORT_SEGMENTS_SMALL_MAX):
-        found = _found(tables)
+    is_small = segments <= REPORT_SEGMENTS_SMALL_MAX
+    with small_effort(tables.spark, is_small=is_small), _segments_held(tables) as held:
+        found = _found(held)
     rows = found.rows | {
         name: run.before[of_batch] + totals[of_batch]
         for name, of_batch in (("events", "events_new"), ("sensor_readings", "readings_new"))
@@ -57,6 +60,24 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
     )
 
 
+@contextmanager
+def _segments_held(tables: Tables) -> Iterator[Tables]:
+    """Yield the tables with `segments` read once for all queries of a report."""
+    rows = tables.read("segments").select(*_OF_SEGMENTS).persist()
+    rows.createOrReplaceTempView(_VIEW)
+    try:
+        yield replace(tables, views={"segments": _VIEW})
+    finally:
+        tables.spark.catalog.dropTempView(_VIEW)
+        rows.unpersist()
+
+
+_VIEW: Final = "oncegate_segments"
+_OF_SEGMENTS: Final = (
+    "name", "state", "reason", "gateway", "boot", "store", "segment", "first_sequence",
+    "last_sequence", "file_sha256", "previous_sha256", "lines", "bad_lines",
+)  # fmt: skip
+"""The columns that the queries name."""
 _STATES: Final = ("ingested", "quarantined", "duplicate")
 
 

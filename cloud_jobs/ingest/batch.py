@@ -237,6 +237,7 @@ class Batch:
             on=sessions.ON,
             batch=self.number,
             clauses=sessions.merge_sessions,
+            is_stable=True,
         )
 
     def _commit_segments(self, rows: list[dict[str, Any]], ledger: Ledger) -> None:

@@ -148,7 +148,7 @@ def commit(tables: Tables, keys: Sequence[GatewayKey], known: KnownKeys, batch: 
     rows = rows_of(keys, batch)
     if any((key.gateway, key.public_key) in there for key in keys):
         found = tables.frame("gateway_keys", rows)
-        tables.merge("gateway_keys", found, on=ON, batch=batch, clauses=_merge_keys)
+        tables.merge("gateway_keys", found, on=ON, batch=batch, clauses=_merge_keys, is_stable=True)
     else:
         tables.add_rows("gateway_keys", rows, batch=batch, step="merge")
 

@@ -123,7 +123,15 @@ def commit(tables: Tables, rows: Sequence[Row], ledger: Ledger, batch: int) -> N
     """Write the rows: a segment that was in quarantine gets the new verdict."""
     if any(row["name"] in ledger.states for row in rows):
         found = tables.frame("segments", rows)
-        tables.merge("segments", found, on=ON, batch=batch, clauses=_merge_states, step="state")
+        tables.merge(
+            "segments",
+            found,
+            on=ON,
+            batch=batch,
+            clauses=_merge_states,
+            step="state",
+            is_stable=True,
+        )
     else:
         tables.add_rows("segments", rows, batch=batch, step="state")
 

@@ -34,6 +34,7 @@ APPLICATION: Final = "oncegate-ingest"
 _APP_CONF: Final = "spark.databricks.delta.write.txnAppId"
 _FORMAT_CHECK_CONF: Final = "spark.databricks.delta.formatCheck.enabled"
 _METADATA_CONF: Final = "spark.databricks.delta.commitInfo.userMetadata"
+_SOURCE_CONF: Final = "spark.databricks.delta.merge.materializeSource"
 _VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
 
 _merging: Final = Lock()
@@ -54,6 +55,8 @@ class Tables:
     """The table whose properties have the version."""
     steps: Mapping[int, Step] = field(default_factory=lambda: STEPS)
     """From each version to the next."""
+    views: Mapping[str, str] = field(default_factory=dict)
+    """Names of views that queries read in place of tables."""
 
     def path(self, name: str) -> str:
         return f"{absolute(self.root).rstrip('/')}/{name}"
@@ -98,9 +101,12 @@ class Tables:
 
         In ``sql`` a name in braces is a table, and `:name` one of the ``values``.
         """
-        text = rendered(sql, values, lambda name: f"delta.`{quoted(self.path(name))}`", literal)
+        text = rendered(sql, values, self._named, literal)
         found: list[dict[str, Any]] = self.spark.sql(text).toArrow().to_pylist()
         return found
+
+    def _named(self, name: str) -> str:
+        return self.views.get(name) or f"delta.`{quoted(self.path(name))}`"
 
     def append(self, name: str, rows: DataFrame, *, batch: int, step: str = "") -> None:
         """Add a batch's rows to a table, once however often this is called.
@@ -154,27 +160,38 @@ class Tables:
         batch: int,
         clauses: Callable[[Builder], Builder],
         step: str = "merge",
+        is_stable: bool = False,
     ) -> None:
-        """Merge a batch's rows (`new`) into a table (`old`), once however often this is called."""
+        """Merge a batch's rows (`new`) into a table (`old`), once however often this is called.
+
+        A MERGE reads its rows twice. Spark keeps a copy of them, unless they are the same whenever
+        they are computed (`is_stable`).
+        """
         contract = rows.select(*self.schemas[name].fieldNames())
 
         def write() -> None:
-            with _merging, self._transaction(name, step, batch):
+            with _merging, self._transaction(name, step, batch, is_stable=is_stable):
                 clauses(Merge(self.path(name), contract, on)).execute()
 
         self._commit(name, write)
 
     @contextmanager
-    def _transaction(self, name: str, step: str, batch: int) -> Iterator[None]:
+    def _transaction(self, name: str, step: str, batch: int, *, is_stable: bool) -> Iterator[None]:
         # MERGE takes the transaction from the session, not from an option.
-        self.spark.conf.set(_APP_CONF, f"{self.application}/{name}/{step}")
-        self.spark.conf.set(_VERSION_CONF, str(batch))
-        self.spark.conf.set(_METADATA_CONF, self._of_batch(batch))
+        settings = {
+            _APP_CONF: f"{self.application}/{name}/{step}",
+            _VERSION_CONF: str(batch),
+            _METADATA_CONF: self._of_batch(batch),
+        }
+        if is_stable:
+            settings[_SOURCE_CONF] = "none"
+        for key, value in settings.items():
+            self.spark.conf.set(key, value)
         try:
             yield
         finally:
-            for name_of_conf in (_APP_CONF, _VERSION_CONF, _METADATA_CONF):
-                self.spark.conf.unset(name_of_conf)
+            for key in settings:
+                self.spark.conf.unset(key)
 
     def _commit(self, name: str, write: Callable[[], None]) -> None:
         for attempt in range(1, CONFLICT_RETRIES_MAX + 1):

@@ -4,8 +4,9 @@ make bench-cloud                       half a million events
 make bench-cloud EVENTS=5000000        the size of docs/benchmarks-cloud.md
 make bench-cloud ARGUMENTS=--write     also writes that page
 
-All is measured in one session on the same cores, but for the first row: a process of its own that
-ingests ten small segments, as `oncegate ingest` does.
+All is measured in one session on the same cores, but for the first row, a process of its own that
+ingests ten small segments as `oncegate ingest` does, and for the places where the job is deployed:
+a directory, an object store and a cluster of two executors, each in a session of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.tables.event_fields import EVENT_FIELDS
 from cloud_jobs.tables.schemas import EVENTS
-from tests.instruments.benchmarks.cloud import report
+from tests.instruments.benchmarks.cloud import places, report
 from tests.instruments.benchmarks.cloud.fleet import Gateway, land
 from tests.instruments.benchmarks.cloud.processor import Cost, measured, processor_seconds
 from tests.instruments.benchmarks.cloud.report import Row
@@ -42,6 +43,8 @@ OWN_FIELDS = ("sequence", "time", "event")
 SMALL_SEGMENTS, SMALL_EVENTS = 10, 100
 TURNS = 2
 """Times that plain Spark and the job go over a like number of lines, one behind the other."""
+PLACES_PART = 4
+"""Each place ingests twice such a part of all events."""
 GROWTH = (100, 10)
 """The tables have such a part of all events when small segments are ingested, and then all."""
 
@@ -138,6 +141,13 @@ def measure(root: Path, options: argparse.Namespace) -> list[Row]:
             landed += events
         _small(bench, landed, note)
         note("nothing new, in a session", bench.ingest(), 0)
+    for name in places.NAMES if not options.warm_only else ():
+        say(places.NAMES[name])
+        for row in places.measure(
+            name, root / name, options.events // PLACES_PART, options.segment_events
+        ):
+            rows.append(row)
+            say(report.line_of(row))
     return rows
 
 

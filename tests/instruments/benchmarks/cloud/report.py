@@ -11,6 +11,7 @@ BEGINNING = """\
 
 Written by `make bench-cloud ARGUMENTS=--write`, which overwrites what is changed by hand.
 """
+_PLAIN = "plain Spark: "
 METHOD = Path(__file__).with_name("method.md").read_text()
 
 
@@ -63,7 +64,10 @@ def table_of(rows: Sequence[Row]) -> str:
 def ratios_of(rows: Sequence[Row]) -> str:
     """Return the job's rate beside that of each way of plain Spark, over all turns."""
     rates: dict[str, float] = {}
-    for name in dict.fromkeys(row.name for row in rows if row.rate is not None):
+    rated = [
+        row for row in rows if row.rate is not None and ": " not in row.name.removeprefix(_PLAIN)
+    ]
+    for name in dict.fromkeys(row.name for row in rated):
         mine = [row for row in rows if row.name == name]
         rates[name] = sum(row.events for row in mine) / sum(row.processor_seconds for row in mine)
     job = rates.pop("oncegate ingest")

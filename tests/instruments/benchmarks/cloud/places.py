@@ -1,0 +1,117 @@
+"""The job in the places where it is deployed: each in a process and a session of its own.
+
+The server of the object store is not a part of that process: its time is not the job's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from cloud_jobs.main import ingest
+from cloud_jobs.settings import IngestSettings
+from cloud_jobs.spark.session import spark_session
+from tests.cloud_jobs.object_store.server import BUCKET, object_store
+from tests.instruments.benchmarks.cloud.fleet import Gateway, land
+from tests.instruments.benchmarks.cloud.processor import Cost, measured
+from tests.instruments.benchmarks.cloud.report import Row
+
+PROGRAM: Final = "tests.instruments.benchmarks.cloud.places"
+NAMES: Final = {
+    "directory": "a directory",
+    "s3a": "s3a (moto)",
+    "cluster": "local-cluster[2,1,1024]",
+}
+SMALL_SEGMENTS, SMALL_EVENTS = 10, 100
+_ENDPOINT: Final = "spark.hadoop.fs.s3a.endpoint"
+
+
+def measure(name: str, root: Path, events: int, segment_events: int) -> list[Row]:
+    """Measure one place in a process of its own."""
+    with _settings_of(name) as settings:
+        asked = {"name": name, "root": str(root), "settings": settings}
+        outcome = subprocess.run(
+            [sys.executable, "-m", PROGRAM],
+            input=json.dumps(asked | {"events": events, "segment_events": segment_events}),
+            check=True, stdout=subprocess.PIPE, text=True,
+            # Executors find the packages as this process does.
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path[1:]])},
+        )  # fmt: skip
+    return [Row(*values) for values in json.loads(outcome.stdout.splitlines()[-1])]
+
+
+@contextmanager
+def _settings_of(name: str) -> Iterator[Mapping[str, str]]:
+    if name == "s3a":
+        with object_store() as store:
+            yield store.spark_settings
+    elif name == "cluster":
+        yield {"spark.master": "local-cluster[2,1,1024]"}
+    else:
+        yield {}
+
+
+class Place:
+    """Where segments land and tables are."""
+
+    def __init__(self, name: str, root: Path, settings: Mapping[str, str]) -> None:
+        self._landing = root / "landed"
+        self._endpoint = settings.get(_ENDPOINT)
+        where = f"s3a://{BUCKET}" if name == "s3a" else str(root)
+        self.settings = IngestSettings(source=f"{where}/landed", tables=f"{where}/tables")
+
+    def land(self, gateways: list[Gateway], events: int, segment_events: int) -> int:
+        """Land events; return how many they are."""
+        landed = land(self._landing, gateways, events=events, segment_events=segment_events)
+        if self._endpoint is not None:
+            for path in sorted(self._landing.iterdir()):
+                _put(f"{self._endpoint}/{BUCKET}/landed/{path.name}", path.read_bytes())
+                path.unlink()
+        return landed
+
+
+def _put(url: str, content: bytes) -> None:
+    headers = {"Content-Type": "application/octet-stream", "Authorization": "AWS any:any"}
+    request = urllib.request.Request(url, data=content, method="PUT", headers=headers)  # noqa: S310
+    urllib.request.urlopen(request, timeout=120).close()  # noqa: S310
+
+
+def _rows(asked: dict[str, str | int], settings: Mapping[str, str]) -> Iterator[Row]:
+    place = Place(str(asked["name"]), Path(str(asked["root"])), settings)
+    small = [Gateway(9000 + number) for number in range(SMALL_SEGMENTS)]
+    fleet = [Gateway(number) for number in range(1, 9)]
+    where = NAMES[str(asked["name"])]
+    with spark_session(
+        None, lambda _: None, settings, places=(place.settings.source, place.settings.tables)
+    ) as spark:
+
+        def run() -> Cost:
+            with measured() as cost:
+                ingest(spark, place.settings, lambda _: None, lambda _: None)
+            return cost
+
+        for what in ("first in its JVM", "again", "a third time"):
+            events = place.land(small, SMALL_SEGMENTS * SMALL_EVENTS, SMALL_EVENTS)
+            yield Row(f"{where}: ten small segments, {what}", events, **vars(run()))
+        for what in ("first of its size", "again"):
+            events = place.land(fleet, int(asked["events"]), int(asked["segment_events"]))
+            yield Row(f"{where}: {what}", events, **vars(run()))
+        yield Row(f"{where}: nothing new", 0, **vars(run()))
+
+
+def main() -> None:
+    """Measure the place that standard input names; print rows as JSON."""
+    asked = json.load(sys.stdin)
+    rows = list(_rows(asked, asked["settings"]))
+    print(json.dumps([list(row) for row in rows]))
+
+
+if __name__ == "__main__":
+    main()
