@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -26,7 +26,7 @@ from cloud_jobs.errors import (
     spark_failures,
 )
 from cloud_jobs.ingest.keys_file import load_keys
-from cloud_jobs.ingest.run import ingest_batches
+from cloud_jobs.ingest.run import Run, ingest_batches
 from cloud_jobs.ingest.run_lock import only_run
 from cloud_jobs.report import IngestReport
 from cloud_jobs.reporting import report_of
@@ -67,30 +67,33 @@ def follow(
     process it is in (docs/decisions/0137). Return the report of the last run.
     """
     with _session_of(settings, progress) as spark:
-        report = None
-        while report is None or not stop.is_set():
-            report = _next_report(spark, settings, progress, stop) or report
+        done = None
+        while done is None or not stop.is_set():
+            began = time.monotonic()
+            done = _next_run(spark, settings, progress, stop) or done
             stop.wait(seconds)
-        return report
+        with _failures():
+            return report_of(Tables(spark, settings.tables), settings, done, began=began)
 
 
-def _next_report(
+def _next_run(
     spark: SparkSession,
     settings: IngestSettings,
     progress: Callable[[str], None],
     stop: threading.Event,
-) -> IngestReport | None:
-    """Return the report of a run, None where another writer has the tables."""
+) -> Run | None:
+    """Return what a run was, None where another writer has the tables."""
     try:
-        report = ingest(spark, settings, progress, lambda _: None, stop.is_set)
+        done = _ingested(spark, settings, progress, lambda _: None, stop.is_set)
     except TablesBusyError as error:
         if stop.is_set():
             raise
         progress(f"{error}; trying again")
         return None
-    if report.batches:
-        progress(f"{report.segments_ingested:,} segments, {report.events_new:,} events are new")
-    return report
+    if done.news["batches"]:
+        segments, events = (done.news[name] for name in ("segments_ingested", "events_new"))
+        progress(f"{segments:,} segments, {events:,} events are new")
+    return done
 
 
 def audit(tables_root: str, progress: Callable[[str], None]) -> dict[str, Any]:
@@ -104,21 +107,34 @@ def ingest(
     settings: IngestSettings,
     progress: Callable[[str], None],
     after_step: Callable[[str], None],
-    is_stopping: Callable[[], bool] = lambda: False,
 ) -> IngestReport:
-    """Run in the caller's Spark session.
-
-    `after_step` is called when a step is committed. Where `is_stopping` the run ends after the
-    batch that it has begun.
-    """
+    """Run in the caller's Spark session. `after_step` is called when a step is committed."""
     began = time.monotonic()
+    done = _ingested(spark, settings, progress, after_step)
+    progress("counting")
+    with _failures():
+        return report_of(Tables(spark, settings.tables), settings, done, began=began)
+
+
+def _ingested(
+    spark: SparkSession,
+    settings: IngestSettings,
+    progress: Callable[[str], None],
+    after_step: Callable[[str], None],
+    is_stopping: Callable[[], bool] = lambda: False,
+) -> Run:
+    """Ingest all that has landed; where `is_stopping` end after the batch that was begun."""
+    with _failures(), only_run(spark, settings.tables):
+        tables = Tables(spark, settings.tables)
+        tables.create()
+        return ingest_batches(tables, settings, progress, after_step, is_stopping)
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Raise what Spark reports as errors of this job, in one line."""
     try:
-        with only_run(spark, settings.tables):
-            tables = Tables(spark, settings.tables)
-            tables.create()
-            done = ingest_batches(tables, settings, progress, after_step, is_stopping)
-            progress("counting")
-            return report_of(tables, settings, done, began=began)
+        yield
     except spark_failures() as error:
         kind = TablesBusyError if is_conflict(error) else IngestError
         raise kind(

@@ -97,7 +97,7 @@ SEGMENTS: Final = schema_of(
     string  folder public_key
     """
 )
-"""One row a file name. `state` is `ingested` (`verified`: an earlier version has not finished it),
+"""One row a file name. `state` is `ingested`,
 `quarantined` (see `reason`; looked at again when its bytes or its gateway's keys change) or
 `duplicate`. `folder` is where the file lies below the source,
 `public_key` the key that signed it, null where none did."""
