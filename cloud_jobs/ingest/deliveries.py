@@ -76,12 +76,14 @@ def _near(messages: Iterable[Message]) -> tuple[str, dict[str, Values]]:
     if len(ranges) > KEY_RANGES_MAX:
         least, greatest = (end(run[at] for run in ranges.values())
                            for at, end in ((0, min), (1, max)))  # fmt: skip
-        near = "before.message BETWEEN :least AND :greatest AND before.gateway IN :gateways"
+        near = "before.message >= :least AND before.message <= :greatest AND before.gateway IN :gateways"
         return near, {"least": least, "greatest": greatest, "gateways": [*ranges]}
     parts, values = [], dict[str, Values]()
     for at, (gateway, (least, greatest)) in enumerate(ranges.items()):
-        parts.append(f"before.gateway = :gateway{at} "
-                     f"AND before.message BETWEEN :least{at} AND :greatest{at}")  # fmt: skip
+        parts.append(
+            f"before.gateway = :gateway{at} "
+            f"AND before.message >= :least{at} AND before.message <= :greatest{at}"
+        )
         values |= {f"gateway{at}": gateway, f"least{at}": least, f"greatest{at}": greatest}
     return " OR ".join(f"({part})" for part in parts), values
 

@@ -7,6 +7,7 @@ others every line is a new event, and nothing is looked up, sorted or shuffled.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -59,12 +60,12 @@ def ranges_of(files: Iterable[SignedFile]) -> Column:
         )
     if len(ranges) > KEY_RANGES_MAX:
         return F.lit(True)
-    condition = F.lit(False)
-    for gateway, (least, greatest) in ranges.items():
-        condition = condition | (
-            (F.col("gateway") == gateway) & F.col("sequence").between(least, greatest)
-        )
-    return condition
+    gateway, sequence = F.col("gateway"), F.col("sequence")
+    each = (
+        (gateway == name) & (sequence >= least) & (sequence <= greatest)
+        for name, (least, greatest) in ranges.items()
+    )
+    return reduce(Column.__or__, each, F.lit(False))
 
 
 def overlapping(files: Sequence[SignedFile], ledger: Ledger) -> list[SignedFile]:

@@ -76,7 +76,7 @@ def _not_settled(tables: Tables, paths: list[str]) -> list[dict[str, Any]]:
         "name", "state", "reason", "gateway", "public_key", F.col("path").alias("refused_path")
     )
     # Delta skips the files of all other names.
-    near = known.where(F.col("name").between(min(names), max(names)))
+    near = known.where((F.col("name") >= min(names)) & (F.col("name") <= max(names)))
     is_open = F.col("state").isNull() | ~F.col("state").isin(*SETTLED)
     found: list[dict[str, Any]] = (
         named.join(near, "name", "left").where(is_open).toArrow().to_pylist()

@@ -54,9 +54,9 @@ def _refused_under(tables: Tables, names: Collection[str]) -> Mapping[str, Colle
     """Return, by name, the bytes of each file that was refused under it."""
     found: defaultdict[str, set[_Bytes]] = defaultdict(set)
     named = tables.spark.createDataFrame(pa.table({"segment_name": sorted(names)}))
-    refused = tables.read("quarantine").where(
-        (F.col("kind") == "segment") & F.col("segment_name").between(min(names), max(names))
-    )
+    name = F.col("segment_name")
+    near = (name >= min(names)) & (name <= max(names))
+    refused = tables.read("quarantine").where((F.col("kind") == "segment") & near)
     rows = refused.join(named, "segment_name", "left_semi")
     for row in rows.select("segment_name", "file_bytes", "file_sha256").toArrow().to_pylist():
         found[row["segment_name"]].add((row["file_bytes"], row["file_sha256"]))
