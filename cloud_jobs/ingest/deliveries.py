@@ -76,7 +76,10 @@ def _near(messages: Iterable[Message]) -> tuple[str, dict[str, Values]]:
     if len(ranges) > KEY_RANGES_MAX:
         least, greatest = (end(run[at] for run in ranges.values())
                            for at, end in ((0, min), (1, max)))  # fmt: skip
-        near = "before.message >= :least AND before.message <= :greatest AND before.gateway IN :gateways"
+        near = (
+            "before.message >= :least AND before.message <= :greatest "
+            "AND before.gateway IN :gateways"
+        )
         return near, {"least": least, "greatest": greatest, "gateways": [*ranges]}
     parts, values = [], dict[str, Values]()
     for at, (gateway, (least, greatest)) in enumerate(ranges.items()):
