@@ -19,8 +19,8 @@ from cloud_jobs.fleet_report.limits import (
 )
 from cloud_jobs.fleet_report.sensors import Series, among
 from cloud_jobs.fleet_report.units import symbol_of
-from cloud_jobs.tables.local_sql import quoted_text
 from cloud_jobs.tables.query_engine import QueryEngine, Row
+from cloud_jobs.tables.sql import quoted_text
 
 QUARTER_SECONDS: Final = 900
 _DAY_SECONDS: Final = 86_400

@@ -17,8 +17,8 @@ from cloud_jobs.fleet_report.limits import (
     SILENT_SECONDS,
     SILENT_SENSOR_SECONDS_MIN,
 )
-from cloud_jobs.tables.local_sql import quoted_text
 from cloud_jobs.tables.query_engine import QueryEngine, Row
+from cloud_jobs.tables.sql import quoted_text
 
 SENSOR_TABLES: Final = ("sensor_days", "sensor_quarters")
 SILENCE_RULE: Final = (
