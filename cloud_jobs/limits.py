@@ -76,10 +76,6 @@ PACKS_TOGETHER_MAX: Final = 16_384
 """Payloads that are parsed as one text, which has a GiB at most then: Arrow counts its bytes in 32
 bits."""
 
-SESSION_EVENTS_MAX: Final = 20_000
-"""Events of which a worker sums up the sessions together: each can be one of its own, with a row of
-2 kB until it is a column."""
-
 BOARDS_COMPARED_MAX: Final = 10_000
 """Boards of a batch of which each one's numbers are compared with the stored ones: a row of a query
 each, half a second for all. Of more than these those of their gateways are."""

@@ -66,7 +66,7 @@ def follow(
     A loop over the same ledger as a single run: what one run leaves the next one takes, whichever
     process it is in (docs/decisions/0137). Return the report of the last run.
     """
-    with _session_of(settings, progress) as spark:
+    with _session_of(settings, progress, jvm_settings(is_short=False)) as spark:
         done = None
         while done is None or not stop.is_set():
             began = time.monotonic()

@@ -6,7 +6,10 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
+
+import pyarrow as pa
+from pyspark.sql import functions as F
 
 from cloud_jobs.audit.gaps import GAP_COLUMNS, GAPS
 from cloud_jobs.ingest.run import Run
@@ -21,6 +24,8 @@ from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.in_memory import InMemory
+from cloud_jobs.tables.sql import Values
 
 
 def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: float) -> IngestReport:
@@ -28,8 +33,8 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
     totals = run.news
     segments = sum(sums[f"segments_{how}"] for sums in (run.before, totals) for how in _STATES)
     is_small = segments <= REPORT_SEGMENTS_SMALL_MAX
-    with small_effort(tables.spark, is_small=is_small), _segments_held(tables) as held:
-        found = _found(held)
+    with small_effort(tables.spark, is_small=is_small):
+        found = _of_few(tables) if is_small else _of_many(tables)
     rows = found.rows | {
         name: run.before[of_batch] + totals[of_batch]
         for name, of_batch in (("events", "events_new"), ("sensor_readings", "readings_new"))
@@ -60,6 +65,13 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
     )
 
 
+class _Asked(Protocol):
+    """Answers queries of `segments`."""
+
+    def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
+        """Return the rows of a query (`Tables.query`)."""
+
+
 @contextmanager
 def _segments_held(tables: Tables) -> Iterator[Tables]:
     """Yield the tables with `segments` read once for all queries of a report."""
@@ -78,6 +90,7 @@ _OF_SEGMENTS: Final = (
     "last_sequence", "file_sha256", "previous_sha256", "lines", "bad_lines",
 )  # fmt: skip
 """The columns that the queries name."""
+_TRUNCATION: Final = "gateway, event, from_sequence, to_sequence"
 _STATES: Final = ("ingested", "quarantined", "duplicate")
 
 
@@ -89,17 +102,50 @@ class _Found(NamedTuple):
     repeated_starts: list[RepeatedStart]
 
 
-def _found(tables: Tables) -> _Found:
-    """Ask the tables, several at a time."""
-    with side_by_side() as submit:
-        gaps = submit(_gaps, tables)
-        gateways = submit(_gateways, tables)
-        rows = submit(_row_counts, tables)
+def _of_few(tables: Tables) -> _Found:
+    """Ask Spark for `segments` once, and answer all questions about them in this process."""
+    with side_by_side() as submit, InMemory() as memory:
+        segments = submit(tables.read("segments").select(*_OF_SEGMENTS).toArrow)
         refused = submit(_refused, tables)
         starts = submit(_repeated_starts, tables)
-    kinds, quarantined = refused.result()
-    counts = rows.result() | {"quarantine": quarantined}
-    return _Found(gaps.result(), gateways.result(), counts, kinds, starts.result())
+        memory.add("segments", segments.result())
+        gaps, count = _gaps_with(memory, [])
+        torn = _torn(gaps)
+        if torn:
+            memory.add("events", _truncations_of(tables, torn))
+            gaps, count = _gaps_with(memory, torn)
+        gateways = _gateways(memory, tables)
+        rows = _segments_count(memory)
+    return _found((gaps, count), gateways, rows, refused.result(), starts.result())
+
+
+def _truncations_of(tables: Tables, gateways: list[str]) -> pa.Table:
+    is_one = (F.col("event") == "log_truncated") & F.col("gateway").isin(gateways)
+    return tables.read("events").where(is_one).select(*_TRUNCATION.split(", ")).toArrow()
+
+
+def _of_many(tables: Tables) -> _Found:
+    """Ask Spark all questions, several at a time."""
+    with _segments_held(tables) as held, side_by_side() as submit:
+        gaps = submit(_gaps, held)
+        gateways = submit(_gateways, held, tables)
+        rows = submit(_segments_count, held)
+        refused = submit(_refused, tables)
+        starts = submit(_repeated_starts, tables)
+    return _found(
+        gaps.result(), gateways.result(), rows.result(), refused.result(), starts.result()
+    )
+
+
+def _found(
+    gaps: tuple[list[Gap], int],
+    gateways: tuple[list[GatewayRange], int],
+    segments: int,
+    refused: tuple[dict[tuple[str, str], int], int],
+    starts: list[RepeatedStart],
+) -> _Found:
+    kinds, quarantined = refused
+    return _Found(gaps, gateways, {"segments": segments, "quarantine": quarantined}, kinds, starts)
 
 
 def _refused(tables: Tables) -> tuple[dict[tuple[str, str], int], int]:
@@ -112,22 +158,18 @@ def _refused(tables: Tables) -> tuple[dict[tuple[str, str], int], int]:
     return refused, sum(row["number"] for row in found)
 
 
-def _row_counts(tables: Tables) -> dict[str, int]:
-    """Count the rows of tables whose rows the batches have not counted."""
-    found = tables.query(
-        "SELECT 'segments' AS name, count(*) AS number FROM {segments} "
-        "UNION ALL SELECT 'sessions', count(*) FROM {sessions}"
-    )
-    return {row["name"]: row["number"] for row in found}
+def _segments_count(asked: _Asked) -> int:
+    (found,) = asked.query("SELECT count(*) AS number FROM {segments}")
+    count: int = found["number"]
+    return count
 
 
 def _table_counts(rows: Mapping[str, int], totals: Mapping[str, int]) -> dict[str, TableCount]:
-    shown = ("segments", "events", "sensor_readings", "sessions", "quarantine")
+    shown = ("segments", "events", "sensor_readings", "quarantine")
     changed = {
         "segments": sum(totals[f"segments_{how}"] for how in _STATES),
         "events": totals["events_new"],
         "sensor_readings": totals["readings_new"],
-        "sessions": totals["sessions"],
         "quarantine": totals["quarantined"],
     }
     repeats = {
@@ -147,19 +189,21 @@ def _repeated_starts(tables: Tables) -> list[RepeatedStart]:
     return [RepeatedStart(**row) for row in found]
 
 
-def _gaps(tables: Tables) -> tuple[list[Gap], int]:
-    gaps, count = _gaps_with(tables, [])
-    torn = {gap.gateway for gap in gaps if gap.kind == "sequence"}
-    if torn:
-        # Only these gateways' events are read, to see whether they account for the gaps.
-        gaps, count = _gaps_with(tables, sorted(torn))
-    return gaps, count
+def _gaps(asked: _Asked) -> tuple[list[Gap], int]:
+    gaps, count = _gaps_with(asked, [])
+    torn = _torn(gaps)
+    return _gaps_with(asked, torn) if torn else (gaps, count)
 
 
-def _gaps_with(tables: Tables, torn: list[str]) -> tuple[list[Gap], int]:
+def _torn(gaps: list[Gap]) -> list[str]:
+    """Return the gateways whose events are read: they may account for the gaps."""
+    return sorted({gap.gateway for gap in gaps if gap.kind == "sequence"})
+
+
+def _gaps_with(asked: _Asked, torn: list[str]) -> tuple[list[Gap], int]:
     """Return the first gaps and the number of all, with what the gateways that are ``torn`` say."""
     truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
-    found = tables.query(
+    found = asked.query(
         f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "
         f"FROM ({GAPS.replace('{truncations}', truncations)}) AS gaps "
         f"ORDER BY gateway, segment, kind LIMIT {GAPS_SHOWN_MAX}",
@@ -194,10 +238,10 @@ ORDER BY gateway LIMIT {GATEWAYS_SHOWN_MAX}
 """
 
 
-def _gateways(tables: Tables) -> tuple[list[GatewayRange], int]:
+def _gateways(asked: _Asked, tables: Tables) -> tuple[list[GatewayRange], int]:
     """Return what is known of each gateway: from its segments alone, where none has an event that
     another one has, too."""
-    rows = tables.query(_GATEWAYS)
+    rows = asked.query(_GATEWAYS)
     doubled = _events_of(tables, [row["gateway"] for row in rows if row["overlaps"]])
     ranges = [
         GatewayRange(

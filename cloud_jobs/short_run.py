@@ -1,4 +1,4 @@
-"""How Spark's JVM is started for a run with little to do: without its second compiler.
+"""Options of Spark's JVM: a run with little to do has no second compiler, others a later one.
 
 A run that ingests a few small segments has ended before that one pays off.
 """
@@ -13,11 +13,11 @@ from typing import Final
 from cloud_jobs.limits import EVENTS_SMALL_MAX, SMALL_BATCH_BYTES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.settings import IngestSettings
-from cloud_jobs.spark.java import JVM_VARIABLES, SHORT_RUN
+from cloud_jobs.spark.class_archive import OPTION
+from cloud_jobs.spark.java import JVM_VARIABLES, LONG_RUN, SHORT_RUN
 from cloud_jobs.spark.outside import set_outside
 from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine
 
-OPTION: Final = "spark.driver.defaultJavaOptions"
 _EVENTS: Final = "SELECT coalesce(sum(events_new), 0) AS events FROM batches"
 _LOG: Final = "batches/_delta_log"
 """The directory whose time changes with each batch."""
@@ -29,7 +29,7 @@ def jvm_settings(*, is_short: bool) -> Mapping[str, str]:
     two garbage collectors it does not start."""
     if {*OPTIONS} & {*set_outside()} or any(name in os.environ for name in JVM_VARIABLES):
         return {}
-    return {OPTION: SHORT_RUN} if is_short else {}
+    return {OPTION: SHORT_RUN if is_short else LONG_RUN}
 
 
 def has_few_events(root: str) -> bool:

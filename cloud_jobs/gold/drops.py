@@ -67,17 +67,16 @@ def _publications(written: DataFrame, messages: DataFrame) -> DataFrame:
     return published.join(keys, [*_MESSAGE], "left_semi")
 
 
-def discard(silver: Tables, made: Tables, first: int, through: int) -> None:
+def discard(made: Tables, first: int, through: int) -> None:
     """Mark unfinished deliveries of sessions that have ended. Idempotent.
 
     Args:
-        silver: the ingested tables; `sessions` knows the ends.
         made: the gold tables.
         first: first batch of the run: older deliveries of older ends are marked already.
         through: last batch of the run, which changes the rows.
     """
     new = F.col("batch").between(first, through)
-    ended = silver.read("sessions").where(F.col("end_sequence").isNotNull()).select(
+    ended = made.read("sessions").where(F.col("end_sequence").isNotNull()).select(
         *_SESSION, "ended", "end_reason", "end_sequence", new.alias("is_end_new")
     )  # fmt: skip
     unfinished = made.read("qos2_deliveries").where("state IN ('waiting', 'in_flight')")

@@ -1,15 +1,17 @@
 """One run of `oncegate gold`: all batches that were ingested since the last one.
 
 A run first commits which batches it takes. One that died is finished first, over the same batches,
-and what was ingested since is taken behind it. Merges carry the number of the run's last batch as
+and what was ingested since is taken after it. Merges carry the number of the run's last batch as
 their transaction, so what was committed is not added twice. All other tables are functions of
-those, made again for the days that batches touched.
+those, made again for the days that batches touched. Where batches withdrew events of earlier ones,
+all tables are emptied and made again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from dataclasses import replace as changed
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +26,7 @@ from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
 from cloud_jobs.gold.times import BOOT, merge_corrections, timed
 from cloud_jobs.gold.totals import ROWS, merge_totals, remake
 from cloud_jobs.gold.verdicts import daily_verdicts, merge_verdicts
+from cloud_jobs.ingest.withdrawal import WITHDRAWN
 from cloud_jobs.limits import EVENTS_SMALL_MAX
 from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.few_rows import as_values
@@ -32,14 +35,15 @@ from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
 from cloud_jobs.tables.versions import newest_of
 
-STEPS: Final = dict.fromkeys(range(3), making.remake)
+STEPS: Final = dict.fromkeys(range(4), making.remake)
 """From each version of these tables to the next. All is made of the ingested tables, and so made
 again where rows would have to have what an earlier version did not write."""
 APPLICATION: Final = f"oncegate-gold/{newest_of(STEPS)}"
 """Of the writes' transactions: tables that are made again begin with batch 1."""
 Progress = Callable[[str], None]
+_RUNS: Final = "gold_runs"
 _PHASES: Final = {
-    "clock_corrections": "clock corrections", "boots": "starts of gateways",
+    "clock_corrections": "clock corrections", "boots": "starts of gateways", "sessions": "sessions",
     "qos2_messages": "messages at QoS 2", "qos2_deliveries": "deliveries", "days": "days",
     "sensors": "readings by quarter hour and day", "gaps": "gaps", "audit": "audit"}  # fmt: skip
 """Phases of a run in their order."""
@@ -98,7 +102,7 @@ def _bring_up_to_date(
     audited_through = _make(silver, made, run, progress, after_step, audits=audits)
     counts = made.query(" UNION ALL ".join(
         f"SELECT '{name}' AS name, count(*) AS number FROM {{{name}}}"
-        for name in GOLD_TABLES if name != "gold_runs"
+        for name in GOLD_TABLES if name != _RUNS
     ))  # fmt: skip
     rows = {row["name"]: row["number"] for row in counts}
     return {"tables_root": silver.root, "batches": batches,
@@ -138,7 +142,7 @@ def _phase(name: str) -> str:
 
 def gold_tables(spark: SparkSession, root: str) -> Tables:
     """Return the gold tables below a root."""
-    return Tables(spark, root, GOLD_TABLES, APPLICATION, marker="gold_runs", steps=STEPS)
+    return Tables(spark, root, GOLD_TABLES, APPLICATION, marker=_RUNS, steps=STEPS)
 
 
 def _begun(silver: Tables, made: Tables) -> Run:
@@ -152,10 +156,24 @@ def _begun(silver: Tables, made: Tables) -> Run:
         return Run(last["run"], first, through, audited_through, is_resumed=True)
     through = silver.query("SELECT max(batch) AS batch FROM {batches}")[0]["batch"] or 0
     number, first = (last["run"] + 1, last["through_batch"] + 1) if last is not None else (1, 1)
+    if first > 1 and _are_events_gone(silver, first, through):
+        # No row tells which of its events are left.
+        making.remake(changed(made, schemas={n: s for n, s in GOLD_TABLES.items() if n != _RUNS}))
+        first, audited_through = 1, 0
     run = Run(number, first, through, audited_through)
     if run.batches:
         _note(made, run, is_done=False, audited_through=None)
     return run
+
+
+def _are_events_gone(silver: Tables, first: int, through: int) -> bool:
+    """Return whether these batches removed events of earlier ones (`ingest.withdrawal`)."""
+    found = silver.query(
+        "SELECT name FROM {segments} WHERE detail = :detail AND batch >= :first "
+        "AND batch <= :through LIMIT 1",
+        detail=WITHDRAWN, first=first, through=through,
+    )  # fmt: skip
+    return bool(found)
 
 
 def _note(made: Tables, run: Run, *, is_done: bool, audited_through: int | None) -> None:
@@ -166,7 +184,7 @@ def _note(made: Tables, run: Run, *, is_done: bool, audited_through: int | None)
         F.current_timestamp().alias("at"),
         F.lit(audited_through).cast("long").alias("audited_through"),
     )  # fmt: skip
-    made.append("gold_runs", row, batch=2 * run.number + is_done)
+    made.append(_RUNS, row, batch=2 * run.number + is_done)
 
 
 def _take(silver: Tables, made: Tables, run: Run, progress: Progress, after_step: Progress) -> None:
@@ -182,7 +200,7 @@ def _take(silver: Tables, made: Tables, run: Run, progress: Progress, after_step
         changed = as_values(corrections.where(new))
         of = Changes(run.first, run.through, fresh, changed, written, corrections)
         _make_totals(made, of, progress, after_step)
-        discard(silver, made, run.first, run.through)
+        discard(made, run.first, run.through)
         after_step("discarded")
         progress(_phase("days"))
         make_daily(made, of)

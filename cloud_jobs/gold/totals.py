@@ -1,4 +1,4 @@
-"""Tables that grow by each batch's events: starts, QoS 2 messages and their deliveries.
+"""Tables that grow by each batch's events: starts, sessions, QoS 2 messages and their deliveries.
 
 An event is new in exactly one batch, so a batch's counts are added once; the other columns are
 least and greatest values, so that batches may come in any order.
@@ -14,17 +14,21 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from cloud_jobs.gold.clock_steps import CORRECTED, UNKNOWN
+from cloud_jobs.gold.sessions import COUNTS, KEY, LATEST, STATE, sessions_of
 from cloud_jobs.gold.times import worst_quality
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.gold_schemas import BOOTS, QOS2_DELIVERIES, QOS2_MESSAGES
+from cloud_jobs.tables.gold_schemas import BOOTS, QOS2_DELIVERIES, QOS2_MESSAGES, SESSIONS
 from cloud_jobs.tables.merge import Builder, Merge
 
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "boots": ("gateway", "boot"),
+    "sessions": KEY,
     "qos2_messages": ("gateway", "store", "message"),
     "qos2_deliveries": ("gateway", "store", "session", "message"),
 }
-_LEAST: Final = frozenset({"day", "first_sequence", "first_time", "queued", "started", "held"})
+_LEAST: Final = frozenset(
+    {"day", "first_sequence", "first_time", "opened", "queued", "started", "held"}
+)
 DAY_BEFORE: Final = "CASE WHEN old.batch = new.batch THEN old.day_before ELSE old.day END"
 """The row's day before the run, in a MERGE."""
 _KEPT: Final = {
@@ -40,10 +44,10 @@ _WORST_QUALITY: Final = (
     f"WHEN '{CORRECTED}' IN (old.time_quality, new.time_quality) THEN '{CORRECTED}' "
     "ELSE new.time_quality END"
 )
-_SUMS: Final = frozenset({"events", "duplicates", "resent"})
+_SUMS: Final = frozenset({"events", "duplicates", "resent", *COUNTS})
 _GREATEST: Final = frozenset(
     {"batch", "last_sequence", "last_time", "released", "abandoned", "received", "completed",
-     "dropped"}
+     "dropped", *LATEST.values()}
 )  # fmt: skip
 _MESSAGE_STATE: Final = (
     "CASE WHEN {held_sequence} IS NULL THEN 'unknown' WHEN {released_sequence} IS NOT NULL "
@@ -54,7 +58,9 @@ _DELIVERY_STATE: Final = (
     "WHEN {discarded} IS NOT NULL THEN 'discarded' "
     "WHEN {started} IS NOT NULL OR {received} IS NOT NULL THEN 'in_flight' ELSE 'waiting' END"
 )
-_STATES: Final = {"qos2_messages": _MESSAGE_STATE, "qos2_deliveries": _DELIVERY_STATE}
+_STATES: Final = {
+    "sessions": STATE, "qos2_messages": _MESSAGE_STATE, "qos2_deliveries": _DELIVERY_STATE
+}  # fmt: skip
 
 
 def _of(column: str, event: str) -> Column:
@@ -136,8 +142,13 @@ def deliveries_of(events: DataFrame) -> DataFrame:
     return _with_state(rows, "qos2_deliveries").select(*_columns(QOS2_DELIVERIES))
 
 
+def _session_rows(events: DataFrame) -> DataFrame:
+    return _with_state(sessions_of(events), "sessions").select(*_columns(SESSIONS))
+
+
 ROWS: Final[dict[str, Callable[[DataFrame], DataFrame]]] = {
     "boots": boots_of,
+    "sessions": _session_rows,
     "qos2_messages": messages_of,
     "qos2_deliveries": deliveries_of,
 }
@@ -197,15 +208,21 @@ def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, thr
     Merge(tables.path(name), rows, on).whenMatchedUpdate(set=values).execute()
 
 
+_COMBINED: Final = {
+    **dict.fromkeys(_SUMS, "old.{0} + new.{0}"),
+    **dict.fromkeys(_LEAST, "least(old.{0}, new.{0})"),
+    **dict.fromkeys(_GREATEST, "greatest(old.{0}, new.{0})"),
+    **{
+        column: f"CASE WHEN coalesce(new.{sequence}, 0) > coalesce(old.{sequence}, 0) "
+        f"THEN new.{column} ELSE old.{column} END"
+        for column, sequence in LATEST.items()
+    },
+    **_KEPT,
+    "time_quality": _WORST_QUALITY,
+}
+"""How a MERGE combines a column of a row with that of its new events; else the newer value that is
+not null."""
+
+
 def _combined(column: str) -> str:
-    if column in _KEPT:
-        return _KEPT[column]
-    if column == "time_quality":
-        return _WORST_QUALITY
-    if column in _SUMS:
-        return f"old.{column} + new.{column}"
-    if column in _LEAST:
-        return f"least(old.{column}, new.{column})"
-    if column in _GREATEST:
-        return f"greatest(old.{column}, new.{column})"
-    return f"coalesce(new.{column}, old.{column})"
+    return _COMBINED.get(column, "coalesce(new.{0}, old.{0})").format(column)

@@ -5,7 +5,6 @@
     withdraw   unsigned segments that were taken before such a key came go again    (all of these)
     events     the good lines, each identity once                                  events
     readings   what the delivered messages among them carried                      sensor_readings
-    sessions   what each session did in them                                       sessions
     segments   what each file was found to be: its rows are in the tables          segments
     quarantine what was refused                                                    quarantine
     finish     the batch's counts; the batch is done                               batches
@@ -13,7 +12,7 @@
 
 The staging commit fixes what is in a batch: files that change, vanish or land later do not matter
 to it. It also has what a file's events come to, so that no table is read for what was just written
-(docs/decisions/0145). Events, readings and sessions are committed side by side, in any order, and
+(docs/decisions/0145). Events and readings are committed side by side, in any order, and
 then segments and quarantine. Only of gateways that may have something twice the events are
 committed first and read again (`cloud_jobs.ingest.split`).
 
@@ -29,11 +28,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from cloud_jobs.errors import IngestError, TablesBusyError
 from cloud_jobs.ingest import (
@@ -42,20 +40,19 @@ from cloud_jobs.ingest import (
     gateway_keys,
     quarantine,
     segment_states,
-    sessions,
     staging,
     totals,
     withdrawal,
 )
 from cloud_jobs.ingest.batch_events import Events
 from cloud_jobs.ingest.batch_records import Records, records_in
-from cloud_jobs.ingest.gateway_keys import StagedFiles
+from cloud_jobs.ingest.gateway_keys import KnownKeys, StagedFiles
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
 from cloud_jobs.ingest.segment_states import Ledger
 from cloud_jobs.ingest.split import Split, split
-from cloud_jobs.ingest.staged import Staged, sessions_of, staged_files
-from cloud_jobs.ingest.trust import Refusal, new_keys, refusals_of
-from cloud_jobs.spark.few_rows import as_values
+from cloud_jobs.ingest.staged import Staged, staged_files
+from cloud_jobs.ingest.trust import GatewayKey, Refusal, new_keys, refusals_of
+from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
 
@@ -65,19 +62,26 @@ STEPS: Final = (
     "withdraw",
     "events",
     "readings",
-    "sessions",
     "segments",
     "quarantine",
     "finish",
     "sweep",
 )
-_WRITTEN_LATER: Final = ("events", "sensor_readings", "sessions", "segments", "quarantine")
+_WRITTEN_LATER: Final = ("events", "sensor_readings", "segments", "quarantine")
 """Tables that are written after the keys."""
 
 
 def last_finished(tables: Tables) -> int:
     """Return the last batch whose every step is committed; 0 without one."""
     return totals.sums_after(tables, 0)["batch"]
+
+
+class _LookedUp(NamedTuple):
+    refusals: list[Refusal]
+    """Files that no key vouches for."""
+    files: StagedFiles
+    """The others."""
+    ledger: Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +115,19 @@ class Batch:
             )
         self.after_step("stage")
 
-    def complete(self) -> dict[str, Any] | None:
-        """Do every step after `stage` that is not committed yet; return the batch's row of
-        `batches`, None where another run has written it."""
+    def complete(self, *, is_new: bool = False) -> dict[str, Any] | None:
+        """Do every step after `stage` that is not committed yet.
+
+        Args:
+            is_new: this run has staged the batch, so that no later step is committed.
+
+        Returns: the batch's row of `batches`, None where another run has written it.
+        """
         row = None
         try:
-            row = self._derive(staged_files(self.tables, self._staging_name))
+            with small_effort(self.tables.spark):
+                staged = staged_files(self.tables, self._staging_name)
+            row = self._derive(staged, is_new=is_new)
         except (PySparkException, IngestError):
             # Without a lock a second run may have finished the batch and swept it away meanwhile.
             if last_finished(self.tables) < self.number:
@@ -126,28 +137,45 @@ class Batch:
         self.after_step("sweep")
         return row
 
-    def _judged_by_keys(self, staged: Staged) -> tuple[list[Refusal], StagedFiles]:
-        """Commit the keys that are new; return the files that none of them vouches for, and the
-        others."""
+    def _looked_up(self, staged: Staged, *, is_new: bool) -> _LookedUp:
+        """Ask the tables for all that decides what becomes of files, and commit new keys."""
         self.progress(f"batch {self.number}: keys")
         files = gateway_keys.files_of(staged.files)
-        known = gateway_keys.known_keys(self.tables, files.trusted, self.pinned, self.number)
+        with side_by_side() as submit:
+            known_keys = submit(self._known_keys, files, self.pinned)
+            named = submit(gateway_keys.vouched, self.tables, files.trusted)
+            found = submit(self._ledger, staged, files)
+        known, ledger = known_keys.result(), found.result()
         keys = new_keys(files.trusted, known.rows, self.pinned)
-        if keys and not self._is_begun():
-            gateway_keys.commit(self.tables, keys, known, self.number)
-            for key in keys:
-                what = "withdrawn" if key.is_withdrawn else key.source.replace("_", " ")
-                self.progress(f"gateway {key.gateway}: key {key.public_key} ({what})")
-            known = gateway_keys.known_keys(self.tables, files.trusted, {}, self.number)
+        if keys and (is_new or not self._is_begun()):
+            self._commit_keys(keys, known)
+            known = self._known_keys(files, {})
         self.after_step("keys")
-        vouched = gateway_keys.vouched(self.tables, files.trusted)
-        refusals = refusals_of(files.trusted, known.rows, vouched)
+        refusals = refusals_of(files.trusted, known.rows, named.result())
         files = files.without(refusals)
-        if known.any_of_batch:
-            for name in withdrawal.withdraw(self.tables, files.trusted, self.number):
-                self.progress(f"{name} was taken unsigned, and goes to quarantine")
+        if known.any_of_batch and self._withdraw(files):
+            ledger = self._ledger(staged, files)
         self.after_step("withdraw")
-        return refusals, files
+        return _LookedUp(refusals, files, ledger)
+
+    def _known_keys(self, files: StagedFiles, pinned: Mapping[str, Pinned]) -> KnownKeys:
+        return gateway_keys.known_keys(self.tables, files.trusted, pinned, self.number)
+
+    def _ledger(self, staged: Staged, files: StagedFiles) -> Ledger:
+        return segment_states.ledger_of(self.tables, staged.files, files.trusted, self.number)
+
+    def _commit_keys(self, keys: list[GatewayKey], known: KnownKeys) -> None:
+        gateway_keys.commit(self.tables, keys, known, self.number)
+        for key in keys:
+            what = "withdrawn" if key.is_withdrawn else key.source.replace("_", " ")
+            self.progress(f"gateway {key.gateway}: key {key.public_key} ({what})")
+
+    def _withdraw(self, files: StagedFiles) -> bool:
+        """Return whether segments were withdrawn."""
+        names = withdrawal.withdraw(self.tables, files.trusted, self.number)
+        for name in names:
+            self.progress(f"{name} was taken unsigned, and goes to quarantine")
+        return bool(names)
 
     def _is_begun(self) -> bool:
         """Return whether a later step was done by the keys as they were: they are decided then,
@@ -157,13 +185,13 @@ class Batch:
         """
         return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
-    def _derive(self, staged: Staged) -> dict[str, Any]:
+    def _derive(self, staged: Staged, *, is_new: bool) -> dict[str, Any]:
         """Do all steps between `stage` and `sweep`; return the batch's row of `batches`."""
         tables, number = self.tables, self.number
-        refusals, files = self._judged_by_keys(staged)
+        with small_effort(tables.spark):
+            refusals, files, ledger = self._looked_up(staged, is_new=is_new)
         staged = staged.without(refusals)
         judged = segment_states.judged(staged.files, refusals)
-        ledger = segment_states.ledger_of(tables, judged, files.trusted, number)
         found = Events(tables, number, staged, events.overlapping(files.trusted, ledger))
         before = partial(deliveries.halves_before, tables, number)
         parts = split(files.with_events, {one.gateway for one in found.overlapping}, before)
@@ -172,13 +200,13 @@ class Batch:
             # What these have twice is looked for among the events that are committed.
             self._commit_events(found)
         with records_in(tables, number, plain, parts) as records:
-            readings_new = self._commit_contents(found, records, parts, files.sessions)
+            readings_new = self._commit_contents(found, records, parts)
             refused = [*records.refused(readings_new), *found.refused()]
             if files.any_malformed_lines:
                 refused.append(quarantine.refused_lines(staged.with_malformed, number))
             rows = segment_states.rows_of(judged, ledger, number)
             segments = quarantine.refused_segments(judged, rows, number)
-            with side_by_side() as submit:
+            with small_effort(tables.spark, is_small=not refused), side_by_side() as submit:
                 submit(self._commit_segments, rows, ledger)
                 submit(self._commit_quarantine, refused, segments)
         counted = totals.Counted(
@@ -186,24 +214,25 @@ class Batch:
             records=records.found.good,
             readings_new=readings_new,
             segments=Counter(row["state"] for row in rows),
-            sessions=None if parts.odd else files.sessions,
             events_new=None if found.overlapping else files.good_lines,
             is_refusing=bool(refused or segments),
         )
-        row = totals.row_of(tables, number, counted)
-        tables.add_rows("batches", [row], batch=number)
+        return self._finish(counted)
+
+    def _finish(self, counted: totals.Counted) -> dict[str, Any]:
+        """Commit the batch's row of `batches`, and return it."""
+        with small_effort(self.tables.spark):
+            row = totals.row_of(self.tables, self.number, counted)
+            self.tables.add_rows("batches", [row], batch=self.number)
         self.after_step("finish")
         return row
 
-    def _commit_contents(
-        self, found: Events, records: Records, parts: Split, sessions_count: int
-    ) -> int:
-        """Commit events, readings and sessions, side by side; return how many readings were new."""
+    def _commit_contents(self, found: Events, records: Records, parts: Split) -> int:
+        """Commit events and readings, side by side; return how many readings were new."""
         with side_by_side() as submit:
             if not parts.odd:
                 submit(self._commit_events, found)
             readings = submit(self._commit_readings, records)
-            submit(self._commit_sessions, records.staged, parts, sessions_count)
         return readings.result()
 
     def _commit_events(self, found: Events) -> None:
@@ -217,28 +246,6 @@ class Batch:
         readings_new = records.commit()
         self.after_step("readings")
         return readings_new
-
-    def _commit_sessions(self, plain: Staged, parts: Split, count: int) -> None:
-        """Combine what staged files say about sessions, `count` of them, with the table."""
-        self.progress(f"batch {self.number}: sessions")
-        if count or parts.odd:
-            self._merge_sessions(plain, parts)
-        self.after_step("sessions")
-
-    def _merge_sessions(self, plain: Staged, parts: Split) -> None:
-        found = sessions_of(plain, self.number)
-        if parts.odd:
-            mine = (F.col("batch") == self.number) & F.col("gateway").isin(*parts.odd)
-            events_of_odd = self.tables.read("events").where(mine)
-            found = found.unionByName(sessions.parts_in(events_of_odd, self.number))
-        self.tables.merge(
-            "sessions",
-            as_values(sessions.combined(found)),
-            on=sessions.ON,
-            batch=self.number,
-            clauses=sessions.merge_sessions,
-            is_stable=True,
-        )
 
     def _commit_segments(self, rows: list[dict[str, Any]], ledger: Ledger) -> None:
         self.progress(f"batch {self.number}: segments")

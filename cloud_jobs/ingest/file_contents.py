@@ -1,7 +1,7 @@
 """What a file's events come to, worked out where they were parsed: once, and by columns.
 
-Its sessions (PARTS), the SenML records of the messages that it has whole (RECORDS), and its
-outline. Pure: nothing here knows of Spark.
+The SenML records of the messages that it has whole (RECORDS), and its outline. Pure: it does not
+use Spark.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from cloud_jobs.ingest.outline import BoardRun, Half, Outline, runs_of
 from cloud_jobs.ingest.senml import records_of_batch
-from cloud_jobs.ingest.session_parts import USED, parts_of
 from cloud_jobs.tables.schemas import DELIVERED
 
 ARROW_DELIVERED: Final = to_arrow_schema(DELIVERED, timezone="UTC")
@@ -31,7 +30,6 @@ _FRAME: Final = ("senml_device", "senml_boot", "senml_sequence")
 class Contents(NamedTuple):
     """Of one file. No outline where one message is in it twice, or one reading."""
 
-    sessions: pa.RecordBatch
     records: pa.RecordBatch
     outline: Outline | None
 
@@ -49,22 +47,20 @@ def contents_of(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> Contents
         constants: gateway, store, boot and clock of its header, and its day.
     """
     events = _with_constants(lines, constants)
-    sessions = parts_of(events)
     whole = _messages_of(events)
     if whole is None:
-        return Contents(sessions, records_of_batch(_no_messages()), None)
+        return Contents(records_of_batch(_no_messages()), None)
     messages, delivered, halves = whole
     records = records_of_batch(delivered)
     outline = outlined(records, messages, halves)
-    if outline is not None:
-        numbers = pc.unique(sessions.column("session")).to_pylist()
-        outline = outline._replace(sessions=tuple(runs_of(numbers)))
-    return Contents(sessions, records, outline)
+    return Contents(records, outline)
 
 
 def _with_constants(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.RecordBatch:
     """Return the columns of events that are read here."""
-    columns = {name: lines.column(name) for name in {*USED, *CONTENT, "message"} - {*constants}}
+    columns = {
+        name: lines.column(name) for name in {*ARROW_DELIVERED.names, "event"} - {*constants}
+    }
     columns["time"] = pc.multiply(lines.column("time"), 1000).cast(_TIME)
     types = {field.name: field.type for field in ARROW_DELIVERED}
     for name, value in constants.items():

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from cloud_jobs.ingest.file_contents import day_of
 from cloud_jobs.ingest.keys_file import Pinned
-from cloud_jobs.ingest.outline import Run, numbers_in, outline_in
+from cloud_jobs.ingest.outline import outline_in
 from cloud_jobs.ingest.split import Origin
 from cloud_jobs.ingest.trust import (
     GatewayKey,
@@ -55,15 +55,6 @@ class StagedFiles:
     def with_events(self) -> list[Origin]:
         """Where the trusted files that have a good line are from."""
         return [self.origins[file.path] for file in self.trusted if file.path in self.origins]
-
-    @property
-    def sessions(self) -> int:
-        """How many sessions the events of trusted files are of, as far as their outlines tell."""
-        runs: dict[tuple[str, str], list[Run]] = {}
-        for one in self.with_events:
-            if one.outline is not None:
-                runs.setdefault((one.gateway, one.store), []).extend(one.outline.sessions)
-        return sum(map(numbers_in, runs.values()))
 
     @property
     def good_lines(self) -> int:

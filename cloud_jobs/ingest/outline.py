@@ -53,8 +53,6 @@ class Outline(NamedTuple):
     """Numbers of the messages whose delivery is complete in the file."""
     boards: tuple[BoardRun, ...] = ()
     halves: tuple[Half, ...] = ()
-    sessions: tuple[Run, ...] = ()
-    """Numbers of the sessions that its events are of."""
 
 
 EMPTY: Final = Outline()
@@ -74,19 +72,9 @@ def runs_of(numbers: Iterable[int]) -> list[Run]:
     return found
 
 
-def numbers_in(runs: Iterable[Run]) -> int:
-    """Count the distinct numbers in runs, which may overlap."""
-    count, end = 0, None
-    for least, greatest in sorted(runs):
-        first = least if end is None else max(least, end + 1)
-        count += max(greatest - first + 1, 0)
-        end = greatest if end is None else max(end, greatest)
-    return count
-
-
 def text_of(outline: Outline) -> str | None:
     """Return an outline as JSON, None where it is too large for the driver to have many."""
-    if sum(map(len, (outline.messages, outline.boards, outline.sessions))) > OUTLINE_RUNS_MAX:
+    if len(outline.messages) + len(outline.boards) > OUTLINE_RUNS_MAX:
         return None
     text = json.dumps(outline, separators=(",", ":"))
     return text if len(text) <= OUTLINE_CHARACTERS_MAX else None
@@ -97,7 +85,7 @@ def outline_in(text: str | None) -> Outline | None:
     if text is None:
         return None
     value: list[Any] = json.loads(text)
-    good, wrong, by_message, messages, boards, halves, sessions = value
+    good, wrong, by_message, messages, boards, halves = value
     return Outline(
         good,
         wrong,
@@ -105,5 +93,4 @@ def outline_in(text: str | None) -> Outline | None:
         tuple((least, greatest) for least, greatest in messages),
         tuple(BoardRun(*one) for one in boards),
         tuple(Half(*one) for one in halves),
-        tuple((least, greatest) for least, greatest in sessions),
     )

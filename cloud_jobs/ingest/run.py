@@ -77,7 +77,7 @@ def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, in
     with small_effort(batch.tables.spark, is_small=size <= SMALL_BATCH_BYTES_MAX):
         batch.progress(f"batch {batch.number}: verifying {len(files)} segments")
         batch.stage(contents)
-        return batch.complete(), size
+        return batch.complete(is_new=True), size
 
 
 def _sums_of(rows: list[dict[str, Any] | None]) -> dict[str, int] | None:

@@ -27,7 +27,7 @@ class Ledger:
     states: Mapping[str, str]
     """Of segments with the name of one of the files."""
     owners: Mapping[str, str]
-    """Names of ingested segments, by the sha256 of a refused file."""
+    """Names of ingested segments, by the sha256 of one of the files."""
 
 
 def ledger_of(
@@ -37,12 +37,12 @@ def ledger_of(
 
     Args:
         tables: the ingested ones.
-        rows: all judged files (`judged`).
-        files: those that are trusted.
+        rows: all files, as they were staged.
+        files: those whose bytes are right.
         batch: its number; what it has written itself does not count.
     """
     names = sorted({row["name"] for row in rows})
-    hashes = sorted({row["file_sha256"] for row in rows if row["reason"] is not None} - {None})
+    hashes = sorted({row["file_sha256"] for row in rows} - {None})
     ranges: list[tuple[Value, ...]] = [
         (one.path, one.gateway, one.boot, one.first_sequence, one.last_sequence) for one in files
     ]

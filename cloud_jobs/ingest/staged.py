@@ -16,13 +16,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.ingest.reading_columns import reading_columns
-from cloud_jobs.ingest.session_parts import NUMBERED_PARTS
 from cloud_jobs.ingest.trust import Refusal
 from cloud_jobs.ingest.unpacking import EVENT_PARTS, Batches, unpacking, unpacking_events
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import EVENTS, READINGS, RECORDS, STAGED
 
-_CONTENTS: Final = frozenset({"malformed", "events", "sessions", "records"})
+_CONTENTS: Final = frozenset({"malformed", "events", "records"})
 _VERDICTS: Final = tuple(name for name in STAGED.fieldNames() if name not in _CONTENTS)
 
 File = Mapping[str, Any]
@@ -77,12 +76,6 @@ def events_of(staged: Staged, batch: int) -> DataFrame:
     """Select the good lines of staged files as rows of `events`; an identity may occur twice."""
     files = staged.with_content("events", *EVENT_PARTS)
     return files.mapInArrow(unpacking_events(batch), EVENTS)
-
-
-def sessions_of(staged: Staged, batch: int) -> DataFrame:
-    """Select what staged files say about sessions, as rows of NUMBERED_PARTS."""
-    unpack = unpacking(NUMBERED_PARTS, batch=batch)
-    return staged.with_content("sessions").mapInArrow(unpack, NUMBERED_PARTS)
 
 
 def records_of(staged: Staged) -> DataFrame:

@@ -127,14 +127,13 @@ def events_part(events: pa.RecordBatch | None) -> dict[str, Any]:
 def _contents_part(
     events: pa.RecordBatch | None, header: Header, began: int | None
 ) -> dict[str, Any]:
-    """Return what the events come to as the columns `sessions`, `records` and `outline`."""
+    """Return what the events come to as the columns `records` and `outline`."""
     if events is None or began is None:
-        return {"sessions": None, "records": None, "outline": None}
+        return {"records": None, "outline": None}
     of_file = {name: getattr(header, name) for name in ("gateway", "store", "boot", "clock")}
     found = contents_of(events, of_file | {"day": day_of(began)})
     outline = None if found.outline is None else text_of(found.outline)
     return {
-        "sessions": _stream_of(found.sessions) if found.sessions.num_rows else None,
         "records": _stream_of(found.records) if found.records.num_rows else None,
         "outline": outline,
     }

@@ -24,18 +24,14 @@ class Counted:
     """Those of them that were not there before."""
     segments: Mapping[str, int]
     """By their states."""
-    sessions: int | None = None
-    """None: they are counted in the table, as in the next one."""
     events_new: int | None = None
+    """None: they are counted in the table."""
     is_refusing: bool = True
     """Whether it may have rows in `quarantine`."""
 
 
 _EVENTS: Final = (
     "SELECT 'events_new' AS name, count(*) AS number FROM {events} WHERE batch = :batch"
-)
-_SESSIONS: Final = (
-    "SELECT 'sessions' AS name, count(*) AS number FROM {sessions} WHERE batch = :batch"
 )
 _QUARANTINE: Final = """
 SELECT 'quarantined' AS name, count(*) AS number FROM {quarantine} WHERE batch = :batch
@@ -66,8 +62,6 @@ def sums_after(tables: Tables, batch: int) -> dict[str, int]:
 def row_of(tables: Tables, batch: int, counted: Counted) -> dict[str, Any]:
     """Return the row of a batch all of whose rows are in the tables, by the names of BATCHES."""
     asked = []
-    if counted.sessions is None:
-        asked.append(_SESSIONS)
     if counted.events_new is None:
         asked.append(_EVENTS)
     if counted.is_refusing:
@@ -75,7 +69,6 @@ def row_of(tables: Tables, batch: int, counted: Counted) -> dict[str, Any]:
     found = tables.query(" UNION ALL ".join(asked), batch=batch) if asked else []
     count: dict[str, int] = defaultdict(int, {row["name"]: row["number"] for row in found})
     count |= {f"segments_{state}": number for state, number in counted.segments.items()}
-    count["sessions"] += counted.sessions or 0
     count["events_new"] += counted.events_new or 0
     count["readings_new"] = counted.readings_new
     count["events_duplicate"] = counted.good_lines - count["events_new"] - count["refused_event"]

@@ -59,11 +59,8 @@ def _complete(found: Mapping[str, pa.Array], rows: int, schema: pa.Schema) -> pa
     return pa.record_batch(made, schema)
 
 
-def unpacking(schema: StructType, **constants: int) -> Mapped:
-    """Return what turns rows of one column, with Arrow streams, into the rows that these have.
-
-    ``constants`` are the values of columns that the streams do not have.
-    """
+def unpacking(schema: StructType) -> Mapped:
+    """Return what turns rows of one column, with Arrow streams, into the rows that these have."""
     arrow = to_arrow_schema(schema, timezone="UTC")
 
     def unpack(batches: Batches) -> Batches:
@@ -72,8 +69,6 @@ def unpacking(schema: StructType, **constants: int) -> Mapped:
                 with pa.ipc.open_stream(content) as stream:
                     rows = stream.read_next_batch()
                 found = {name: rows.column(name) for name in rows.schema.names}
-                for name, value in constants.items():
-                    found[name] = pa.repeat(pa.scalar(value, pa.int64()), rows.num_rows)
                 yield _complete(found, rows.num_rows, arrow)
 
     return unpack

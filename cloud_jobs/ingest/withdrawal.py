@@ -12,9 +12,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from pyspark.sql import functions as F
-
-from cloud_jobs.ingest import sessions
 from cloud_jobs.ingest.segment_states import ON as SAME_NAME
 from cloud_jobs.ingest.trust import UNSIGNED, SignedFile, unvouched
 from cloud_jobs.tables.delta_tables import Tables
@@ -22,10 +19,11 @@ from cloud_jobs.tables.merge import Builder
 from cloud_jobs.tables.schemas import SEGMENTS
 
 STEP: Final = "withdraw"
-_DETAIL: Final = (
+WITHDRAWN: Final = (
     "taken before the gateway's first key was known; it is not signed, and no signed segment leads "
     "to it"
 )
+"""`detail` of a segment that was ingested and is in quarantine now."""
 _OF_SEGMENT: Final = (
     "old.gateway = new.gateway AND old.boot = new.boot AND old.segment_name = new.segment_name"
 )
@@ -34,7 +32,6 @@ _OF_EVENTS: Final = (
     # Rows of the table stand for a range here: from `sequence` to `message`.
     "AND old.sequence BETWEEN new.sequence AND new.message"
 )
-_OF_STORE: Final = "old.gateway = new.gateway AND old.store = new.store"
 
 
 def withdraw(tables: Tables, files: Sequence[SignedFile], batch: int) -> list[str]:
@@ -51,7 +48,6 @@ def withdraw(tables: Tables, files: Sequence[SignedFile], batch: int) -> list[st
         _only(row, sequence=row["first_sequence"], message=row["last_sequence"]) for row in lent
     ]
     _remove(tables, "sensor_readings", _OF_EVENTS, ranges, batch)
-    _make_sessions_again(tables, lent, batch)
     _put_into_quarantine(tables, lent, batch)
     return [row["name"] for row in lent]
 
@@ -95,23 +91,10 @@ def _delete(builder: Builder) -> Builder:
     return builder.whenMatchedDelete()
 
 
-def _make_sessions_again(tables: Tables, lent: Sequence[dict[str, Any]], batch: int) -> None:
-    """Count the sessions of the databases that the segments named, from the events that stay."""
-    stores = sorted({(row["gateway"], row["store"]) for row in lent})
-    rows = [{"gateway": gateway, "store": store} for gateway, store in stores]
-    _remove(tables, "sessions", _OF_STORE, rows, batch)
-    mine = F.lit(False)
-    for gateway, store in stores:
-        mine = mine | ((F.col("gateway") == gateway) & (F.col("store") == store))
-    events = tables.read("events").where((F.col("batch") != batch) & mine)
-    found = sessions.combined(sessions.parts_in(events, batch))
-    tables.append("sessions", found, batch=batch, step="again")
-
-
 def _put_into_quarantine(tables: Tables, lent: Sequence[dict[str, Any]], batch: int) -> None:
-    verdict = {"state": "quarantined", "reason": UNSIGNED, "detail": _DETAIL, "batch": batch}
+    verdict = {"state": "quarantined", "reason": UNSIGNED, "detail": WITHDRAWN, "batch": batch}
     refused = [
-        {"batch": batch, "kind": "segment", "reason": UNSIGNED, "detail": _DETAIL, "refused": 1}
+        {"batch": batch, "kind": "segment", "reason": UNSIGNED, "detail": WITHDRAWN, "refused": 1}
         | {name: row[name] for name in ("gateway", "boot", "file_sha256", "file_bytes")}
         | {"segment_name": row["name"]}
         for row in lent

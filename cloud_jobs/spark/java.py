@@ -25,6 +25,15 @@ SHORT_RUN: Final = (
 processors and pays off after minutes; with room for all that the first one makes of Spark, which
 else is thrown away and made again; without threads that collect garbage beside those that work."""
 
+LONG_RUN: Final = (
+    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
+    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000 "
+    f"-XX:ReservedCodeCacheSize=240m {CLASSES}"
+)
+"""Options of a JVM that ingests much: the second compiler gets code after ten times as many calls
+as by default. The loops over rows are past that at once, and the planning of queries never is:
+compiling that took more processor time than all the rest of a batch of 500,000 events."""
+
 JVM_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 """Of the environment: Java takes options from them."""
 

@@ -30,6 +30,11 @@ def is_local(settings: Mapping[str, str]) -> bool:
     return settings.get("spark.master", "local").startswith("local")
 
 
+def is_one_jvm(settings: Mapping[str, str]) -> bool:
+    """Return whether one JVM is driver and executor: not with `local-cluster`."""
+    return is_local(settings) and not settings.get("spark.master", "").startswith("local-")
+
+
 def _in_file(path: Path) -> dict[str, str]:
     """Return a properties file's settings; one that is unreadable Spark's own start reports."""
     found: dict[str, str] = {}

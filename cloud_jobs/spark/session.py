@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from cloud_jobs import distribution
 from cloud_jobs.errors import IngestError, spark_failures
 from cloud_jobs.limits import OPEN_FILES_PER_TASK_MAX, PYTHON_BATCH_BYTES_MAX, TASK_TRIES_MAX
+from cloud_jobs.spark.class_archive import OPTION, archive_in, archived
 from cloud_jobs.spark.jars import (
     JARS,
     PACKAGE,
@@ -33,7 +34,7 @@ from cloud_jobs.spark.jars import (
     needed_for,
 )
 from cloud_jobs.spark.java import CLASSES, JAVA_NEEDED
-from cloud_jobs.spark.outside import is_local, set_outside
+from cloud_jobs.spark.outside import is_local, is_one_jvm, set_outside
 
 _RUNTIME: Final = {
     # Spark's own form of times, 96 bits wide, overflows in other engines after the year 2262, which
@@ -94,12 +95,31 @@ def spark_session(
         with _as_needed(active):
             yield active
         return
-    started = _started(cache_dir, progress, settings or {}, needed_for(places), jars)
-    try:
-        with _as_needed(started):
-            yield started
-    finally:
-        started.stop()
+    needed = needed_for(places)
+    with _with_archive(settings or {}, cache_dir, needed, jars) as chosen:
+        started = _started(cache_dir, progress, chosen, needed, jars)
+        try:
+            with _as_needed(started):
+                yield started
+        finally:
+            started.stop()
+
+
+@contextlib.contextmanager
+def _with_archive(
+    settings: Mapping[str, str], cache_dir: Path | None, needed: Needed, own_jars: Path | None
+) -> Iterator[Mapping[str, str]]:
+    """Yield settings with an archive of classes where this process starts a JVM for this machine,
+    with the options of this program and jars that are there."""
+    cache = cache_directory(cache_dir)
+    jars = [(own_jars or cache / "jars") / name for name in needed.files]
+    is_other = "SPARK_REMOTE" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
+    is_used = OPTION in settings and not is_other and is_one_jvm(set_outside())
+    if not is_used or not cache.is_dir() or not all(jar.is_file() for jar in jars):
+        yield settings
+        return
+    with archived(settings, archive_in(cache, jars)) as chosen:
+        yield chosen
 
 
 @contextlib.contextmanager
@@ -234,15 +254,19 @@ def _settings(
         chosen["spark.jars.ivy"] = str(cache)
     chosen = {name: value for name, value in chosen.items() if name not in outside}
     chosen |= _with_delta(outside)
-    for name, more in _jars_settings(jars, needed).items():
-        chosen[name] = ",".join(filter(None, (outside.get(name), more)))
+    for name, more in _jars_settings(jars, needed, is_one=is_one_jvm(outside)).items():
+        between = ":" if name.endswith("ClassPath") else ","
+        chosen[name] = between.join(filter(None, (outside.get(name), more)))
     return chosen
 
 
-def _jars_settings(jars: list[Path] | None, needed: Needed) -> dict[str, str]:
+def _jars_settings(jars: list[Path] | None, needed: Needed, *, is_one: bool) -> dict[str, str]:
     if jars is None:
         packages = ",".join(needed.packages)
         return {"spark.jars.packages": packages, "spark.jars.excludes": needed.excludes}
+    if is_one:
+        # Classes from the class path are in an archive; Spark copies `spark.jars` at each start.
+        return {"spark.driver.extraClassPath": ":".join(map(str, jars))}
     return {"spark.jars": ",".join(path.as_uri() for path in jars)}
 
 

@@ -64,6 +64,29 @@ message was dropped before it entered the queue, or while its first event has no
 `waiting`, `in_flight`, `completed`, `dropped`, or `discarded`: its session ended first, for
 `discard_reason`. `day_before` and `verdict` as in QOS2_MESSAGES."""
 
+SESSIONS: Final = schema_of(
+    """
+    string  gateway store
+    integer session batch
+    string  state client_id
+    boolean clean
+    integer protocol keep_alive_seconds
+    string  address
+    time    opened connected closed
+    string  close_reason
+    time    ended
+    string  end_reason
+    integer connect_sequence close_sequence end_sequence
+    integer first_sequence last_sequence
+    integer events connects disconnects subscribes messages_held messages_released
+    integer messages_published duplicates_suppressed messages_queued deliveries_started
+    integer deliveries_resent deliveries_completed messages_dropped
+    string  time_quality
+    """
+)
+"""One row a session. `opened` is its first connect, `connected` and `closed` the latest ones,
+`ended` when its state was discarded; `state` is `connected`, `away` or `ended`."""
+
 QOS2_DAILY: Final = schema_of(
     """
     string  gateway
@@ -197,6 +220,7 @@ then, `written_day` that in `events`, `day_before` the one before `batch` change
 GOLD_TABLES: Final[dict[str, StructType]] = {
     "clock_corrections": CLOCK_CORRECTIONS,
     "boots": BOOTS,
+    "sessions": SESSIONS,
     "qos2_messages": QOS2_MESSAGES,
     "qos2_deliveries": QOS2_DELIVERIES,
     "qos2_daily": QOS2_DAILY,

@@ -11,7 +11,7 @@ from pyspark.sql.types import DataType, StructType
 from cloud_jobs.errors import IngestError
 from cloud_jobs.limits import QUERIES_AT_A_TIME_MAX
 from cloud_jobs.tables.merge import quoted
-from cloud_jobs.tables.schemas import PARTITIONS
+from cloud_jobs.tables.schemas import INDEXED_COLUMNS, PARTITIONS
 from cloud_jobs.tables.versions import PROPERTY, migrate, newest_of
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def columns_of(tables: Tables, name: str) -> StructType | None:
 def _make(tables: Tables, name: str) -> None:
     partitions = PARTITIONS.get(name, ())
     properties = {PROPERTY: str(newest_of(tables.steps))} if name == tables.marker else {}
+    if name in INDEXED_COLUMNS:
+        properties["delta.dataSkippingStatsColumns"] = ",".join(INDEXED_COLUMNS[name])
     schema = tables.schemas[name]
     columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
     listed = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())

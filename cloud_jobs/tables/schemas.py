@@ -78,13 +78,12 @@ STAGED: Final = StructType(
         ).fields,
         StructField("malformed", ArrayType(MALFORMED)),
         StructField("events", BinaryType()),
-        StructField("sessions", BinaryType()),
         StructField("records", BinaryType()),
         StructField("outline", StringType()),
     ]
 )
 """A batch's own table: one row a file. `began` is the least time of its events in milliseconds,
-`events` its good lines as an Arrow stream, `sessions` and `records` what they come to, likewise,
+`events` its good lines as an Arrow stream, `records` the SenML records of its messages, likewise,
 `outline` JSON (cloud_jobs.ingest.outline); null where the file is not trusted."""
 
 SEGMENTS: Final = schema_of(
@@ -209,32 +208,10 @@ RECORDS: Final = StructType(
 """A SenML record of a delivered message, base fields resolved; `wrong` is the rule that its payload
 broke, which is then refused as a whole."""
 
-SESSIONS: Final = schema_of(
-    """
-    string  gateway store
-    integer session
-    string  client_id
-    boolean clean
-    integer protocol keep_alive_seconds
-    string  address
-    time    opened connected closed
-    string  close_reason
-    time    ended
-    string  end_reason state
-    integer connect_sequence close_sequence end_sequence
-    integer first_sequence last_sequence
-    integer events connects disconnects subscribes messages_held messages_released
-    integer messages_published duplicates_suppressed messages_queued deliveries_started
-    integer deliveries_resent deliveries_completed messages_dropped batch
-    """
-)
-"""One row a session. `opened` is its first connect, `connected` and `closed` the latest ones,
-`ended` when its state was discarded; `state` is `connected`, `away` or `ended`."""
-
 BATCHES: Final = schema_of(
     """
     integer batch segments_ingested segments_quarantined segments_duplicate events_new
-    integer events_duplicate quarantined readings_new readings_duplicate sessions
+    integer events_duplicate quarantined readings_new readings_duplicate
     time    finished_at
     """
 )
@@ -257,6 +234,14 @@ GATEWAY_KEYS: Final = schema_of(
 `is_withdrawn`: it is not in that file any more, and its segments are refused. `prefix` is the
 folder below the source in which the gateway's segments have to lie, null: any."""
 
+INDEXED_COLUMNS: Final = {
+    "events": ("gateway", "boot", "sequence", "time", "batch", "message", "segment_name"),
+    "sensor_readings": ("gateway", "batch", "device_boot", "device_sequence", "time", "message",
+                        "boot", "sequence", "board_start"),
+}  # fmt: skip
+"""Columns of the large tables whose least and greatest values Delta stores for each data file, so
+that queries skip files. Storing those of every column takes a fifth of the time of a write."""
+
 PARTITIONS: Final[dict[str, tuple[str, ...]]] = dict.fromkeys(
     ("events", "sensor_readings", "qos2_daily", "gateway_health", "sensor_quarters", "sensor_days"),
     ("day",),
@@ -266,7 +251,6 @@ TABLES: Final[dict[str, StructType]] = {
     "segments": SEGMENTS,
     "events": EVENTS,
     "sensor_readings": READINGS,
-    "sessions": SESSIONS,
     "quarantine": QUARANTINE,
     "batches": BATCHES,
     "gateway_keys": GATEWAY_KEYS,

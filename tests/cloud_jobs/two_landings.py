@@ -18,7 +18,7 @@ from tests.laws.events import begin, completed, one_batch, opened, queued, recei
 from tests.laws.events import held as law_held
 from tests.laws.events import released as law_released
 
-CONTENTS = ("began", "events", "sessions", "records", "outline")
+CONTENTS = ("began", "events", "records", "outline")
 """Columns of a staged file that a refused one lacks."""
 DAY_MS = 86_400_000
 FIRST = datetime.date(2025, 11, 21)

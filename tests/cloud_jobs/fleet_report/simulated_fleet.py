@@ -21,14 +21,14 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from cloud_jobs.fleet_report.sensors import SENSOR_TABLES
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
-from cloud_jobs.tables.schemas import QUARANTINE, SESSIONS
+from cloud_jobs.tables.schemas import QUARANTINE
 
 Row = dict[str, Any]
 NOW: Final = datetime.datetime(2026, 1, 30, 12, tzinfo=datetime.UTC)
 DAY: Final = datetime.timedelta(days=1)
 HOUR: Final = datetime.timedelta(hours=1)
 QUARTER: Final = datetime.timedelta(minutes=15)
-SCHEMAS: Final = GOLD_TABLES | {"sessions": SESSIONS, "quarantine": QUARANTINE}
+SCHEMAS: Final = GOLD_TABLES | {"quarantine": QUARANTINE}
 """By table: those that the report reads."""
 SITES: Final = ("Bakery North", "Bakery South", "Cold store", "Waterworks", "Depot <east> & yard")
 _KINDS: Final = (

@@ -11,6 +11,9 @@ from cloud_jobs.gold.run import gold
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
 from tests.cloud_jobs.conftest import Ingested, Place
 from tests.cloud_jobs.deaths import killed_at, made_gold
+from tests.cloud_jobs.ingest.test_withdrawal import forged
+from tests.cloud_jobs.landings import land
+from tests.contract.segments import SEED, LogWriter, opened, readings
 
 
 def test_a_run_with_nothing_new_changes_nothing(golden: Place) -> None:
@@ -52,3 +55,20 @@ def test_a_run_that_died_is_finished_first_wherever_it_died(
                 sorted(map(repr, golden.rows(name))),
             )
             assert found == expected, name
+
+
+@pytest.mark.long
+def test_events_that_were_withdrawn_are_in_no_gold_table(place: Place) -> None:
+    log = LogWriter("new", seed=SEED)
+    land(place.landing, forged(log, segment=1, first=1))
+    place.run()
+    gold(place.spark, place.settings.tables, lambda _: None)
+    assert {row["client_id"] for row in place.rows("sessions")} == {"forger"}
+
+    land(place.landing, log.seal([opened(1, "real"), *readings(2)]))
+    place.run()
+    result = gold(place.spark, place.settings.tables, lambda _: None)
+    assert (result["batches"], result["through_batch"], result["is_audited"]) == (2, 2, True)
+    assert {row["client_id"] for row in place.rows("sessions")} == {"real"}
+    assert {row["maximum"] for row in place.rows("sensor_days")}.isdisjoint({666.0})
+    assert sum(row["events"] for row in place.rows("gateway_health")) == log.sequence - 1

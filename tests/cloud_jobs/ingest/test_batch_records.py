@@ -17,7 +17,7 @@ def rows_of(place: Place, table: str, gateway: str, kind: str = "true") -> list[
 
 def test_a_plain_gateway_has_the_rows_of_one_with_overlapping_segments(ingested: Ingested) -> None:
     place = ingested.place
-    for table in ("events", "sensor_readings", "sessions"):
+    for table in ("events", "sensor_readings"):
         rows = rows_of(place, table, "once")
         assert rows == rows_of(place, table, "twice")
         assert rows

@@ -12,7 +12,6 @@ from cloud_jobs.ingest.outline import (
     BoardRun,
     Half,
     Outline,
-    numbers_in,
     outline_in,
     runs_of,
     text_of,
@@ -29,17 +28,10 @@ def test_runs_have_each_number_once_and_do_not_touch(numbers: set[int]) -> None:
 
 def test_an_outline_comes_back_from_its_text() -> None:
     half = Half(True, 7, 8, 9, "t", "[]", None, "ü")
-    outline = Outline(1, 2, 3, ((4, 5),), (BoardRun("d", 1, 2, 3),), (half,), ((1, 2),))
+    outline = Outline(1, 2, 3, ((4, 5),), (BoardRun("d", 1, 2, 3),), (half,))
     for one in (outline, EMPTY):
         assert outline_in(text_of(one)) == one
     assert outline_in(None) is None
-
-
-@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 9))))
-def test_numbers_in_runs_that_overlap_are_counted_once(found: list[tuple[int, int]]) -> None:
-    runs = [(least, least + more) for least, more in found]
-    numbers = {n for least, greatest in runs for n in range(least, greatest + 1)}
-    assert numbers_in(runs) == len(numbers)
 
 
 def test_what_is_too_large_for_the_driver_has_no_text() -> None:

@@ -14,7 +14,6 @@ from cloud_jobs.ingest.staged import (
     events_of,
     readings_of,
     records_of,
-    sessions_of,
 )
 from cloud_jobs.ingest.trust import Refusal
 from cloud_jobs.tables.delta_tables import Tables
@@ -67,12 +66,6 @@ def test_records_of_two_files_are_readings_beside_those_of_one(files: Staged) ->
     assert len(rows) == 5 + paired.num_rows
 
 
-def test_what_files_say_about_sessions_bears_the_batch(files: Staged) -> None:
-    rows = sessions_of(files, BATCH).toArrow().to_pylist()
-    assert {row["batch"] for row in rows} == {BATCH}
-    assert sum(row["connects"] for row in rows) == 2
-
-
 @pytest.mark.parametrize(
     "left_out",
     [
@@ -84,5 +77,5 @@ def test_refused_files_and_left_out_gateways_have_no_contents(
     left_out: Callable[[Staged], Staged], files: Staged
 ) -> None:
     some = left_out(files)
-    for rows in (events_of(some, BATCH), sessions_of(some, BATCH), records_of(some)):
+    for rows in (events_of(some, BATCH), records_of(some)):
         assert rows.isEmpty()

@@ -25,8 +25,7 @@ def test_the_batches_counts_add_up_to_the_rows_of_the_tables(ingested: Ingested)
     row = totals.row_of(tables, newest.batch, counted)
     assert [*row] == BATCHES.fieldNames()
     assert (row["events_new"], row["readings_new"]) == (newest.events_new, 4)
-    assert (row["segments_quarantined"], row["sessions"]) == (2, newest.sessions)
-    known = replace(counted, segments={"ingested": 3}, sessions=5, events_new=2, is_refusing=False)
+    assert row["segments_quarantined"] == 2
+    known = replace(counted, segments={"ingested": 3}, events_new=2, is_refusing=False)
     row = totals.row_of(tables, newest.batch, known)
     assert (row["segments_ingested"], row["events_new"], row["quarantined"]) == (3, 2, 0)
-    assert row["sessions"] == 5

@@ -59,10 +59,6 @@ def test_real_events_win_over_forged_ones_that_came_first(place: Place) -> None:
     found = Counter(row.gateway for row in place.rows("events"))
     assert found == {"new": new.sequence - 1, "old": old.sequence - 1}
     assert {row.value for row in place.rows("sensor_readings")}.isdisjoint({666.0})
-    assert {(row.gateway, row.session) for row in place.rows("sessions")} == {
-        ("new", 1),
-        ("old", 1),
-    }
     states = Counter((row.gateway, row.state, row.reason) for row in place.rows("segments"))
     assert states == {
         ("new", "ingested", None): 1,
@@ -105,4 +101,3 @@ def test_forged_segments_go_when_a_key_is_pinned_and_a_killed_run_is_continued(
     assert {row.segment for row in rows} == {2}
     assert {row.state for row in place.rows("segments", "segment = 1")} == {"quarantined"}
     assert len(place.rows("quarantine")) == 1
-    assert place.rows("sessions", "client_id = 'early'") == []

@@ -21,7 +21,7 @@ def run(store: Store, *verb: str) -> dict[str, Any]:
     return found.result
 
 
-def test_two_runs_append_and_merge_in_a_store_that_fails_now_and_then() -> None:
+def test_two_runs_append_in_a_store_that_fails_now_and_then() -> None:
     log = LogWriter("gw-1")
     with object_store() as store:
         for number in (1, 2):
@@ -35,10 +35,10 @@ def test_two_runs_append_and_merge_in_a_store_that_fails_now_and_then() -> None:
         options = store.deltalake_options
         tables = {
             name: DeltaTable(f"s3://{BUCKET}/tables/{name}", storage_options=options)
-            for name in ("events", "sessions", "segments")
+            for name in ("events", "segments")
         }
         counts = {name: table.to_pyarrow_table().num_rows for name, table in tables.items()}
-    assert counts == {"events": 2, "sessions": 1, "segments": 2}
+    assert counts == {"events": 2, "segments": 2}
 
 
 def test_an_answer_that_is_cut_off_behind_a_commit_makes_it_neither_lost_nor_doubled() -> None:

@@ -24,7 +24,7 @@ def test_an_example_runs(
     spark: SparkSession,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    reading = ingested.place.rows("sensor_readings", "value IS NOT NULL")[0]
+    reading = ingested.place.rows("sensor_readings", "value IS NOT NULL AND device IS NOT NULL")[0]
     written = code.replace("/srv/tables", ingested.place.settings.tables)
     written = written.replace("kettle/temperature", reading["name"])
     written = written.replace("kettle", reading["device"])

@@ -50,6 +50,9 @@ def test_what_was_set_is_not_set_again_and_extensions_are_added_to(tmp_path: Pat
     found = _settings(tmp_path, [tmp_path / "delta.jar"], outside, needed_for([]))
     assert "spark.sql.shuffle.partitions" not in found
     assert found["spark.sql.extensions"].startswith("org.example.Other,io.delta.")
+    assert found["spark.driver.extraClassPath"] == f"{tmp_path}/delta.jar"
+    several = outside | {"spark.master": "local-cluster[2,1,1024]"}
+    found = _settings(tmp_path, [tmp_path / "delta.jar"], several, needed_for([]))
     assert found["spark.jars"] == f"/other.jar,file://{tmp_path}/delta.jar"
     of_cluster = _settings(tmp_path, [], {"spark.master": "spark://head:7077"}, needed_for([]))
     assert "spark.driver.host" not in of_cluster

@@ -21,7 +21,6 @@ KEYS = {
     "segments": ("name", "state", "gateway", "batch"),
     "events": ("gateway", "boot", "sequence", "batch"),
     "sensor_readings": ("gateway", "identity", "batch"),
-    "sessions": ("gateway", "store", "session"),
     "quarantine": ("batch", "kind"),
     "batches": ("batch",),
     "gateway_keys": ("gateway", "public_key"),

@@ -1,51 +1,15 @@
-"""Tables of an earlier version, made by the job of its time.
-
-`golden/0.tar.xz` holds what had landed, and the tables of the last job that did not count versions.
-"""
+"""Tables of an earlier or a later version."""
 
 from __future__ import annotations
 
-import tarfile
-from pathlib import Path
-
 import pytest
-from pyspark.sql import SparkSession
 
 from cloud_jobs.errors import IngestError
-from cloud_jobs.gold.run import gold
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import GATEWAY_KEYS, SEGMENTS
 from cloud_jobs.tables.versions import version_of, write_version
 from tests.cloud_jobs.conftest import Place
-
-GOLDEN = Path(__file__).parent / "golden" / "0.tar.xz"
-
-
-@pytest.fixture
-def earlier(spark: SparkSession, tmp_path: Path) -> Place:
-    """The place as the job of that time left it."""
-    place = Place(spark, tmp_path / "place")
-    with tarfile.open(GOLDEN) as archive:
-        archive.extractall(place.landing.parent, filter="data")
-    return place
-
-
-@pytest.mark.long
-def test_tables_of_the_time_before_versions_are_brought_up_to_date(earlier: Place) -> None:
-    tables = Tables(earlier.spark, earlier.settings.tables)
-    before = earlier.rows("events")
-    assert version_of(tables, "segments") == 0
-    assert earlier.run().batches == 0
-    assert earlier.rows("events") == before
-    result = gold(earlier.spark, earlier.settings.tables, lambda _: None)
-    assert (result["batches"], result["is_audited"]) == (1, True)
-    assert [version_of(tables, name) for name in ("segments", "gold_runs")] == [1, 1]
-    messages = earlier.rows("qos2_messages")
-    assert {(row["state"], row["time_quality"], row["verdict"]) for row in messages} == {
-        ("released", "synchronised", "ok")
-    }
-    assert len(messages) == 3
 
 
 def small(place: Place, version: int) -> Tables:

@@ -27,6 +27,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from cloud_jobs.main import ingest, run
 from cloud_jobs.settings import IngestSettings
+from cloud_jobs.short_run import jvm_settings
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.tables.event_fields import EVENT_FIELDS
 from cloud_jobs.tables.schemas import EVENTS
@@ -128,7 +129,7 @@ def measure(root: Path, options: argparse.Namespace) -> list[Row]:
         say("ten small segments, cold")
         events = Bench(None, root / "cold", 0).land_small()
         note("ten small segments, the first ones, by a new process", _cold(root / "cold"), events)
-    with spark_session(None, lambda _: None) as spark:
+    with spark_session(None, lambda _: None, jvm_settings(is_short=False)) as spark:
         bench, landed = Bench(spark, root / "warm", options.gateways), 0
         for part in GROWTH:
             landed += _warm_up(bench, options.events // part - landed, options.segment_events)

@@ -17,6 +17,7 @@ from typing import Final
 
 from cloud_jobs.main import ingest
 from cloud_jobs.settings import IngestSettings
+from cloud_jobs.short_run import jvm_settings
 from cloud_jobs.spark.session import spark_session
 from tests.cloud_jobs.object_store.server import BUCKET, object_store
 from tests.instruments.benchmarks.cloud.fleet import Gateway, land
@@ -88,9 +89,9 @@ def _rows(asked: dict[str, str | int], settings: Mapping[str, str]) -> Iterator[
     small = [Gateway(9000 + number) for number in range(SMALL_SEGMENTS)]
     fleet = [Gateway(number) for number in range(1, 9)]
     where = NAMES[str(asked["name"])]
-    with spark_session(
-        None, lambda _: None, settings, places=(place.settings.source, place.settings.tables)
-    ) as spark:
+    chosen = {**jvm_settings(is_short=False), **settings}
+    ends = (place.settings.source, place.settings.tables)
+    with spark_session(None, lambda _: None, chosen, places=ends) as spark:
 
         def run() -> Cost:
             with measured() as cost:

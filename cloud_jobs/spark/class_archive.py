@@ -1,0 +1,79 @@
+"""An archive of the classes that Spark loads: later JVMs map it instead of loading each class.
+
+This is Java's application class data sharing. A JVM that finds no archive writes one when it ends.
+An archive that does not match (another Java, other jars, a torn file) is ignored by the JVM, which
+then starts as it does without one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyspark
+from pyspark import SparkContext
+
+OPTION: Final = "spark.driver.defaultJavaOptions"
+WRITING_SECONDS_MAX: Final = 60.0
+"""Seconds that a JVM may take to end and to write its archive of 200 MB; then it is stopped."""
+_QUIET: Final = "-Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
+"""The JVM prints nothing about an archive: its standard output is that of this program."""
+
+
+def archive_in(cache: Path, jars: Sequence[Path]) -> Path:
+    """Return the path of the archive for this Java, this PySpark and these jars."""
+    java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else None
+    found = java or shutil.which("java") or "java"
+    library = Path(os.path.realpath(found)).parent.parent / "lib" / "server" / "libjvm.so"
+    written = library.stat().st_mtime_ns if library.is_file() else 0
+    parts = (library, written, pyspark.__version__, pyspark.__file__, *jars)
+    digest = hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
+    return cache / f"classes-{digest[:16]}.jsa"
+
+
+@contextlib.contextmanager
+def archived(settings: Mapping[str, str], archive: Path) -> Iterator[Mapping[str, str]]:
+    """Yield settings with which a JVM takes its classes from an archive, or else writes one.
+
+    After the block the JVM has to be stopped where it writes one (`end_jvm`).
+    """
+    if archive.is_file():
+        yield _with(settings, f"'-XX:SharedArchiveFile={archive}'")
+        return
+    unfinished = archive.with_suffix(f".{os.getpid()}")
+    try:
+        yield _with(settings, f"'-XX:ArchiveClassesAtExit={unfinished}'")
+        if _end_jvm() and unfinished.is_file():
+            for other in archive.parent.glob("classes-*.jsa"):
+                other.unlink(missing_ok=True)
+            unfinished.replace(archive)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _with(settings: Mapping[str, str], option: str) -> dict[str, str]:
+    return {**settings, OPTION: f"{settings.get(OPTION, '')} {_QUIET} {option}".strip()}
+
+
+def _end_jvm() -> bool:
+    """Stop the JVM of this process, which a later session starts again. Return whether it ended by
+    itself."""
+    gateway = SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if gateway is None or process is None:
+        return False
+    gateway.shutdown()
+    SparkContext._gateway = SparkContext._jvm = None
+    process.stdin.close()
+    try:
+        process.wait(WRITING_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return False
+    return True

@@ -1,0 +1,38 @@
+"""SQL over few rows in this process: planning a query in Spark takes longer than this one."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, Self
+
+import pyarrow as pa
+
+from cloud_jobs.tables.sql import Values, quoted_text, rendered
+
+
+class InMemory:
+    """Rows of tables, with the `query` of `Tables` in the SQL that SQLite and Spark share."""
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect(":memory:")
+        self._database.row_factory = sqlite3.Row
+        self._database.create_function("greatest", 2, max, deterministic=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def add(self, name: str, rows: pa.Table) -> None:
+        """Add a table of integers and texts."""
+        columns = rows.column_names
+        self._database.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
+        values = zip(*(column.to_pylist() for column in rows.columns), strict=True)
+        places = ", ".join("?" * len(columns))
+        self._database.executemany(f"INSERT INTO {name} VALUES ({places})", values)
+
+    def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
+        """Return the rows of a query (`Tables.query`)."""
+        text = rendered(sql, values, lambda name: name, quoted_text)
+        return [dict(row) for row in self._database.execute(text)]
