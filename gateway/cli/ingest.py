@@ -63,7 +63,7 @@ def ingest(
 ) -> int:
     """Turn uploaded session logs into tables, and print a summary.
 
-Another run adds what is new, and nothing twice. Java and PySpark are set up on the first run.
+    Another run adds what is new, and nothing twice. Java and PySpark are set up on the first run.
     Exits with 0, or with 4 if events are missing from the tables.
 
     Examples:
