@@ -1,8 +1,8 @@
 """An archive of the classes that Spark loads: later JVMs map it instead of loading each class.
 
 This is Java's application class data sharing. A JVM that finds no archive writes one when it ends.
-An archive that does not match (another Java, other jars, a torn file) is ignored by the JVM, which
-then starts as it does without one.
+The JVM ignores an archive of another Java or of other jars, and does not start with a torn one: the
+name of an archive has its size, and its bytes are on disk before it has that name.
 """
 
 from __future__ import annotations
@@ -27,34 +27,63 @@ _QUIET: Final = "-Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+pa
 
 
 def archive_in(cache: Path, jars: Sequence[Path]) -> Path:
-    """Return the path of the archive for this Java, this PySpark and these jars."""
+    """Return the archive for this Java, this PySpark and these jars, but for `-SIZE.jsa`."""
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else None
     found = java or shutil.which("java") or "java"
     library = Path(os.path.realpath(found)).parent.parent / "lib" / "server" / "libjvm.so"
     written = library.stat().st_mtime_ns if library.is_file() else 0
     parts = (library, written, pyspark.__version__, pyspark.__file__, *jars)
     digest = hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
-    return cache / f"classes-{digest[:16]}.jsa"
+    return cache / f"classes-{digest[:16]}"
 
 
 @contextlib.contextmanager
 def archived(settings: Mapping[str, str], archive: Path) -> Iterator[Mapping[str, str]]:
-    """Yield settings with which a JVM takes its classes from an archive, or else writes one.
-
-    After the block the JVM has to be stopped where it writes one (`end_jvm`).
-    """
-    if archive.is_file():
-        yield _with(settings, f"'-XX:SharedArchiveFile={archive}'")
-        return
+    """Yield settings with which a JVM takes its classes from an archive, or else writes one when it
+    ends, which is then waited for."""
+    _remove_unfinished(archive.parent)
+    for path in archive.parent.glob(f"{archive.name}-*.jsa"):
+        if path.name == _name_of(archive, path.stat().st_size):
+            yield _with(settings, f"'-XX:SharedArchiveFile={path}'")
+            return
     unfinished = archive.with_suffix(f".{os.getpid()}")
     try:
         yield _with(settings, f"'-XX:ArchiveClassesAtExit={unfinished}'")
         if _end_jvm() and unfinished.is_file():
-            for other in archive.parent.glob("classes-*.jsa"):
-                other.unlink(missing_ok=True)
-            unfinished.replace(archive)
+            _complete(unfinished, archive)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _name_of(archive: Path, size: int) -> str:
+    return f"{archive.name}-{size}.jsa"
+
+
+def _complete(unfinished: Path, archive: Path) -> None:
+    for other in archive.parent.glob("classes-*.jsa"):
+        other.unlink(missing_ok=True)
+    with unfinished.open("rb") as file:
+        os.fsync(file.fileno())
+        size = os.fstat(file.fileno()).st_size
+    unfinished.replace(archive.parent / _name_of(archive, size))
+
+
+def _remove_unfinished(cache: Path) -> None:
+    """Remove what JVMs wrote whose program had been interrupted."""
+    for path in cache.glob("classes-*"):
+        number = path.suffix.removeprefix(".")
+        if number.isdigit() and not _is_running(int(number)):
+            path.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True
 
 
 def _with(settings: Mapping[str, str], option: str) -> dict[str, str]:

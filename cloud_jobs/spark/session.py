@@ -247,7 +247,7 @@ def _settings(
     logging = Path(__file__).with_name("log4j2.properties")
     chosen["spark.driver.extraJavaOptions"] = (
         f"{CLASSES} '-Dlog4j2.configurationFile={logging.as_uri()}' "
-        f"'-Doncegate.spark.log={cache / 'spark.log'}' -Dderby.system.home={cache}"
+        f"'-Doncegate.spark.log={cache / 'spark.log'}' '-Dderby.system.home={cache}'"
     )
     chosen["spark.sql.warehouse.dir"] = (cache / "warehouse").as_uri()
     if jars is None:

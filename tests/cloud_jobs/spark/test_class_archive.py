@@ -1,4 +1,4 @@
-"""A second JVM takes its classes from the archive that the first one has written."""
+"""A second JVM takes its classes from the archive that the first one wrote, where it is whole."""
 
 from __future__ import annotations
 
@@ -31,19 +31,21 @@ def test_a_jvm_writes_an_archive_and_the_next_one_reads_it(tmp_path: Path) -> No
     cache = tmp_path / "with space"
     cache.mkdir()
     (cache / "jars").symlink_to(cache_directory(None) / "jars")
+    (cache / "classes-0.999999999").write_bytes(b"of a process that was interrupted")
     archive = archive_in(cache, [cache / "jars" / name for name in JARS])
     first = session_in(cache, 2)
     assert first.count("3 True") == 2
     assert first.count("-XX:ArchiveClassesAtExit=") == first.count("-XX:SharedArchiveFile=") == 1
-    assert [*cache.glob("classes-*")] == [archive]
-    archive.chmod(0o600)
-    with archive.open("r+b") as file:
-        file.truncate(archive.stat().st_size // 2)
-    torn = session_in(cache, 1)
-    assert "3 True" in torn
-    assert "-XX:SharedArchiveFile=" in torn
-    lines = [line for line in torn.splitlines() if not line.startswith(("3 True", "-X"))]
-    assert lines == ["starting Spark"]
+    (written,) = cache.glob("classes-*")
+    assert written.name == f"{archive.name}-{written.stat().st_size}.jsa"
+    written.chmod(0o600)
+    os.truncate(written, written.stat().st_size // 2)
+    again = session_in(cache, 1)
+    assert "-XX:ArchiveClassesAtExit=" in again
+    lines = [line for line in again.splitlines() if not line.startswith("-X")]
+    assert lines == ["starting Spark", "3 True"]
+    (whole,) = cache.glob("classes-*")
+    assert whole.name.endswith(f"-{whole.stat().st_size}.jsa")
 
 
 def session_in(cache: Path, times: int) -> str:
