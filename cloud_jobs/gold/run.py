@@ -157,7 +157,7 @@ def _begun(silver: Tables, made: Tables) -> Run:
     through = silver.query("SELECT max(batch) AS batch FROM {batches}")[0]["batch"] or 0
     number, first = (last["run"] + 1, last["through_batch"] + 1) if last is not None else (1, 1)
     if first > 1 and _are_events_gone(silver, first, through):
-        # No row tells which of its events are left.
+        # Rows count events, and the removed ones cannot be subtracted.
         making.remake(changed(made, schemas={n: s for n, s in GOLD_TABLES.items() if n != _RUNS}))
         first, audited_through = 1, 0
     run = Run(number, first, through, audited_through)

@@ -19,11 +19,31 @@ from typing import Final
 import pyspark
 from pyspark import SparkContext
 
+from cloud_jobs.spark.jars import Needed, cache_directory
+from cloud_jobs.spark.outside import is_one_jvm, set_outside
+
 OPTION: Final = "spark.driver.defaultJavaOptions"
 WRITING_SECONDS_MAX: Final = 60.0
 """Seconds that a JVM may take to end and to write its archive of 200 MB; then it is stopped."""
 _QUIET: Final = "-Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 """The JVM prints nothing about an archive: its standard output is that of this program."""
+
+
+@contextlib.contextmanager
+def with_archive(
+    settings: Mapping[str, str], cache_dir: Path | None, needed: Needed, own_jars: Path | None
+) -> Iterator[Mapping[str, str]]:
+    """Yield settings with an archive of classes where this process starts a JVM for this machine,
+    with the options of this program and jars that are there."""
+    cache = cache_directory(cache_dir)
+    jars = [(own_jars or cache / "jars") / name for name in needed.files]
+    is_other = "SPARK_REMOTE" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
+    is_used = OPTION in settings and not is_other and is_one_jvm(set_outside())
+    if not is_used or not cache.is_dir() or not all(jar.is_file() for jar in jars):
+        yield settings
+        return
+    with archived(settings, archive_in(cache, jars)) as chosen:
+        yield chosen
 
 
 def archive_in(cache: Path, jars: Sequence[Path]) -> Path:

@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from cloud_jobs import distribution
 from cloud_jobs.errors import IngestError, spark_failures
 from cloud_jobs.limits import OPEN_FILES_PER_TASK_MAX, PYTHON_BATCH_BYTES_MAX, TASK_TRIES_MAX
-from cloud_jobs.spark.class_archive import OPTION, archive_in, archived
+from cloud_jobs.spark.class_archive import with_archive
 from cloud_jobs.spark.jars import (
     JARS,
     PACKAGE,
@@ -96,30 +96,13 @@ def spark_session(
             yield active
         return
     needed = needed_for(places)
-    with _with_archive(settings or {}, cache_dir, needed, jars) as chosen:
+    with with_archive(settings or {}, cache_dir, needed, jars) as chosen:
         started = _started(cache_dir, progress, chosen, needed, jars)
         try:
             with _as_needed(started):
                 yield started
         finally:
             started.stop()
-
-
-@contextlib.contextmanager
-def _with_archive(
-    settings: Mapping[str, str], cache_dir: Path | None, needed: Needed, own_jars: Path | None
-) -> Iterator[Mapping[str, str]]:
-    """Yield settings with an archive of classes where this process starts a JVM for this machine,
-    with the options of this program and jars that are there."""
-    cache = cache_directory(cache_dir)
-    jars = [(own_jars or cache / "jars") / name for name in needed.files]
-    is_other = "SPARK_REMOTE" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
-    is_used = OPTION in settings and not is_other and is_one_jvm(set_outside())
-    if not is_used or not cache.is_dir() or not all(jar.is_file() for jar in jars):
-        yield settings
-        return
-    with archived(settings, archive_in(cache, jars)) as chosen:
-        yield chosen
 
 
 @contextlib.contextmanager
