@@ -30,9 +30,9 @@ LONG_RUN: Final = (
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000 "
     f"-XX:ReservedCodeCacheSize=240m {CLASSES}"
 )
-"""Options of a JVM for large batches: the second compiler gets code after ten times as many calls as
-by default. Loops over rows soon reach that, planning queries does not: compiling the planner took
-more processor time than all the rest of a batch of 500,000 events."""
+"""Options of a JVM for large batches: the second compiler gets code after ten times as many calls
+as by default. Loops over rows soon reach that, planning queries does not: compiling the planner
+took more processor time than all the rest of a batch of 500,000 events."""
 
 JVM_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 """Of the environment: Java takes options from them."""
