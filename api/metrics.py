@@ -148,7 +148,7 @@ def _of_journal_and_disk(broker: BrokerStatus) -> Iterator["Metric"]:
         yield _value("disk_free_min_bytes", "Below it nothing new is taken.", disk.free_min)
         yield _value("disk_full", "1: nothing new is taken.", int(disk.full))
         removed = _by("kind", disk.removed)
-        yield _counter("disk_files_removed", "Files that went for want of room.", removed)
+        yield _counter("disk_files_removed", "Files removed for lack of space.", removed)
 
 
 def _of_reports(reports: Mapping[str, Report]) -> Iterator["Metric"]:

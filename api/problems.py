@@ -21,7 +21,7 @@ _MEND_OF_CODE: Final = {
     "mistakes. Until then everything stays as it was.",
     "forbidden": "Name the user, or a group of the user, in `[api]` with that role, and let the "
     "gateway and the page take the configuration over.",
-    "not_found": "Look at what there is now: it may have ended meanwhile.",
+    "not_found": "Check what exists now: it may have ended meanwhile.",
     "bad_request": "Correct the value and send it again.",
 }
 

@@ -116,7 +116,7 @@ def _parsed(lines: Sequence[str], path: Path) -> list[Token]:
             )
         name = found[1]
         if name in tokens:
-            raise TokensFileError(f"{path}: line {number}: {name} stands here twice")
+            raise TokensFileError(f"{path}: line {number}: {name} is listed twice")
         tokens[name] = Token(
             name=name, role=ROLES_BY_WORD[found[2]], made=found[3], digest=found[4]
         )

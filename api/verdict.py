@@ -107,7 +107,7 @@ def _notices_of_disk(broker: BrokerStatus) -> Iterator[Notice]:
         Level.BAD,
         f"Nothing new has been accepted{since}: {bytes_of(disk.free_bytes)} of "
         f"{bytes_of(disk.total_bytes)} are free, and {bytes_of(disk.free_min)} are kept free. "
-        f"{meanwhile}. Free space, or use a larger disk: the gateway goes on by itself.",
+        f"{meanwhile}. Free space, or use a larger disk: the gateway then continues by itself.",
     )
 
 

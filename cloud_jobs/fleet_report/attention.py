@@ -108,7 +108,7 @@ def _full_disks(rows: Sequence[Row]) -> Iterator[Line]:
     for row in rows:
         if row.get("truncations"):
             yield Line(row["gateway"], None,
-                       "events dropped from its log for want of room, "
+                       "events dropped from its log for lack of space, "
                        f"{_times(row['truncations'])}")  # fmt: skip
 
 

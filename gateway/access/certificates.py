@@ -204,7 +204,7 @@ def _check_key(path: Path) -> None:
     mode = path.stat().st_mode
     if mode & (stat.S_IRWXO | stat.S_IWGRP):
         raise CertificateError(
-            f"{path}: is a secret, and mode {stat.S_IMODE(mode):04o} lets others at it; "
+            f"{path}: is a secret, and mode {stat.S_IMODE(mode):04o} gives others access; "
             f"mend: chmod 600 {path}, or 640 with a group of the broker's own"
         )
 

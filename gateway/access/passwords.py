@@ -91,7 +91,7 @@ class PasswordFile:
                 continue
             user, entry = user_and_entry
             if user in entries:
-                raise PasswordFileError(f"{path}: line {number}: {user!r} stands here twice")
+                raise PasswordFileError(f"{path}: line {number}: {user!r} is listed twice")
             entries[user] = entry
         return cls(entries)
 

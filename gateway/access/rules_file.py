@@ -173,10 +173,10 @@ class _Parser:
         while position < len(words) and words[position] in CONDITIONS:
             name = words[position]
             if name in conditions:
-                raise Mistake(f"{name} stands here twice: use one line for each")
+                raise Mistake(f"{name} is listed twice: use one line for each")
             has_value = name not in ("anonymous", "anyone")
             if has_value and position + 1 >= len(words):
-                raise Mistake(f"nothing stands after {name}")
+                raise Mistake(f"nothing follows {name}")
             conditions[name] = words[position + 1] if has_value else ""
             position += 2 if has_value else 1
         named = [name for name in ("user", "group", "anonymous", "anyone") if name in conditions]

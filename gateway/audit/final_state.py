@@ -35,9 +35,7 @@ def compare(check: LogCheck, database: Database) -> None:
     recovered = recover(connection, database.data_dir, [], 0.0, database.end_sequence)
     if recovered.damage:
         # The audit took too long for a busy broker, or there is damage: a start would show which.
-        context.add(
-            "inconclusive", "state", f"the journal behind the tables: {recovered.damage[0]}"
-        )
+        context.add("inconclusive", "state", f"the journal after the tables: {recovered.damage[0]}")
         return
     numbers = {session.number: session for session in recovered.state.sessions.values()}
     for logged in context.sessions.values():

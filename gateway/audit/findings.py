@@ -20,7 +20,7 @@ LAWS: Final[dict[str, str]] = {
     "identifier": "a packet identifier of a session is in flight once at a time",
     "resent": "a delivery is repeated and acknowledged only while it is in flight",
     "session": "nothing is delivered to a session that is not there",
-    "state": "what the log leaves open stands in the database, and nothing else",
+    "state": "the database has what the log leaves open, and nothing else",
     "log": "the log is whole: no sequence missing, no segment damaged, replaced or of another key",
 }
 """The requirement of each check; docs/audit.md has the reasons."""

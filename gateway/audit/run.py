@@ -172,7 +172,7 @@ class Audit:
             return
         check.finish(is_complete=database is not None)
         if database is None:
-            check.doubt("events behind it are missing", also_firm=False)
+            check.doubt("events after it are missing", also_firm=False)
         else:
             self._progress(self.findings.counts.events, "the database")
             compare(check, database)

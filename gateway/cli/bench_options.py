@@ -81,7 +81,7 @@ SpinOption = Annotated[
     bool,
     typer.Option(
         "--spin",
-        help="Never sleep: latencies hold nothing of this side's waking up. Costs a core.",
+        help="Never sleep, so that latencies do not include wake-ups here. Uses a core.",
         rich_help_panel=_HOW,
     ),
 ]

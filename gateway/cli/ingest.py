@@ -42,7 +42,10 @@ JarsOption = Annotated[
 FollowOption = Annotated[
     float | None,
     typer.Option(
-        "--follow", metavar="SECONDS", min=1, help="Go on: look again so often, until SIGTERM."
+        "--follow",
+        metavar="SECONDS",
+        min=1,
+        help="Look for segments at this interval, until SIGTERM.",
     ),
 ]
 KeysOption = Annotated[

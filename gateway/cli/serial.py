@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 application = typer.Typer(
-    help="Look at serial ports beside the bridge: list, sniff, detect, record, replay.",
+    help="Examine serial ports without the bridge: list, sniff, detect, record, replay.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

@@ -174,7 +174,7 @@ async def _run(
     for name in ("bridge", "board", "uplink", "api", "broker", "upload"):
         await supervisor.stop(name, *(of_tenant(name, tenant) for tenant in tenants))
     if exit_code == EXIT_OK:
-        _say("stopped; the next start goes on from here")
+        _say("stopped; the next start continues from here")
     return exit_code
 
 

@@ -108,8 +108,8 @@ def _begin(directory: Path, *, is_damaged: bool) -> str:
         logger.error("%s %s: it is %s again, as in the session log", path, fault, former)
     elif is_damaged:
         logger.error(
-            "%s %s, and no session log has it: this gateway is %s from now on; to go on "
-            "under its former id, write that into the file and restart",
+            "%s %s, and no session log has it: this gateway is %s from now on; to keep its "
+            "former id, write that into the file and restart",
             path,
             fault,
             chosen,

@@ -31,7 +31,7 @@ class Mysql(Section):
         "database": "The database in which the query runs.",
         "query": "Selects password_hash of one user; and username, salt and user_groups.",
         "hash": "How passwords are hashed, where the column does not tell it by its form.",
-        "salt_position": "Where the salt stands with sha256 and sha512.",
+        "salt_position": "Position of the salt with sha256 and sha512.",
         "iterations": "Of pbkdf2-sha256 and pbkdf2-sha512.",
         "ca": "PEM file of the authorities of the database's certificate: TLS is then demanded.",
         "connections": "How many queries run at a time.",

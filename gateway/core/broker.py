@@ -121,7 +121,7 @@ class Broker:
         self.revoking.know_users(users, removed)
 
     def give(self, session: Session, username: str) -> None:
-        """Assign a session without a user to one."""
+        """Make a user the owner of a session that has none."""
         self.revoking.give(session, username)
 
     def enforce(self, changed: frozenset[str], now: float) -> int:

@@ -69,8 +69,8 @@ def exposure_of(path: Path, mode: int) -> str | None:
     if not stat.S_ISREG(mode) or not mode & stat.S_IRWXO:
         return None
     return (
-        f"{path}: is a secret, and mode {stat.S_IMODE(mode):04o} lets all users of this machine at "
-        f"it; mend: chmod 600 {path}, or 640 with a group of its reader's own"
+        f"{path}: is a secret, and mode {stat.S_IMODE(mode):04o} gives all users of this "
+        f"machine access; mend: chmod 600 {path}, or 640 with a group of its reader's own"
     )
 
 

@@ -86,7 +86,7 @@ class Housekeeping:
             self.disk = disk_of(self._data_dir)
         except OSError as error:
             logger.warning(
-                "the file system of %s cannot be looked at: %s", self._data_dir, line_of(error)
+                "the file system of %s cannot be checked: %s", self._data_dir, line_of(error)
             )
             return
         if not self.disk.total_bytes:

@@ -51,7 +51,9 @@ class RemovedUsers:
         try:
             self._kept = load(self._path)
         except RemovedFileError as error:
-            logger.error("%s; users that were removed while the broker was away go on", error)
+            logger.error(
+                "%s; users that were removed while the broker was down keep their sessions", error
+            )
             self._kept = Kept()
             try:
                 self._path.replace(self._path.with_name(f"{FILE_NAME}.damaged"))
@@ -146,7 +148,7 @@ class RemovedUsers:
             save(self._path, kept)
         except OSError as error:
             if not self._is_unwritten:
-                detail = "users that are removed now would go on after a restart"
+                detail = "users that are removed now would keep their sessions after a restart"
                 logger.error("%s: %s: %s", self._path, detail, line_of(error))
             self._is_unwritten = True
         else:

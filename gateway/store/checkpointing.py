@@ -96,7 +96,9 @@ class CheckpointSchedule:
         """Freeze the net change up to `next_sequence`. Steps write its rows."""
         sweep_from = 0 if self._sweep else None
         self._sweep = False
-        assert self._checkpoint is None, "its rows would be lost, and the journal behind them go"
+        assert self._checkpoint is None, (
+            "its rows would be lost, and the journal after them dropped"
+        )
         self._rows_wait = False
         self._checkpoint = Checkpoint(self._writer, state, next_sequence, sweep_from)
         self._begun_at = now

@@ -33,7 +33,7 @@ RECORD_BYTES = _RECORD.size + layout.CRC.size
 
 @dataclass(frozen=True)
 class JournalEnd:
-    """The minimum that the journal must contain."""
+    """Recorded end of the journal: a journal that ends earlier has lost durable events."""
 
     store: str
     next_sequence: int

@@ -221,7 +221,11 @@ class Store:
         return self._checkpoints.rows_committed()
 
     def finish_checkpoint(self) -> int:
-        """Make committed rows durable, in a thread. Return the end for `checkpoint_finished`."""
+        """Make the committed rows durable. Call this in a thread.
+
+        Returns:
+            The argument for `checkpoint_finished`.
+        """
         self._end_record.fsync()
         return self._checkpoints.finish()
 

@@ -70,7 +70,7 @@ class Start:
 
     @property
     def count(self) -> int:
-        """Number of messages that no longer wait."""
+        """Number of messages that leave the queue: exchanges to start, and those given up."""
         return len(self.exchanges) + len(self.given_up)
 
 

@@ -96,7 +96,7 @@ def test_no_password_is_in_the_file(path: Path) -> None:
         (b"\n\na:\n", "line 3: 'a' has no hash that is known"),
         (b":x\n", "line 1: is not USER:HASH"),
         (b"\xff:x\n", "line 1: is not UTF-8"),
-        (f"a:{CHEAP_HASH}\na:{CHEAP_HASH}\n".encode(), "line 2: 'a' stands here twice"),
+        (f"a:{CHEAP_HASH}\na:{CHEAP_HASH}\n".encode(), "line 2: 'a' is listed twice"),
         (f"a:{CHEAP_HASH.replace('m=8', 'm=9999999')}\n".encode(), "costs too much to check"),
         (f"a:{CHEAP_HASH.replace('t=1', 't=999')}\n".encode(), "costs too much to check"),
     ],

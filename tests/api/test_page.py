@@ -54,7 +54,7 @@ async def test_a_full_disk_is_the_first_thing_that_the_page_shows(
         "The disk is full Up for",
         "Nothing new has been accepted for 5 min: 85.8 MiB of 14.9 GiB are free, and 128.0 MiB",
         "What is there is delivered and uploaded",
-        "the gateway goes on by itself",
+        "the gateway then continues by itself",
         "Disk85.8 MiB of 14.9 GiB free",
         "Files removed for roomsent: 12",
     ):

@@ -28,7 +28,7 @@ async def test_an_unknown_session_is_404_with_the_brokers_words(
         "title": "Not Found",
         "status": 404,
         "detail": "no session for client id 'nobody'",
-        "mend": "Look at what there is now: it may have ended meanwhile.",
+        "mend": "Check what exists now: it may have ended meanwhile.",
     }
 
 

@@ -87,7 +87,7 @@ def test_a_mistake_in_the_file_lets_no_token_count_and_is_logged_once(
         (f"a:viewer:{DAY}:{'0' * 63}", "line 1: is not"),
         (f"a:king:{DAY}:{'0' * 64}", "line 1: is not"),
         (f"a b:viewer:{DAY}:{'0' * 64}", "line 1: is not"),
-        (f"a:viewer:{DAY}:{'0' * 64}\n" * 2, "line 2: a stands here twice"),
+        (f"a:viewer:{DAY}:{'0' * 64}\n" * 2, "line 2: a is listed twice"),
         (HEADER.replace("version 1", "version 2"), "newer version"),
         ("\xff", "line 1: is not"),
         ("#" * (limits.TOKENS_FILE_BYTES_MAX + 1), "longer than"),

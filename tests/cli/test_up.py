@@ -135,7 +135,7 @@ def test_up_reports_where_to_look_and_ctrl_c_leaves_nothing_behind(
     assert running.stdout is not None
     assert [line.strip() for line in running.stdout if line.strip()] == [
         "oncegate: stopping ...",
-        "oncegate: stopped; the next start goes on from here",
+        "oncegate: stopped; the next start continues from here",
     ]
     assert running.wait(timeout=DEADLINE_SECONDS) == 0
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
@@ -169,7 +169,7 @@ def test_as_services_every_line_is_on_stdout_and_states_who_reaches_what(tmp_pat
     assert "oncegate: runs; the broker listens on 127.0.0.1 port" in said
     assert "the broker is reached from here alone" in said
     assert " broker " in said, "children log what services log"
-    assert said.endswith("oncegate: stopped; the next start goes on from here\n")
+    assert said.endswith("oncegate: stopped; the next start continues from here\n")
 
 
 def test_as_services_a_mistake_is_reported_on_stdout_with_its_exit_code(tmp_path: Path) -> None:

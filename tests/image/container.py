@@ -159,7 +159,7 @@ def test_sigterm_is_an_orderly_stop(engine: Engine, options: tuple[str, ...]) ->
     own = [line for line in lines if line.startswith("oncegate: ")]
     assert own[-2:] == [
         "oncegate: stopping ...",
-        "oncegate: stopped; the next start goes on from here",
+        "oncegate: stopped; the next start continues from here",
     ]
     assert lines[-1] == own[-1]
     volume = Path(engine.inspected("volume", "oncegate")["Mountpoint"])

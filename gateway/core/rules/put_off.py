@@ -93,7 +93,7 @@ class Deferral:
     def retry_all(self, when: float) -> None:
         """Schedule all deferred packets to be processed again at the time `when`.
 
-        Each time another connection goes first, because the first may use up all the room.
+        Each call starts with another connection, because the first one may use up all the room.
         """
         for first in self.waiting:
             del self.waiting[first]

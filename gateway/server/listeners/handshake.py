@@ -147,7 +147,7 @@ def _refusal_of(request: bytes) -> tuple[int, str] | None:
         return 431, f"The request has more than {HEADERS_MAX} lines."
     for line in lines:
         if line[:1] in (b" ", b"\t"):
-            return 400, "A header goes on in the next line."  # RFC 9112 section 5.2
+            return 400, "A header continues on the next line."  # RFC 9112 section 5.2
         if line[:5].lower() == b"host:" and len(line) > HOST_LINE_BYTES_MAX:
             return 400, "The Host is longer than any name."
     return None

@@ -17,7 +17,7 @@ Linux makes it by default. A client that sends more is not waiting for an answer
 
 
 class LingeringClose(asyncio.Protocol):
-    """Discards received data in place of `protocol`, which is notified only of the end."""
+    """Discards the data received for `protocol`, which is only informed of the connection's end."""
 
     def __init__(self, transport: asyncio.Transport, protocol: asyncio.BaseProtocol) -> None:
         self._transport = transport

@@ -94,7 +94,7 @@ class Exporter:
 
     @property
     def open_segment(self) -> dict[str, int]:
-        """`open` of the status."""
+        """Number of the open segment and of the events in it, for `open` in the status."""
         if self._writer is None:
             return {"segment": self._chain.next_segment, "events": 0}
         return {"segment": self._writer.header.segment, "events": self._writer.count}

@@ -182,8 +182,8 @@ class Chain:
                 raise
             set_aside(self._log_dir, path)
             logger.error(
-                "log/chain.json is damaged (%s) and is in log/damaged: the chain goes on from the "
-                "segments on this device, or begins again where there are none",
+                "log/chain.json is damaged (%s) and is in log/damaged: the chain continues from "
+                "the segments on this device, or begins again if there are none",
                 line_of(damage),
             )
             return

@@ -69,7 +69,7 @@ def _with_imager_s(text: str, places: Places) -> tuple[str, list[str]]:
     together = imager.joined(text, found.tables)
     lines = list(found.notes)
     if together != text:
-        lines.append("What Raspberry Pi Imager set stands in gateway.toml now")
+        lines.append("The settings of Raspberry Pi Imager are now in gateway.toml")
     elif found.tables:
         lines.append("What Raspberry Pi Imager set was not taken: gateway.toml has it itself")
     return together, lines

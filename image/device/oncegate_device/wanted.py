@@ -161,7 +161,7 @@ def read(text: str, name: str) -> Wanted:
         problems += error.problems
     names = [user.name for user in device.users]
     for repeated in sorted({each for each in names if names.count(each) > 1}):
-        problems.append(f'{name}: [[users]] name = "{repeated}" stands there twice: use it once')
+        problems.append(f'{name}: [[users]] name = "{repeated}" is there twice: use it once')
     if problems:
         raise WantedError(problems)
     notes = _notes_about_wifi(device.wifi, own.get("wifi"))

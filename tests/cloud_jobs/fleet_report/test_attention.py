@@ -21,7 +21,7 @@ from tests.cloud_jobs.fleet_report.simulated_fleet import PLANTED
          "no event for 3 d, since 2026-01-27 12:00 UTC")),
         ("damages", "bad", (PLANTED.damage, None, "damaged data on its disk, once")),
         ("full-disks", "bad", (PLANTED.full_disk, None,
-         "events dropped from its log for want of room, once")),
+         "events dropped from its log for lack of space, once")),
         ("silent-sensors", "attention", (PLANTED.silent_sensor, "board-00000003",
          "no reading of humidity, pressure, temperature for 5.17 h; usually every 60 s")),
         ("drops", "attention", (PLANTED.drops, None,

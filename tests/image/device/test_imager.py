@@ -57,7 +57,7 @@ def test_hostname_key_and_network_are_stored_as_if_gateway_toml_had_them(card: C
     assert f"ssid={SSID.encode().hex()}\n" in network
     assert "scan_ssid=1" in network
     assert "country=DE" in network
-    assert "What Raspberry Pi Imager set stands in gateway.toml now" in lines
+    assert "The settings of Raspberry Pi Imager are now in gateway.toml" in lines
     assert any("user and password were not taken" in line for line in lines)
 
 
