@@ -17,7 +17,7 @@ class DelimitedDecoder(Decoder):
     def __init__(self, delimiter: re.Pattern[bytes], frame_bytes_max: int) -> None:
         super().__init__()
         self._delimiter = delimiter
-        self._frame_bytes_max = frame_bytes_max
+        self._frame_bytes_max = self.frame_bytes_max = frame_bytes_max
         self._part = bytearray()
         self._skipping = False
 

@@ -58,6 +58,7 @@ class DlmsDecoder(ScanningDecoder):
     """A message of which a part is missing is damaged; the next one is read."""
 
     fillers: ClassVar = b"\x7e"
+    frame_bytes_max = MESSAGE_BYTES_MAX
 
     def __init__(self, settings: Dlms) -> None:
         super().__init__(b"\x7e")

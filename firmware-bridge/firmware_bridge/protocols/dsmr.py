@@ -76,6 +76,7 @@ class DsmrDecoder(ScanningDecoder):
     """A telegram without the end of its own, or with another one's beginning in it, is damaged."""
 
     fillers: ClassVar = b"\r\n\0 "
+    frame_bytes_max = TELEGRAM_BYTES_MAX
 
     def __init__(self, settings: Dsmr) -> None:
         super().__init__(_START)

@@ -23,6 +23,9 @@ class Decoder(ABC):
     bound on the bytes that it keeps.
     """
 
+    frame_bytes_max: int | None = None
+    """A longer frame is `overlong`; None: no frame is."""
+
     def __init__(self) -> None:
         self.tally = Tally()
         self.kinds = Kinds()

@@ -47,6 +47,8 @@ class Sml(DecoderSettings):
 class SmlDecoder(ScanningDecoder):
     """A file that another one begins in is damaged; the other one is read."""
 
+    frame_bytes_max = FILE_BYTES_MAX
+
     def __init__(self) -> None:
         super().__init__(_START)
 

@@ -106,6 +106,8 @@ class VeDirect(DecoderSettings):
 class VeDirectDecoder(Decoder):
     """A block whose sum is not 0 is damaged whole; the next one begins after its checksum."""
 
+    frame_bytes_max = BLOCK_BYTES_MAX
+
     def __init__(self) -> None:
         super().__init__()
         self._buffer = b""

@@ -73,9 +73,14 @@ class Reading:
         self.latest = frames[-1] if frames else self.latest
         return [
             *(text_of(frame, self._units) for frame in frames),
-            *_texts_of("!!", tally.damaged - damaged_before),
+            *map(self._with_limit, _texts_of("!!", tally.damaged - damaged_before)),
             *_texts_of("left out:", tally.left_out - left_out_before),
         ]
+
+    def _with_limit(self, text: str) -> str:
+        """Add the limit that an overlong frame has exceeded."""
+        limit = self._decoder.frame_bytes_max
+        return f"{text}: more than {limit} bytes" if "overlong" in text and limit else text
 
 
 def _texts_of(mark: str, counts: Mapping[str, int]) -> list[str]:

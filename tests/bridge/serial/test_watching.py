@@ -3,6 +3,7 @@
 from firmware_bridge.protocols.board import Board
 from firmware_bridge.protocols.declared_field import FrameField
 from firmware_bridge.protocols.declared_frames import DeclaredFrames
+from firmware_bridge.protocols.dsmr import Dsmr
 from firmware_bridge.protocols.json_lines import JsonLines
 from firmware_bridge.serial.opening import open_port
 from firmware_bridge.serial.watching import Reading, chunks_of_port
@@ -50,3 +51,10 @@ async def test_a_silence_is_a_chunk_without_bytes_once_and_completes_what_needs_
     )
     assert reading.read(b"BM\x01\x02") == []
     assert reading.read_silence() == ["!! truncated"]
+
+
+def test_the_limit_that_a_frame_exceeds_is_shown() -> None:
+    lines, telegrams = Reading(JsonLines()), Reading(Dsmr())
+    lines.read(b"\n")
+    assert lines.read(b"x" * 5000) == ["!! overlong: more than 4096 bytes"]
+    assert telegrams.read(b"/ISK5" + b"x" * 9000) == ["!! overlong: more than 8192 bytes"]
