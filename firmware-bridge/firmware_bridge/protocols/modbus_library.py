@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from firmware_bridge.protocols.modbus_register import Register
 from gateway.keys.directory import CONFIGURATION_DIRECTORY
 from gateway.keys.quantities import refusal
+from gateway.keys.section import keys_of
 
 PACKAGED: Final = Path(__file__).parents[1] / "devices"
 DIRECTORY_NAME: Final = "devices"
@@ -112,4 +114,10 @@ def _checked(path: Path) -> dict[str, Any]:
     )
     if not (has_registers or isinstance(written.get("same_as"), str)):
         raise refusal(f"registers with a name each, or same_as, in {path}")
+    for each in registers or ():
+        if unknown := each.keys() - set(keys_of(Register)):
+            raise refusal(
+                f"one of {', '.join(keys_of(Register))} for {each['name']} in {path}, and not "
+                f"{min(unknown)}"
+            )
     return written

@@ -245,6 +245,7 @@ def broken() -> Iterator[tuple[str, str, str]]:
     yield "device = 'acme.pump'", "registers = [", "use TOML in"
     yield "device = 'acme.pump'", "title = 'x'", "use registers with a name each"
     yield "device = 'acme.pump'", "registers = [{ at = 1 }]", "use registers with a name each"
+    yield "device = 'acme.pump'", "registers = [{ name = 'a', unti = 'V' }]", "toml, and not unti"
     yield "device = 'acme.pump'", "speed = 1\nregisters = []", "and not speed"
     yield "device = 'acme.pump'", "registers = [{ name = 'a', at = 70000 }]", "at = 70000"
     yield "device = 'acme.pump'", "same_as = 'acme.pump'", "same_as has registers"
