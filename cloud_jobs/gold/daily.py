@@ -12,7 +12,7 @@ from cloud_jobs.gold.days import gateway_health, qos2_daily
 from cloud_jobs.gold.drops import drops_of, published_at_qos2
 from cloud_jobs.gold.offline import offline_days
 from cloud_jobs.gold.readings import SERIES, placed
-from cloud_jobs.gold.sensors import anchors, days_of, days_touched, quarters_of
+from cloud_jobs.gold.sensors import anchors, days_of, days_touched, on_moved_days, quarters_of
 from cloud_jobs.gold.times import timed
 from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.delta_tables import Tables
@@ -94,7 +94,7 @@ def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
     moved = _days_moved(of.changed)
     # A segment that begins before midnight ends on the next day.
     moved = moved.unionByName(moved.select("gateway", F.date_add("day", 1).alias("day")))
-    later = as_values(_of_days(series_days, moved).select(*SERIES, "day"))
+    later = as_values(on_moved_days(series_days, moved))
     own = new.select(*SERIES, "day").unionByName(later).distinct()
     days = as_values(days_touched(own, series_days).unionByName(moved).distinct())
     ends = days.agg(F.min("day"), F.max("day")).first()

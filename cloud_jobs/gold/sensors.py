@@ -46,6 +46,19 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
     return own.unionByName(following.select("gateway", "day")).distinct()
 
 
+def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
+    """Return SERIES and `day` for each series of a gateway on each of its moved days.
+
+    Readings may have moved to a day on which their series has no row yet.
+
+    Args:
+        series_days: rows of `sensor_days`.
+        moved: `gateway` and `day`.
+    """
+    series = series_days.select(*SERIES).distinct()
+    return series.join(F.broadcast(moved.distinct()), "gateway").select(*SERIES, "day")
+
+
 def anchors(series_days: DataFrame) -> DataFrame:
     """Return the last reading of days that are not made again, as rows of `placed`."""
     nothing = F.lit(None)

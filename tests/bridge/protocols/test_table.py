@@ -10,6 +10,7 @@ from firmware_bridge.protocols.csv_lines import CsvLines
 from firmware_bridge.protocols.declared_field import FrameField
 from firmware_bridge.protocols.declared_frames import DeclaredFrames
 from firmware_bridge.protocols.interface import Decoder, DecoderSettings, PollerSettings
+from firmware_bridge.protocols.mbus import MBusMeter
 from firmware_bridge.protocols.modbus import Modbus
 from firmware_bridge.protocols.modbus_device import Device
 from firmware_bridge.protocols.modbus_register import Register
@@ -33,6 +34,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "modbus": {
         "devices": (Device(name="pump", address=5, registers=(Register(name="speed", at=0),)),),
     },
+    "mbus": {"meters": (MBusMeter(name="heat", address=5),)},
 }
 """What a protocol cannot do without."""
 

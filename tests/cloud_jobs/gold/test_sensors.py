@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from cloud_jobs.gold.sensors import RESET_SHARE, anchors, days_of, days_touched, quarters_of
+from cloud_jobs.gold.sensors import (
+    RESET_SHARE,
+    anchors,
+    days_of,
+    days_touched,
+    on_moved_days,
+    quarters_of,
+)
 from cloud_jobs.tables.gold_schemas import SENSOR_DAYS
 from tests.cloud_jobs.conftest import Place
 
@@ -124,6 +131,17 @@ def test_the_day_after_a_late_reading_is_made_again(spark: SparkSession) -> None
     new = spark.createDataFrame([("g", None, "x", DAY)], schema)
     found = {row["day"] for row in days_touched(new, known).collect()}
     assert found == {DAY, date(2026, 1, 4)}
+
+
+def test_the_day_after_one_to_which_readings_have_moved_is_made_again(spark: SparkSession) -> None:
+    schema = "gateway string, device string, name string, day date"
+    known = spark.createDataFrame(
+        [("g", "d", "x", date(2026, 1, 1)), ("g", "d", "x", date(2026, 1, 3)),
+         ("other", "d", "x", date(2026, 1, 3))], schema
+    )  # fmt: skip
+    moved = spark.createDataFrame([("g", DAY)], "gateway string, day date")
+    found = days_touched(on_moved_days(known, moved), known).collect()
+    assert {tuple(row) for row in found} == {("g", DAY), ("g", date(2026, 1, 3))}
 
 
 @pytest.mark.parametrize("table", ["sensor_quarters", "sensor_days"])
