@@ -35,7 +35,7 @@ SECONDS_MAX = 7_200
 CLUSTER = "local-cluster[2,1,1024]"
 SIZES = pytest.mark.parametrize(("gateways", "landings"), [(5, 2), (50, 4)])
 LINES = {
-    "ingest": ("verifying", ": keys", ": events", ": sensor readings", ": sessions", ": segments",
+    "ingest": ("verifying", ": keys", ": events", ": sensor readings", ": segments",
                "counting"),
     "gold": tuple(f"step {number} of 7" for number in range(1, 8)),
 }  # fmt: skip
