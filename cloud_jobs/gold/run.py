@@ -42,7 +42,7 @@ APPLICATION: Final = f"oncegate-gold/{newest_of(STEPS)}"
 """Of the writes' transactions: tables that are made again begin with batch 1."""
 Progress = Callable[[str], None]
 _RUNS: Final = "gold_runs"
-_PHASES: Final = {
+PHASES: Final = {
     "clock_corrections": "clock corrections", "boots": "starts of gateways", "sessions": "sessions",
     "qos2_messages": "messages at QoS 2", "qos2_deliveries": "deliveries", "days": "days",
     "sensors": "readings by quarter hour and day", "gaps": "gaps", "audit": "audit"}  # fmt: skip
@@ -137,7 +137,7 @@ def _make(
 
 
 def _phase(name: str) -> str:
-    return f"step {[*_PHASES].index(name) + 1} of {len(_PHASES)}: {_PHASES[name]}"
+    return f"step {[*PHASES].index(name) + 1} of {len(PHASES)}: {PHASES[name]}"
 
 
 def gold_tables(spark: SparkSession, root: str) -> Tables:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
+from cloud_jobs.gold.run import PHASES
 from cloud_jobs.ingest.batch import STEPS
 from cloud_jobs.limits import TASK_TRIES_MAX
 from tests.cloud_jobs import deaths
@@ -37,7 +38,7 @@ SIZES = pytest.mark.parametrize(("gateways", "landings"), [(5, 2), (50, 4)])
 LINES = {
     "ingest": ("verifying", ": keys", ": events", ": sensor readings", ": segments",
                "counting"),
-    "gold": tuple(f"step {number} of 7" for number in range(1, 8)),
+    "gold": tuple(f"step {number + 1} of {len(PHASES)}" for number in range(len(PHASES))),
 }  # fmt: skip
 """Of progress: what has begun at each is not committed when the process dies at it."""
 ENDED, GAPS = 0, 4
