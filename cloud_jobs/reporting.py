@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol
@@ -35,7 +35,8 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
     is_small = segments <= REPORT_SEGMENTS_SMALL_MAX
     with small_effort(tables.spark, is_small=is_small):
         found = _of_few(tables) if is_small else _of_many(tables)
-    rows = found.rows | {
+    refused, quarantined = found.refused
+    rows = {"segments": found.segments, "quarantine": quarantined} | {
         name: run.before[of_batch] + totals[of_batch]
         for name, of_batch in (("events", "events_new"), ("sensor_readings", "readings_new"))
     }
@@ -55,7 +56,7 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
         quarantined_new=totals["quarantined"],
         files_ignored=run.ignored,
         tables=_table_counts(rows, totals),
-        quarantine=found.refused,
+        quarantine=refused,
         gateways=gateways,
         gateways_count=gateways_count,
         gaps=gaps,
@@ -90,62 +91,47 @@ _OF_SEGMENTS: Final = (
     "last_sequence", "file_sha256", "previous_sha256", "lines", "bad_lines",
 )  # fmt: skip
 """The columns that the queries name."""
-_TRUNCATION: Final = "gateway, event, from_sequence, to_sequence"
+_OF_TRUNCATIONS: Final = ("gateway", "event", "from_sequence", "to_sequence")
 _STATES: Final = ("ingested", "quarantined", "duplicate")
 
 
 class _Found(NamedTuple):
     gaps: tuple[list[Gap], int]
     gateways: tuple[list[GatewayRange], int]
-    rows: dict[str, int]
-    refused: dict[tuple[str, str], int]
+    segments: int
+    refused: tuple[dict[tuple[str, str], int], int]
     repeated_starts: list[RepeatedStart]
 
 
 def _of_few(tables: Tables) -> _Found:
-    """Ask Spark for `segments` once, and answer all questions about them in this process."""
+    """Read `segments` once with Spark, and run the queries about it in this process."""
     with side_by_side() as submit, InMemory() as memory:
         segments = submit(tables.read("segments").select(*_OF_SEGMENTS).toArrow)
         refused = submit(_refused, tables)
         starts = submit(_repeated_starts, tables)
         memory.add("segments", segments.result())
-        gaps, count = _gaps_with(memory, [])
-        torn = _torn(gaps)
-        if torn:
-            memory.add("events", _truncations_of(tables, torn))
-            gaps, count = _gaps_with(memory, torn)
+        gaps = _gaps(memory, lambda torn: memory.add("events", _truncations_of(tables, torn)))
         gateways = _gateways(memory, tables)
-        rows = _segments_count(memory)
-    return _found((gaps, count), gateways, rows, refused.result(), starts.result())
+        count = _segments_count(memory)
+    return _Found(gaps, gateways, count, refused.result(), starts.result())
 
 
 def _truncations_of(tables: Tables, gateways: list[str]) -> pa.Table:
     is_one = (F.col("event") == "log_truncated") & F.col("gateway").isin(gateways)
-    return tables.read("events").where(is_one).select(*_TRUNCATION.split(", ")).toArrow()
+    return tables.read("events").where(is_one).select(*_OF_TRUNCATIONS).toArrow()
 
 
 def _of_many(tables: Tables) -> _Found:
-    """Ask Spark all questions, several at a time."""
+    """Run all queries with Spark, several of them concurrently."""
     with _segments_held(tables) as held, side_by_side() as submit:
         gaps = submit(_gaps, held)
         gateways = submit(_gateways, held, tables)
-        rows = submit(_segments_count, held)
+        count = submit(_segments_count, held)
         refused = submit(_refused, tables)
         starts = submit(_repeated_starts, tables)
-    return _found(
-        gaps.result(), gateways.result(), rows.result(), refused.result(), starts.result()
+    return _Found(
+        gaps.result(), gateways.result(), count.result(), refused.result(), starts.result()
     )
-
-
-def _found(
-    gaps: tuple[list[Gap], int],
-    gateways: tuple[list[GatewayRange], int],
-    segments: int,
-    refused: tuple[dict[tuple[str, str], int], int],
-    starts: list[RepeatedStart],
-) -> _Found:
-    kinds, quarantined = refused
-    return _Found(gaps, gateways, {"segments": segments, "quarantine": quarantined}, kinds, starts)
 
 
 def _refused(tables: Tables) -> tuple[dict[tuple[str, str], int], int]:
@@ -189,15 +175,20 @@ def _repeated_starts(tables: Tables) -> list[RepeatedStart]:
     return [RepeatedStart(**row) for row in found]
 
 
-def _gaps(asked: _Asked) -> tuple[list[Gap], int]:
+def _gaps(
+    asked: _Asked, load_truncations: Callable[[list[str]], None] = lambda torn: None
+) -> tuple[list[Gap], int]:
+    """Return the first gaps and the number of all.
+
+    `load_truncations` is called before the events of the gateways with missing sequences are
+    queried: they may explain these gaps.
+    """
     gaps, count = _gaps_with(asked, [])
-    torn = _torn(gaps)
-    return _gaps_with(asked, torn) if torn else (gaps, count)
-
-
-def _torn(gaps: list[Gap]) -> list[str]:
-    """Return the gateways whose events are read: they may account for the gaps."""
-    return sorted({gap.gateway for gap in gaps if gap.kind == "sequence"})
+    torn = sorted({gap.gateway for gap in gaps if gap.kind == "sequence"})
+    if not torn:
+        return gaps, count
+    load_truncations(torn)
+    return _gaps_with(asked, torn)
 
 
 def _gaps_with(asked: _Asked, torn: list[str]) -> tuple[list[Gap], int]:

@@ -13,8 +13,7 @@ from typing import Final
 from cloud_jobs.limits import EVENTS_SMALL_MAX, SMALL_BATCH_BYTES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.settings import IngestSettings
-from cloud_jobs.spark.class_archive import OPTION
-from cloud_jobs.spark.java import JVM_VARIABLES, LONG_RUN, SHORT_RUN
+from cloud_jobs.spark.java import JVM_VARIABLES, LONG_RUN, OPTION, SHORT_RUN
 from cloud_jobs.spark.outside import set_outside
 from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine
 

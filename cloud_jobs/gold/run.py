@@ -9,9 +9,8 @@ all tables are emptied and made again.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
-from dataclasses import replace as changed
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -49,7 +48,7 @@ PHASES: Final = {
 """Phases of a run in their order."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Run:
     """A run and its batches, `first` to `through`; less than the first: none."""
 
@@ -158,7 +157,8 @@ def _begun(silver: Tables, made: Tables) -> Run:
     number, first = (last["run"] + 1, last["through_batch"] + 1) if last is not None else (1, 1)
     if first > 1 and _are_events_gone(silver, first, through):
         # Rows count events, and the removed ones cannot be subtracted.
-        making.remake(changed(made, schemas={n: s for n, s in GOLD_TABLES.items() if n != _RUNS}))
+        remade = {name: schema for name, schema in GOLD_TABLES.items() if name != _RUNS}
+        making.remake(dataclasses.replace(made, schemas=remade))
         first, audited_through = 1, 0
     run = Run(number, first, through, audited_through)
     if run.batches:

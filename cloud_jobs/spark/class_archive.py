@@ -1,8 +1,9 @@
-"""An archive of the classes that Spark loads: later JVMs map it instead of loading each class.
+"""Archive of the classes that Spark loads, from which later JVMs start sooner.
 
-This is Java's application class data sharing. A JVM that finds no archive writes one when it ends.
-The JVM ignores an archive of another Java or of other jars, and does not start with a torn one: the
-name of an archive has its size, and its bytes are on disk before it has that name.
+Java calls this application class data sharing: a JVM maps the archive and does not load each class.
+A JVM without an archive writes one when it exits. A JVM ignores the archive of another Java or of
+other jars, but crashes with a truncated one. Therefore the file name contains the size, and the
+bytes are on disk before the file gets that name.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,34 +21,41 @@ import pyspark
 from pyspark import SparkContext
 
 from cloud_jobs.spark.jars import Needed, cache_directory
+from cloud_jobs.spark.java import OPTION
 from cloud_jobs.spark.outside import is_one_jvm, set_outside
 
-OPTION: Final = "spark.driver.defaultJavaOptions"
+ARCHIVES_MAX: Final = 2
+"""Archives kept, of 200 MB each: one with the jars of object stores, one without."""
 WRITING_SECONDS_MAX: Final = 60.0
-"""Seconds that a JVM may take to end and to write its archive of 200 MB; then it is stopped."""
+"""Time for a JVM to exit and write its archive, in seconds. After that it is killed."""
 _QUIET: Final = "-Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
-"""The JVM prints nothing about an archive: its standard output is that of this program."""
+"""Options against messages about archives: the JVM shares the standard output of this program."""
 
 
 @contextlib.contextmanager
 def with_archive(
-    settings: Mapping[str, str], cache_dir: Path | None, needed: Needed, own_jars: Path | None
+    settings: Mapping[str, str],
+    cache_dir: Path | None,
+    needed: Needed,
+    own_jars: Path | None,
+    progress: Callable[[str], None],
 ) -> Iterator[Mapping[str, str]]:
-    """Yield settings with an archive of classes where this process starts a JVM for this machine,
-    with the options of this program and jars that are there."""
+    """Yield settings for a session; with an archive if this process starts the only JVM, with the
+    options of this program and jars that exist."""
     cache = cache_directory(cache_dir)
     jars = [(own_jars or cache / "jars") / name for name in needed.files]
     is_other = "SPARK_REMOTE" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
-    is_used = OPTION in settings and not is_other and is_one_jvm(set_outside())
+    is_used = OPTION in settings and not is_other and is_one_jvm({**set_outside(), **settings})
     if not is_used or not cache.is_dir() or not all(jar.is_file() for jar in jars):
         yield settings
         return
-    with archived(settings, archive_in(cache, jars)) as chosen:
+    with archived(settings, archive_in(cache, jars), progress) as chosen:
         yield chosen
 
 
 def archive_in(cache: Path, jars: Sequence[Path]) -> Path:
-    """Return the archive for this Java, this PySpark and these jars, but for `-SIZE.jsa`."""
+    """Return the path of the archive for this Java, this PySpark and these jars, without its
+    ending `-SIZE.jsa`."""
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else None
     found = java or shutil.which("java") or "java"
     library = Path(os.path.realpath(found)).parent.parent / "lib" / "server" / "libjvm.so"
@@ -58,9 +66,11 @@ def archive_in(cache: Path, jars: Sequence[Path]) -> Path:
 
 
 @contextlib.contextmanager
-def archived(settings: Mapping[str, str], archive: Path) -> Iterator[Mapping[str, str]]:
-    """Yield settings with which a JVM takes its classes from an archive, or else writes one when it
-    ends, which is then waited for."""
+def archived(
+    settings: Mapping[str, str], archive: Path, progress: Callable[[str], None]
+) -> Iterator[Mapping[str, str]]:
+    """Yield settings with which a JVM uses the archive. Without an archive, wait afterwards until
+    the JVM has written one."""
     _remove_unfinished(archive.parent)
     for path in archive.parent.glob(f"{archive.name}-*.jsa"):
         if path.name == _name_of(archive, path.stat().st_size):
@@ -69,6 +79,7 @@ def archived(settings: Mapping[str, str], archive: Path) -> Iterator[Mapping[str
     unfinished = archive.with_suffix(f".{os.getpid()}")
     try:
         yield _with(settings, f"'-XX:ArchiveClassesAtExit={unfinished}'")
+        progress("storing Spark's classes, once: later runs start sooner")
         if _end_jvm() and unfinished.is_file():
             _complete(unfinished, archive)
     finally:
@@ -80,16 +91,22 @@ def _name_of(archive: Path, size: int) -> str:
 
 
 def _complete(unfinished: Path, archive: Path) -> None:
-    for other in archive.parent.glob("classes-*.jsa"):
-        other.unlink(missing_ok=True)
+    """Give an archive its name, and remove the oldest ones."""
     with unfinished.open("rb") as file:
         os.fsync(file.fileno())
         size = os.fstat(file.fileno()).st_size
+    for torn in archive.parent.glob(f"{archive.name}-*.jsa"):
+        torn.unlink(missing_ok=True)
     unfinished.replace(archive.parent / _name_of(archive, size))
+    newest_first = sorted(
+        archive.parent.glob("classes-*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True
+    )
+    for old in newest_first[ARCHIVES_MAX:]:
+        old.unlink(missing_ok=True)
 
 
 def _remove_unfinished(cache: Path) -> None:
-    """Remove what JVMs wrote whose program had been interrupted."""
+    """Remove the archives that JVMs of interrupted programs wrote."""
     for path in cache.glob("classes-*"):
         number = path.suffix.removeprefix(".")
         if number.isdigit() and not _is_running(int(number)):
@@ -111,8 +128,8 @@ def _with(settings: Mapping[str, str], option: str) -> dict[str, str]:
 
 
 def _end_jvm() -> bool:
-    """Stop the JVM of this process, which a later session starts again. Return whether it ended by
-    itself."""
+    """Stop the JVM of this process; a later session starts another one. Return True if it exited in
+    time."""
     gateway = SparkContext._gateway
     process = getattr(gateway, "proc", None)
     if gateway is None or process is None:

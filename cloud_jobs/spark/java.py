@@ -31,9 +31,11 @@ LONG_RUN: Final = (
     f"-XX:ReservedCodeCacheSize=240m {CLASSES}"
 )
 """Options of a JVM for large batches: the second compiler gets code after ten times as many calls
-as by default. Loops over rows soon reach that, planning queries does not: compiling the planner
-took more processor time than all the rest of a batch of 500,000 events."""
+as by default. Loops over rows soon reach that. Planning queries does not, and compiling the planner
+took half of the processor time (docs/decisions/0158)."""
 
+OPTION: Final = "spark.driver.defaultJavaOptions"
+"""The setting of Spark with these options."""
 JVM_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 """Of the environment: Java takes options from them."""
 

@@ -96,7 +96,7 @@ def spark_session(
             yield active
         return
     needed = needed_for(places)
-    with with_archive(settings or {}, cache_dir, needed, jars) as chosen:
+    with with_archive(settings or {}, cache_dir, needed, jars, progress) as chosen:
         started = _started(cache_dir, progress, chosen, needed, jars)
         try:
             with _as_needed(started):
@@ -203,7 +203,8 @@ def _start(
             progress(f"fetching jars for Spark, once ({needed.megabytes} MB)")
         progress("starting Spark")
         builder = SparkSession.builder
-        for key, value in (_settings(cache, jars, outside, needed) | dict(settings)).items():
+        chosen = _settings(cache, jars, {**outside, **settings}, needed) | dict(settings)
+        for key, value in chosen.items():
             builder = builder.config(key, value)
         log = cache / "spark-start.log"
         try:
@@ -223,7 +224,7 @@ def _start(
 def _settings(
     cache: Path, jars: list[Path] | None, outside: Mapping[str, str], needed: Needed
 ) -> dict[str, str]:
-    """Return what a JVM of this process starts with: nothing that was set outside is changed."""
+    """Return the settings of a JVM of this process, without those that are set (`outside`)."""
     chosen = dict(_RUNTIME)
     if is_local(outside):
         chosen |= _LOCAL

@@ -17,7 +17,9 @@ from tests.contract.segments import (
     Segment,
     numbered,
     opened,
+    payload_of,
     public_key_of,
+    published,
     readings,
     sealed,
 )
@@ -38,6 +40,18 @@ def forged(log: LogWriter, *, seed: bytes | None, **footer: object) -> Segment:
         seed=seed,
         footer=footer,
     )
+
+
+def forged_session(
+    log: LogWriter, *, segment: int, first: int, previous: str | None = None
+) -> Segment:
+    """A session of a stranger and a reading, in place of what the gateway writes."""
+    payload = payload_of(666.0, sequence=first)
+    events = [opened(7, "forger"), published(900 + first, payload)]
+    return sealed(
+        numbered(events, first), first_sequence=first, gateway=log.gateway, store=log.store,
+        segment=segment, previous_sha256=previous,
+    )  # fmt: skip
 
 
 def backdated(log: LogWriter) -> Segment:

@@ -10,7 +10,7 @@ from deltalake import write_deltalake
 from cloud_jobs.limits import EVENTS_SMALL_MAX, SMALL_BATCH_BYTES_MAX
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.short_run import has_few_events, is_short, jvm_settings
-from cloud_jobs.spark.class_archive import OPTION
+from cloud_jobs.spark.java import OPTION
 
 LAST_RUN = 1_790_000_000
 LOG = "tables/batches/_delta_log"

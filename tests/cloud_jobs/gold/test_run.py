@@ -11,7 +11,7 @@ from cloud_jobs.gold.run import gold
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
 from tests.cloud_jobs.conftest import Ingested, Place
 from tests.cloud_jobs.deaths import killed_at, made_gold
-from tests.cloud_jobs.ingest.test_withdrawal import forged
+from tests.cloud_jobs.forgeries import forged_session
 from tests.cloud_jobs.landings import land
 from tests.contract.segments import SEED, LogWriter, opened, readings
 
@@ -60,7 +60,7 @@ def test_a_run_that_died_is_finished_first_wherever_it_died(
 @pytest.mark.long
 def test_events_that_were_withdrawn_are_in_no_gold_table(place: Place) -> None:
     log = LogWriter("new", seed=SEED)
-    land(place.landing, forged(log, segment=1, first=1))
+    land(place.landing, forged_session(log, segment=1, first=1))
     place.run()
     gold(place.spark, place.settings.tables, lambda _: None)
     assert "forger" in clients_of_sessions(place)

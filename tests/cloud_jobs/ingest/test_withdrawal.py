@@ -10,30 +10,15 @@ import pytest
 from cloud_jobs.ingest.run import ingest_batches
 from cloud_jobs.tables.delta_tables import Tables
 from tests.cloud_jobs.conftest import Place
-from tests.cloud_jobs.forgeries import KEY
+from tests.cloud_jobs.forgeries import KEY, forged_session
 from tests.cloud_jobs.landings import land
 from tests.contract.segments import (
     SEED,
     LogWriter,
-    Segment,
     closed,
-    numbered,
     opened,
-    payload_of,
-    published,
     readings,
-    sealed,
 )
-
-
-def forged(log: LogWriter, *, segment: int, first: int, previous: str | None = None) -> Segment:
-    """A session of a stranger and a reading, in place of what the gateway writes."""
-    payload = payload_of(666.0, sequence=first)
-    events = [opened(7, "forger"), published(900 + first, payload)]
-    return sealed(
-        numbered(events, first), first_sequence=first, gateway=log.gateway, store=log.store,
-        segment=segment, previous_sha256=previous,
-    )  # fmt: skip
 
 
 def clients(place: Place) -> set[str]:
@@ -45,8 +30,8 @@ def test_real_events_win_over_forged_ones_that_came_first(place: Place) -> None:
     segment in the tables before its own come."""
     new, old = LogWriter("new", seed=SEED), LogWriter("old", store="00" * 8)
     first = old.seal([opened(1, "real"), *readings(2)])
-    land(place.landing, first, forged(new, segment=1, first=1))
-    land(place.landing, forged(old, segment=2, first=6, previous=first.sha256))
+    land(place.landing, first, forged_session(new, segment=1, first=1))
+    land(place.landing, forged_session(old, segment=2, first=6, previous=first.sha256))
     assert place.run().segments_ingested == 3
     assert "forger" in clients(place)
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cloud_jobs.spark.class_archive import archive_in
-from cloud_jobs.spark.jars import JARS, cache_directory
+from cloud_jobs.spark.class_archive import ARCHIVES_MAX, _complete, archive_in, with_archive
+from cloud_jobs.spark.jars import JARS, Needed, cache_directory
+from cloud_jobs.spark.java import OPTION
+from cloud_jobs.spark.session import _settings
 
 SESSION = """
 import sys
@@ -42,10 +44,38 @@ def test_a_jvm_writes_an_archive_and_the_next_one_reads_it(tmp_path: Path) -> No
     os.truncate(written, written.stat().st_size // 2)
     again = session_in(cache, 1)
     assert "-XX:ArchiveClassesAtExit=" in again
-    lines = [line for line in again.splitlines() if not line.startswith("-X")]
-    assert lines == ["starting Spark", "3 True"]
+    first_line, second_line, last_line = (
+        line for line in again.splitlines() if not line.startswith("-X")
+    )
+    assert (first_line, second_line) == ("starting Spark", "3 True")
+    assert last_line.startswith("storing Spark's classes")
     (whole,) = cache.glob("classes-*")
     assert whole.name.endswith(f"-{whole.stat().st_size}.jsa")
+
+
+def test_only_the_newest_archives_are_kept(tmp_path: Path) -> None:
+    for number in range(ARCHIVES_MAX + 1):
+        unfinished = tmp_path / f"classes-{number}.1"
+        unfinished.write_bytes(b"classes")
+        os.utime(unfinished, (number, number))
+        _complete(unfinished, tmp_path / f"classes-{number}")
+    kept = {f"classes-{number}-7.jsa" for number in range(1, ARCHIVES_MAX + 1)}
+    assert {path.name for path in tmp_path.iterdir()} == kept
+
+
+def test_a_cluster_on_one_machine_has_no_archive_and_its_executors_get_the_jars(
+    tmp_path: Path,
+) -> None:
+    needed = Needed((), "", {"delta.jar": ""})
+    jars = tmp_path / "jars"
+    jars.mkdir()
+    (jars / "delta.jar").touch()
+    cluster = {OPTION: "-Xss8m", "spark.master": "local-cluster[2,1,1024]"}
+    with with_archive(cluster, tmp_path, needed, None, print) as chosen:
+        assert chosen == cluster
+    found = _settings(tmp_path, [jars / "delta.jar"], cluster, needed)
+    assert found["spark.jars"] == f"file://{jars}/delta.jar"
+    assert "spark.driver.extraClassPath" not in found
 
 
 def session_in(cache: Path, times: int) -> str:
