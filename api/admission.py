@@ -77,7 +77,7 @@ class Gate:
 
     @property
     def is_open(self) -> bool:
-        """Whether everybody is accepted."""
+        """True if everybody is accepted."""
         return not self.roles
 
     async def caller_of(self, request: Request) -> Caller | None:

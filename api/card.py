@@ -47,9 +47,9 @@ class Update(Reported):
     ends_rollback: bool
     """The version before it cannot read the data any more."""
     sentence: Line
-    """What happened."""
+    """Description of the event."""
     advice: Line
-    """What to do next; may be empty."""
+    """The next step; may be empty."""
 
 
 class Provisioning(Reported):

@@ -35,9 +35,9 @@ class ProblemDetail(BaseModel):
     title: str
     status: int
     detail: str
-    """What happened."""
+    """Description of the problem."""
     mend: str | None = None
-    """What a person can do about it."""
+    """The fix, for a person."""
 
 
 def described(*statuses: int) -> dict[int | str, dict[str, Any]]:

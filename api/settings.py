@@ -49,5 +49,5 @@ class ApiSettings:
 
     @property
     def has_users(self) -> bool:
-        """Whether callers have to log in."""
+        """True if callers have to log in."""
         return bool(self.roles or self.group_roles)

@@ -35,7 +35,7 @@ class Wear(Reported):
     life_years: FiniteNumber | None
     """An estimate; null while `bytes_a_day` is, and where nothing is written."""
     assumption: str
-    """What the estimate rests on."""
+    """Basis of the estimate."""
 
 
 def wear_of(*, sectors_written: int, sectors: int, up_seconds: float) -> Wear:

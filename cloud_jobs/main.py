@@ -82,7 +82,7 @@ def _next_run(
     progress: Callable[[str], None],
     stop: threading.Event,
 ) -> Run | None:
-    """Return what a run was, None where another writer has the tables."""
+    """Ingest once. Return None if another writer has the tables."""
     try:
         done = _ingested(spark, settings, progress, lambda _: None, stop.is_set)
     except TablesBusyError as error:
@@ -123,7 +123,7 @@ def _ingested(
     after_step: Callable[[str], None],
     is_stopping: Callable[[], bool] = lambda: False,
 ) -> Run:
-    """Ingest all that has landed; where `is_stopping` end after the batch that was begun."""
+    """Ingest all landed files. If `is_stopping`, stop after the current batch."""
     with _failures(), only_run(spark, settings.tables):
         tables = Tables(spark, settings.tables)
         tables.create()
@@ -132,7 +132,7 @@ def _ingested(
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """Raise what Spark reports as errors of this job, in one line."""
+    """Convert exceptions of Spark to an IngestError of one line."""
     try:
         yield
     except spark_failures() as error:

@@ -67,7 +67,7 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
 
 
 class _Asked(Protocol):
-    """Answers queries of `segments`."""
+    """Tables, or an engine, that can be queried for `segments`."""
 
     def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
         """Return the rows of a query (`Tables.query`)."""
@@ -75,7 +75,7 @@ class _Asked(Protocol):
 
 @contextmanager
 def _segments_held(tables: Tables) -> Iterator[Tables]:
-    """Yield the tables with `segments` read once for all queries of a report."""
+    """Yield the tables, with `segments` cached for all queries of a report."""
     rows = tables.read("segments").select(*_OF_SEGMENTS).persist()
     rows.createOrReplaceTempView(_VIEW)
     try:
@@ -90,7 +90,7 @@ _OF_SEGMENTS: Final = (
     "name", "state", "reason", "gateway", "boot", "store", "segment", "first_sequence",
     "last_sequence", "file_sha256", "previous_sha256", "lines", "bad_lines",
 )  # fmt: skip
-"""The columns that the queries name."""
+"""Columns of `segments` used by the queries."""
 _OF_TRUNCATIONS: Final = ("gateway", "event", "from_sequence", "to_sequence")
 _STATES: Final = ("ingested", "quarantined", "duplicate")
 

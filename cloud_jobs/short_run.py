@@ -1,4 +1,4 @@
-"""Options of Spark's JVM: a run with little to do has no second compiler, others a later one.
+"""Options of Spark's JVM for short runs, which use one compiler, and for long ones.
 
 A run that ingests a few small segments has ended before that one pays off.
 """
@@ -19,7 +19,7 @@ from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine
 
 _EVENTS: Final = "SELECT coalesce(sum(events_new), 0) AS events FROM batches"
 _LOG: Final = "batches/_delta_log"
-"""The directory whose time changes with each batch."""
+"""Directory whose modification time changes with each batch."""
 OPTIONS: Final = (OPTION, "spark.driver.extraJavaOptions")
 
 

@@ -73,7 +73,7 @@ class Banned(Reported):
     ended: Count
     """Number of connections that ended."""
     kept: bool
-    """Whether it is on disk; if not, it applies until the broker ends."""
+    """True if it is on disk; if not, it applies until the broker ends."""
 
 
 class Lifted(Reported):

@@ -119,9 +119,9 @@ class Port(FromSensors):
     dropped: dict[str, Count] = Field({})
     """Readings that the bridge could not store, by reason."""
     held: bool | None = None
-    """Whether the port is not read because the outbox is full."""
+    """True if the port is not read because the outbox is full."""
     when_full: str | None = None
-    """What the port does while the outbox is full: stop_reading, drop_oldest or drop_newest."""
+    """Action of the port while the outbox is full: stop_reading, drop_oldest or drop_newest."""
     dropping: str | None = None
     """The reason of `when_full` for which readings are dropped now; null: none are dropped."""
     silent_seconds: Count | None = None

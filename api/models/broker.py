@@ -126,12 +126,12 @@ class Disk(Reported):
     free_min: Count
     """Minimum of free space: with less, nothing new is accepted."""
     full: bool
-    """Whether nothing new is accepted."""
+    """True if nothing new is accepted."""
     full_since_ms: Milliseconds | None
     waits: bool
-    """Whether received messages cannot be written, and are not acknowledged."""
+    """True if received messages cannot be written, and are not acknowledged."""
     reserve: bool
-    """Whether a reserved file exists for a full disk."""
+    """True if a reserved file exists for a full disk."""
     removed: dict[str, Count]
     """Files removed for lack of space, by kind."""
 
@@ -145,7 +145,7 @@ class BrokerStatus(Reported):
     """16 hexadecimal digits, new at each start of the broker."""
     version: str
     compiled: bool
-    """Whether the protocol's core runs compiled."""
+    """True if the protocol's core runs compiled."""
     pid: Count
     state: str
     time_ms: Milliseconds

@@ -9,7 +9,7 @@ class _SessionFacts(Reported):
     """A client that starts a new session gets a new number."""
     connected: bool
     clean: bool
-    """Whether the session ends with its connection."""
+    """True if the session ends with its connection."""
     protocol: int
     """Protocol level: 3 is MQTT 3.1, 4 is 3.1.1, 5 is 5.0."""
     address: str | None

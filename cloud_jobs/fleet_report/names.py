@@ -48,7 +48,7 @@ class Names:
 
     @property
     def has_sites(self) -> bool:
-        """Whether any gateway has a site."""
+        """True if any gateway has a site."""
         return any(entry.site for (_, device), entry in self.entries.items() if not device)
 
     def _of(self, gateway: str, device: str) -> Named:

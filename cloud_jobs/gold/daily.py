@@ -22,7 +22,7 @@ _OFFLINE: Final = "offline_seconds"
 
 
 class Changes(NamedTuple):
-    """Events of a run, and the corrections of clocks that it changed."""
+    """Events of a run, and the clock corrections that it changed."""
 
     first: int
     through: int
@@ -113,7 +113,7 @@ def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
 
 
 def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
-    """Return readings that may be of these days, by a filter that lets Delta skip files."""
+    """Select the readings that can belong to the days. Delta skips files by this filter."""
     after = f"{last} + INTERVAL 1 DAY"
     return readings.where(
         f"(time >= {first} AND time < {after}) OR (delivered_at >= {first} "
@@ -128,17 +128,17 @@ def _days_moved(changed: DataFrame) -> DataFrame:
 
 
 def _of_days(rows: DataFrame, days: DataFrame) -> DataFrame:
-    """Return the rows of these gateways and days."""
+    """Select the rows whose gateway and day are in `days`."""
     return rows.join(F.broadcast(days), [*_DAY], "left_semi")
 
 
 def _of_other_days(rows: DataFrame, days: DataFrame) -> DataFrame:
-    """Return the rows that `_of_days` leaves out."""
+    """Select the rows whose gateway and day are not in `days`."""
     return rows.join(F.broadcast(days), [*_DAY], "left_anti")
 
 
 def put_days(made: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
-    """Replace all rows of these gateways and days, in one commit. Idempotent."""
+    """Replace all rows of the gateways and days in `days`, in one commit. Idempotent."""
     listed = sorted(row[0] for row in days.select("day").distinct().collect())
     if not listed:
         return

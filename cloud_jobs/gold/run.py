@@ -167,7 +167,7 @@ def _begun(silver: Tables, made: Tables) -> Run:
 
 
 def _are_events_gone(silver: Tables, first: int, through: int) -> bool:
-    """Return whether these batches removed events of earlier ones (`ingest.withdrawal`)."""
+    """Return True if a batch from `first` to `through` withdrew segments of an earlier batch."""
     found = silver.query(
         "SELECT name FROM {segments} WHERE detail = :detail AND batch >= :first "
         "AND batch <= :through LIMIT 1",

@@ -47,9 +47,9 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
 
 
 def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
-    """Return SERIES and `day` for each series of a gateway on each of its moved days.
+    """Pair each series of a gateway with each of the gateway's moved days.
 
-    Readings may have moved to a day on which their series has no row yet.
+    Readings can move to a day on which their series has no row yet.
 
     Args:
         series_days: rows of `sensor_days`.

@@ -1,4 +1,4 @@
-"""Rows of `sessions`: what the events of a session come to."""
+"""Rows of `sessions`, aggregated from the events of each session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COUNTS: Final[dict[str, tuple[str, ...]]] = {
     "deliveries_completed": ("delivery_completed",),
     "messages_dropped": ("message_dropped",),
 }
-"""Columns that count events, and the kinds of event that each counts."""
+"""Columns that count events, with the kinds of events that they count."""
 
 _LATEST: Final[dict[str, tuple[tuple[str, ...], dict[str, str]]]] = {
     "connect_sequence": (
@@ -35,11 +35,11 @@ _LATEST: Final[dict[str, tuple[tuple[str, ...], dict[str, str]]]] = {
     "close_sequence": (COUNTS["disconnects"], {"closed": "time", "close_reason": "reason"}),
     "end_sequence": (("session_ended",), {"ended": "time", "end_reason": "reason"}),
 }  # fmt: skip
-"""The sequence of the latest event of some kinds, and the columns that are taken from it."""
+"""By column with the sequence of an event: the event's kinds, and the columns copied from it."""
 LATEST: Final = {
     column: sequence for sequence, (_, columns) in _LATEST.items() for column in columns
 }
-"""Columns that are taken from the latest event of a kind, and the column with its sequence."""
+"""By column copied from an event: the column with the sequence of that event."""
 STATE: Final = (
     "CASE WHEN {end_sequence} IS NOT NULL THEN 'ended' "
     "WHEN coalesce({connect_sequence}, 0) > coalesce({close_sequence}, 0) THEN 'connected' "
@@ -48,7 +48,7 @@ STATE: Final = (
 
 
 def sessions_of(events: DataFrame) -> DataFrame:
-    """Return rows of `sessions` of these events, without `state`."""
+    """Aggregate events to rows of `sessions`, without `state`."""
     opened = F.when(F.col("event") == "session_opened", F.col("time"))
     return (
         events.where("session IS NOT NULL")

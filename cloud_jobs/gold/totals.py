@@ -220,8 +220,8 @@ _COMBINED: Final = {
     **_KEPT,
     "time_quality": _WORST_QUALITY,
 }
-"""How a MERGE combines a column of a row with that of its new events; else the newer value that is
-not null."""
+"""SQL with which a MERGE combines the old and the new value of a column. Other columns get
+the newer value that is not null."""
 
 
 def _combined(column: str) -> str:

@@ -12,7 +12,7 @@
 
 The staging commit fixes what is in a batch: files that change, vanish or land later do not matter
 to it. It also has what a file's events come to, so that no table is read for what was just written
-(docs/decisions/0145). Events and readings are committed side by side, in any order, and
+(docs/decisions/0145). Events and readings are committed concurrently, in any order, and
 then segments and quarantine. Only of gateways that may have something twice the events are
 committed first and read again (`cloud_jobs.ingest.split`).
 
@@ -68,7 +68,7 @@ STEPS: Final = (
     "sweep",
 )
 _WRITTEN_LATER: Final = ("events", "sensor_readings", "segments", "quarantine")
-"""Tables that are written after the keys."""
+"""Tables written after the keys."""
 
 
 def last_finished(tables: Tables) -> int:
@@ -78,9 +78,9 @@ def last_finished(tables: Tables) -> int:
 
 class _LookedUp(NamedTuple):
     refusals: list[Refusal]
-    """Files that no key vouches for."""
+    """Files refused because of their keys."""
     files: StagedFiles
-    """The others."""
+    """All other files."""
     ledger: Ledger
 
 
@@ -106,8 +106,7 @@ class Batch:
         return self.tables.has(self._staging_name)
 
     def stage(self, files: DataFrame) -> None:
-        """Read and verify files (landing.contents_of); all their rows become durable in one commit,
-        or none."""
+        """Read and verify files (landing.contents_of), and commit all their rows together."""
         if not staging.stage(self.tables, self._staging_name, files, self.source):
             raise TablesBusyError(
                 f"another ingest has just begun batch {self.number} in {self.tables.root}: "
@@ -116,12 +115,13 @@ class Batch:
         self.after_step("stage")
 
     def complete(self, *, is_new: bool = False) -> dict[str, Any] | None:
-        """Do every step after `stage` that is not committed yet.
+        """Do all steps after `stage` that are not committed yet.
 
         Args:
-            is_new: this run has staged the batch, so that no later step is committed.
+            is_new: True if this run staged the batch: no later step is committed.
 
-        Returns: the batch's row of `batches`, None where another run has written it.
+        Returns:
+            The batch's row of `batches`; None if another run wrote it.
         """
         row = None
         try:
@@ -138,7 +138,7 @@ class Batch:
         return row
 
     def _looked_up(self, staged: Staged, *, is_new: bool) -> _LookedUp:
-        """Ask the tables for all that decides what becomes of files, and commit new keys."""
+        """Query what decides about the files, and commit new keys."""
         self.progress(f"batch {self.number}: keys")
         files = gateway_keys.files_of(staged.files)
         with side_by_side() as submit:
@@ -171,15 +171,15 @@ class Batch:
             self.progress(f"gateway {key.gateway}: key {key.public_key} ({what})")
 
     def _withdraw(self, files: StagedFiles) -> bool:
-        """Return whether segments were withdrawn."""
+        """Withdraw segments that may be forged. Return True if there were any."""
         names = withdrawal.withdraw(self.tables, files.trusted, self.number)
         for name in names:
             self.progress(f"{name} was taken unsigned, and goes to quarantine")
         return bool(names)
 
     def _is_begun(self) -> bool:
-        """Return whether a later step was done by the keys as they were: they are decided then,
-        also where they let no event in.
+        """Return True if a later step is committed: the keys of this batch are decided then, even
+        if they accept no event.
 
         The file of `--keys` may have been changed between a run that died and this one.
         """
@@ -228,7 +228,7 @@ class Batch:
         return row
 
     def _commit_contents(self, found: Events, records: Records, parts: Split) -> int:
-        """Commit events and readings, side by side; return how many readings were new."""
+        """Commit events and readings concurrently. Return the number of new readings."""
         with side_by_side() as submit:
             if not parts.odd:
                 submit(self._commit_events, found)
@@ -253,8 +253,8 @@ class Batch:
         self.after_step("segments")
 
     def _commit_quarantine(self, refused: list[DataFrame], segments: list[dict[str, Any]]) -> None:
-        """Commit what was refused: the first of each kind, and every segment, since a later run
-        compares the files with these rows."""
+        """Commit what was refused: the first rows of each kind, and all segments, with which later
+        runs compare files."""
         rows = [quarantine.bounded(reduce(DataFrame.unionByName, refused))] if refused else []
         if segments:
             rows.append(self.tables.frame("quarantine", segments))

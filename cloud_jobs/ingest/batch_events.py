@@ -24,7 +24,7 @@ class Events:
     """The files of which an event may be in the tables, or in the batch, already."""
 
     def commit(self) -> None:
-        """Add those that are new to `events`. Nothing is looked up where no file overlaps."""
+        """Append the new ones to `events`. Nothing is queried if no file overlaps."""
         new = self._candidates
         if self.overlapping:
             known = self.tables.read("events").where(F.col("batch") != self.batch)

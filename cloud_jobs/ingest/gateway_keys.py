@@ -34,7 +34,7 @@ class KnownKeys:
 
     rows: list[GatewayKey]
     any_of_batch: bool
-    """Whether the batch that asks has written one."""
+    """True if the given batch wrote one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class StagedFiles:
     """Those whose bytes are right, in order of their paths."""
     any_refused: bool
     any_malformed_lines: bool
-    """In a file whose bytes are right."""
+    """True if a file with valid bytes has malformed lines."""
     lines: Mapping[str, int]
     """Good lines by the path of a file whose bytes are right."""
     origins: Mapping[str, Origin] = field(default_factory=dict)
@@ -94,7 +94,7 @@ def _origin_of(row: Mapping[str, Any]) -> Origin:
 def known_keys(
     tables: Tables, files: Sequence[SignedFile], pinned: Mapping[str, Pinned], batch: int
 ) -> KnownKeys:
-    """Return the keys of the gateways that these files name, by their contents or their folder."""
+    """Return the keys of all gateways that the files name, in their contents or folders."""
     folders = {folder for file in files for folder in file.folder.split("/")}
     gateways = sorted({file.gateway for file in files} | folders | set(pinned))
     sql = f"SELECT {', '.join(_COLUMNS)}, batch FROM {{gateway_keys}}"
@@ -134,7 +134,7 @@ def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
 
 
 def commit(tables: Tables, keys: Sequence[GatewayKey], known: KnownKeys, batch: int) -> None:
-    """Write keys: the rows of those that are known are replaced."""
+    """Write keys. Rows of known keys are replaced."""
     there = {(row.gateway, row.public_key) for row in known.rows}
     rows = rows_of(keys, batch)
     if any((key.gateway, key.public_key) in there for key in keys):
@@ -145,5 +145,5 @@ def commit(tables: Tables, keys: Sequence[GatewayKey], known: KnownKeys, batch: 
 
 
 def _merge_keys(builder: Builder) -> Builder:
-    """Complete a merge: a row that the keys file changes is replaced."""
+    """Add the clauses of a merge: a row that the keys file changes is replaced."""
     return builder.whenMatchedUpdateAll().whenNotMatchedInsertAll()

@@ -1,4 +1,4 @@
-"""A landed file, as Spark names it."""
+"""A landed file, by the path that Spark gives it."""
 
 from __future__ import annotations
 

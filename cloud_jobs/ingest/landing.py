@@ -68,8 +68,8 @@ def _paths_in(spark: SparkSession, source: str) -> list[str]:
 
 
 def _not_settled(tables: Tables, paths: list[str]) -> list[dict[str, Any]]:
-    """Return the files whose names are not settled: `path`, and of `segments` the columns that tell
-    why one is in quarantine, null for a new one."""
+    """Return the files that are not ingested yet: `path`, and the columns of `segments` with the
+    reason for their quarantine, null for new files."""
     names = [name_of(path) for path in paths]
     named = tables.spark.createDataFrame(pa.table({"path": paths, "name": names}))
     known = tables.read("segments").select(
@@ -85,9 +85,9 @@ def _not_settled(tables: Tables, paths: list[str]) -> list[dict[str, Any]]:
 
 
 def contents_of(spark: SparkSession, paths: list[str]) -> tuple[list[Landed], DataFrame]:
-    """Return listed files with their bytes, and path, length and content of each for Spark.
+    """Return listed files with their sizes, and a DataFrame with path, length and content.
 
-    Spark looks each path up once for both.
+    Spark lists each path once for both.
     """
     found = binary_files(spark, paths)
     sizes = {

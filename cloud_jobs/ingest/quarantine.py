@@ -79,8 +79,8 @@ def bounded(rows: DataFrame) -> DataFrame:
 def refused_segments(
     files: Iterable[Mapping[str, Any]], segments: Iterable[Mapping[str, Any]], batch: int
 ) -> list[dict[str, Any]]:
-    """Return the rows of judged files that were refused as a whole, but for those whose rows are
-    known from another file: the duplicates among the batch's rows of `segments`."""
+    """Return the rows for refused files, except duplicates: their rows are ingested from another
+    file."""
     own = ("name", "file_sha256")
     doubled = {tuple(row[name] for name in own) for row in segments if row["state"] == "duplicate"}
     found: dict[tuple[Any, ...], dict[str, Any]] = {}

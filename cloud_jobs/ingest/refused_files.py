@@ -1,4 +1,4 @@
-"""Which landed files were refused and would be refused again: they are not looked at."""
+"""Selection of the landed files that were refused and would be refused again."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from cloud_jobs.tables.delta_tables import Tables
 
 _GLOB_CHARACTERS: Final = frozenset("{}[]*?\\")
 _Bytes: TypeAlias = tuple[int, str | None]
-"""Size and sha256 of a file; no sha256 where it is too large to be read."""
+"""Size and sha256 of a file; no sha256 if the file is too large to read."""
 File: TypeAlias = Mapping[str, Any]
-"""A landed file (`path`), and why its name is in quarantine: `reason`, `gateway`, `public_key` and
+"""A landed file (`path`), and the reason for its quarantine: `reason`, `gateway`, `public_key` and
 `refused_path` of `segments`."""
 
 
 def binary_files(spark: SparkSession, paths: list[str]) -> DataFrame:
-    """Return the files at paths, and below directories, with Spark's columns for their bytes."""
+    """Read files, and all files below directories, with Spark's columns for binary files."""
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     return reader.load([_literal(path) for path in paths])
 
 
 def _literal(path: str) -> str:
-    """Escape a path, so that Hadoop's glob matches it alone: file names are not patterns."""
+    """Escape a path for Hadoop, which would read it as a glob pattern."""
     return "".join(f"\\{c}" if c in _GLOB_CHARACTERS else c for c in path)
 
 
@@ -51,7 +51,7 @@ def still_refused(
 
 
 def _refused_under(tables: Tables, names: Collection[str]) -> Mapping[str, Collection[_Bytes]]:
-    """Return, by name, the bytes of each file that was refused under it."""
+    """Return sizes and hashes of refused files, by file name."""
     found: defaultdict[str, set[_Bytes]] = defaultdict(set)
     named = tables.spark.createDataFrame(pa.table({"segment_name": sorted(names)}))
     name = F.col("segment_name")
@@ -86,8 +86,8 @@ def bytes_of(spark: SparkSession, paths: Sequence[str]) -> dict[str, _Bytes]:
 def _judged_as_before(
     tables: Tables, files: Sequence[File], pinned: Mapping[str, Pinned]
 ) -> list[str]:
-    """Return the paths without those that may be trusted now: the key they are signed with was
-    added, or the file lies in another folder."""
+    """Return the paths of files whose refusal can only change with their bytes: their key was not
+    added since, and they are in the same folder."""
     foreign = [file for file in files if file["reason"] == FOREIGN_KEY]
     known = _keys_of(tables, {file["gateway"] for file in foreign}) if foreign else set()
 

@@ -26,9 +26,9 @@ class Run(NamedTuple):
     ignored: int
     """Files that are no segments by their names."""
     before: Mapping[str, int]
-    """Sums of the batches that were finished before (totals.sums_of)."""
+    """Sums of all earlier batches (totals.sums_of)."""
     news: Mapping[str, int]
-    """Sums of its own batches."""
+    """Sums of the batches of this run."""
 
 
 def ingest_batches(
@@ -71,7 +71,7 @@ def ingest_batches(
 
 
 def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, int]:
-    """Stage files as a batch and complete it; return its row of `batches`, and bytes of files."""
+    """Stage files as a batch and complete it. Return its row of `batches`, and the files' size."""
     files, contents = contents_of(batch.tables.spark, paths)
     size = sum(file.file_bytes for file in files)
     with small_effort(batch.tables.spark, is_small=size <= SMALL_BATCH_BYTES_MAX):
@@ -81,6 +81,6 @@ def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, in
 
 
 def _sums_of(rows: list[dict[str, Any] | None]) -> dict[str, int] | None:
-    """Return the sums of a run's batches, None where another run has finished one."""
+    """Return the sums of a run's batches; None if another run finished one of them."""
     own = [row for row in rows if row is not None]
     return sums_of(own) if len(own) == len(rows) else None

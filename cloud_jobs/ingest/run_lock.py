@@ -22,8 +22,8 @@ from cloud_jobs.places import local_directory
 
 @contextmanager
 def only_run(spark: SparkSession, tables: str) -> Iterator[None]:
-    """Hold the lock of tables that are in a directory of this machine. Raises IngestError when
-    another process has it."""
+    """Hold the lock of tables in a directory of this machine. Raises IngestError if another process
+    has it."""
     if _is_local(spark, tables):
         directory = local_directory(tables)
         assert directory is not None, tables
@@ -34,8 +34,8 @@ def only_run(spark: SparkSession, tables: str) -> Iterator[None]:
 
 
 def _is_local(spark: SparkSession, place: str) -> bool:
-    """Return whether Spark finds a place on this machine: a path without a scheme is in its default
-    file system."""
+    """Return True if a path or URL is in this machine's file system. A path without a scheme is in
+    Spark's default file system."""
     if is_remote():
         return False
     scheme = urlsplit(place).scheme

@@ -20,12 +20,12 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What earlier batches have written to `segments` and a batch's files touch."""
+    """Rows of `segments` from earlier batches that concern the files of a batch."""
 
     overlapped: frozenset[str]
-    """Paths of files whose range of events touches that of an ingested segment."""
+    """Paths of files whose range of events overlaps that of an ingested segment."""
     states: Mapping[str, str]
-    """Of segments with the name of one of the files."""
+    """States of segments, by the name that they share with one of the files."""
     owners: Mapping[str, str]
     """Names of ingested segments, by the sha256 of one of the files."""
 
@@ -33,7 +33,7 @@ class Ledger:
 def ledger_of(
     tables: Tables, rows: Sequence[Mapping[str, Any]], files: Sequence[SignedFile], batch: int
 ) -> Ledger:
-    """Look a batch's files up, all in one query.
+    """Query all rows that concern a batch's files, with one query.
 
     Args:
         tables: the ingested ones.
@@ -75,13 +75,13 @@ def ledger_of(
 def judged(
     files: Sequence[Mapping[str, Any]], refusals: Sequence[Refusal]
 ) -> list[Mapping[str, Any]]:
-    """Return staged files with the reasons for which they were refused since."""
+    """Return staged files with the reasons of their later refusals."""
     found = {one.path: {"reason": one.reason, "detail": one.detail} for one in refusals}
     return [{**file, **found.get(file["path"], {})} for file in files]
 
 
 def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> list[Row]:
-    """Return one row for each name of a batch's judged files that is not settled, ordered by path.
+    """Return a row for each file name of a batch that is not ingested yet, ordered by path.
 
     Of two files with one name (in two directories) the trusted one counts; a refused file with the
     bytes of a trusted segment is its duplicate.
@@ -120,7 +120,7 @@ def _row(judged: Mapping[str, Any], owner: str | None, batch: int, now: datetime
 
 
 def commit(tables: Tables, rows: Sequence[Row], ledger: Ledger, batch: int) -> None:
-    """Write the rows: a segment that was in quarantine gets the new verdict."""
+    """Write the rows. A segment in quarantine gets its new state."""
     if any(row["name"] in ledger.states for row in rows):
         found = tables.frame("segments", rows)
         tables.merge(
@@ -137,7 +137,7 @@ def commit(tables: Tables, rows: Sequence[Row], ledger: Ledger, batch: int) -> N
 
 
 def _merge_states(builder: Builder) -> Builder:
-    """Complete a merge: a settled segment is kept, one in quarantine gets the new verdict."""
+    """Add the clauses of a merge: a segment in quarantine gets its new state, others stay."""
     settled = ", ".join(f"'{state}'" for state in SETTLED)
     return builder.whenMatchedUpdateAll(
         condition=f"old.state NOT IN ({settled})"

@@ -1,4 +1,4 @@
-"""The files that a batch has staged, and the rows that their contents become.
+"""Staged files of a batch, and the conversion of their contents to rows.
 
 A worker unpacks the Arrow streams that one has written (cloud_jobs.ingest.staging), file by file.
 The batch's number is in the workers' functions and in no plan: Spark compiles code again for each
@@ -60,7 +60,7 @@ class Staged:
 
     @property
     def with_malformed(self) -> DataFrame:
-        """Malformed lines of files, for quarantine.refused_lines."""
+        """Malformed lines of the files, for quarantine.refused_lines."""
         of_file = ("reason", "name", "gateway", "boot", "file_sha256", "file_bytes")
         return self.with_content("malformed", *of_file)
 
@@ -79,7 +79,7 @@ def events_of(staged: Staged, batch: int) -> DataFrame:
 
 
 def records_of(staged: Staged) -> DataFrame:
-    """Select the SenML records of the messages that staged files have whole."""
+    """Select the SenML records of the messages that are complete within a file."""
     return staged.with_content("records").mapInArrow(unpacking(RECORDS), RECORDS)
 
 

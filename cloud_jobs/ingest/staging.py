@@ -127,7 +127,7 @@ def events_part(events: pa.RecordBatch | None) -> dict[str, Any]:
 def _contents_part(
     events: pa.RecordBatch | None, header: Header, began: int | None
 ) -> dict[str, Any]:
-    """Return what the events come to as the columns `records` and `outline`."""
+    """Derive the columns `records` and `outline` from the events."""
     if events is None or began is None:
         return {"records": None, "outline": None}
     of_file = {name: getattr(header, name) for name in ("gateway", "store", "boot", "clock")}

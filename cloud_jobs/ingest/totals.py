@@ -23,11 +23,11 @@ class Counted:
     readings_new: int
     """Those of them that were not there before."""
     segments: Mapping[str, int]
-    """By their states."""
+    """Number of segments by state."""
     events_new: int | None = None
-    """None: they are counted in the table."""
+    """None: count them in the table."""
     is_refusing: bool = True
-    """Whether it may have rows in `quarantine`."""
+    """True if it may have rows in `quarantine`."""
 
 
 _EVENTS: Final = (
@@ -43,13 +43,13 @@ COUNTS: Final = tuple(name for name in BATCHES.fieldNames() if name not in ("bat
 
 
 def sums_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Add rows of `batches` up; `batches` is how many they are."""
+    """Sum up rows of `batches`; the sum `batches` is their number."""
     found = [*rows]
     return {"batches": len(found)} | {name: sum(row[name] for row in found) for name in COUNTS}
 
 
 def sums_after(tables: Tables, batch: int) -> dict[str, int]:
-    """Add up the rows of all batches after one, as `sums_of` does; `batch` is the last of all."""
+    """Sum up the rows of all batches after `batch`, like `sums_of`, with the last one's number."""
     sums = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in COUNTS)
     (found,) = tables.query(
         f"SELECT count(*) AS batches, coalesce(max(batch), 0) AS batch, {sums} FROM {{batches}} "

@@ -26,7 +26,7 @@ _SMALL: Final = {
 
 @contextmanager
 def small_effort(spark: SparkSession, *, is_small: bool = True) -> Iterator[None]:
-    """Have Spark prepare little while the block lasts, if `is_small`."""
+    """Reduce the time that Spark spends on planning, within the block, if `is_small`."""
     if not is_small:
         yield
         return

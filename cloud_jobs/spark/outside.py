@@ -31,7 +31,7 @@ def is_local(settings: Mapping[str, str]) -> bool:
 
 
 def is_one_jvm(settings: Mapping[str, str]) -> bool:
-    """Return whether one JVM is driver and executor: not with `local-cluster`."""
+    """Return True if one JVM is both driver and executor."""
     return is_local(settings) and not settings.get("spark.master", "").startswith("local-")
 
 

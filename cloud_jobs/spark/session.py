@@ -202,10 +202,8 @@ def _start(
         if is_fetching:
             progress(f"fetching jars for Spark, once ({needed.megabytes} MB)")
         progress("starting Spark")
-        builder = SparkSession.builder
-        chosen = _settings(cache, jars, {**outside, **settings}, needed) | dict(settings)
-        for key, value in chosen.items():
-            builder = builder.config(key, value)
+        chosen = _settings(cache, jars, {**outside, **settings}, needed)
+        builder = SparkSession.builder.config(map={**chosen, **settings})
         log = cache / "spark-start.log"
         try:
             with _standard_error_to(log):

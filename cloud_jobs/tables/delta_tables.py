@@ -1,4 +1,4 @@
-"""The job's Delta tables, and the one way to write to them: Spark, on any file system it knows.
+"""Delta tables of the job, which Spark reads and writes on all its file systems.
 
 Each write belongs to a numbered batch and carries the application transaction (`txnAppId` =
 oncegate-ingest/<table>/<step>, `txnVersion` = batch). Delta records it in the very commit that
@@ -56,7 +56,7 @@ class Tables:
     steps: Mapping[int, Step] = field(default_factory=lambda: STEPS)
     """From each version to the next."""
     views: Mapping[str, str] = field(default_factory=dict)
-    """Names of views that queries read in place of tables."""
+    """Views that replace tables in queries, by the name of the table."""
 
     def path(self, name: str) -> str:
         return f"{absolute(self.root).rstrip('/')}/{name}"
@@ -70,7 +70,7 @@ class Tables:
         return making.columns_of(self, name) is not None
 
     def remove(self, name: str) -> None:
-        """Remove a table and its files. Does nothing when there is none."""
+        """Remove a table and its files, if it exists."""
         context = None if is_remote() else self.spark.sparkContext
         if context is None:
             if self.has(name):
@@ -81,7 +81,7 @@ class Tables:
         place.getFileSystem(context._jsc.hadoopConfiguration()).delete(place, True)
 
     def empty(self, name: str) -> None:
-        """Leave a file without rows where a table was.
+        """Replace a table by an empty file.
 
         A client of Spark Connect has no file system, and Spark has no command that removes a table
         which is in no catalog; but it removes what it overwrites.
@@ -97,7 +97,7 @@ class Tables:
         return self.spark.read.format("delta").load(self.path(name))
 
     def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
-        """Return the rows of a query, each by the names of its columns.
+        """Return the rows of a query, as dictionaries.
 
         In ``sql`` a name in braces is a table, and `:name` one of the ``values``.
         """
@@ -127,18 +127,18 @@ class Tables:
     def add_rows(
         self, name: str, rows: Sequence[Mapping[str, Any]], *, batch: int, step: str = ""
     ) -> None:
-        """Add rows that the driver has to a table, as `append` does."""
+        """Append rows of the driver to a table. See `append`."""
         self.append(name, self.frame(name, rows), batch=batch, step=step)
 
     def frame(self, name: str, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-        """Return rows of a table that the driver has, for Spark. Missing columns are null."""
+        """Create a DataFrame of a table from rows of the driver. Missing columns are null."""
         schema = self.schemas[name]
         arrow = to_arrow_schema(schema, timezone="UTC")
         columns = pa.Table.from_pylist([dict(row) for row in rows], arrow)
         return self.spark.createDataFrame(columns, schema)
 
     def has_written(self, name: str, batch: int) -> bool:
-        """Return whether a batch's write is committed: one without rows leaves nothing else.
+        """Return True if a batch's write is committed. One without rows leaves no other trace.
 
         Batches follow each other, so it is among the last commits; those that an operator
         makes in between (OPTIMIZE, VACUUM) are passed over.

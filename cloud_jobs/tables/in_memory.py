@@ -1,4 +1,4 @@
-"""SQL over few rows in this process: planning a query in Spark takes longer than this one."""
+"""SQL queries of few rows in this process, without the time that Spark needs to plan them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cloud_jobs.tables.sql import Values, quoted_text, rendered
 
 
 class InMemory:
-    """Rows of tables, with the `query` of `Tables` in the SQL that SQLite and Spark share."""
+    """Tables in memory, queried like `Tables`, in the SQL that SQLite and Spark have in common."""
 
     def __init__(self) -> None:
         self._database = sqlite3.connect(":memory:")
@@ -25,7 +25,7 @@ class InMemory:
         self._database.close()
 
     def add(self, name: str, rows: pa.Table) -> None:
-        """Add a table of integers and texts."""
+        """Add a table with columns of integers and texts."""
         columns = rows.column_names
         self._database.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
         values = zip(*(column.to_pylist() for column in rows.columns), strict=True)

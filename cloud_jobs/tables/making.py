@@ -85,8 +85,7 @@ def remake(tables: Tables) -> None:
 
 
 def _missing_columns(tables: Tables, name: str, there: StructType) -> list[tuple[str, DataType]]:
-    """Return what a table lacks that has these columns. Raises IngestError where it has something
-    else."""
+    """Return the columns that a table lacks. Raises IngestError if its other columns differ."""
     found = [(field.name, field.dataType) for field in there]
     expected = [(field.name, field.dataType) for field in tables.schemas[name]]
     if not found or found != expected[: len(found)]:

@@ -49,7 +49,7 @@ class Merge:
 
 
 Builder: TypeAlias = Merge
-"""A MERGE to which clauses are added."""
+"""A MERGE whose clauses are being added."""
 
 
 def quoted(path: str) -> str:

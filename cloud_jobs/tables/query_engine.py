@@ -16,7 +16,7 @@ READ_FAILURES: Final = (DeltaError, OSError, ValueError)
 """Exceptions of tables that cannot be read: the engine raises ValueErrors, object stores raise
 OSErrors."""
 LINE_CHARACTERS_MAX: Final = 300
-"""Characters of such a failure that are shown: the engine may add its whole plan."""
+"""Characters shown of a failure: the engine may append its whole plan."""
 
 
 def address_of(root: str, name: str) -> str:

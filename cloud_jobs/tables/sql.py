@@ -1,4 +1,4 @@
-"""Queries of this job's tables, as text: names of tables and values put in. Pure."""
+"""Rendering of SQL queries: inserts table names and values. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def rendered(
     name_of: Callable[[str], str],
     quote: Callable[[str], str],
 ) -> str:
-    """Replace each `{table}` by its name in the engine, and each `:name` by a literal."""
+    """Replace each `{table}` by its name in the engine, and each `:name` by a literal value."""
 
     def named(found: re.Match[str]) -> str:
         if found["table"]:

@@ -49,7 +49,7 @@ class Source(Protocol):
 
     @property
     def has_passwords(self) -> bool:
-        """Whether this source checks passwords."""
+        """True if this source checks passwords."""
 
     @property
     def problem(self) -> str | None:
@@ -120,7 +120,7 @@ class Authenticator:
 
     @property
     def has_users(self) -> bool:
-        """Whether there is any source of users to check names against."""
+        """True if there is any source of users to check names against."""
         return bool(self._sources)
 
     @property

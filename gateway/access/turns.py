@@ -41,7 +41,7 @@ class Ticket:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the client is still waiting for this login."""
+        """True if the client is still waiting for this login."""
         return not self.begins.done() and self.login.is_wanted()
 
     def free_at(self) -> float:

@@ -32,7 +32,7 @@ class Context:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no events are missing since the database was created."""
+        """True if no events are missing since the database was created."""
         return self.epoch == 0
 
     def report(

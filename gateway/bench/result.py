@@ -124,7 +124,7 @@ class Result:
 
     @property
     def is_clean(self) -> bool:
-        """Whether every message arrived once, unchanged and in order, and every exchange was
+        """True if every message arrived once, unchanged and in order, and every exchange was
         completed.
         """
         return not any(dataclasses.astuple(self.faults))

@@ -122,7 +122,7 @@ class Scenario:
 
     @property
     def stays_away(self) -> bool:
-        """Whether the subscribers never reconnect, so that nothing is received."""
+        """True if the subscribers never reconnect, so that nothing is received."""
         return self.away and self.count is None
 
     @property

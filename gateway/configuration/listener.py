@@ -82,22 +82,22 @@ class Listener(Section):
 
     @property
     def is_reached_from_network(self) -> bool:
-        """Whether clients on other machines can connect, possibly through a local proxy."""
+        """True if clients on other machines can connect, possibly through a local proxy."""
         return self.proxy_protocol or (self.path is None and not is_loopback(self.bind))
 
     @property
     def is_open_to_network(self) -> bool:
-        """Whether clients on other machines can connect without authentication."""
+        """True if clients on other machines can connect without authentication."""
         return self.anonymous and not self.demands_users and self.is_reached_from_network
 
     @property
     def proves_users(self) -> bool:
-        """Whether a client certificate can authenticate a user."""
+        """True if a client certificate can authenticate a user."""
         return self.proxy_protocol_certificates or (self.tls is not None and self.tls.proves_users)
 
     @property
     def demands_users(self) -> bool:
-        """Whether a certificate must authenticate every client."""
+        """True if a certificate must authenticate every client."""
         return self.tls is not None and self.tls.demands_users
 
     @property
@@ -128,7 +128,7 @@ class Listener(Section):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the listener accepts plain MQTT over TCP, without TLS, proxy header or
+        """True if the listener accepts plain MQTT over TCP, without TLS, proxy header or
         WebSocket.
         """
         return self.protocol == "mqtt" and not self.proxy_protocol and self.tls is None

@@ -67,12 +67,12 @@ class Api(Section):
 
     @property
     def has_users(self) -> bool:
-        """Whether the page requires a login."""
+        """True if the page requires a login."""
         return bool(self.roles or self.group_roles)
 
     @property
     def has_operators(self) -> bool:
-        """Whether any user may do more than read."""
+        """True if any user may do more than read."""
         return bool(
             self.operators
             or self.administrators
@@ -82,12 +82,12 @@ class Api(Section):
 
     @property
     def is_reached_from_network(self) -> bool:
-        """Whether the page can be opened from other machines."""
+        """True if the page can be opened from other machines."""
         return not is_loopback(self.listens_at)
 
     @property
     def stays_on_loopback(self) -> bool:
-        """Whether the page listens on loopback, against its `bind`, because no users are
+        """True if the page listens on loopback, against its `bind`, because no users are
         configured.
         """
         return not (is_loopback(self.bind) or self.has_users or self.allow_anonymous_network)

@@ -42,12 +42,12 @@ class Tls(Section):
 
     @property
     def proves_users(self) -> bool:
-        """Whether a client certificate identifies a user."""
+        """True if a client certificate identifies a user."""
         return self.client_certificates != "none" and self.username != "none"
 
     @property
     def demands_users(self) -> bool:
-        """Whether every client must prove a user by certificate before its CONNECT."""
+        """True if every client must prove a user by certificate before its CONNECT."""
         return self.client_certificates == "required" and self.username != "none"
 
 

@@ -63,12 +63,12 @@ class UplinkTopic(Section):
 
     @property
     def taken_from_local(self) -> bool:
-        """Whether messages are carried to the upstream broker."""
+        """True if messages are carried to the upstream broker."""
         return self.direction != "in"
 
     @property
     def taken_from_remote(self) -> bool:
-        """Whether messages are carried from the upstream broker."""
+        """True if messages are carried from the upstream broker."""
         return self.direction != "out"
 
 

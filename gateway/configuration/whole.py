@@ -82,7 +82,7 @@ class Configuration(Section):
 
     @property
     def authenticates(self) -> bool:
-        """Whether users are authenticated.
+        """True if users are authenticated.
 
         If any listener authenticates users by certificate, a user name without proof is accepted
         nowhere.
@@ -91,7 +91,7 @@ class Configuration(Section):
 
     @property
     def reaches_broker(self) -> bool:
-        """Whether the bridge has a broker: through a listener or `[bridge] broker`."""
+        """True if the bridge has a broker: through a listener or `[bridge] broker`."""
         return self.bridge.broker is not None or any(each.is_plain for each in self.listeners)
 
     @property
@@ -106,7 +106,7 @@ class Configuration(Section):
 
     @property
     def lets_bridge_in(self) -> bool:
-        """Whether nothing in the configuration would make the broker reject the bridge."""
+        """True if nothing in the configuration would make the broker reject the bridge."""
         listener = self.own_listener(self.bridge.broker)
         needs_user = listener is not None and not listener.anonymous
         return self.reaches_broker and not (needs_user and self.bridge.username is None)

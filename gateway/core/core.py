@@ -34,7 +34,7 @@ class Core:
         self.limits = limits
         state.owners.assign(limits.quotas)
         self.authenticates = authenticates
-        """Whether user names are authenticated."""
+        """True if user names are authenticated."""
         self.methods = methods
         """Methods of enhanced authentication that the authenticator supports."""
         self.permissions = Permissions(authenticates)

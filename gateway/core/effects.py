@@ -60,7 +60,7 @@ class AuthenticationRequest:
         self.data = data
         """Authentication data of the CONNECT or AUTH packet."""
         self.is_first = is_first
-        """Whether the exchange starts with this request."""
+        """True if the exchange starts with this request."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -24,7 +24,7 @@ class Connected:
         self.username = username
         self.keep_alive_seconds = keep_alive_seconds
         self.session_present = session_present
-        """Whether the client resumed a session."""
+        """True if the client resumed a session."""
 
 
 class Disconnected:

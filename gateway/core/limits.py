@@ -103,7 +103,7 @@ class Limits:
     queues_slow: bool = False
     """Not a configuration key: set while a queue slows its publishers."""
     check_retain_source = True
-    """Whether a retained message is sent only while its publisher may publish it."""
+    """True if a retained message is sent only while its publisher may publish it."""
 
     def __init__(self) -> None:
         # In flight to one client. A slow or distant client needs more than one; too many only move

@@ -52,7 +52,7 @@ class Shared:
         self.hosts: dict[str, None] = {}
         """Displaced addresses."""
         self.is_found = False
-        """Whether at least two devices share the identifier."""
+        """True if at least two devices share the identifier."""
         self.addresses = ("", "")
         """Addresses of the connection displaced last, and of its successor."""
         self.count = RecentCount()

@@ -22,9 +22,9 @@ class ProtocolSettings(Section):
     """The line where the port's table has neither `line` nor `baud_rate`."""
 
     has_several: ClassVar[bool] = False
-    """Whether a quantity has several measurements: `gga` of NMEA 0183 has `gga/alt`."""
+    """True if a quantity has several measurements: `gga` of NMEA 0183 has `gga/alt`."""
     can_wait: ClassVar[bool] = False
-    """Whether its sensors keep unacknowledged readings: then the port is not read while the outbox
+    """True if its sensors keep unacknowledged readings: then the port is not read while the outbox
     is full, unless its `when_full` is set."""
 
     address_schemes: ClassVar[Mapping[str, str]] = {
@@ -34,12 +34,12 @@ class ProtocolSettings(Section):
     """URL schemes allowed in the `address` of a port with this protocol, with their meaning."""
 
     has_parts: ClassVar[bool] = False
-    """Whether its devices are numbered parts of the port's own device, such as nodes of
+    """True if its devices are numbered parts of the port's own device, such as nodes of
     MySensors."""
 
     @property
     def is_asked(self) -> bool:
-        """Whether the bridge polls the devices; if not, they send by themselves."""
+        """True if the bridge polls the devices; if not, they send by themselves."""
         return False
 
     @property

@@ -51,12 +51,12 @@ class QuantityRule(Section):
 
     @property
     def changes_values(self) -> bool:
-        """Whether the rule changes published values."""
+        """True if the rule changes published values."""
         return self.scale != 1 or self.offset != 0 or self.unit is not None
 
     @property
     def filters(self) -> bool:
-        """Whether the rule leaves out some values."""
+        """True if the rule leaves out some values."""
         return self.on_change or self.deadband > 0 or self.minimum_interval > 0
 
 

@@ -60,7 +60,7 @@ class Housekeeping:
         self._next_look = 0.0
         self._next_reserve = 0.0
         self._waits = False
-        """Whether there was no space for a batch at the last tick."""
+        """True if there was no space for a batch at the last tick."""
 
     @property
     def rules(self) -> Rules:

@@ -77,12 +77,12 @@ class CheckpointSchedule:
 
     @property
     def wants_rows(self) -> bool:
-        """Whether a checkpoint has rows to write, and none are being committed."""
+        """True if a checkpoint has rows to write, and none are being committed."""
         return self._checkpoint is not None and not self._rows_wait and not self._has_rows
 
     @property
     def lacks_room(self) -> bool:
-        """Whether the disk was too full for a checkpoint's rows, so that it waits for `resume`.
+        """True if the disk was too full for a checkpoint's rows, so that it waits for `resume`.
 
         Meanwhile the journal grows, and none of it is dropped.
         """
@@ -130,7 +130,7 @@ class CheckpointSchedule:
 
     @property
     def has_rows(self) -> bool:
-        """Whether there are rows to commit, or being committed."""
+        """True if there are rows to commit, or being committed."""
         return self._has_rows
 
     def commit_rows(self) -> None:

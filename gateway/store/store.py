@@ -178,12 +178,12 @@ class Store:
 
     @property
     def checkpointing(self) -> bool:
-        """Whether a checkpoint has rows to write, and none are being committed."""
+        """True if a checkpoint has rows to write, and none are being committed."""
         return self._checkpoints.wants_rows
 
     @property
     def checkpoint_lacks_room(self) -> bool:
-        """Whether the disk was too full for a checkpoint's rows, so that it waits."""
+        """True if the disk was too full for a checkpoint's rows, so that it waits."""
         return self._checkpoints.lacks_room
 
     @property
@@ -205,7 +205,7 @@ class Store:
 
     @property
     def has_rows(self) -> bool:
-        """Whether there are rows to commit, or being committed."""
+        """True if there are rows to commit, or being committed."""
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:

@@ -45,7 +45,7 @@ class Batch:
 
     @property
     def has_arrivals(self) -> bool:
-        """Whether it stores new messages."""
+        """True if it stores new messages."""
         return any(self._taken.values())
 
     def is_due(self, *, removal_due: bool) -> bool:

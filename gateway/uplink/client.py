@@ -87,7 +87,7 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is in flight."""
+        """True if nothing is in flight."""
         return not len(self._lane.exchanges)
 
     def get_all(self) -> list[tuple[int, bytes]]:

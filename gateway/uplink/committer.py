@@ -76,7 +76,7 @@ class Committer:
 
     @property
     def is_flooded(self) -> bool:
-        """Whether more signals arrived since the last batch than a broker sends that waits for
+        """True if more signals arrived since the last batch than a broker sends that waits for
         answers.
         """
         return len(self._signals) > SIGNALS_MAX

@@ -102,7 +102,7 @@ class Lane:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the lane has no messages."""
+        """True if the lane has no messages."""
         return not self.waiting and not len(self.exchanges)
 
     def finish(self, exchange: Exchange[Message], outcome: str) -> None:

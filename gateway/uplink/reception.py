@@ -86,5 +86,5 @@ class Reception:
 
     @property
     def is_overfull(self) -> bool:
-        """Whether more data waits in memory than allowed."""
+        """True if more data waits in memory than allowed."""
         return self.bytes_waiting + self.bytes_coming > HELD_BACK_BYTES_MAX

@@ -90,7 +90,7 @@ class SideChanges:
 
     @property
     def needs_commit(self) -> bool:
-        """Whether something must be durable before packets are sent."""
+        """True if something must be durable before packets are sent."""
         return bool(
             self.released
             or self.returned
@@ -113,7 +113,7 @@ class Settlement:
 
     @property
     def needs_commit(self) -> bool:
-        """Whether something must be durable before packets are sent."""
+        """True if something must be durable before packets are sent."""
         return any(changes.needs_commit for changes in self.changes.values())
 
     def settle(self, signal: Signal) -> None:

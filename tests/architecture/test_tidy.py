@@ -83,7 +83,7 @@ WORDS = re.compile(
     r"|(?<!\")told|told(?!\"))\b",
     re.IGNORECASE,
 )
-# Rooms whose docstrings and comments are held to the list of shared/design/language.md.
+# Rooms whose docstrings and comments are held to the lists below.
 PLAIN_ROOMS = (
     "gateway/",
     "api/",
@@ -92,10 +92,8 @@ PLAIN_ROOMS = (
     "cloud_jobs/query/",
 )
 # A docstring is a command (functions) or a noun phrase (classes, modules, properties, attributes).
-OPENINGS = re.compile(r"(Let|Have|Who|Whose|Which|What|Where|How|That|Of|To a)\b")
-OPENINGS_OF_ATTRIBUTES = re.compile(r"(Let|Have|Whose|That|Of|To a)\b")
-# A function returns True if something holds; a property may begin with "Whether".
-OPENINGS_OF_FUNCTIONS = re.compile(OPENINGS.pattern.replace("(", "(Whether|", 1))
+OPENINGS = re.compile(r"(Whether|Let|Have|Who|Whose|Which|What|Where|How|That|Of|To a)\b")
+OPENINGS_OF_ATTRIBUTES = re.compile(r"(Whether|Let|Have|Who|Whose|Which|What|Where|That|Of|To a)\b")
 # Dialect: verbs of the house's first years for which English has a plain one.
 DIALECT = re.compile(
     r"\b(stands?(?! for\b)|go(es)? on|gone on|behind (the|its?|them|which|what|each)|so many"
@@ -218,14 +216,6 @@ def texts_of(path: Path) -> Iterator[tuple[int, str]]:
                 before = token.type
 
 
-def opening_of(node: ast.AST) -> re.Pattern[str]:
-    """Return the pattern of the openings that the docstring of this node must not have."""
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return OPENINGS
-    is_property = any("property" in ast.unparse(each) for each in node.decorator_list)
-    return OPENINGS if is_property else OPENINGS_OF_FUNCTIONS
-
-
 def unplain_docstrings_in(path: Path) -> Iterator[str]:
     """Yield docstrings with an opening or a word that the list refuses, also of attributes."""
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
@@ -233,7 +223,7 @@ def unplain_docstrings_in(path: Path) -> Iterator[str]:
         for index, each in enumerate(statements if isinstance(statements, list) else ()):
             if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
                 text = str(each.value.value)
-                opening = OPENINGS_OF_ATTRIBUTES if index else opening_of(node)
+                opening = OPENINGS_OF_ATTRIBUTES if index else OPENINGS
                 if opening.match(text) or DIALECT.search(QUOTED.sub("", text)):
                     yield f"{path}:{each.lineno}: {text}"
 

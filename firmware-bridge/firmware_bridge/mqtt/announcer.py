@@ -81,7 +81,7 @@ class Announcer:
 
     @property
     def is_done(self) -> bool:
-        """Whether there is nothing to describe and nothing to remove."""
+        """True if there is nothing to describe and nothing to remove."""
         return self._status_topic is None and not self._remembered.topics
 
     async def run(self) -> None:

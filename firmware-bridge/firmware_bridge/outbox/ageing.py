@@ -27,5 +27,5 @@ class Ageing:
 
     @property
     def oldest_is_old(self) -> bool:
-        """Whether one that waits is."""
+        """True if one that waits is."""
         return self.oldest is not None and self.is_old(self.oldest)

@@ -1,4 +1,4 @@
-"""Whether the outbox takes readings: its own limits in bytes and age, and the room on the disk."""
+"""True if the outbox takes readings: its own limits in bytes and age, and the room on the disk."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ class Capacity:
 
     @property
     def full(self) -> bool:
-        """Whether ports have to wait, or to drop what they read."""
+        """True if ports have to wait, or to drop what they read."""
         return not self._room.is_set()
 
     @property

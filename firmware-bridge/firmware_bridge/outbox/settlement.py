@@ -70,7 +70,7 @@ class Settlement:
 
     @property
     def needs_commit(self) -> bool:
-        """Whether something has to be durable before anything is sent."""
+        """True if something has to be durable before anything is sent."""
         return bool(self.released or self.returned)
 
     def settle(self, signal: Signal) -> None:

@@ -53,7 +53,7 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
 
     @property
     def is_asked(self) -> bool:
-        """Whether the device is asked."""
+        """True if the device is asked."""
         return self.poll is not None or self.poll_text is not None
 
     @property

@@ -156,7 +156,7 @@ class PollerSettings(ProtocolSettings, ABC):
 
     @property
     def is_asked(self) -> bool:
-        """Whether the devices are asked."""
+        """True if the devices are asked."""
         return True
 
     @abstractmethod

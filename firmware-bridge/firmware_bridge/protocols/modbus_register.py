@@ -63,7 +63,7 @@ class Register(Section):
 
     @property
     def is_bit(self) -> bool:
-        """Whether it is a truth value."""
+        """True if it is a truth value."""
         return self.kind in ("coil", "discrete")
 
     @property

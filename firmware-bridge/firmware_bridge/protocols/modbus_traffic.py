@@ -61,7 +61,7 @@ class Message:
 
     @property
     def is_write(self) -> bool:
-        """Whether registers or coils are written."""
+        """True if registers or coils are written."""
         return self.function & ~_EXCEPTION not in _READS
 
     @property

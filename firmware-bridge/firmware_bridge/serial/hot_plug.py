@@ -149,7 +149,7 @@ def open_netlink() -> socket.socket:
 
 
 def is_serial_device(datagram: bytes) -> bool:
-    """Whether udev reports a serial device that is there; False for anything malformed."""
+    """Return True if udev reports a serial device that is there; False for anything malformed."""
     if len(datagram) < _HEADER.size:
         return False
     prefix, magic, _, offset = _HEADER.unpack_from(datagram)

@@ -114,7 +114,7 @@ class Link(ABC):
         """Take what is there. Raises `BlockingIOError` where that is nothing, and `PortLost`."""
 
     def _is_gone(self) -> bool:
-        """Whether there is nothing although the descriptor was readable."""
+        """Return True if there is nothing although the descriptor was readable."""
         return False
 
     async def _wait_readable(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -81,7 +81,7 @@ class Port:
 
     @property
     def is_available(self) -> bool:
-        """Whether it is open and not silent."""
+        """True if it is open and not silent."""
         return self._status.state == "open" and not self._status.silent
 
     def availability(self) -> dict[str, bool]:

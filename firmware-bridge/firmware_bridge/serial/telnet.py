@@ -68,7 +68,7 @@ class Telnet:
 
     @property
     def is_set_up(self) -> bool:
-        """Whether the server has confirmed the line's settings."""
+        """True if the server has confirmed the line's settings."""
         return self.confirmed.keys() >= self.wanted.keys()
 
     def take_replies(self) -> bytes:

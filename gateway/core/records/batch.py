@@ -29,7 +29,7 @@ class Batch:
         self.parts_count = 0
         self.parts_names_bytes = 0
         self.lazy = False
-        """Whether something was recorded since the last part that no client waits for."""
+        """True if something was recorded since the last part that no client waits for."""
 
     def pending_bytes(self) -> int:
         """Return the size of the records in the current batch in bytes."""

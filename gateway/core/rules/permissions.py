@@ -112,15 +112,15 @@ class Permissions:
     def __init__(self, authenticates: bool) -> None:
         """Start without rules. `authenticates`: user names are authenticated."""
         self.restricted = False
-        """Whether there are rules or removed users, so that an answer may be no."""
+        """True if there are rules or removed users, so that an answer may be no."""
         self._authenticates = authenticates
         self.has_rules = False
-        """Whether there are rules. Without them everything is allowed."""
+        """True if there are rules. Without them everything is allowed."""
         self._rules = AccessRules()
         self.gone: frozenset[str] = frozenset()
         """Users to whom everything is denied."""
         self._has_revoked = False
-        """Whether any session has a revoked certificate."""
+        """True if any session has a revoked certificate."""
         self._clients: dict[Session, Client] = {}
         self._sources: dict[Source, Client] = {}
         """Publishers of retained messages."""

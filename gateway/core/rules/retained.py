@@ -49,7 +49,7 @@ class PendingReplay:
         self.found: list[Message] = []
         """Messages found and still to be sent, in reverse order."""
         self.scheduled = False
-        """Whether a timer will start the next slice."""
+        """True if a timer will start the next slice."""
 
 
 class RetainedReplay:

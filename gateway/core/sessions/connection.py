@@ -32,7 +32,7 @@ class PutOff:
         self.packets: list[Publish] = []
         self.bytes_count = 0
         self.is_full = False
-        """Whether there are too many, so that the connection is not read."""
+        """True if there are too many, so that the connection is not read."""
         self.awaits: Session | None = None
         """The session whose queue must have room first; None: the disk."""
 
@@ -48,9 +48,9 @@ class Connection:
     """Bytes of an incomplete packet at the last keep-alive check, and the time of the packet before
     it."""
     has_left = False
-    """Whether the client has sent DISCONNECT and will send nothing more."""
+    """True if the client has sent DISCONNECT and will send nothing more."""
     is_local = False
-    """Whether it is from this machine, where the bridge is."""
+    """True if it is from this machine, where the bridge is."""
     meters: tuple[Meter, ...] = ()
     """Its rate limits, alone and together with others; empty: unlimited."""
     address_share: Share | None = None
@@ -71,7 +71,7 @@ class Connection:
         self.address = address
         self.decoder = decoder
         self.anonymous = anonymous
-        """Whether the listener accepts clients without a user."""
+        """True if the listener accepts clients without a user."""
         self.share = share
         """Limits of the listener; None: only those of the broker."""
         self.listener = listener
@@ -94,7 +94,7 @@ class Connection:
         self.authentication_method: str | None = None
         self.username: str | None = None
         self.checking = False
-        """Whether the event loop is checking this client's credentials."""
+        """True if the event loop is checking this client's credentials."""
         self.reauthenticating = False
         self.connect: Connect | None = None
         """The CONNECT that is being authenticated."""
@@ -112,7 +112,7 @@ class Connection:
         self.withheld_batch = -1
         """The newest batch for which bytes of this connection wait."""
         self.greeted = False
-        """Whether CONNACK has been passed on; nothing may overtake it [MQTT-3.2.0-1]."""
+        """True if CONNACK has been passed on; nothing may overtake it [MQTT-3.2.0-1]."""
         self.writable = True
         """False while the peer reads more slowly than we write."""
         self.unwritable_since = 0.0
@@ -124,7 +124,7 @@ class Connection:
         """Packets received while the client's password was being checked, or too much work to be
         processed immediately."""
         self.behind = False
-        """Whether its slice of work is used up: the rest continues when others have been served."""
+        """True if its slice of work is used up: the rest continues when others have been served."""
         self.put_off = PutOff()
         self.unslowed_until = 0.0
         """Until this time its messages do not wait for queues that slow publishers, because they
@@ -132,7 +132,7 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether the core has not closed the connection."""
+        """True if the core has not closed the connection."""
         return self.state is not ConnectionState.CLOSED
 
     def counts_at(self, address_share: Share, now: float) -> None:

@@ -87,10 +87,10 @@ class Message:
         self.expires_ms = expires_ms
         """Expiry in milliseconds of gateway time; 0: never."""
         self.has_place = False
-        """Whether a held message will be retained at its release, even if `max_retained` and
+        """True if a held message will be retained at its release, even if `max_retained` and
         `max_retained_bytes` are lower by then, because its publisher has been acknowledged."""
         self.stored = False
-        """Whether the message has its own row in the tables."""
+        """True if the message has its own row in the tables."""
         self.batch = -1
         """The batch that must be durable before others may see the message; -1: none."""
 
@@ -156,7 +156,7 @@ class Held(Exchange):
         self.message = message
         self.since = now
         self.stored = False
-        """Whether a row of it may be in the tables."""
+        """True if a row of it may be in the tables."""
 
 
 @mypyc_attr(acyclic=True)
@@ -185,4 +185,4 @@ class Delivery(Exchange):
         """The number of its PUBREC within the session, counted from 1."""
         self.sent_at = 0.0
         self.stored = False
-        """Whether a row of it may be in the tables, from a checkpoint."""
+        """True if a row of it may be in the tables, from a checkpoint."""

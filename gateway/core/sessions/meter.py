@@ -46,7 +46,7 @@ class Meter:
         self.byte_rate = byte_rate
         self.journal_bytes_per_day = journal_bytes_per_day
         self.is_of_client = is_of_client
-        """Whether it counts a single connection, so that the rates of a user replace it."""
+        """True if it counts a single connection, so that the rates of a user replace it."""
         self._prefix = prefix
         self._suffix = suffix
         self._packets = _bucket_of(packet_rate, BURST_SECONDS, now)

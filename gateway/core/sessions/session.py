@@ -64,28 +64,28 @@ class Session:
     owner: Owner | None = None
     """The owner's counters; None: the session is not open."""
     is_local = False
-    """Whether its last connection was from this machine; False after a start until resumed."""
+    """True if its last connection was from this machine; False after a start until resumed."""
     shares: tuple[Share, ...] = ()
     """Limits of the listener and address of its last connection; none after a start."""
     asked_again_before = 0
     """Messages queued before this position are checked again: the access rules have changed."""
     is_of_this_run = False
-    """Whether it was opened since the start, so that its client's actions are known."""
+    """True if it was opened since the start, so that its client's actions are known."""
 
     certificate: str | None = None
     """The certificate that last authenticated its client, as in `Connection`."""
     is_revoked = False
-    """Whether it was revoked while its client was away: no messages until another proof."""
+    """True if it was revoked while its client was away: no messages until another proof."""
     is_awaited = False
-    """Whether publishers wait for room in its queue, which refuses."""
+    """True if publishers wait for room in its queue, which refuses."""
     is_deep = False
-    """Whether its queue is at least half full: see `gateway.core.rules.backpressure`."""
+    """True if its queue is at least half full: see `gateway.core.rules.backpressure`."""
     slows = False
-    """Whether publishers wait until its queue is less than half full."""
+    """True if publishers wait until its queue is less than half full."""
     filling_noted = False
-    """Whether it was logged that its queue is nearly full."""
+    """True if it was logged that its queue is nearly full."""
     slowing_noted = False
-    """Whether it was logged that its publishers wait."""
+    """True if it was logged that its publishers wait."""
     acknowledged_at = -NO_TIMER
     """Time of its client's last acknowledgement on this connection (monotonic seconds)."""
     memory_queues: MemoryQueues | None = None
@@ -105,7 +105,7 @@ class Session:
         self.username: str | None = None
         """The user that owns it exclusively. None: its client has no user."""
         self.owner_is_unknown = False
-        """Whether it predates the recording of users: the first user who names it gets it."""
+        """True if it predates the recording of users: the first user who names it gets it."""
         self.listener = ""
         """Listener of its last connection; empty after a start until it is resumed."""
         self.protocol = 4
@@ -141,7 +141,7 @@ class Session:
         self.when_full = WhenFull.SLOW
         self.pace = Pace()
         self.loading = False
-        """Whether messages are being read from disk: until then nothing may be started."""
+        """True if messages are being read from disk: until then nothing may be started."""
         self.pages_requested = 0
         """Only the result of the last request counts: the client may have reconnected since."""
         self.named_in_batch = -1

@@ -34,7 +34,7 @@ class Pattern:
         self.above = above
         self.is_single = is_single
         self.is_wild: bool = is_single or (above is not None and above.is_wild)
-        """Whether there is a `+` above it."""
+        """True if there is a `+` above it."""
         self.named: Pattern | None = None
         self.single: Pattern | None = None
         self.levels = 0

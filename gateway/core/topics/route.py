@@ -29,7 +29,7 @@ class Target:
         self.qos = qos
         self.retain_as_published = retain_as_published
         self.no_local = False
-        """Whether other rules apply to messages that the session itself published
+        """True if other rules apply to messages that the session itself published
         [MQTT5-3.8.3-3]."""
         self.local: Target | None = None
         """With `no_local`, the target for those messages; None: it does not receive them. Never
@@ -135,11 +135,11 @@ class Route:
         """Subscription identifiers of sessions that have any, without those of shared
         subscriptions."""
         self.durable = False
-        """Whether any session keeps QoS 1 and 2 messages across a power cut."""
+        """True if any session keeps QoS 1 and 2 messages across a power cut."""
         self.persistent = False
-        """Whether any session is persistent, whatever its granted QoS."""
+        """True if any session is persistent, whatever its granted QoS."""
         self.plain = True
-        """Whether no member has options and none is refused: a QoS 0 PUBLISH may be forwarded
+        """True if no member has options and none is refused: a QoS 0 PUBLISH may be forwarded
         unchanged."""
         self.refused = 0
         """Number of subscribed sessions and groups that may not receive the topic."""
@@ -147,9 +147,9 @@ class Route:
         """Durable ones among them, which would have received QoS 1 and 2: the session log has a
         record for each, so that no message seems to be missing."""
         self.is_system = is_system_topic(topic)
-        """Whether clients may not publish to the topic."""
+        """True if clients may not publish to the topic."""
         self.logged = logged
-        """Whether the session log stores messages with this topic."""
+        """True if the session log stores messages with this topic."""
 
     def count(self) -> int:
         """Return how many sessions receive a message."""

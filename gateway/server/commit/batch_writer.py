@@ -79,7 +79,7 @@ class BatchWriter:
         self.sealed_at = self._loop.time()
         """When the last non-empty batch was sealed."""
         self.is_busy = False
-        """Whether a batch is being written, or waits for space."""
+        """True if a batch is being written, or waits for space."""
         self.quiet = asyncio.Event()
         """Set while no batch is."""
         self.quiet.set()
@@ -89,23 +89,23 @@ class BatchWriter:
         self._waiting: SealedBatch | None = None
         """The batch for which there was no space. Nothing is being written meanwhile."""
         self._lacks_descriptor = False
-        """Whether it waits for a file descriptor, not for disk space."""
+        """True if it waits for a file descriptor, not for disk space."""
         self._next_line_at = 0.0
         self.is_last = False
-        """Whether the process is about to end: a batch without space is given up."""
+        """True if the process is about to end: a batch without space is given up."""
         self.is_unwritten = False
-        """Whether one was given up: the next start treats this run as unclean."""
+        """True if one was given up: the next start treats this run as unclean."""
         self.is_stopped = False
-        """Whether nothing more is written."""
+        """True if nothing more is written."""
 
     @property
     def waits_for_room(self) -> bool:
-        """Whether a batch is waiting because the disk is full."""
+        """True if a batch is waiting because the disk is full."""
         return self._waiting is not None and not self.waits_for_descriptor
 
     @property
     def waits_for_descriptor(self) -> bool:
-        """Whether a batch is waiting because no file can be opened."""
+        """True if a batch is waiting because no file can be opened."""
         return self._waiting is not None and self._lacks_descriptor
 
     def stalled_seconds(self) -> float:

@@ -111,7 +111,7 @@ class Checkpoints:
 
     @property
     def is_committing(self) -> bool:
-        """Whether rows are being committed."""
+        """True if rows are being committed."""
         return self._committing is not None
 
     async def committed(self) -> None:

@@ -16,7 +16,7 @@ class JournalRoom:
         self.broker = broker
         self.store = store
         self.is_wanted = False
-        """Whether there is something to drop."""
+        """True if there is something to drop."""
         self._bytes_max = 0
         self._given_up_bytes: int | None = None
         """Size limit of the journal for this time only, because space is short."""

@@ -12,11 +12,11 @@ class Channel(ABC):
 
     def __init__(self) -> None:
         self.overloaded = False
-        """Whether it is not read because more is uncommitted than `max_uncommitted` allows."""
+        """True if it is not read because more is uncommitted than `max_uncommitted` allows."""
         self.throttled = False
-        """Whether it is not read because its client exceeded its rate."""
+        """True if it is not read because its client exceeded its rate."""
         self.is_heavy = False
-        """Whether the last read contained more than a slice of work: see `FairReader.puts_off`."""
+        """True if the last read contained more than a slice of work: see `FairReader.puts_off`."""
         self.unread = b""
         """Received data that was too much for the client's turn."""
         self.unread_from = 0
@@ -24,7 +24,7 @@ class Channel(ABC):
         self.unread_counted = 0
         """Bytes of `unread` included in the total of all connections."""
         self.lost = False
-        """Whether the connection is lost, but earlier data is not processed yet."""
+        """True if the connection is lost, but earlier data is not processed yet."""
 
     def is_behind(self) -> bool:
         """Return True if there is input that was not processed in this client's turn."""

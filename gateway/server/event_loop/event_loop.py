@@ -75,7 +75,7 @@ class EventLoop:
         self._work = broker.work
         self._scheduled = False
         self._committing = False
-        """Whether the committer is running in this tick."""
+        """True if the committer is running in this tick."""
         self._alarm = Alarm(broker, self.schedule)
         self._received_bytes = 0
         """Bytes received since sockets were last written to."""

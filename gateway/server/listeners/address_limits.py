@@ -64,12 +64,12 @@ class AddressSettings:
 
     @property
     def limits_nothing(self) -> bool:
-        """Whether there are no limits, so that addresses need not be counted."""
+        """True if there are no limits, so that addresses need not be counted."""
         return not (self.connections_max or self.rate or self.limits_clients)
 
     @property
     def limits_clients(self) -> bool:
-        """Whether there is a limit that the core counts."""
+        """True if there is a limit that the core counts."""
         return bool(self.sessions_max or self.packet_rate or self.byte_rate)
 
 

@@ -84,7 +84,7 @@ class OpenListeners:
         self._open: list[Open] = []
         self._serving: set[asyncio.Task[None]] = set()
         self.certificates_differ = False
-        """Whether the last `apply` found changed files of an unchanged listener."""
+        """True if the last `apply` found changed files of an unchanged listener."""
         self.shown: list[dict[str, Any]] = []
 
     def prepare(self, listeners: Sequence[Listener]) -> Change:

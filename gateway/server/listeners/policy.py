@@ -17,7 +17,7 @@ class AdmissionPolicy:
         is_local: bool = False,
     ) -> None:
         self.anonymous = anonymous
-        """Whether clients without a user are accepted."""
+        """True if clients without a user are accepted."""
         self.share = share
         """The listener's limits and usage."""
         self.origins = origins
@@ -27,7 +27,7 @@ class AdmissionPolicy:
         self.listener = listener
         """The listener's name, for access rules."""
         self.is_over = False
-        """Whether the listener is closed, or has another policy: connections with this one are
+        """True if the listener is closed, or has another policy: connections with this one are
         ended."""
         self.is_local = is_local
-        """Whether only programs on this machine can reach it."""
+        """True if only programs on this machine can reach it."""

@@ -30,9 +30,9 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.policy = policy
         self.transport: asyncio.Transport
         self._full = False
-        """Whether the transport's buffer is full."""
+        """True if the transport's buffer is full."""
         self._is_ending = False
-        """Whether the connection is being closed, so that nothing more is written."""
+        """True if the connection is being closed, so that nothing more is written."""
         self._cut: asyncio.TimerHandle | None = None
         """Timer that ends a connection whose peer does not read the last data."""
         self._counted: tuple[AddressLimits, str] | None = None

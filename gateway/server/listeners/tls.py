@@ -51,7 +51,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
         """Received data not passed to OpenSSL yet."""
         self._wants_reading = True
         self._waits = False
-        """Whether it waits for a turn of the loop: nothing is read meanwhile."""
+        """True if it waits for a turn of the loop: nothing is read meanwhile."""
 
     # -- towards the socket: a protocol
 

@@ -74,7 +74,7 @@ class WebSocketProtocol(MqttProtocol):
         self._close_code: int = CloseReason.NORMAL_CLOSURE
         self._has_answered = False
         self._behind = False
-        """Whether frames of the last read are not processed yet."""
+        """True if frames of the last read are not processed yet."""
 
     # -- in
 

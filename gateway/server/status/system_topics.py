@@ -33,7 +33,7 @@ class SystemTopics:
         self._interval_seconds: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._asked = False
-        """Whether totals were requested and have not arrived."""
+        """True if totals were requested and have not arrived."""
         self._publish_due = False
         self._published: dict[str, bytes] = {}
         """The values that subscribers have; empty while there are none."""
