@@ -18,12 +18,13 @@ from firmware_bridge.protocols.interface import (
     PollerSettings,
     Preparation,
     Request,
+    next_due,
 )
 from gateway.keys.quantities import Duration, Text, refusal
 from gateway.keys.serial_line import Line
 
 ANSWER_BYTES_MAX: Final = 4096
-"""Of one answer, with what comes before it. The longest frame has 256 bytes, a line 4 KiB."""
+"""Length of an answer, with noise before it. The longest frame has 256 bytes, a line 4 KiB."""
 _BITS_PER_CHARACTER: Final = 11
 
 _BYTES = Text(
@@ -98,9 +99,7 @@ class AskingPoller(Poller):
         if self._due > now_seconds:
             return Pause(self._due - now_seconds)
         settings = self._settings
-        # What was missed is not made up for.
-        late_seconds = now_seconds - self._due
-        self._due += (late_seconds // settings.poll_interval + 1) * settings.poll_interval
+        self._due = next_due(self._due, now_seconds, settings.poll_interval)
         self._begin_answer()
         data = settings.request_bytes
         before = None
@@ -118,12 +117,12 @@ class AskingPoller(Poller):
         self._read_bytes = 0
 
     def read(self, answer: bytes) -> Outcome | None:
-        """Feed the decoder with what is new; the first frame is the answer."""
+        """Feed new bytes to the decoder. The first frame is the answer."""
         data, self._read_bytes = answer[self._read_bytes :], len(answer)
         return self._frame_in(self._decoder.feed(data))
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Judge what came in time; a frame may follow what looked like a longer one."""
+        """Return the frame that arrived in time, or the damage."""
         frame = self._frame_in(self._decoder.flush())
         if frame is not None:
             return frame
@@ -134,11 +133,11 @@ class AskingPoller(Poller):
         return frames[0] if frames else None
 
     def take_left_out(self) -> Counter[str]:
-        """Return what the decoder left out since the last call."""
+        """Return the number of values that the decoder skipped since the last call, by reason."""
         tally = self._decoder.tally
         left_out, tally.left_out = tally.left_out, Counter()
         return left_out
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Take the outcome; nothing is learnt from it."""
+        """End the request."""
         return ""

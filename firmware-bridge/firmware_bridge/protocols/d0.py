@@ -25,25 +25,26 @@ from firmware_bridge.protocols.interface import (
     PollerSettings,
     Preparation,
     Request,
+    next_due,
 )
 from firmware_bridge.protocols.kinds import TYPE, Kinds
 from gateway.keys.quantities import Duration, Text, Whole, refusal
 from gateway.keys.serial_line import Line
 
 TELEGRAM_BYTES_MAX: Final = 16_384
-"""Of one meter: registers of fifteen months have 8 KiB."""
+"""Length of a telegram, at most. The registers of fifteen months have 8 KiB."""
 SIGN_ON_BYTES_MAX: Final = 256
 """An identification has 32 characters; an echo of the request and noise may come before it."""
 _FIRST_RATE: Final = 300
 _RATES_OF_C: Final = {"0": 300, "1": 600, "2": 1200, "3": 2400, "4": 4800, "5": 9600, "6": 19200}
 _RATES_OF_B: Final = {"A": 600, "B": 1200, "C": 2400, "D": 4800, "E": 9600, "F": 19200}
 _ANSWER_SECONDS_MAX: Final = 1.5
-"""From a request to the first character of the answer, and from one character to the next."""
+"""Time from a request to the first character, and between two characters of an answer."""
 _REACTION_SECONDS: Final = 0.25
-"""From an answer to the next request: the standard has 0.2 s to 1.5 s."""
+"""Time from an answer to the next request; the standard allows 0.2 s to 1.5 s."""
 _ADAPTER_SECONDS: Final = 1.0
 _WAKE_UP_SECONDS, _WAKE_UP_PAUSE_SECONDS = 2.2, 1.6
-"""NULs for so long, and silence: meters with a battery listen now and then."""
+"""Duration of NULs, and of the pause after them: meters with a battery only listen at times."""
 _BITS_PER_CHARACTER: Final = 10
 _STX, _ETX = b"\x02", b"\x03"
 _IDENTIFICATION = re.compile(rb"/[A-Za-z]{3}([!-~])[^\r\n]*\r\n")
@@ -110,10 +111,7 @@ class D0Poller(Poller):
         if self._due > now_seconds:
             return Pause(self._due - now_seconds)
         self._identification = None
-        # What was missed is not made up for.
-        late_seconds = now_seconds - self._due
-        interval = self._settings.poll_interval
-        self._due += (late_seconds // interval + 1) * interval
+        self._due = next_due(self._due, now_seconds, self._settings.poll_interval)
         data = b"/?%s!\r\n" % self._settings.meter_address.encode()
         on_line = (len(data) + SIGN_ON_BYTES_MAX) * _BITS_PER_CHARACTER / self._rate
         return Request(
@@ -192,16 +190,16 @@ class D0Poller(Poller):
         return Frame(quantities) if quantities else Damage("no_reading")
 
     def take_left_out(self) -> Counter[str]:
-        """Return what was left out of telegrams since the last call."""
+        """Return the number of skipped values since the last call, by reason."""
         left_out, self._left_out = self._left_out, Counter()
         return left_out
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Judge what came in time."""
+        """Return the reason why no telegram arrived in time."""
         if not answer.strip(b"\0\r\n"):
             return Damage("no_answer")
         return Damage("truncated" if _IDENTIFICATION.search(answer) else "noise")
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Take the outcome; nothing is learnt from it."""
+        """End the conversation."""
         return ""

@@ -25,7 +25,7 @@ _LLC = (b"\xe6\xe7\x00", b"\xe6\xe6\x00")
 
 
 class Part(NamedTuple):
-    """A part of a message; `is_first` and `is_last` are what its frame shows of that."""
+    """Part of a message in one frame. `is_first` is None if the frame does not tell."""
 
     data: bytes
     is_first: bool | None
@@ -33,7 +33,7 @@ class Part(NamedTuple):
 
 
 def end_of_frame(buffer: bytes, position: int) -> int | None:
-    """Return where a frame ends, `position` where none begins; None: more bytes have to come.
+    """Return the end of a frame; `position` if no frame starts there; None if it is incomplete.
 
     Raises:
         Damaged: "truncated" for one of HDLC that has no flag at its end.
@@ -87,7 +87,7 @@ def _part_of_hdlc(frame: bytes) -> Part:
 
 
 def _after_address(content: bytes, at: int) -> int:
-    """Return where an address ends: its last byte is odd. Raises `Damaged`: "dlms"."""
+    """Return the position after an address, whose last byte is odd. Raises `Damaged`: "dlms"."""
     for end in range(at, min(at + _ADDRESS_BYTES_MAX, len(content))):
         if content[end] & 1:
             return end + 1

@@ -68,10 +68,10 @@ def _key_of(text: str, path: str) -> bytes:
 
 
 def ciphered_bytes(data: bytes) -> int | None:
-    """Return how many bytes a ciphered message has; None: its length has not come yet.
+    """Return the length of a ciphered message; None if the length field is incomplete.
 
     Raises:
-        Damaged: "dlms" for what is none.
+        Damaged: "dlms" if this is not a ciphered message.
     """
     head = 2 + SYSTEM_TITLE_BYTES
     if len(data) < 2:
@@ -83,7 +83,7 @@ def ciphered_bytes(data: bytes) -> int | None:
 
 
 def length_at(data: bytes, at: int) -> tuple[int, int] | None:
-    """Return a length and where what it counts begins; None: it has not come yet.
+    """Return a length, and the position after the length field; None if the field is incomplete.
 
     Raises:
         Damaged: "dlms" for one of more than 2 bytes.
@@ -104,8 +104,8 @@ def length_at(data: bytes, at: int) -> tuple[int, int] | None:
 def decrypted(data: bytes, key: bytes | None, authentication_key: bytes | None) -> bytes:
     """Return the content of a ciphered message.
 
-    With an authentication key its tag is checked. Without one the caller sees by the content
-    whether the key is right.
+    With an authentication key the tag is checked. Without one, a wrong key only shows in the
+    content.
 
     Raises:
         Damaged: "encrypted" without a key, "key" where the tag is of other keys, "dlms".

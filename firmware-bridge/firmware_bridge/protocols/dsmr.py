@@ -64,7 +64,7 @@ class Dsmr(MeterKeys):
 
     @property
     def frames_enough(self) -> int:
-        """A CRC of 16 bits leaves no doubt; without it the form of two telegrams does."""
+        """Return 1 with a 16-bit CRC, else 2: the form of two telegrams proves the protocol."""
         return 1 if self.crc else 2
 
     def decoder(self) -> "DsmrDecoder | EncryptedDecoder":
@@ -145,7 +145,7 @@ class EncryptedDecoder(ScanningDecoder):
 
 
 def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
-    """Return where a telegram ends that may have ETX and BCC after it; None: they have not come."""
+    """Return the end of a telegram, with optional ETX and BCC; None if these are incomplete."""
     if _STX not in buffer[position:end]:
         return end
     while buffer[end : end + 1] in (b"\r", b"\n"):

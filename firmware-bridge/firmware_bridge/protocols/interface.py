@@ -24,7 +24,7 @@ class Decoder(ABC):
     """
 
     frame_bytes_max: int | None = None
-    """A longer frame is `overlong`; None: no frame is."""
+    """Length of a frame above which it is `overlong`; None: unlimited."""
 
     def __init__(self) -> None:
         self.tally = Tally()
@@ -70,7 +70,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What comes before a request: bytes that wake the device up, and a pause.
+    """Bytes before a request that wake the device up, and a pause.
 
     The pause begins when the bytes are written, and the time that they take is in it.
     """
@@ -84,6 +84,12 @@ class Pause:
     """Nothing is to be asked for so long."""
 
     seconds: float
+
+
+def next_due(due_seconds: float, now_seconds: float, interval_seconds: float) -> float:
+    """Return the time of the next request after one that was due. Missed intervals are skipped."""
+    late_seconds = now_seconds - due_seconds
+    return due_seconds + (late_seconds // interval_seconds + 1) * interval_seconds
 
 
 class Poller(ABC):
@@ -131,8 +137,8 @@ class Poller(ABC):
         return ()
 
     def take_left_out(self) -> Counter[str]:
-        """Return the parts of sound answers that could not be read since the last call, by
-        reason; those that have names are in `left_out` of their frames."""
+        """Return the number of unreadable values in valid answers since the last call, by reason.
+        Values with names are in `left_out` of their frames."""
         return Counter()
 
 
@@ -142,7 +148,7 @@ class DecoderSettings(ProtocolSettings, ABC):
 
     @property
     def frames_enough(self) -> int:
-        """Good frames that leave no doubt of the protocol: one, where its checksum is strong."""
+        """Number of good frames that prove the protocol: one with a strong checksum."""
         return 5
 
     @abstractmethod

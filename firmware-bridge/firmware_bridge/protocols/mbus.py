@@ -1,4 +1,4 @@
-"""Wired M-Bus (EN 13757): meters of heat, water, gas and electricity behind a level converter.
+"""Wired M-Bus (EN 13757): meters of heat, water, gas and electricity at a level converter.
 
 Each meter is asked in one conversation::
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Final
 
 from firmware_bridge.protocols.frame import Damage, Damaged, Frame, Outcome
-from firmware_bridge.protocols.interface import Pause, Poller, PollerSettings, Request
+from firmware_bridge.protocols.interface import Pause, Poller, PollerSettings, Request, next_due
 from firmware_bridge.protocols.mbus_frame import (
     ACKNOWLEDGEMENT,
     ANSWER_BYTES_MAX,
@@ -30,9 +30,9 @@ from gateway.keys.section import Section
 from gateway.keys.serial_line import Line
 
 TELEGRAMS_MAX: Final = 16
-"""Of one reading: a meter with an error in its toggle would be asked without end."""
+"""Telegrams per reading, at most: a meter with a faulty toggle bit would be asked forever."""
 REPEATS_MAX: Final = 1
-"""Requests that are sent again after no answer or a damaged one; the standard has two."""
+"""Repeats of a request without a valid answer; the standard has two."""
 _NOISE_BYTES: Final = 64
 _BITS_PER_CHARACTER: Final = 11
 _VARIABLE_DATA: Final = 0x72
@@ -104,7 +104,7 @@ class MBus(PollerSettings):
 
 @dataclass
 class _Conversation:
-    """A reading under way: what was read so far, and the request that waits for its answer."""
+    """State of one reading of a meter."""
 
     meter: MBusMeter
     is_begun: bool = False
@@ -116,7 +116,7 @@ class _Conversation:
 
 
 class MBusPoller(Poller):
-    """Reads one meter after the other. What is read of a meter is one frame."""
+    """Reads one meter after the other. Each reading of a meter is one frame."""
 
     def __init__(self, settings: MBus, line: Line) -> None:
         self._settings = settings
@@ -137,9 +137,7 @@ class MBusPoller(Poller):
             return Pause(self._due[index] - now_seconds)
         meter = self._settings.meters[index]
         interval = meter.poll_interval or self._settings.poll_interval
-        # What was missed is not made up for.
-        late_seconds = now_seconds - self._due[index]
-        self._due[index] += (late_seconds // interval + 1) * interval
+        self._due[index] = next_due(self._due[index], now_seconds, interval)
         self._now = _Conversation(meter)
         return self._first_request()
 
@@ -206,7 +204,7 @@ class MBusPoller(Poller):
         return Frame({**of_meter, **now.quantities}, device=now.meter.name)
 
     def _repeated(self) -> Request | None:
-        """Return the request again; None: that was done already."""
+        """Return the request for a repeat; None if it was repeated already."""
         now = self._conversation
         if now.repeats >= REPEATS_MAX:
             return None
@@ -214,18 +212,18 @@ class MBusPoller(Poller):
         return self._data_request() if now.is_begun else self._first_request()
 
     def time_out(self, answer: bytes) -> Outcome | Request:
-        """Repeat the request once. A meter that does not acknowledge is asked all the same."""
+        """Repeat the request once. A meter that does not acknowledge is asked for data anyway."""
         now = self._conversation
         if not now.is_begun and now.meter.secondary is None:
             return self._data_request()
         return self._repeated() or Damage("truncated" if answer else "no_answer")
 
     def take_left_out(self) -> Counter[str]:
-        """Return what was left out of telegrams since the last call."""
+        """Return the number of skipped values since the last call, by reason."""
         left_out, self._left_out = self._left_out, Counter()
         return left_out
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Take the outcome; nothing is learnt from it."""
+        """End the reading."""
         self._now = None
         return ""

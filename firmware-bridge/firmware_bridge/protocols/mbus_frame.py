@@ -14,9 +14,9 @@ from firmware_bridge.protocols.frame import Damaged
 
 ACKNOWLEDGEMENT: Final = b"\xe5"
 ANSWER_BYTES_MAX: Final = 261
-"""Of a long frame: its length has 8 bits."""
+"""Length of a long frame, at most: its length field has 8 bits."""
 NETWORK_ADDRESS: Final = 253
-"""Asks the meter that was selected by its secondary address."""
+"""Address of the meter that was selected by its secondary address."""
 _SHORT_START, _LONG_START, _STOP = 0x10, 0x68, 0x16
 _SND_NKE, _SND_UD, _REQ_UD2, _FCB = 0x40, 0x53, 0x5B, 0x20
 _CI_SELECT = 0x52
@@ -26,17 +26,17 @@ _SECONDARY = re.compile(r"([0-9F]{8})(?:([0-9A-F]{4})([0-9A-F]{2})([0-9A-F]{2}))
 
 
 def initialisation(address: int) -> bytes:
-    """SND_NKE: the meter begins with its first telegram."""
+    """Return SND_NKE, after which a meter starts with its first telegram."""
     return _short(_SND_NKE, address)
 
 
 def request(address: int, *, toggled: bool) -> bytes:
-    """REQ_UD2: the next telegram, where `toggled` changes, else the same again."""
+    """Return REQ_UD2. A meter sends its next telegram when `toggled` has changed, else the same."""
     return _short(_REQ_UD2 | (_FCB if toggled else 0), address)
 
 
 def selection(secondary: str) -> bytes:
-    """Select the meter of a secondary address: its number, or that, maker, version and medium.
+    """Return the frame that selects a meter by its number, or by number, maker, version and medium.
 
     The maker's two bytes are in the order of the line, as scanning programs print them.
     """
@@ -49,7 +49,7 @@ def selection(secondary: str) -> bytes:
 
 
 def is_selected_by(header: bytes, secondary: str) -> bool:
-    """Return whether an answer (ID, maker, version, medium) is of a secondary address."""
+    """Return True if the header of an answer (ID, maker, version, medium) matches an address."""
     wanted = selection(secondary)[7:15]
     numbers = zip(wanted[:4].hex().upper(), header[:4].hex().upper(), strict=True)
     if any(each not in ("F", found) for each, found in numbers):
@@ -59,7 +59,7 @@ def is_selected_by(header: bytes, secondary: str) -> bool:
 
 
 def answer_in(data: bytes) -> bytes | None:
-    """Return the content of the long frame in an answer, from C on; None: more has to come.
+    """Return the content of the long frame in an answer, from C on; None if it is incomplete.
 
     An echo of a short request, acknowledgements and noise before it are passed over.
 

@@ -1,4 +1,4 @@
-"""The content of an answer of an M-Bus meter -> measurements (EN 13757-3)::
+"""Measurements in the answer of an M-Bus meter (EN 13757-3)::
 
     CI 72 | number, 4 bytes BCD | maker u16 | version | medium | access | status | signature u16
     then for each value: DIF DIFE* VIF VIFE* data
@@ -27,7 +27,7 @@ from firmware_bridge.readings.scaling import OutOfRange, scaled
 
 HEADER_BYTES: Final = 12
 EXTENSIONS_MAX: Final = 10
-"""DIFE and VIFE of a value, each."""
+"""Extension bytes (DIFE, VIFE) of a value, at most, of each kind."""
 MEDIA: Final = {
     0: "other", 1: "oil", 2: "electricity", 3: "gas", 4: "heat", 5: "steam", 6: "warm water",
     7: "water", 8: "heat cost", 9: "compressed air", 10: "cooling", 11: "cooling", 12: "heat",
@@ -44,7 +44,7 @@ _READ_ERRORS = range(0x01, 0x20)
 
 @dataclass(frozen=True)
 class Header:
-    """Who answers: the meter's number, maker, version and medium."""
+    """Number, maker, version and medium of the answering meter."""
 
     number: str
     maker: str
@@ -73,13 +73,13 @@ class Header:
 
     @property
     def prefix(self) -> str:
-        """What is put before a volume: readings of gas and water have classes of their own."""
+        """Prefix for the names of volumes, which Home Assistant tells apart as gas and water."""
         kind = MEDIA.get(self.medium, "")
         return "water_" if kind.endswith("water") else "gas_" if kind == "gas" else ""
 
 
 def read_records(data: bytes, header: Header, left_out: Counter[str]) -> tuple[Quantities, bool]:
-    """Read the values after a header; the second value: further telegrams follow.
+    """Read the values after a header. Also return True if more telegrams follow.
 
     `left_out` counts values that cannot be read, by reason.
 
@@ -179,7 +179,7 @@ def _suffix_of(dif: int, difes: list[int]) -> str:
 
 
 def _meaning_of(vif: int, vifes: list[int], text: bytes) -> tuple[Meaning, str]:
-    """Return what a value is, and what the codes after its unit add to the name."""
+    """Return the kind of a value, and the suffix that its extension codes add to the name."""
     rest = list(vifes)
     if vif in (0xFB, 0xFD) and rest:
         code = rest.pop(0) & 0x7F

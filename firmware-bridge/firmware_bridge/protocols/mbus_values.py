@@ -1,4 +1,4 @@
-"""What a value of M-Bus is: the codes of units and the forms of numbers (EN 13757-3)."""
+"""Codes of units and forms of numbers of M-Bus (EN 13757-3)."""
 
 import datetime
 import struct

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from firmware_bridge.protocols.declared_field import ByteOrder
 from firmware_bridge.protocols.frame import Damage, Outcome, Unread
-from firmware_bridge.protocols.interface import Pause, Poller, PollerSettings, Request
+from firmware_bridge.protocols.interface import Pause, Poller, PollerSettings, Request, next_due
 from firmware_bridge.protocols.modbus_answer import Block, read_answer
 from firmware_bridge.protocols.modbus_device import Device
 from firmware_bridge.protocols.modbus_plan import BUSY_SECONDS, Plan
@@ -168,9 +168,7 @@ class ModbusPoller(Poller):
         plan = self._plans[device]
         plan.begin_poll(now_seconds)
         interval = self._intervals[device]
-        # What was missed is not made up for: an interval that is over is left out.
-        late_seconds = now_seconds - self._due[device]
-        self._due[device] += (late_seconds // interval + 1) * interval
+        self._due[device] = next_due(self._due[device], now_seconds, interval)
         return plan
 
     def _request_for(self, block: Block) -> Request:

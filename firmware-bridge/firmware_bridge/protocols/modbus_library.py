@@ -20,7 +20,7 @@ from gateway.keys.section import keys_of
 PACKAGED: Final = Path(__file__).parents[1] / "devices"
 DIRECTORY_NAME: Final = "devices"
 DESCRIPTION_BYTES_MAX: Final = 65_536
-"""Of one description: two hundred registers have 20 KiB."""
+"""Size of a description, at most. Two hundred registers have 20 KiB."""
 NAME_PATTERN: Final = r"[a-z0-9_]{1,32}\.[a-z0-9_]{1,32}"
 _OF_DEVICE: Final = frozenset({"registers_per_request", "word_order", "byte_order", "no_value"})
 _OF_REGISTERS: Final = frozenset({"kind", "type"})
@@ -34,7 +34,7 @@ def names_known() -> list[str]:
 
 
 def description_of(name: str) -> Mapping[str, Any]:
-    """Return the description of a device as it is written, with what it is the same as.
+    """Return the description of a device, with `same_as` resolved.
 
     Raises:
         PydanticCustomError: there is none, or it cannot be used.
@@ -49,7 +49,7 @@ def description_of(name: str) -> Mapping[str, Any]:
 
 
 def completed_device(written: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the table of a device that names a description, with the keys of the description.
+    """Return the table of a device, completed with the keys of its description.
 
     Keys of the table come first; a register of the table replaces the one of the same name, and
     `quantities` chooses among those of the description.

@@ -18,9 +18,9 @@ from gateway.keys.section import Section
 
 REGISTER_MAX = 65535
 SCALE_DISTANCE_MAX = 100
-"""From a number to its power of ten: both have to be in one answer."""
+"""Registers from a number to its power of ten, at most: one answer has both."""
 POWER_OF_TEN_MAX = 10
-"""What SunSpec allows."""
+"""Range of exponents that SunSpec allows."""
 
 
 class LeftOut(ValueError):

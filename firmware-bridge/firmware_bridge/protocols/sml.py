@@ -36,7 +36,7 @@ class Sml(DecoderSettings):
 
     @property
     def frames_enough(self) -> int:
-        """A CRC of 16 bits leaves no doubt."""
+        """Return 1: a 16-bit CRC proves the protocol."""
         return 1
 
     def decoder(self) -> "SmlDecoder":

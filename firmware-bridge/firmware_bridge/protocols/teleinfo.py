@@ -116,7 +116,7 @@ class Teleinfo(DecoderSettings):
 
     @property
     def frames_enough(self) -> int:
-        """Each group has a checksum, of 6 bits."""
+        """Return 2: the checksum of a group has only 6 bits."""
         return 2
 
     def decoder(self) -> "TeleinfoDecoder":

@@ -95,7 +95,7 @@ class VeDirect(DecoderSettings):
 
     @property
     def frames_enough(self) -> int:
-        """Names of fields and a checksum leave no doubt."""
+        """Return 1: names of fields and a checksum prove the protocol."""
         return 1
 
     def decoder(self) -> "VeDirectDecoder":

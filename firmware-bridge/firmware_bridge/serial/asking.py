@@ -1,4 +1,4 @@
-"""Which meter answers on a port where nothing is received: one of D0, or of M-Bus.
+"""Search for a meter that has to be asked (D0, M-Bus), on a port where nothing is received.
 
 Both requests are harmless to a device that does not know them, but something is sent: a person has
 to ask for that.

@@ -42,7 +42,7 @@ class Guess:
     keys: str = ""
     """Keys of the protocol, as lines of TOML; the columns of `csv` have made-up names."""
     frames_enough: int = 5
-    """So many good frames leave no doubt that comes from their being few."""
+    """Number of good frames that are enough for full confidence."""
     latest: Frame | None = None
     """The last frame, for people."""
 

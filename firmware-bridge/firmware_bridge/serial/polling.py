@@ -161,7 +161,7 @@ class Polling:
             self.tally.left_out.update(self._poller.take_left_out())
 
     async def _is_written(self, request: Request, link: Link) -> bool:
-        """Write a request after what belongs before it; False: the port does not take it."""
+        """Prepare and write a request. Return False if the port does not accept it."""
         if request.rates is not None:
             link.set_baud_rate(request.rates[0])
         before = request.before

@@ -49,7 +49,7 @@ class Reading:
 
     @property
     def encrypted(self) -> int:
-        """How many messages were sound, but encrypted with a key that is not given."""
+        """Number of valid messages that are encrypted with an unknown key."""
         return self._decoder.tally.damaged["encrypted"]
 
     @property
