@@ -73,7 +73,7 @@ class Header:
 
     @property
     def prefix(self) -> str:
-        """Prefix for the names of volumes, which Home Assistant tells apart as gas and water."""
+        """Prefix for the names of volumes: Home Assistant has a class for gas and one for water."""
         kind = MEDIA.get(self.medium, "")
         return "water_" if kind.endswith("water") else "gas_" if kind == "gas" else ""
 
