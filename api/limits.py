@@ -159,3 +159,16 @@ TOKENS_LOOK_SECONDS: Final = 1.0
 
 # Log lines about refused logins and tokens: strangers must not fill the card with them.
 REFUSALS_LOGGED_SECONDS: Final = 60.0
+
+# Series of the history that change: a gateway of 64 devices has some 500. An hour of each takes 29
+# kB of memory at most.
+SERIES_MAX: Final = 1000
+
+# Series that are only on disk and are still listed: names without points in memory.
+SERIES_STORED_MAX: Final = 2000
+
+# Name of a series: a device's and a quantity's, which a sensor may have invented.
+SERIES_NAME_CHARACTERS_MAX: Final = 200
+
+# Series of one request, each of at most 2,976 points: an answer of 3 MB.
+SERIES_PER_REQUEST_MAX: Final = 10

@@ -27,6 +27,9 @@ from api.certificate import CertificateUnusable, ServedCertificate
 from api.connections import Server, bounded_by
 from api.control_socket import ControlSocket
 from api.error_handlers import install_problem_handlers
+from api.history.history import History
+from api.history.recorder import Recorder
+from api.history_rest import history_rest
 from api.listening import CannotListen, PortTaken, listen, url_of
 from api.login_page import login_page
 from api.metrics import metrics
@@ -72,26 +75,11 @@ class _ShieldedApp(FastAPI):
 def create_app(settings: ApiSettings, certificate: ServedCertificate | None = None) -> FastAPI:
     """Create the application. Each request queries the broker at ``settings.status_socket``."""
 
-    @contextlib.asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        observer = Observer(ControlSocket(settings.status_socket))
-        app.state.observer = observer
-        app.state.operator = Operator(settings.acts_at)
-        app.state.certificate = certificate
-        app.state.hosts = frozenset(settings.hosts)
-        app.state.gate = gate = _gate_of(settings)
-        app.state.card = CardReader(settings.card_file, settings.block_devices)
-        try:
-            yield
-        finally:
-            await observer.close()
-            gate.accounts.close()
-
     app = _ShieldedApp(
         title="Oncegate",
         version=version("oncegate"),
         summary="What the gateway does, and what operators do with it.",
-        lifespan=lifespan,
+        lifespan=lambda app: _running(app, settings, certificate),
         docs_url=None,
         openapi_url=None,  # it is a route of `reference`, with a role like every other
         redoc_url=None,
@@ -101,9 +89,59 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
     app.hosts = settings.hosts
     app.takes_tokens = settings.has_users
     install_problem_handlers(app)
-    for router in (rest, actions, metrics, probes, page, actions_page, reference, login_page):
+    for router in (
+        rest,
+        history_rest,
+        actions,
+        metrics,
+        probes,
+        page,
+        actions_page,
+        reference,
+        login_page,
+    ):
         app.include_router(router)
     return app
+
+
+@contextlib.asynccontextmanager
+async def _running(
+    app: FastAPI, settings: ApiSettings, certificate: ServedCertificate | None
+) -> AsyncIterator[None]:
+    """Provide what the routes use, while the application runs."""
+    observer = Observer(ControlSocket(settings.status_socket))
+    app.state.observer = observer
+    app.state.operator = Operator(settings.acts_at)
+    app.state.certificate = certificate
+    app.state.hosts = frozenset(settings.hosts)
+    app.state.gate = gate = _gate_of(settings)
+    app.state.card = CardReader(settings.card_file, settings.block_devices)
+    app.state.history = history = History(settings.history_dir)
+    try:
+        async with _recording(observer, history, settings):
+            yield
+    finally:
+        await history.close()
+        await observer.close()
+        gate.accounts.close()
+
+
+@contextlib.asynccontextmanager
+async def _recording(
+    observer: Observer, history: History, settings: ApiSettings
+) -> AsyncIterator[None]:
+    """Record the history meanwhile, where it has a directory."""
+    if settings.history_dir is None:
+        yield
+        return
+    recording = asyncio.create_task(Recorder(observer, history).run())
+    try:
+        yield
+    finally:
+        recording.cancel()
+        # A failure of our own ends here, and with it the process.
+        with contextlib.suppress(asyncio.CancelledError):
+            await recording
 
 
 async def serve(

@@ -6,6 +6,7 @@ configuration, apart from reasons, of which at most `METRIC_REASONS_MAX` have a 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -13,7 +14,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from api import limits
 from api.admission import VIEWERS
 from api.models.bridge import BridgeStatus, Port
-from api.models.broker import BrokerStatus
+from api.models.broker import BrokerStatus, Journal
 from api.models.reports import Report
 from api.models.uplink import UplinkStatus
 from api.models.uploader import UploaderStatus
@@ -137,6 +138,8 @@ def _of_journal_and_disk(broker: BrokerStatus) -> Iterator["Metric"]:
     yield _count("commits", "Transactions, each with one fsync.", journal.batches)
     yield _value("commit_mean_seconds", "How long one takes.", journal.commit_ms_mean / 1000)
     yield _value("commit_max_seconds", "How long the longest took.", journal.commit_ms_max / 1000)
+    if journal.commit_histogram is not None:
+        yield _histogram("commit_seconds", "Commits by duration.", journal)
     yield _count("journal_facts", "Records written to the journal.", journal.facts)
     yield _value("journal_bytes", "Bytes of the journal on disk.", journal.bytes)
     waiting = max(0, journal.last_sequence - journal.exported_sequence)
@@ -227,6 +230,17 @@ def _counter(name: str, text: str, samples: _Samples) -> "Metric":
 
     family = CounterMetricFamily(f"oncegate_{name}", text)
     return _filled(family, f"oncegate_{name}_total", samples)
+
+
+def _histogram(name: str, text: str, journal: Journal) -> "Metric":
+    from prometheus_client.metrics_core import HistogramMetricFamily  # noqa: PLC0415 - see above
+
+    histogram = journal.commit_histogram
+    assert histogram is not None
+    bounds = [f"{bound / 1000:g}" for bound in histogram.bounds_ms] + ["+Inf"]
+    buckets = list(zip(bounds, accumulate(histogram.counts), strict=False))
+    total_seconds = journal.commit_ms_mean * journal.batches / 1000
+    return HistogramMetricFamily(f"oncegate_{name}", text, buckets=buckets, sum_value=total_seconds)
 
 
 def _filled(family: "Metric", name: str, samples: _Samples) -> "Metric":

@@ -26,7 +26,8 @@ class ApiSettings:
     Without any, the page is open to everybody who can reach it, so loopback is the default.
     ``tokens_file`` has the tokens of programs. With a ``certificate`` the page uses HTTPS.
     ``card_file`` is the report about the SD card, and ``block_devices`` the directory with the
-    kernel's counters of written sectors.
+    kernel's counters of written sectors. ``history_dir`` is the directory of the history; without
+    it no history is recorded.
     """
 
     status_socket: Path
@@ -41,6 +42,7 @@ class ApiSettings:
     certificate: CertificateFiles | None = None
     card_file: Path = Path("/run/oncegate-device/card.json")
     block_devices: Path = Path("/sys/class/block")
+    history_dir: Path | None = None
 
     @property
     def acts_at(self) -> Path:

@@ -1,5 +1,7 @@
 """The bridge's report: its connection, its outbox, its ports and their devices."""
 
+from typing import Annotated
+
 from pydantic import Field
 
 from api.models.values import Count, FiniteNumber, FromSensors, Integer, Milliseconds, Reported
@@ -28,6 +30,20 @@ class Outbox(Reported):
     """Its limit: `outbox_max`."""
     full_by: str | None = None
     """The limit that it has reached, so that it accepts no more readings: bytes, age or disk."""
+    delivery_seconds: FiniteNumber | None = None
+    """Mean time from a reading's last byte to the broker's PUBCOMP, of those in the latest 5
+    seconds; null: there was none."""
+
+
+class QuantityStep(Reported):
+    """Readings of one quantity in 5 seconds."""
+
+    start_ms: Milliseconds
+    count: Annotated[int, Field(ge=1, le=2**63 - 1)]
+    low: FiniteNumber
+    mean: FiniteNumber
+    high: FiniteNumber
+    last: FiniteNumber
 
 
 class Quantity(FromSensors):
@@ -36,6 +52,8 @@ class Quantity(FromSensors):
     unit: str | None = None
     """In SenML's form (RFC 8428)."""
     time_ms: Milliseconds | None = None
+    steps: list[QuantityStep] = Field([])
+    """The latest whole steps of a quantity with readings less than 10 seconds apart."""
 
 
 class Unread(FromSensors):

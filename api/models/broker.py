@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from api.models.values import Count, Milliseconds, Reported, Seconds
+from api.models.values import Count, FiniteNumber, Milliseconds, Reported, Seconds
 
 
 class Certificate(Reported):
@@ -95,6 +95,15 @@ class Queued(Reported):
     """Sessions whose queues are at least 80 % full, and for which no publisher waits."""
 
 
+class CommitHistogram(Reported):
+    """Commits since the broker started, by duration."""
+
+    bounds_ms: list[FiniteNumber]
+    """Upper bounds of the classes, in rising order."""
+    counts: list[Count]
+    """Commits in each class, and above the last bound."""
+
+
 class Journal(Reported):
     batches: Count
     """Transactions since the broker started, each with one fsync."""
@@ -110,6 +119,7 @@ class Journal(Reported):
     commit_ms_max: Annotated[float, Field(ge=0)]
     """Longest commit since the broker started."""
     commit_ms_max_last_hour: Annotated[float, Field(ge=0)] = 0.0
+    commit_histogram: CommitHistogram | None = None
 
 
 class Store(Reported):

@@ -23,6 +23,8 @@ OBSERVATIONS_MAX = 256
 # The broker accepts this much of a status (docs/formats/control-socket.md); a margin for the rest.
 STATUS_BYTES_MAX = 60 * 1024
 ANSWER_SECONDS_MAX = 5.0
+QUANTITIES_MAX = 1_000_000
+"""No limit to their number."""
 
 Observation = Literal["serial_port_found", "serial_port_lost"]
 Status = dict[str, object]
@@ -73,8 +75,10 @@ class ControlSocket:
 
 
 def bounded(status: Status) -> Status:
-    """Return the status, with fewer values shown where it would be too long."""
-    for limit in (None, 8, 0):
+    """Return the status, with fewer values shown where it would be too long: first without the
+    steps of quantities that arrive often.
+    """
+    for limit in (None, QUANTITIES_MAX, 8, 0):
         if limit is not None:
             status = _with_quantities(status, limit)
         if len(json.dumps(status)) <= STATUS_BYTES_MAX:
@@ -93,10 +97,14 @@ def _with_quantities(status: Status, limit: int) -> Status:
             {
                 **port,
                 "devices": [
-                    {**device, "quantities": device["quantities"][:limit]}
+                    {**device, "quantities": [_plain(q) for q in device["quantities"][:limit]]}
                     for device in port["devices"]
                 ],
             }
             for port in ports
         ],
     }
+
+
+def _plain(quantity: Status) -> Status:
+    return {name: value for name, value in quantity.items() if name != "steps"}

@@ -29,8 +29,7 @@ def api(
 ) -> PreparedApi:
     """Serve the status page and the REST interface.
 
-    It asks the broker through its status socket, which only reads; what operators do goes through
-    another one.
+    It asks the broker through a socket that only reads; operators act through another one.
 
     Examples:
 
@@ -45,7 +44,7 @@ def api(
     configuration = configuration_of(
         config, tenant=tenant, gateway__data_dir=data_dir, api__port=port
     )
-    page = configuration.api
+    page, gateway = configuration.api, configuration.gateway
     settings = ApiSettings(
         bind=page.listens_at,
         port=page.port,
@@ -55,7 +54,8 @@ def api(
         group_roles={name: ROLES_BY_WORD[role] for name, role in page.group_roles.items()},
         tokens_file=page.tokens_file,
         certificate=None if page.tls is None else certificate_of(page.tls),
-        status_socket=configuration.gateway.status_socket,
-        operate_socket=configuration.gateway.operate_socket,
+        status_socket=gateway.status_socket,
+        operate_socket=gateway.operate_socket,
+        history_dir=gateway.data_dir / "history",
     )
     return PreparedApi(settings=settings, verbose=verbose, quiet=quiet)

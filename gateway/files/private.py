@@ -24,7 +24,7 @@ UMASK = 0o027
 FILE_MODE = 0o640
 
 OURS = frozenset(
-    {"journal", "log", "damaged", "uploaded", "decoy-key"}
+    {"journal", "log", "damaged", "uploaded", "decoy-key", "history"}
     | {"gateway-id", "gateway-id.partial", "gateway-id.damaged"}
 )
 PREFIXES_OF_OURS = ("broker.", "outbox.db", "bridge.", "upload.", "uplink.")

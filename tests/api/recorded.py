@@ -9,14 +9,9 @@ Json = dict[str, Any]
 
 MEMORY = {"memory_bytes": 0, "memory_limit_bytes": 1 << 28, "slowing": 0, "filling": 0}
 NOW_MS = 1_795_252_443_000
-WELL: Json = {
-    "damaged_share": 0.0,
-    "damaged_share_seconds": 300,
-    "damage_warning": False,
-    "silent_devices": [],
-    "held": False,
-} | dict.fromkeys(("devices_watched", "devices_silent", "overruns"), 0)
-WELL |= {"line_errors": {}, "refused": {}}
+WELL: Json = {"damaged_share": 0.0, "damaged_share_seconds": 300, "silent_devices": []}
+WELL |= dict.fromkeys(("devices_watched", "devices_silent", "overruns"), 0)
+WELL |= {"damage_warning": False, "held": False, "line_errors": {}, "refused": {}}
 UNASKED: Json = {"clock_ms": None, "failed": None, "unread": []}
 
 
@@ -60,6 +55,7 @@ def status() -> Json:
             "commit_ms_mean": 1.1,
             "commit_ms_max": 9.04,
             "commit_ms_max_last_hour": 3.0,
+            "commit_histogram": {"bounds_ms": [1.0, 10.0], "counts": [5_000, 4_214, 0]},
         },
         "disk": {
             "total_bytes": 16_000_000_000,
@@ -99,6 +95,7 @@ def bridge_status() -> Json:
             "bytes": 40_960,
             "bytes_max": 1_048_576,
             "full_by": None,
+            "delivery_seconds": 0.008,
         },
         "ports": [
             {
@@ -183,7 +180,7 @@ def bridge_status() -> Json:
 
 
 def quantity(name: str, value: float | bool | str | None, unit: str | None) -> Json:
-    return {"name": name, "value": value, "unit": unit, "time_ms": NOW_MS - 400}
+    return {"name": name, "value": value, "unit": unit, "time_ms": NOW_MS - 400, "steps": []}
 
 
 def uploader_status() -> Json:

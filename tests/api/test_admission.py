@@ -33,6 +33,7 @@ ADDRESSES = {
     "/assets/{name}": "/assets/page.css",
     "/api/v1/sessions/{client_id:client_id}": "/api/v1/sessions/phone",
     "/api/v1/session": "/api/v1/session?client_id=phone",
+    "/api/v1/history": "/api/v1/history?series=a",
     "/actions/kick": "/actions/kick?client_id=phone",
     "/actions/lift-ban": "/actions/lift-ban?kind=user&value=x",
     "/session": "/session?client_id=phone",

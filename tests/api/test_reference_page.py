@@ -9,11 +9,14 @@ from tests.api.logging_in import log_in, page_with_users
 from tests.api.page_reader import Reader
 
 ACTIONS = {"/api/v1/kick", "/api/v1/ban", "/api/v1/lift-ban", "/api/v1/reload"}
+NEEDS_A_NAME = {"/api/v1/session", "/api/v1/sessions/{client_id}", "/api/v1/history"}
 PATHS = ACTIONS | {
     "/api/v1/bans",
     "/api/v1/status",
     "/api/v1/sessions",
     "/api/v1/card",
+    "/api/v1/history",
+    "/api/v1/history/series",
     "/api/v1/session",
     "/api/v1/sessions/{client_id}",
     "/api/v1/serial",
@@ -62,9 +65,7 @@ async def test_what_can_be_tried_leads_to_an_answer(client: httpx.AsyncClient) -
         for tag, found in page.elements
         if tag == "a" and found.get("class") == "try"
     ]
-    assert set(tried) == {path for path in PATHS - ACTIONS if "/session" not in path} | {
-        "/api/v1/sessions"
-    }
+    assert set(tried) == PATHS - ACTIONS - NEEDS_A_NAME
     for address in tried:
         # There is no broker here, and this machine runs from no SD card.
         wanted = (404,) if address == "/api/v1/card" else (200, 503)

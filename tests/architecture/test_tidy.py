@@ -47,6 +47,7 @@ WITHOUT_TESTS = {
     "api/limits.py",
     "api/models/bridge.py",
     "api/models/broker.py",
+    "api/models/history.py",
     "api/models/reports.py",
     "api/models/sessions.py",
     "api/models/uplink.py",

@@ -8,6 +8,7 @@ A batch is sealed when its commit begins. While the disk is full, sealed batches
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,8 @@ class Batch:
     removable_bytes: int
     """Those of them that readings have which may give way to later ones."""
     durable: asyncio.Future[None]
+    began: float
+    """When the first reading was gathered (monotonic)."""
 
 
 class Arrivals:
@@ -37,6 +40,7 @@ class Arrivals:
         self._gathered: list[Publication] = []
         self._gathered_bytes = 0
         self._gathered_removable_bytes = 0
+        self._began = 0.0
         self._sealed: list[Batch] = []
         self._sealed_bytes = 0
         self.durable = _new_future()
@@ -73,6 +77,8 @@ class Arrivals:
 
     def add(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
         """Gather readings; the future is done when they are durable."""
+        if not self._gathered:
+            self._began = time.monotonic()
         self._gathered += publications
         bytes_count = sum(bytes_of(each) for each in publications)
         self._gathered_bytes += bytes_count
@@ -118,6 +124,7 @@ class Arrivals:
             self._gathered_bytes,
             self._gathered_removable_bytes,
             self.durable,
+            self._began,
         )
         self._gathered = []
         self._gathered_removable_bytes = 0

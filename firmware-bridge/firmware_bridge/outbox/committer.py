@@ -22,6 +22,7 @@ from firmware_bridge.outbox.ageing import Ageing
 from firmware_bridge.outbox.arrivals import Arrivals, Batch, count_of
 from firmware_bridge.outbox.boards import Boards
 from firmware_bridge.outbox.capacity import Capacity
+from firmware_bridge.outbox.delivery_times import DeliveryTimes
 from firmware_bridge.outbox.giving_way import Dropped, GivingWay
 from firmware_bridge.outbox.queue import Queue
 from firmware_bridge.outbox.recovery import NAMES
@@ -76,6 +77,7 @@ class Committer:
         """Done when what the broker has sent so far is durable; readings may still wait."""
         self._empty = asyncio.Event()
         self._stopping = False
+        self.delivery_times = DeliveryTimes()
         self.published = 0
         self.republished = 0
         self.unexpected_pubcomps = 0
@@ -236,12 +238,14 @@ class Committer:
         self.giving_way.removable_bytes += sum(each.removable_bytes for each in batches)
         self.giving_way.started(started)
         self.giving_way.committed(dropped, stored_bytes)
+        self.delivery_times.committed(batches, self._store.last_number)
         self.arrivals.committed(batches)
         self._removals.committed()
 
     def _apply(self, settlement: Settlement) -> None:
         self._send = settlement.send
         self._removals.add(settlement.completed)
+        self.delivery_times.completed(settlement.completed)
         self.published += len(settlement.completed)
         self.unexpected_pubcomps += settlement.unexpected_pubcomps
         if settlement.returned:

@@ -40,6 +40,7 @@ class OutboxStatus(TypedDict):
     bytes_max: int
     full_by: FullBy | None
     disk_full: bool
+    delivery_seconds: float | None
 
 
 class Outbox:
@@ -233,6 +234,7 @@ class Outbox:
             "bytes_max": committer.bytes_max,
             "full_by": self._capacity.full_by,
             "disk_full": self._capacity.disk_full,
+            "delivery_seconds": committer.delivery_times.mean_seconds(),
         }
 
     def _take(self, publications: Sequence[Publication]) -> asyncio.Future[None]:

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from firmware_bridge.protocols.frame import Frame, Tally, Unread
+from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.numbering import Numbering
 from firmware_bridge.readings.publications import time_seconds_of
+from firmware_bridge.readings.steps import Steps
 from firmware_bridge.serial.damage_share import DamageShare
 from firmware_bridge.serial.presence import Presence
 
@@ -43,6 +45,30 @@ class DeviceStatus:
     failed_count: int = 0
     failed_reason: str | None = None
     quantities: dict[str, dict[str, object]] = field(default_factory=dict)
+    _steps: dict[str, Steps] = field(default_factory=dict)
+
+    def show(self, measurement: Measurement, unit: str | None, arrival_seconds: float) -> None:
+        """Show a value, unless the device has too many quantities."""
+        name, value = measurement.name, measurement.value
+        if name not in self.quantities and len(self.quantities) >= QUANTITIES_SHOWN_MAX:
+            return
+        self.quantities[name] = {
+            "name": name,
+            "value": _shown(value),
+            "unit": unit,
+            "time_ms": max(0, int(time_seconds_of(measurement, arrival_seconds) * 1000)),
+        }
+        if isinstance(value, int | float):
+            self._steps.setdefault(name, Steps()).add(arrival_seconds, value)
+
+    def _quantities_with_steps(self) -> list[dict[str, object]]:
+        """Return the quantities, with steps where readings come often."""
+        now = time.time()
+        shown = []
+        for name, quantity in self.quantities.items():
+            steps = self._steps[name].whole(now) if name in self._steps else []
+            shown.append({**quantity, "steps": steps} if steps else quantity)
+        return shown
 
     def note_failure(self, reason: str) -> None:
         """Count a request without a sound answer."""
@@ -68,7 +94,7 @@ class DeviceStatus:
             "failed": {"count": self.failed_count, "reason": self.failed_reason}
             if self.failed_count
             else None,
-            "quantities": list(self.quantities.values()),
+            "quantities": self._quantities_with_steps(),
             "unread": [
                 {"name": each.quantity, "place": each.place, "reason": each.reason}
                 for each in unread
@@ -184,15 +210,8 @@ class PortStatus:
         device.clock_ms = self._wrong_clocks.get(numbering.device)
         for measurements in frame.quantities.values():
             for measurement in measurements:
-                name = measurement.name
-                if name not in device.quantities and len(device.quantities) >= QUANTITIES_SHOWN_MAX:
-                    continue
-                device.quantities[name] = {
-                    "name": name,
-                    "value": _shown(measurement.value),
-                    "unit": self.units.get(name, measurement.unit),
-                    "time_ms": max(0, int(time_seconds_of(measurement, arrival_seconds) * 1000)),
-                }
+                unit = self.units.get(measurement.name, measurement.unit)
+                device.show(measurement, unit, arrival_seconds)
 
     def as_json(
         self, tally: Tally, presence: Presence, damage: DamageShare, unread: Sequence[Unread] = ()

@@ -1,6 +1,15 @@
 """Metrics of commits for the status: counts, sizes and durations."""
 
+from bisect import bisect_left
+from typing import Final
+
 from gateway.core.recent import STEPS, StepClock
+
+BOUNDS_MS: Final = (
+    *(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0),
+    *(50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0),
+)
+"""Upper bounds of the histogram's classes: from memory to a card that is about to fail."""
 
 
 class CommitMetrics:
@@ -11,6 +20,8 @@ class CommitMetrics:
         self.blob_bytes = 0
         self.seconds_total = 0.0
         self.seconds_max = 0.0
+        self.counts = [0] * (len(BOUNDS_MS) + 1)
+        """Commits in each class of `BOUNDS_MS`, and above the last bound."""
         self._longest = [0.0] * (STEPS + 1)
         """The longest commit of each step of the last hour, current step first."""
         self._clock = StepClock()
@@ -21,6 +32,7 @@ class CommitMetrics:
         self.blob_bytes += blob_bytes
         self.seconds_total += seconds
         self.seconds_max = max(self.seconds_max, seconds)
+        self.counts[bisect_left(BOUNDS_MS, 1000 * seconds)] += 1
         self._longest[0] = max(self._longest[0], seconds)
 
     def advance(self, now: float) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gateway.core.broker import Broker
+from gateway.server.commit.metrics import BOUNDS_MS
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.host.compiled import COMPILED
 from gateway.server.status.totals import SessionTotals, Totals
@@ -169,4 +170,5 @@ def _journal_of(event_loop: EventLoop) -> dict[str, Any]:
         "commit_ms_mean": round(metrics.mean_ms(), 3),
         "commit_ms_max": round(1000 * metrics.seconds_max, 3),
         "commit_ms_max_last_hour": round(1000 * metrics.seconds_max_recent, 3),
+        "commit_histogram": {"bounds_ms": list(BOUNDS_MS), "counts": list(metrics.counts)},
     }

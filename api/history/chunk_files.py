@@ -1,0 +1,198 @@
+"""Files of one ring: chunks are appended, and the oldest file goes when there are too many.
+
+The files are not fsynced, so that the card is not made to write: after a power cut the last chunk
+may be torn, which its checksum shows, and is cut off. Damage elsewhere keeps the file under another
+name, and the chunks before it in its place.
+
+Use one instance from one thread at a time.
+"""
+
+import logging
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from api.history.chunks import Chunk, Damaged, encoded, outline_of, points_in
+from api.history.chunks import Points as ChunkPoints
+from api.history.points import Point
+from api.history.rings import Ring
+from gateway.files.disk_errors import line_of
+from gateway.files.private import open_private
+
+logger = logging.getLogger(__name__)
+
+_SUFFIX: Final = ".history"
+_DAMAGED: Final = ".damaged"
+
+
+@dataclass
+class _File:
+    path: Path
+    number: int
+    chunks: list[Chunk] = field(default_factory=list)
+
+    @property
+    def bytes(self) -> int:
+        return sum(each.bytes for each in self.chunks)
+
+    @property
+    def steps(self) -> int:
+        return sum(each.steps for each in self.chunks)
+
+
+class ChunkFiles:
+    """The files of one ring in a directory."""
+
+    def __init__(self, directory: Path, ring: Ring) -> None:
+        self._directory: Final = directory
+        self._ring: Final = ring
+        self._files: list[_File] = []
+        self.damaged: list[str] = []
+        """Names under which damaged files are kept."""
+        self.bytes_written = 0
+
+    def open(self) -> None:
+        """Find the chunks of earlier runs. Raises OSError if the directory cannot be used."""
+        self._directory.mkdir(mode=0o750, exist_ok=True)
+        pattern = re.compile(rf"{self._ring.name}-(\d{{1,12}}){re.escape(_SUFFIX)}")
+        names = (pattern.fullmatch(path.name) for path in self._directory.iterdir())
+        self._files = [
+            _File(self._directory / found[0], int(found[1])) for found in names if found is not None
+        ]
+        self._files.sort(key=lambda file: file.number)
+        for file in self._files:
+            self._scan(file)
+        self._limit()
+
+    def append(self, first: int, points: ChunkPoints) -> None:
+        """Write points from step `first` on as one chunk. Raises OSError: it is not written."""
+        chunk = encoded(self._ring.step_seconds, first, points)
+        file = self._files[-1] if self._files else None
+        if file is None or file.steps >= self._ring.file_steps:
+            number = 1 if file is None else file.number + 1
+            file = _File(self._directory / f"{self._ring.name}-{number:06}{_SUFFIX}", number)
+            self._files.append(file)
+        descriptor = open_private(file.path, os.O_WRONLY | os.O_CREAT)
+        try:
+            end = file.bytes
+            # Whatever a failed append has left, or a power cut, is overwritten.
+            os.ftruncate(descriptor, end)
+            _write_whole(descriptor, chunk, end)
+        finally:
+            os.close(descriptor)
+        file.chunks.append(outline_of(chunk, 0).moved_to(end))
+        self.bytes_written += len(chunk)
+        self._limit()
+
+    def points_of(
+        self, name: str, *, first: int, last: int, visible_before: int
+    ) -> tuple[str | None, list[Point]]:
+        """Return unit and points of a series, in rising order of their steps.
+
+        A chunk hides steps of earlier chunks that are not before its own first one: those have
+        times of a clock that was wrong. `visible_before` is the first step that is not on disk.
+        """
+        found: list[list[Point]] = []
+        unit = None
+        for file, chunk in self._chunks_newest_first():
+            if chunk.first <= last and chunk.last >= first and chunk.first < visible_before:
+                end = min(last + 1, visible_before)
+                of_series = self._read(file, chunk, chunk.group_of(name), name)
+                for (_, its_unit), points in of_series.items():
+                    unit = unit or its_unit
+                    found.append([each for each in points if first <= each.step < end])
+            visible_before = min(visible_before, chunk.first)
+        return unit, [point for points in reversed(found) for point in points]
+
+    def names(self) -> dict[str, str]:
+        """Return the units of the series in the newest chunk of each file, by name."""
+        found: dict[str, str] = {}
+        for file in self._files:
+            for chunk in file.chunks[-1:]:
+                for place in chunk.groups:
+                    found.update(self._read(file, chunk, place).keys())
+        return found
+
+    def latest(self, span_seconds: int) -> Iterator[tuple[tuple[str, str], list[Point]]]:
+        """Yield series and points of the chunks that end in the latest seconds on disk.
+
+        A series comes once for each chunk, in rising order of its steps.
+        """
+        chosen: list[tuple[_File, Chunk]] = []
+        for file, chunk in self._chunks_newest_first():
+            newest = chosen[0][1].last if chosen else chunk.last
+            if (newest - chunk.last) * self._ring.step_seconds > span_seconds or (
+                chosen and chunk.last >= chosen[-1][1].first
+            ):
+                break
+            chosen.append((file, chunk))
+        for file, chunk in reversed(chosen):
+            for place in chunk.groups:
+                yield from self._read(file, chunk, place).items()
+
+    def _chunks_newest_first(self) -> Iterator[tuple[_File, Chunk]]:
+        for file in reversed(self._files):
+            for chunk in reversed(file.chunks):
+                yield file, chunk
+
+    def _read(
+        self, file: _File, chunk: Chunk, place: tuple[int, int], wanted: str | None = None
+    ) -> dict[tuple[str, str], list[Point]]:
+        """Return the points of a group; none if it cannot be read any more."""
+        try:
+            descriptor = open_private(file.path, os.O_RDONLY)
+            try:
+                return points_in(os.pread(descriptor, place[1], place[0]), chunk, wanted)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            logger.debug("%s: %s", file.path, line_of(error))
+        except Damaged as damage:
+            logger.debug("%s: %s", file.path, damage)
+        return {}
+
+    def _scan(self, file: _File) -> None:
+        """Find the chunks of a file. What is no chunk is cut off, or the file is set aside."""
+        descriptor = open_private(file.path, os.O_RDONLY)
+        with os.fdopen(descriptor, "rb") as opened:
+            read = opened.read(2 * self._ring.bytes_max)
+        offset = 0
+        while offset < len(read):
+            try:
+                chunk = outline_of(read, offset)
+                if chunk.step_seconds != self._ring.step_seconds:
+                    raise Damaged("a chunk of another ring")
+            except Damaged as damage:
+                # A power cut leaves the end of a chunk, or zeros, after the last whole one.
+                if b"OGH1" in read[offset + 1 :] or file is not self._files[-1]:
+                    self._set_aside(file, read[:offset], str(damage))
+                return
+            file.chunks.append(chunk)
+            offset += chunk.bytes
+
+    def _set_aside(self, file: _File, good: bytes, damage: str) -> None:
+        aside = file.path.with_name(f"{self._ring.name}{_DAMAGED}")
+        file.path.rename(aside)  # one is kept of each ring: the newest
+        logger.warning("%s is damaged: %s; it is kept as %s", file.path, damage, aside)
+        self.damaged.append(aside.name)
+        descriptor = open_private(file.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            _write_whole(descriptor, good, 0)
+        finally:
+            os.close(descriptor)
+
+    def _limit(self) -> None:
+        """Remove the oldest files beyond the ring's limits."""
+        while len(self._files) > self._ring.files_max or (
+            len(self._files) > 1 and sum(file.bytes for file in self._files) > self._ring.bytes_max
+        ):
+            self._files.pop(0).path.unlink(missing_ok=True)
+
+
+def _write_whole(descriptor: int, content: bytes, offset: int) -> None:
+    while content:
+        written = os.pwrite(descriptor, content, offset)
+        content, offset = content[written:], offset + written

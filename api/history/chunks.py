@@ -1,0 +1,206 @@
+"""Chunks of the history's files: some steps of all series (docs/formats/history.md).
+
+Integers are little-endian::
+
+    chunk  magic "OGH1" | body bytes u32 | CRC-32 of the body u32 | body
+    body   step seconds u16 | steps u16 | groups u16 | first step u64 | group bytes u32 * groups |
+           groups
+    group  zlib of: names bytes u32 | names | values
+
+A series is in group CRC-32(name) modulo the number of groups, so that one series is read without
+unpacking all of them. Names are JSON, ``[[name, unit], ...]``. Values are float64 without the lower
+half of their digits for means: of each series lowest, mean, highest and last, each a value per
+step, NaN where there is none. The first byte of all values comes first, then the second, and so on:
+neighbouring values have similar bytes, and zlib makes a third of them.
+"""
+
+import json
+import struct
+import zlib
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isnan, nan
+from typing import Final
+
+from api.history.points import Point
+
+MAGIC: Final = b"OGH1"
+_HEAD: Final = struct.Struct("<4sII")
+_BODY: Final = struct.Struct("<HHHQ")
+_LENGTH: Final = struct.Struct("<I")
+HEAD_BYTES: Final = _HEAD.size
+BODY_BYTES_MAX: Final = 40_000_000
+"""1,000 series of an hour in steps of 5 seconds have 23 MB before compression."""
+SERIES_PER_GROUP: Final = 64
+_GROUPS_MAX: Final = 1024
+_STEPS_MAX: Final = 4096
+GROUP_BYTES_MAX: Final = 16_000_000
+"""Unpacked: an attacker's file must not take more memory than the largest of ours."""
+_COLUMNS: Final = 4
+
+
+class Damaged(ValueError):
+    """Bytes that are no chunk."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Place of a chunk in its file, and its outline. Steps are `first` to `first + steps - 1`."""
+
+    offset: int
+    bytes: int
+    step_seconds: int
+    first: int
+    steps: int
+    groups: tuple[tuple[int, int], ...]
+    """Offset in the file and bytes of each group."""
+
+    @property
+    def last(self) -> int:
+        return self.first + self.steps - 1
+
+    def moved_to(self, offset: int) -> "Chunk":
+        """Return the same chunk at another place of a file."""
+        by = offset - self.offset
+        groups = tuple((place + by, length) for place, length in self.groups)
+        return replace(self, offset=offset, groups=groups)
+
+    def group_of(self, name: str) -> tuple[int, int]:
+        """Return offset and bytes of the group in which a series is, if it is in this chunk."""
+        return self.groups[_number_of(name, len(self.groups))]
+
+
+Points = Mapping[tuple[str, str], Sequence[Point]]
+"""Points by name and unit of their series."""
+
+
+def encoded(step_seconds: int, first: int, points: Points) -> bytes:
+    """Return a chunk from step `first` to that of the latest of the points; there is one."""
+    count = max(point.step for each in points.values() for point in each) - first + 1
+    if not 0 < count <= _STEPS_MAX:
+        raise ValueError(f"{count} steps do not fit a chunk")
+    groups_count = max(1, -(-len(points) // SERIES_PER_GROUP))
+    members: list[list[tuple[tuple[str, str], Sequence[Point]]]] = [[] for _ in range(groups_count)]
+    for series, found in sorted(points.items()):
+        members[_number_of(series[0], groups_count)].append((series, found))
+    groups = [_group_of(each, first, count) for each in members]
+    body = _BODY.pack(step_seconds, count, groups_count, first)
+    body += b"".join(_LENGTH.pack(len(group)) for group in groups) + b"".join(groups)
+    return _HEAD.pack(MAGIC, len(body), zlib.crc32(body)) + body
+
+
+def _group_of(
+    members: Iterable[tuple[tuple[str, str], Sequence[Point]]], first: int, count: int
+) -> bytes:
+    names, values = [], array("d")
+    for series, points in members:
+        names.append(series)
+        columns = [array("d", [nan]) * count for _ in range(_COLUMNS)]
+        for point in points:
+            for column, value in zip(columns, point[1:], strict=True):
+                column[point.step - first] = value
+        columns[1] = array("d", map(_shortened, columns[1]))
+        for column in columns:
+            values.extend(column)
+    text = json.dumps(names, separators=(",", ":")).encode()
+    raw = values.tobytes()
+    planes = b"".join(raw[byte::8] for byte in range(8))
+    return zlib.compress(_LENGTH.pack(len(text)) + text + planes, 9)
+
+
+def _shortened(mean: float) -> float:
+    """Round a mean to the 24 bits of a float32, which are more digits than a curve shows."""
+    try:
+        (rounded,) = struct.unpack("<f", struct.pack("<f", mean))
+    except OverflowError:
+        return mean
+    return float(rounded)
+
+
+def outline_of(read: bytes, offset: int) -> Chunk:
+    """Return the outline of the chunk that begins at `offset` of a file's contents.
+
+    Raises:
+        Damaged: there is none.
+    """
+    if len(read) - offset < _HEAD.size:
+        raise Damaged("the file ends in a chunk")
+    magic, length, checksum = _HEAD.unpack_from(read, offset)
+    if magic != MAGIC or not _BODY.size <= length <= BODY_BYTES_MAX:
+        raise Damaged("no chunk begins here")
+    begin = offset + _HEAD.size
+    body = memoryview(read)[begin : begin + length]
+    if len(body) < length:
+        raise Damaged("the file ends in a chunk")
+    if zlib.crc32(body) != checksum:
+        raise Damaged("the checksum is wrong")
+    step_seconds, steps, groups, first = _BODY.unpack_from(body)
+    lengths = _lengths_of(body, groups)
+    if not 0 < steps <= _STEPS_MAX or not step_seconds or first >= 1 << 48:
+        raise Damaged("impossible steps")
+    places, place = [], begin + _BODY.size + _LENGTH.size * groups
+    for each in lengths:
+        places.append((place, each))
+        place += each
+    if place != begin + length:
+        raise Damaged("impossible lengths")
+    return Chunk(offset, _HEAD.size + length, step_seconds, first, steps, tuple(places))
+
+
+def _lengths_of(body: memoryview, groups: int) -> list[int]:
+    if not 0 < groups <= _GROUPS_MAX or _BODY.size + _LENGTH.size * groups > len(body):
+        raise Damaged("impossible groups")
+    return list(struct.unpack_from(f"<{groups}I", body, _BODY.size))
+
+
+def points_in(
+    group: bytes, chunk: Chunk, wanted: str | None = None
+) -> dict[tuple[str, str], list[Point]]:
+    """Return the points of a group's series, or of the wanted one alone.
+
+    Raises:
+        Damaged: it is no group, although its checksum is right.
+    """
+    names, planes = _unpacked(group)
+    each = _COLUMNS * chunk.steps
+    if len(planes) != 8 * each * len(names):
+        raise Damaged("impossible values")
+    found: dict[tuple[str, str], list[Point]] = {}
+    for number, series in enumerate(names):
+        if wanted is None or series[0] == wanted:
+            found[series] = _points_of(planes, number * each, len(names) * each, chunk)
+    return found
+
+
+def _points_of(planes: bytes, begin: int, plane_bytes: int, chunk: Chunk) -> list[Point]:
+    """Return the points of the series whose values begin at a place of each plane."""
+    steps = chunk.steps
+    raw = bytearray(8 * _COLUMNS * steps)
+    for byte in range(8):
+        place = byte * plane_bytes + begin
+        raw[byte::8] = planes[place : place + _COLUMNS * steps]
+    values = array("d", bytes(raw))
+    columns = (values[number * steps : (number + 1) * steps] for number in range(_COLUMNS))
+    return [
+        Point(chunk.first + index, *four)
+        for index, four in enumerate(zip(*columns, strict=True))
+        if not isnan(four[3])
+    ]
+
+
+def _unpacked(group: bytes) -> tuple[list[tuple[str, str]], bytes]:
+    """Return names with units, and the bytes of the values."""
+    try:
+        unpacker = zlib.decompressobj()
+        plain = unpacker.decompress(group, GROUP_BYTES_MAX)
+        (length,) = _LENGTH.unpack_from(plain)
+        names = json.loads(plain[_LENGTH.size : _LENGTH.size + length])
+        series = [(str(name), str(unit)) for name, unit in names]
+    except (zlib.error, struct.error, ValueError, TypeError, RecursionError) as error:
+        raise Damaged("a group cannot be unpacked") from error
+    return series, plain[_LENGTH.size + length :]
+
+
+def _number_of(name: str, groups: int) -> int:
+    return zlib.crc32(name.encode()) % groups

@@ -1,0 +1,83 @@
+"""The machine's own numbers, from the files of the Linux kernel.
+
+A number that this machine or this service does not give is left out.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_FILE_BYTES_MAX: Final = 65_536
+"""/proc/stat of a machine with 64 processors has 8 kB."""
+_SECTOR_BYTES: Final = 512
+_DISKS: Final = ("mmcblk", "nvme", "sd", "vd")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Counters and gauges at one moment; None: not known."""
+
+    ticks: tuple[int, int] | None
+    """Ticks in which processors were busy, and all ticks, since the kernel's start."""
+    memory_used_share: float | None
+    temperature: float | None
+    """Degrees Celsius."""
+    written_bytes: int | None
+    """Written to all disks since the kernel's start."""
+
+
+def read_machine(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Machine:
+    """Read the machine's numbers."""
+    return Machine(
+        ticks=_ticks_of(_text_of(proc / "stat")),
+        memory_used_share=_memory_of(_text_of(proc / "meminfo")),
+        temperature=_temperature_of(_text_of(sys / "class/thermal/thermal_zone0/temp")),
+        written_bytes=_written_of(sys / "class/block"),
+    )
+
+
+def _ticks_of(text: str) -> tuple[int, int] | None:
+    """Return the ticks in which processors were busy, and all ticks (proc_stat(5))."""
+    fields = text.partition("\n")[0].split()
+    if len(fields) < 6 or fields[0] != "cpu" or not all(each.isdecimal() for each in fields[1:]):
+        return None
+    # Guests are part of `user` already.
+    ticks = [int(each) for each in fields[1:9]]
+    idle = ticks[3] + ticks[4]
+    return sum(ticks) - idle, sum(ticks)
+
+
+def _memory_of(text: str) -> float | None:
+    found = {}
+    for line in text.splitlines():
+        name, _, rest = line.partition(":")
+        words = rest.split()
+        if words and words[0].isdecimal():
+            found[name] = int(words[0])
+    total, available = found.get("MemTotal"), found.get("MemAvailable")
+    return 1 - available / total if total and available is not None else None
+
+
+def _temperature_of(text: str) -> float | None:
+    number = text.strip()
+    return int(number) / 1000 if number.removeprefix("-").isdecimal() else None
+
+
+def _written_of(block: Path) -> int | None:
+    try:
+        names = sorted(path.name for path in block.iterdir() if path.name.startswith(_DISKS))
+    except OSError:
+        return None
+    # A partition's link leads into its disk's directory, whose counter has it already.
+    disks = [name for name in names if not (block / name / "partition").exists()]
+    sectors = [_text_of(block / name / "stat").split() for name in disks]
+    counts = [int(each[6]) for each in sectors if len(each) > 6 and each[6].isdecimal()]
+    return sum(counts) * _SECTOR_BYTES if counts else None
+
+
+def _text_of(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_FILE_BYTES_MAX).decode("ascii", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,68 @@
+"""Readings of sensors, from the bridge's reports."""
+
+from collections.abc import Iterator
+
+from api.history.history import Reading
+from api.history.rings import HOUR
+from api.models.bridge import Device, Quantity
+from api.observer import Overview
+
+SENSORS = "sensors/"
+_TIMELY_MS = 60_000
+"""A reading whose own time is further from the gateway's is placed at the time of its report."""
+
+
+def name_of(device: str, quantity: str) -> str:
+    """Return the name of a quantity's series."""
+    return f"{SENSORS}{device}/{quantity}"
+
+
+class Readings:
+    """Finds out which values of a report are new."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, int] = {}
+        """Time of the latest reading of each series, as reported."""
+
+    def new_in(self, overview: Overview) -> list[Reading]:
+        """Return the readings that the report before did not have."""
+        bridge, now_ms = overview.serial.status, overview.broker.time_ms
+        if bridge is None:
+            self._times = {}
+            return []
+        before, self._times = self._times, {}
+        found: dict[str, list[Reading]] = {}
+        for port in bridge.ports:
+            for device in port.devices:
+                for quantity in device.quantities:
+                    name = name_of(device.device, quantity.name)
+                    if name not in found:  # two ports may have devices of one name
+                        found[name] = [*self._of(name, device, quantity, before.get(name), now_ms)]
+        return [reading for each in found.values() for reading in each]
+
+    def _of(
+        self, name: str, device: Device, quantity: Quantity, before_ms: int | None, now_ms: int
+    ) -> Iterator[Reading]:
+        unit = quantity.unit or ""
+        if quantity.steps:
+            for step in quantity.steps:
+                end_ms = step.start_ms + HOUR.step_ms
+                if (before_ms is None or end_ms > before_ms) and step.start_ms <= now_ms:
+                    placed = _placed(step.start_ms, now_ms)
+                    four = (step.low, step.mean, step.high, step.last)
+                    yield Reading(name, unit, placed, step.count, *four)
+            self._times[name] = quantity.steps[-1].start_ms + HOUR.step_ms
+            return
+        value = quantity.value
+        time_ms = quantity.time_ms if quantity.time_ms is not None else device.last_ms
+        if time_ms is None or not isinstance(value, int | float):
+            return
+        self._times[name] = time_ms
+        if time_ms != before_ms:
+            number = float(value)
+            yield Reading(name, unit, _placed(time_ms, now_ms), 1, number, number, number, number)
+
+
+def _placed(time_ms: int, now_ms: int) -> int:
+    """Return where a reading is in the curve: in the past, and not long ago."""
+    return time_ms if now_ms - _TIMELY_MS <= time_ms <= now_ms else now_ms

@@ -1,0 +1,51 @@
+"""The task that records the history: it asks what the page asks, every 5 seconds."""
+
+import asyncio
+import logging
+import time
+from typing import Final
+
+from api.control_socket import BrokerProblem
+from api.history.gateway_series import GatewaySeries
+from api.history.history import History
+from api.history.machine import read_machine
+from api.history.readings import Readings
+from api.history.rings import HOUR
+from api.observer import Observer
+from gateway.control.messages import Refused
+
+logger = logging.getLogger(__name__)
+
+_LATE_SECONDS: Final = 1.5
+"""How long after the end of a step the bridge has reported it: it reports once a second."""
+
+
+class Recorder:
+    """Records into a history until it is stopped."""
+
+    def __init__(self, observer: Observer, history: History) -> None:
+        self._observer: Final = observer
+        self._history: Final = history
+        self._readings: Final = Readings()
+        self._gateway: Final = GatewaySeries()
+
+    async def run(self) -> None:
+        """Record every 5 seconds. Does not return by itself."""
+        await self._history.open()
+        while True:
+            await self.record()
+            # By the wall clock, so that each answer has the step that has just ended.
+            into = (time.time() - _LATE_SECONDS) % HOUR.step_seconds
+            await asyncio.sleep(HOUR.step_seconds - into)
+
+    async def record(self) -> None:
+        """Ask once, and record the answer. A broker that is down leaves a gap."""
+        try:
+            overview = await self._observer.overview()
+        except (BrokerProblem, Refused) as problem:
+            logger.debug("nothing to record: %s", problem)
+            return
+        readings = self._readings.new_in(overview)
+        readings += self._gateway.readings_of(overview, read_machine())
+        self._history.add(overview.broker.time_ms, readings)
+        await self._history.save()

@@ -1,0 +1,88 @@
+"""Lowest, mean and highest value of each 5 seconds of a quantity that arrives often.
+
+The page asks every 5 seconds and would miss what arrives between two answers
+(docs/formats/control-socket.md).
+"""
+
+import math
+from typing import Final
+
+STEP_SECONDS: Final = 5
+"""As in the page's history of the last hour."""
+WHOLE_STEPS_MAX: Final = 2
+"""Steps reported: an answer that comes late still finds the one before."""
+OFTEN_SECONDS: Final = 10.0
+"""Readings further apart are reported one by one: none can be missed."""
+
+
+class Steps:
+    """The latest steps of one quantity."""
+
+    __slots__ = (
+        "_count",
+        "_high",
+        "_interval",
+        "_last",
+        "_latest",
+        "_low",
+        "_step",
+        "_sum",
+        "_whole",
+    )
+
+    def __init__(self) -> None:
+        self._whole: list[dict[str, float]] = []
+        self._low, self._high = math.inf, -math.inf
+        self._step = -1
+        self._latest = -math.inf
+        self._interval = math.inf
+        self._begin(-1)
+
+    def add(self, seconds: float, value: float) -> None:
+        """Add a value that arrived at a time in seconds since 1970."""
+        if not math.isfinite(value):
+            return
+        step = int(seconds // STEP_SECONDS)
+        if step != self._step:
+            self._end()
+            self._begin(step)
+        self._interval, self._latest = abs(seconds - self._latest), seconds
+        self._count += 1
+        self._sum += value
+        self._low = min(self._low, value)
+        self._high = max(self._high, value)
+        self._last = value
+
+    def whole(self, seconds: float) -> list[dict[str, float]]:
+        """Return the steps that are over at a time, oldest first; none of a slow quantity."""
+        if self._step != int(seconds // STEP_SECONDS):
+            self._end()
+            self._begin(-1)
+        if self._interval >= OFTEN_SECONDS or seconds - self._latest > 4 * OFTEN_SECONDS:
+            return []
+        return self._whole
+
+    def latest_mean(self, seconds: float) -> float | None:
+        """Return the mean of the latest step that is over; None if that was long ago."""
+        self.whole(seconds)
+        if not self._whole or seconds - self._latest > OFTEN_SECONDS:
+            return None
+        return self._whole[-1]["mean"]
+
+    def _begin(self, step: int) -> None:
+        self._step = step
+        self._count, self._sum = 0, 0.0
+        self._low, self._high, self._last = math.inf, -math.inf, math.nan
+
+    def _end(self) -> None:
+        if self._count:
+            mean = min(max(self._sum / self._count, self._low), self._high)
+            ended = {
+                "start_ms": 1000 * STEP_SECONDS * self._step,
+                "count": self._count,
+                "low": self._low,
+                "mean": mean,
+                "high": self._high,
+                "last": self._last,
+            }
+            self._whole = [*self._whole, ended][-WHOLE_STEPS_MAX:]
