@@ -32,10 +32,14 @@ TIMER_UNITS: Final = 7
 class SealedBatch:
     """A batch to commit (None: nothing new), and the packets to send afterwards."""
 
-    def __init__(self, number: int, blob: bytes | None, withheld: list[Withheld]) -> None:
+    def __init__(
+        self, number: int, blob: bytes | None, withheld: list[Withheld], next_message: int
+    ) -> None:
         self.number = number
         self.blob = blob
         self.withheld = withheld
+        self.next_message = next_message
+        """The number after that of its newest message."""
 
 
 class Broker:
@@ -286,7 +290,7 @@ class Broker:
         if self._time.learned:
             self._time.learned = False
             self.rules.restart.count_time_switched_off(now)
-        return SealedBatch(number, blob, withheld)
+        return SealedBatch(number, blob, withheld, self.state.next_message_number)
 
     def take_part(self, now: float, wall_ms: int, clock: ClockQuality) -> bytes:
         """Return the records since the last part of the current batch. See `Batch.take_part`."""

@@ -6,7 +6,8 @@ killed process leaves it exact or one commit older. A power cut may leave an old
 less. So a batch that was being written is never considered damaged. The record is synced with each
 new file, with each checkpoint and at the end::
 
-    magic "OGR1" | store 8 | next sequence u64 | number of the newest file u64 | its end u64 | CRC 4
+    magic "OGR2" | store 8 | next sequence u64 | number of the newest file u64 | its end u64
+    | next message u64 | CRC 4
 
 It is written in place. It fits into one sector, of which a power cut leaves the old or the new
 contents.
@@ -26,8 +27,8 @@ from gateway.files.private import open_private
 RECORD_NAME = "broker.reached"
 PARTIAL_NAME = "broker.reached.partial"
 
-MAGIC = b"OGR1"
-_RECORD = struct.Struct("<4s8sQQQ")
+MAGIC = b"OGR2"
+_RECORD = struct.Struct("<4s8sQQQQ")
 RECORD_BYTES = _RECORD.size + layout.CRC.size
 
 
@@ -42,6 +43,8 @@ class JournalEnd:
     """The number in the name of the newest file; 0: there was none."""
     end_bytes: int
     """End of the newest frame in the file."""
+    next_message: int
+    """The number after that of the newest message."""
 
 
 def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
@@ -61,8 +64,8 @@ def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
     if len(data) == RECORD_BYTES and data.startswith(MAGIC):
         (crc,) = layout.CRC.unpack_from(data, _RECORD.size)
         if crc == crc32(data[: _RECORD.size]):
-            _, store, next_sequence, file_number, end_bytes = _RECORD.unpack_from(data)
-            return JournalEnd(store.hex(), next_sequence, file_number, end_bytes), None
+            _, store, *numbers = _RECORD.unpack_from(data)
+            return JournalEnd(store.hex(), *numbers), None
     return None, (
         f"{RECORD_NAME} is damaged: whether the end of the journal is missing is known only as far "
         "as the tables reach"
@@ -86,7 +89,7 @@ class EndRecord:
         self._store = bytes.fromhex(end.store)
         self._file_number = end.file_number
         path = self._data_dir / RECORD_NAME
-        data = self._packed(end.next_sequence, end.file_number, end.end_bytes)
+        data = self._packed(end.next_sequence, end.file_number, end.end_bytes, end.next_message)
         try:
             if not path.exists() or path.stat().st_size != RECORD_BYTES:
                 replace_durably(path, data, partial=self._data_dir / PARTIAL_NAME)
@@ -98,12 +101,13 @@ class EndRecord:
                 raise
             self.close()
 
-    def note(self, next_sequence: int, file_number: int, end_bytes: int) -> None:
+    def note(self, next_sequence: int, file_number: int, end_bytes: int, next_message: int) -> None:
         """Record that the journal is durable up to a position. Raises OSError."""
         if self._descriptor < 0:
             return
+        data = self._packed(next_sequence, file_number, end_bytes, next_message)
         try:
-            pwrite_all(self._descriptor, self._packed(next_sequence, file_number, end_bytes), 0)
+            pwrite_all(self._descriptor, data, 0)
         except OSError as error:
             if not is_full(error):  # an older record claims less
                 raise
@@ -122,6 +126,6 @@ class EndRecord:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _packed(self, next_sequence: int, file_number: int, end_bytes: int) -> bytes:
-        data = _RECORD.pack(MAGIC, self._store, next_sequence, file_number, end_bytes)
+    def _packed(self, *numbers: int) -> bytes:
+        data = _RECORD.pack(MAGIC, self._store, *numbers)
         return data + layout.CRC.pack(crc32(data))

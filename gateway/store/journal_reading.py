@@ -58,6 +58,10 @@ class JournalReading:
         self.known_end = known_end
         self.lacks_end = False
         """Batches that were durable are missing at the end."""
+        self.end_events = 0
+        """Number of their events."""
+        self.end_messages = 0
+        """Number of messages that were numbered in them. Not each of these was recorded."""
         if stores:
             self._leave_out_foreign(stores)
         self.gaps: list[Gap] = []
@@ -158,11 +162,12 @@ class JournalReading:
             self.gaps.append((first, last))
         self._reason = ""
 
-    def look_for_end(self, next_sequence: int) -> None:
+    def look_for_end(self, next_sequence: int, next_message: int) -> None:
         """Report what is missing between the end that was found and the recorded one.
 
         Args:
             next_sequence: the sequence number after everything that was found.
+            next_message: the number after that of the newest message that was found.
         """
         known = self.known_end
         if known is None or self._is_passed_over(next_sequence, self.known_to - 1):
@@ -174,6 +179,8 @@ class JournalReading:
         lost_bytes = max(0, known.end_bytes - found_bytes)
         last = known.next_sequence - 1
         self.lacks_end = True
+        self.end_events = known.next_sequence - next_sequence
+        self.end_messages = max(0, known.next_message - next_message)
         self.gaps.append((next_sequence, last))
         self.damage.append(
             f"the end of the journal is missing: events {next_sequence} to {last}, which were "

@@ -72,7 +72,28 @@ def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[
     retained = _retained_without_contents(connection, recovered.state)
     if retained:
         sentences.append(f"lost: the contents of {retained} retained messages")
+    if recovered.journal.lacks_end:
+        sentences.append(_lost_with_the_end(recovered))
     return sentences
+
+
+def _lost_with_the_end(recovered: Recovered) -> str:
+    """Return a sentence about the messages of events missing at the journal's end.
+
+    Each message takes at least one event. A QoS 2 message that is still held counts: its release
+    may be among the events, and then its publisher does not release it again.
+    """
+    journal, sessions = recovered.journal, recovered.state.numbers.values()
+    held = sum(len(session.inbound) for session in sessions)
+    count = min(journal.end_events, journal.end_messages + held)
+    if not count:
+        return "lost with the end of the journal: no messages"
+    clients = sorted(session.client_id for session in sessions)
+    named = [repr(each[:CLIENT_ID_SHOWN]) for each in clients[:SESSIONS_NAMED_MAX]]
+    if len(clients) > len(named):
+        named.append(f"{len(clients) - len(named)} more")
+    known = f" for or from the sessions {', '.join(named)}, or" if named else " for or from"
+    return f"lost with the end of the journal: up to {_messages(count)}{known} sessions opened then"
 
 
 def _of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -> list[Loss]:

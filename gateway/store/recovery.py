@@ -112,7 +112,7 @@ def recover(
             replay.apply(Blob(content))
             recovered.replayed_bytes += len(content)
     if recovered.is_whole:
-        journal.look_for_end(replay.next_sequence)
+        journal.look_for_end(replay.next_sequence, replay.next_message)
     recovered.lost = replay.lost
     replay.finish()
     if not state.time.time_ms:

@@ -42,7 +42,9 @@ class Store:
         self._end_record = EndRecord(data_dir)
         self._pending: tuple[int, bytes] | None = None
         """First sequence number and blob of the batch that was begun."""
-        self._unnoted: tuple[int, int, int] | None = None
+        self._next_message = 0
+        """The number after that of the newest message in this batch, or before it."""
+        self._unnoted: tuple[int, int, int, int] | None = None
         """End of the journal since the newest commit: `note_end` writes it to the record."""
         self.exported_sequence = 0
 
@@ -95,7 +97,12 @@ class Store:
             os.close(open_private(self._running, os.O_WRONLY | os.O_CREAT))
             fsync_folder(self.data_dir)
             self._end_record.begin(
-                JournalEnd(opened.store.hex(), recovered.next_sequence, *self.journal.position)
+                JournalEnd(
+                    opened.store.hex(),
+                    recovered.next_sequence,
+                    *self.journal.position,
+                    recovered.state.next_message_number,
+                )
             )
             if recovered.replayed_bytes >= REPLAY_BYTES_MAX:
                 self._write_checkpoint(recovered, now)
@@ -119,10 +126,14 @@ class Store:
 
     # -- a batch: `begin`, then `fsync_commit` on the commit thread
 
-    def begin(self, first_sequence: int, blob: bytes | None) -> None:
-        """Set the batch's blob, and open a transaction for rows if a checkpoint needs one."""
+    def begin(self, first_sequence: int, blob: bytes | None, next_message: int = 0) -> None:
+        """Set the batch's blob, and open a transaction for rows if a checkpoint needs one.
+
+        With a blob, `next_message` is the number after that of its newest message.
+        """
         if blob is not None:
             self._pending = (first_sequence, blob)
+            self._next_message = next_message
             self._checkpoints.journal_bytes += len(blob)
         self._checkpoints.begin_rows()
 
@@ -158,7 +169,8 @@ class Store:
             first_sequence, blob = self._pending
             self.journal.append(first_sequence, blob)
             self._pending = None
-            self._unnoted = (first_sequence + count_of(blob), *self.journal.position)
+            next_sequence = first_sequence + count_of(blob)
+            self._unnoted = (next_sequence, *self.journal.position, self._next_message)
         return time.monotonic() - began
 
     def note_end(self) -> None:

@@ -52,5 +52,6 @@ def take_newest_for_unfinished(data_dir: Path) -> None:
         file.seek(offset)
         sequence = sequence_of(file.read(length))
     record = EndRecord(data_dir)
-    record.begin(JournalEnd(end.store, sequence, end.file_number, offset - FRAME.size))
+    begin = offset - FRAME.size
+    record.begin(JournalEnd(end.store, sequence, end.file_number, begin, end.next_message))
     record.close()

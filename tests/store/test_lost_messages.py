@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gateway.store.database import DATABASE_NAME
 from gateway.store.lost_messages import SESSIONS_NAMED_MAX
-from gateway.wire.packets import Puback, Publish
+from gateway.wire.packets import Puback, Publish, Pubrel
 from tests.core.harness import Harness
 from tests.store.data_directories import make_state
 from tests.store.journal_damage import flip, frames_in
@@ -82,6 +82,72 @@ def test_a_damaged_batch_of_messages_is_reported_in_messages(tmp_path: Path) -> 
     flip(path, offset + length // 2)
     again = Harness(tmp_path)
     assert "lost: up to 10 messages queued for client 'archive'" in again.damage
+    again.close()
+
+
+def cut_end(data_dir: Path, batches: int) -> None:
+    """Remove the newest batches of the newest file."""
+    path, offset, _ = frames_in(data_dir)[-batches]
+    with path.open("r+b") as file:
+        file.truncate(offset)
+
+
+def test_a_missing_end_is_reported_in_messages_with_the_sessions_that_may_lack_them(
+    tmp_path: Path,
+) -> None:
+    queue_for(tmp_path, "archive", "other")
+    cut_end(tmp_path, 3)
+    again = Harness(tmp_path)
+    assert (
+        "lost with the end of the journal: up to 30 messages for or from the sessions 'archive', "
+        "'other', or sessions opened then"
+    ) in again.damage
+    assert again.session("archive").queued_count == QUEUED - 30
+    again.commit()
+    again.cut()
+    assert again.damage == []
+    again.close()
+
+
+def test_of_many_sessions_that_may_lack_messages_some_are_named(tmp_path: Path) -> None:
+    queue_for(tmp_path, *(f"client {number:02}" for number in range(SESSIONS_NAMED_MAX + 5)))
+    cut_end(tmp_path, 1)
+    again = Harness(tmp_path)
+    (lost,) = [each for each in again.damage if each.startswith("lost with")]
+    assert "up to 10 messages" in lost
+    assert "'client 00'" in lost
+    assert "'client 09', 5 more, or sessions opened then" in lost
+    again.close()
+
+
+def test_a_missing_end_without_messages_lost_none(tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    harness.lose(harness.subscriber("archive", "t", 1))
+    harness.commit()
+    harness.lose(harness.subscriber("later", "t", 1))
+    harness.commit()
+    harness.close()
+    cut_end(tmp_path, 1)
+    again = Harness(tmp_path)
+    assert "lost with the end of the journal: no messages" in again.damage
+    again.close()
+
+
+def test_a_release_that_is_lost_with_the_end_counts_as_a_message(tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    harness.lose(harness.subscriber("archive", "t", 2))
+    publisher = harness.connect("p")
+    publisher.send(Publish("t", b"held", 2, False, False, 1))
+    harness.commit()
+    publisher.send(Pubrel(1))
+    harness.commit()
+    harness.close()
+    cut_end(tmp_path, 1)
+    again = Harness(tmp_path)
+    assert (
+        "lost with the end of the journal: up to 1 message for or from the sessions 'archive', "
+        "'p', or sessions opened then"
+    ) in again.damage
     again.close()
 
 

@@ -29,8 +29,8 @@ class SimulatedStore(Store):
         self.lacks_room = False
         """A batch found no room, and has not been written since."""
 
-    def begin(self, first_sequence: int, blob: bytes | None) -> None:
-        super().begin(first_sequence, blob)
+    def begin(self, first_sequence: int, blob: bytes | None, next_message: int = 0) -> None:
+        super().begin(first_sequence, blob, next_message)
         self.disk.pending = blob
 
     def fsync_commit(self) -> float:
