@@ -82,6 +82,13 @@ def test_what_was_to_be_retained_still_is_and_nothing_of_earlier_versions(outbox
         assert each.retain == (not is_earlier and b'"device":"kettle"' in each.payload)
 
 
+def test_kinds_of_quantities_are_known_from_version_6_on(outbox: Path) -> None:
+    expected = {} if outbox_version_of(outbox) < 6 else {"temperature": "number"}
+    store = open_outbox_store(outbox)
+    assert store.kinds_of("line", "key_value") == expected
+    store.close()
+
+
 def outbox_version_of(path: Path) -> int:
     with closing(sqlite3.connect(path)) as connection:
         (found,) = connection.execute("SELECT COUNT(*) FROM _sqlite_migrations")

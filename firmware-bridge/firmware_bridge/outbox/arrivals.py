@@ -9,11 +9,12 @@ A batch is sealed when its commit begins. While the disk is full, sealed batches
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from firmware_bridge.outbox.boards import BoardRows, Boards, Placement
 from firmware_bridge.outbox.store import bytes_of
+from firmware_bridge.protocols.kinds import Kind
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
 
@@ -24,6 +25,7 @@ class Batch:
 
     publications: list[Publication]
     boards: BoardRows
+    kinds: list[tuple[str, str, str, Kind]]
     bytes_count: int
     removable_bytes: int
     """Those of them that readings have which may give way to later ones."""
@@ -38,6 +40,7 @@ class Arrivals:
     def __init__(self, boards: Boards) -> None:
         self._boards = boards
         self._gathered: list[Publication] = []
+        self._kinds: list[tuple[str, str, str, Kind]] = []
         self._gathered_bytes = 0
         self._gathered_removable_bytes = 0
         self._began = 0.0
@@ -86,6 +89,10 @@ class Arrivals:
             self._gathered_removable_bytes += bytes_count
         return self.durable
 
+    def note_kinds(self, port: str, framing: str, kinds: Mapping[str, Kind]) -> None:
+        """Add the kinds of a port's quantities to the batch."""
+        self._kinds += [(port, framing, name, kind) for name, kind in kinds.items()]
+
     def accept(
         self,
         identity: BoardIdentity,
@@ -121,16 +128,17 @@ class Arrivals:
         batch = Batch(
             self._gathered,
             self._boards.take_changes(),
+            self._kinds,
             self._gathered_bytes,
             self._gathered_removable_bytes,
             self.durable,
             self._began,
         )
-        self._gathered = []
+        self._gathered, self._kinds = [], []
         self._gathered_removable_bytes = 0
         self._sealed_bytes, self._gathered_bytes = self._sealed_bytes + self._gathered_bytes, 0
         self.durable = _new_future()
-        if batch.publications or batch.boards:
+        if batch.publications or batch.boards or batch.kinds:
             self._sealed.append(batch)
         return batch
 

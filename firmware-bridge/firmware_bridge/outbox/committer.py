@@ -200,6 +200,8 @@ class Committer:
             for each in batches:
                 self._store.insert(each.publications, self.ageing.now())
                 self._store.save_boards(each.boards)
+                if each.kinds:
+                    self._store.save_kinds(each.kinds)
             started = self.queue.start(starts)
             dropped = self.giving_way.drop(self._bytes_after(batches), self.queue.last_started)
             if await self.commits.commit():

@@ -17,6 +17,7 @@ MIGRATIONS_KNOWN = (
     "m003_session_without_address",
     "m004_readings_that_are_retained",
     "m005_readings_that_give_way",
+    "m006_kinds_of_quantities",
 )
 
 

@@ -5,7 +5,7 @@ and what may be sent after that.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict
 
 from firmware_bridge.outbox.boards import Placement
@@ -21,6 +21,7 @@ from firmware_bridge.outbox.settlement import (
     SessionLost,
 )
 from firmware_bridge.outbox.store import OutboxStore
+from firmware_bridge.protocols.kinds import Kind
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
 from gateway.files.queue_database import CommitThread
@@ -55,6 +56,7 @@ class Outbox:
         age_max_seconds: float | None = None,
         commit_delay_seconds: float = 0.0,
     ) -> None:
+        self._store = store
         self._committer = Committer(
             store,
             window=window,
@@ -103,6 +105,14 @@ class Outbox:
             if durable is not None:
                 return durable, placement
         return self._take(publications), placement
+
+    def kinds_of(self, port: str, framing: str) -> Mapping[str, Kind]:
+        """Return the stored kinds of a port's quantities. Call it before `run`."""
+        return self._store.kinds_of(port, framing)
+
+    def note_kinds(self, port: str, framing: str, kinds: Mapping[str, Kind]) -> None:
+        """Store kinds of a port's quantities, in the transaction of the readings to come."""
+        self._arrivals.note_kinds(port, framing, kinds)
 
     def commit_now(self) -> None:
         """Wait for nothing more: what has come is the next batch."""

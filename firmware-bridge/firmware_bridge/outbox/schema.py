@@ -10,6 +10,8 @@
   with use. What is older than a start's latest 1,024 frames goes |
 | board_starts | how many starts of a board had this boot number |
 | board_floors | no boot number of this device up to `boot` had more than `starts` starts |
+| kinds | whether a quantity of a port is a number, a text or a boolean; `number` rises in the order
+  of their first values, and the oldest of more than 8,192 rows goes |
 | properties | `starts` (of the bridge on this database), `session` (the name of ours at the
   broker), `machine` (on which that was begun) |
 
@@ -107,6 +109,18 @@ def m005_readings_that_give_way(database: Database) -> None:
     readings = database.table("readings")
     readings.add_column("arrived", int, not_null_default=0)
     readings.add_column("gives_way_of", str)
+
+
+@MIGRATIONS()
+def m006_kinds_of_quantities(database: Database) -> None:
+    """Add the kinds of the quantities of each port."""
+    database.table("kinds").create(
+        {"number": int, "port": str, "framing": str, "name": str, "kind": str},
+        pk="number",
+        not_null={"port", "framing", "name", "kind"},
+        strict=True,
+    )
+    database.table("kinds").create_index(["port", "framing", "name"], unique=True)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

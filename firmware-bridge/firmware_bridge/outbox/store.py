@@ -5,12 +5,19 @@ from dataclasses import dataclass
 
 from firmware_bridge.outbox.boards import BoardRows
 from firmware_bridge.outbox.formats import MIGRATION_SET, MIGRATIONS_KNOWN
+from firmware_bridge.protocols.kinds import KINDS, KINDS_KEPT_MAX, Kind
 from firmware_bridge.readings.publications import Publication
 from gateway.connecting.exchanges import Exchange
 from gateway.files.queue_database import QueueDatabase
 
 # What a row costs beside its topic and payload, for the limit in bytes.
 ROW_OVERHEAD_BYTES = 48
+
+# Quantities of a port whose kinds a start loads, at most: the newest. A line of noise makes up
+# names, and half of a decoder's memory stays free for those that come after the start.
+KINDS_REMEMBERED_MAX = KINDS_KEPT_MAX // 2
+# Rows for all ports, at most: 16 ports with as many quantities, about 1 MB.
+KINDS_STORED_MAX = 16 * KINDS_REMEMBERED_MAX
 
 
 def bytes_of(publication: Publication) -> int:
@@ -165,6 +172,25 @@ class OutboxStore(QueueDatabase):
                 return
             publication = Publication(topic, payload, retain=bool(retain), gives_way_of=port)
             yield Exchange(number, packet_id, publication, bool(released))
+
+    def kinds_of(self, port: str, framing: str) -> dict[str, Kind]:
+        """Return the kinds of a port's quantities, by name: those that were noted last."""
+        rows = self._connection.execute(
+            "SELECT name, kind FROM kinds WHERE port = ? AND framing = ? "
+            "ORDER BY number DESC LIMIT ?",
+            (port, framing, KINDS_REMEMBERED_MAX),
+        )
+        return {name: kind for name, kind in rows if kind in KINDS}
+
+    def save_kinds(self, kinds: Iterable[tuple[str, str, str, Kind]]) -> None:
+        """Store port, framing, name and kind of quantities. The oldest rows make room for them."""
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO kinds (port, framing, name, kind) VALUES (?, ?, ?, ?)", kinds
+        )
+        self._connection.execute(
+            "DELETE FROM kinds WHERE number <= (SELECT MAX(number) FROM kinds) - ?",
+            (KINDS_STORED_MAX,),
+        )
 
     def boards(self) -> BoardRows:
         """Load all of them, in their order of use."""

@@ -20,6 +20,7 @@ from firmware_bridge.protocols.interface import (
     Request,
     next_due,
 )
+from firmware_bridge.protocols.kinds import Kinds
 from gateway.keys.quantities import Duration, Text, refusal
 from gateway.keys.serial_line import Line
 
@@ -131,6 +132,11 @@ class AskingPoller(Poller):
 
     def _frame_in(self, frames: list[Frame]) -> Frame | None:
         return frames[0] if frames else None
+
+    @property
+    def kinds(self) -> Kinds:
+        """The kinds of the quantities in answers."""
+        return self._decoder.kinds
 
     def take_left_out(self) -> Counter[str]:
         """Return the number of values that the decoder skipped since the last call, by reason."""

@@ -189,6 +189,11 @@ class D0Poller(Poller):
             self._left_out[TYPE] += changed
         return Frame(quantities) if quantities else Damage("no_reading")
 
+    @property
+    def kinds(self) -> Kinds:
+        """The kinds of the meter's quantities."""
+        return self._kinds
+
     def take_left_out(self) -> Counter[str]:
         """Return the number of skipped values since the last call, by reason."""
         left_out, self._left_out = self._left_out, Counter()

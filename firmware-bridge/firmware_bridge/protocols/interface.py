@@ -136,6 +136,11 @@ class Poller(ABC):
         """Return the quantities that have no value now, and why."""
         return ()
 
+    @property
+    def kinds(self) -> Kinds:
+        """The kinds of the quantities so far; none if the configuration declares all of them."""
+        return Kinds()
+
     def take_left_out(self) -> Counter[str]:
         """Return the number of unreadable values in valid answers since the last call, by reason.
         Values with names are in `left_out` of their frames."""

@@ -1,17 +1,17 @@
 """The kind of each quantity: number, text or boolean, declared or as it was first seen.
 
 A quantity never changes its kind, because Home Assistant and other programs that store readings
-keep the kind of the first value. Over a restart of the bridge the memory
-is kept for devices that are described to Home Assistant (`firmware_bridge.readings.seen`).
+keep the kind of the first value. The outbox stores the kinds for the next start of the bridge.
 """
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.readings.measurement import Quantities, Value
 
 Kind = Literal["number", "text", "boolean"]
+KINDS: Final = get_args(Kind)
 
 TYPE: Final = "type"
 """The reason of a value that is not of its quantity's kind."""
@@ -25,6 +25,7 @@ class Kinds:
 
     def __init__(self, declared: Mapping[str, Kind] | None = None) -> None:
         self._kinds: dict[str, Kind] = dict(declared or {})
+        self._new: dict[str, Kind] = {}
 
     def of(self, name: str) -> Kind | None:
         """Return the kind of a quantity; None: it has not been seen."""
@@ -33,13 +34,18 @@ class Kinds:
     def note(self, name: str, value: Value) -> None:
         """Remember the kind of a value that is published, where the quantity has none yet."""
         if name not in self._kinds and len(self._kinds) < KINDS_KEPT_MAX:
-            self._kinds[name] = kind_of(value)
+            self._kinds[name] = self._new[name] = kind_of(value)
 
     def remember(self, known: Mapping[str, Kind]) -> None:
         """Add kinds from before; a declared kind, or one that was seen since, is kept."""
         for name, kind in known.items():
             if len(self._kinds) < KINDS_KEPT_MAX:
                 self._kinds.setdefault(name, kind)
+
+    def take_new(self) -> Mapping[str, Kind]:
+        """Return the kinds noted since the last call, by quantity."""
+        new, self._new = self._new, {}
+        return new
 
     def known(self) -> Mapping[str, Kind]:
         """Return the kinds by quantity."""

@@ -84,25 +84,6 @@ class Seen:
                 if isinstance(each.value, str) and is_fact(each.name):
                     self._note_fact(known, each.name, each.value)
 
-    def kinds_on(self, port: str) -> dict[str, Literal["number", "boolean"]]:
-        """Return the kinds of a port's numbers and truth values, by name.
-
-        A name is left out where the devices of the port differ in it.
-        """
-        found: dict[str, set[Kind]] = {}
-        for device in self.devices.values():
-            if device.port == port:
-                for name, value in device.values.items():
-                    if not value.is_gone:
-                        found.setdefault(name, set()).add(value.kind)
-        lasting: dict[str, Literal["number", "boolean"]] = {}
-        for name, kinds in found.items():
-            if kinds == {"number"}:
-                lasting[name] = "number"
-            elif kinds == {"truth"}:
-                lasting[name] = "boolean"
-        return lasting
-
     def _note_fact(self, known: SeenDevice, name: str, text: str) -> None:
         """Note the first text of a name: one that changes would be a stream of changes."""
         if name not in known.facts and 0 < len(text) <= FACT_CHARACTERS_MAX:

@@ -9,7 +9,7 @@ the port, or the port drops the newest. What is dropped is counted, and its numb
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -18,7 +18,7 @@ from firmware_bridge.outbox.gathering import Gathering
 from firmware_bridge.outbox.giving_way import FULL_BY_AGE, FULL_BY_BYTES
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.frame import Frame
-from firmware_bridge.protocols.kinds import Kind
+from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.readings.device_clock import checked_times
 from firmware_bridge.readings.measurement import Quantities
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
@@ -57,6 +57,7 @@ class Intake:
         self._gathering = Gathering()
         self._commands = commands
         self._seen = seen
+        self._kinds = Kinds()
         self._rules = Rules(settings.readings)
         self.presence = Presence(settings.device_silent_seconds, settings.protocol.device_names)
         self.status = status
@@ -65,9 +66,14 @@ class Intake:
         if self._policy == "drop_oldest":
             outbox.give_way(settings.name, self.losses.begin_dropping, self.losses.end_dropping)
 
-    def known_kinds(self) -> Mapping[str, Kind]:
-        """Return the kinds of the port's quantities that are remembered from before this start."""
-        return {} if self._seen is None else self._seen.kinds_on(self._settings.name)
+    def use_kinds(self, kinds: Kinds) -> None:
+        """Store the kinds of the port's quantities that are new from now on."""
+        self._kinds = kinds
+
+    def _store_new_kinds(self) -> None:
+        new = self._kinds.take_new()
+        if new:
+            self._outbox.note_kinds(self._settings.name, self._settings.framing, new)
 
     async def wait_until_taken(self) -> None:
         """Wait until more may be read: the disk has caught up, and for a port that is not read
@@ -101,6 +107,7 @@ class Intake:
         """Submit a frame's readings, or count them as dropped."""
         arrival_seconds = time.time()
         self.status.note_frame(arrival_seconds)
+        self._store_new_kinds()
         if frame.identity is not None and frame.answer_code is not None:
             if self._commands is not None:
                 self._commands.receive_answer(frame.identity, frame.answer_code, link.write)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from firmware_bridge.protocols.frame import Tally, Unread
 from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import Link
 
@@ -20,13 +21,17 @@ class Listening:
         self._settings = settings
         self._intake = intake
         self._decoder = settings.decoder()
-        self._decoder.kinds.remember(intake.known_kinds())
         self._damaged_before = 0
 
     @property
     def tally(self) -> Tally:
         """What was no frame since the bridge's start."""
         return self._decoder.tally
+
+    @property
+    def kinds(self) -> Kinds:
+        """The kinds of the line's quantities."""
+        return self._decoder.kinds
 
     def unread(self) -> Sequence[Unread]:
         """Return none: devices that send by themselves are not asked for quantities."""

@@ -18,6 +18,7 @@ from typing import Protocol
 
 from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Refused, Tally, Unread
 from firmware_bridge.protocols.interface import Pause, PollerSettings, Request
+from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.serial.answers import Answers
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import Link
@@ -101,8 +102,14 @@ class Polling:
         self.tally = Tally()
 
     def begin_again(self) -> None:
-        """Take another poller, after an error in this one; the counters go on."""
-        self._poller = self._settings.poller(self._line)
+        """Replace the poller after an error in it. Counters and kinds are kept."""
+        kinds, self._poller = self.kinds, self._settings.poller(self._line)
+        self.kinds.remember(kinds.known())
+
+    @property
+    def kinds(self) -> Kinds:
+        """The kinds of the devices' quantities."""
+        return self._poller.kinds
 
     def unread(self) -> Sequence[Unread]:
         """Return the quantities that have no value now, and why."""

@@ -73,6 +73,8 @@ class Port:
             settings, outbox, next_sequence, self._status, commands=commands, seen=seen
         )
         self._conversation = _conversation_on(settings, self._intake)
+        self._conversation.kinds.remember(outbox.kinds_of(settings.name, settings.framing))
+        self._intake.use_kinds(self._conversation.kinds)
 
     @property
     def name(self) -> str:
@@ -198,6 +200,7 @@ class Port:
         error = reading.exception()
         assert error is not None, "a port is read until it is cancelled"
         self._conversation.begin_again()
+        self._intake.use_kinds(self._conversation.kinds)
         self._status.failures += 1
         self._note_lost(f"an error of the bridge: {error!r:.200}", was_open=True)
         place = traceback.extract_tb(error.__traceback__)[-1]

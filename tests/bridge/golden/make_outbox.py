@@ -41,6 +41,7 @@ def publications(numbering: Numbering) -> list[Publication]:
 async def make(path: Path) -> None:
     outbox = Outbox(open_outbox_store(path), window=WINDOW, bytes_max=1 << 20)
     running = asyncio.create_task(outbox.run())
+    outbox.note_kinds("line", "key_value", {"temperature": "number"})
     for sequence in range(1, 11):
         outbox.submit(publications(Numbering(RETAINED_DEVICE, outbox.start_number, sequence)))
         for device, boot in ((42, 1), (42, 2), (43, 7)):

@@ -113,7 +113,8 @@ def test_of_an_outbox_that_was_cut_off_nearly_everything_before_the_cut_is_kept(
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
     store = open_outbox_store(path)
-    assert share - 0.1 < store.count / COUNT <= share
+    # The pages of the other tables come first.
+    assert share - 0.12 < store.count / COUNT <= share
     assert payloads(store) <= {reading(n).payload for n in range(COUNT)}, "none is torn"
     numbers = [int(topic.rpartition("/")[2]) for topic in topics(store)]
     assert numbers == sorted(set(numbers))

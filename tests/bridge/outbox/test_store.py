@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 from firmware_bridge.outbox.boards import Boards
-from firmware_bridge.outbox.store import OutboxStore, bytes_of
+from firmware_bridge.outbox.store import (
+    KINDS_REMEMBERED_MAX,
+    KINDS_STORED_MAX,
+    OutboxStore,
+    bytes_of,
+)
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
 
@@ -85,3 +90,19 @@ def test_a_property_has_the_value_that_was_set_last(store: OutboxStore) -> None:
     store.set_property("session", "b")
     store.commit()
     assert store.property("session") == "b"
+
+
+def test_the_newest_kinds_of_quantities_are_loaded_and_the_oldest_rows_go(
+    store: OutboxStore,
+) -> None:
+    store.begin()
+    store.save_kinds([("old", "json", "t", "text")])
+    names = [f"x{number}" for number in range(KINDS_REMEMBERED_MAX + 1)]
+    for port in range(KINDS_STORED_MAX // len(names) + 1):
+        store.save_kinds([(f"p{port}", "json", name, "number") for name in names])
+    store.save_kinds([("p1", "json", "x0", "boolean")])
+    store.commit()
+    assert store.kinds_of("old", "json") == {}
+    found = store.kinds_of("p1", "json")
+    assert found == {"x0": "boolean", **dict.fromkeys(names[2:], "number")}
+    assert store.kinds_of("p1", "csv") == {}

@@ -39,16 +39,6 @@ def test_what_comes_after_a_start_replaces_what_was_remembered_once() -> None:
     assert seen.devices["d"].values["x"] == SeenValue("x", "truth", None)
 
 
-def test_a_port_s_numbers_and_truth_values_are_known_where_its_devices_agree() -> None:
-    seen = Seen({"old": SeenDevice("p", {"gone": SeenValue("gone", "number", None, is_gone=True)})})
-    values: dict[str, Value] = {"t": 1.5, "open": True, "state": "ok", "mixed": 1}
-    for name, value in values.items():
-        seen.note("p", "a", of(name, value))
-    seen.note("p", "b", of("mixed", "text"))
-    seen.note("other", "c", of("elsewhere", 1))
-    assert seen.kinds_on("p") == {"t": "number", "open": "boolean"}
-
-
 def test_devices_and_values_beyond_the_limits_are_not_described_and_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,0 +1,81 @@
+"""A quantity keeps its kind over restarts of the bridge, without Home Assistant as well."""
+
+from pathlib import Path
+
+from tests.bridge.broker import Subscriber
+from tests.bridge.running import ControlRoom, port_on, running_bridge, settings_of
+from tests.bridge.terminal import Terminal
+
+NUMBERS_AND_TEXTS = b"t=21.5 open=true id=12A4\n"
+
+
+def values_of(subscriber: Subscriber) -> dict[str, list[object]]:
+    """Return the received values by the name of their quantity."""
+    found: dict[str, list[object]] = {}
+    for each in subscriber.records():
+        value = each.get("v", each.get("vs", each.get("vb")))
+        found.setdefault(str(each["n"]).rpartition("/")[2], []).append(value)
+    return found
+
+
+def left_out(room: ControlRoom) -> int:
+    counts: dict[str, int] = room.port("sensor").get("left_out", {})
+    return counts.get("type", 0)
+
+
+async def test_numbers_texts_and_booleans_keep_their_kind_over_a_restart(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path
+) -> None:
+    settings = settings_of(tmp_path / "data", subscriber.port, port_on(terminal, "key_value"))
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(NUMBERS_AND_TEXTS)
+        await subscriber.arrival_of(3)
+    for _ in range(2):  # What a start remembers is remembered by the next one.
+        async with running_bridge(settings) as room:
+            await room.wait_for_port("sensor", "open")
+            await terminal.write(b"t=ERR open=ajar id=0012\n")
+            await room.wait_until(lambda room: left_out(room) == 2)
+    await subscriber.settled()
+    assert values_of(subscriber) == {
+        "t": [21.5],
+        "open": [True],
+        "id": ["12A4", "0012", "0012"],
+    }
+
+
+async def test_a_port_of_another_framing_or_name_decides_anew(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    async with running_bridge(
+        settings_of(data, subscriber.port, port_on(terminal, "key_value"))
+    ) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(b"t=21.5\n")
+        await subscriber.arrival_of(1)
+    async with running_bridge(
+        settings_of(data, subscriber.port, port_on(terminal, "json"))
+    ) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(b'{"t": "warm"}\n')
+        await subscriber.arrival_of(2)
+    assert values_of(subscriber) == {"t": [21.5, "warm"]}
+
+
+async def test_a_declared_type_is_stronger_than_a_remembered_one(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    async with running_bridge(
+        settings_of(data, subscriber.port, port_on(terminal, "key_value"))
+    ) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(b"t=ERR\n")
+        await subscriber.arrival_of(1)
+    declared = port_on(terminal, "key_value", types={"t": "number"})
+    async with running_bridge(settings_of(data, subscriber.port, declared)) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(b"t=21.5\n")
+        await subscriber.arrival_of(2)
+    assert values_of(subscriber) == {"t": ["ERR", 21.5]}
