@@ -32,14 +32,10 @@ TIMER_UNITS: Final = 7
 class SealedBatch:
     """A batch to commit (None: nothing new), and the packets to send afterwards."""
 
-    def __init__(
-        self, number: int, blob: bytes | None, withheld: list[Withheld], next_message: int
-    ) -> None:
+    def __init__(self, number: int, blob: bytes | None, withheld: list[Withheld]) -> None:
         self.number = number
         self.blob = blob
         self.withheld = withheld
-        self.next_message = next_message
-        """The number after that of its newest message."""
 
 
 class Broker:
@@ -290,7 +286,7 @@ class Broker:
         if self._time.learned:
             self._time.learned = False
             self.rules.restart.count_time_switched_off(now)
-        return SealedBatch(number, blob, withheld, self.state.next_message_number)
+        return SealedBatch(number, blob, withheld)
 
     def take_part(self, now: float, wall_ms: int, clock: ClockQuality) -> bytes:
         """Return the records since the last part of the current batch. See `Batch.take_part`."""

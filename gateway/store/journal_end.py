@@ -6,8 +6,8 @@ killed process leaves it exact or one commit older. A power cut may leave an old
 less. So a batch that was being written is never considered damaged. The record is synced with each
 new file, with each checkpoint and at the end::
 
-    magic "OGR2" | store 8 | next sequence u64 | number of the newest file u64 | its end u64
-    | next message u64 | CRC 4
+    magic "OGR2" | store 8 | next sequence u64 | next message u64
+        | number of the newest file u64 | its end u64 | CRC 4
 
 It is written in place. It fits into one sector, of which a power cut leaves the old or the new
 contents.
@@ -28,6 +28,7 @@ RECORD_NAME = "broker.reached"
 PARTIAL_NAME = "broker.reached.partial"
 
 MAGIC = b"OGR2"
+_MAGIC_1 = b"OGR1"
 _RECORD = struct.Struct("<4s8sQQQQ")
 RECORD_BYTES = _RECORD.size + layout.CRC.size
 
@@ -39,16 +40,16 @@ class JournalEnd:
     store: str
     next_sequence: int
     """The number after the newest durable event."""
+    next_message: int
+    """The number after that of the newest message."""
     file_number: int
     """The number in the name of the newest file; 0: there was none."""
     end_bytes: int
     """End of the newest frame in the file."""
-    next_message: int
-    """The number after that of the newest message."""
 
 
 def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
-    """Return the record (None if there is none), and a sentence if it is damaged.
+    """Return the record, and a sentence if it is damaged. A record of format 1 is ignored.
 
     Raises OSError.
     """
@@ -61,6 +62,8 @@ def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
         if not is_unreadable(error):
             raise
         data = b""
+    if data.startswith(_MAGIC_1):
+        return None, None
     if len(data) == RECORD_BYTES and data.startswith(MAGIC):
         (crc,) = layout.CRC.unpack_from(data, _RECORD.size)
         if crc == crc32(data[: _RECORD.size]):
@@ -89,7 +92,7 @@ class EndRecord:
         self._store = bytes.fromhex(end.store)
         self._file_number = end.file_number
         path = self._data_dir / RECORD_NAME
-        data = self._packed(end.next_sequence, end.file_number, end.end_bytes, end.next_message)
+        data = self._packed(end.next_sequence, end.next_message, end.file_number, end.end_bytes)
         try:
             if not path.exists() or path.stat().st_size != RECORD_BYTES:
                 replace_durably(path, data, partial=self._data_dir / PARTIAL_NAME)
@@ -101,11 +104,11 @@ class EndRecord:
                 raise
             self.close()
 
-    def note(self, next_sequence: int, file_number: int, end_bytes: int, next_message: int) -> None:
+    def note(self, next_sequence: int, next_message: int, file_number: int, end_bytes: int) -> None:
         """Record that the journal is durable up to a position. Raises OSError."""
         if self._descriptor < 0:
             return
-        data = self._packed(next_sequence, file_number, end_bytes, next_message)
+        data = self._packed(next_sequence, next_message, file_number, end_bytes)
         try:
             pwrite_all(self._descriptor, data, 0)
         except OSError as error:

@@ -40,10 +40,8 @@ class Store:
         self._files: Files
         self._checkpoints: CheckpointSchedule
         self._end_record = EndRecord(data_dir)
-        self._pending: tuple[int, bytes] | None = None
-        """First sequence number and blob of the batch that was begun."""
-        self._next_message = 0
-        """The number after that of the newest message in this batch, or before it."""
+        self._pending: tuple[int, bytes, int] | None = None
+        """First sequence number and blob of the begun batch, and the next message number."""
         self._unnoted: tuple[int, int, int, int] | None = None
         """End of the journal since the newest commit: `note_end` writes it to the record."""
         self.exported_sequence = 0
@@ -91,19 +89,13 @@ class Store:
             self._checkpoints = CheckpointSchedule(
                 self._files, recovered.covered, now, sweep=unclean or bool(opened.damage)
             )
-            # In a series of short runs, each would replay everything from the runs before it, and
-            # more.
+            # In a series of short runs, each would replay everything from the runs before it.
             self._checkpoints.journal_bytes = recovered.replayed_bytes
             os.close(open_private(self._running, os.O_WRONLY | os.O_CREAT))
             fsync_folder(self.data_dir)
-            self._end_record.begin(
-                JournalEnd(
-                    opened.store.hex(),
-                    recovered.next_sequence,
-                    *self.journal.position,
-                    recovered.state.next_message_number,
-                )
-            )
+            numbers = recovered.next_sequence, recovered.state.next_message_number
+            end = JournalEnd(opened.store.hex(), *numbers, *self.journal.position)
+            self._end_record.begin(end)
             if recovered.replayed_bytes >= REPLAY_BYTES_MAX:
                 self._write_checkpoint(recovered, now)
         except (sqlite3.Error, OSError) as error:
@@ -127,13 +119,9 @@ class Store:
     # -- a batch: `begin`, then `fsync_commit` on the commit thread
 
     def begin(self, first_sequence: int, blob: bytes | None, next_message: int = 0) -> None:
-        """Set the batch's blob, and open a transaction for rows if a checkpoint needs one.
-
-        With a blob, `next_message` is the number after that of its newest message.
-        """
+        """Set the batch's blob, and open a transaction for rows if a checkpoint needs one."""
         if blob is not None:
-            self._pending = (first_sequence, blob)
-            self._next_message = next_message
+            self._pending = (first_sequence, blob, next_message)
             self._checkpoints.journal_bytes += len(blob)
         self._checkpoints.begin_rows()
 
@@ -166,11 +154,11 @@ class Store:
         """
         began = time.monotonic()
         if self._pending is not None:
-            first_sequence, blob = self._pending
+            first_sequence, blob, next_message = self._pending
             self.journal.append(first_sequence, blob)
             self._pending = None
             next_sequence = first_sequence + count_of(blob)
-            self._unnoted = (next_sequence, *self.journal.position, self._next_message)
+            self._unnoted = (next_sequence, next_message, *self.journal.position)
         return time.monotonic() - began
 
     def note_end(self) -> None:

@@ -44,7 +44,7 @@ async def test_numbers_texts_and_booleans_keep_their_kind_over_a_restart(
     }
 
 
-async def test_a_port_of_another_framing_or_name_decides_anew(
+async def test_after_another_framing_the_first_value_decides_again(
     subscriber: Subscriber, terminal: Terminal, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"

@@ -181,7 +181,7 @@ class Harness:
         batch = self.broker.seal(self.now, self.time_ms, self.clock)
         done = None
         if batch.blob is not None or self.store.checkpointing:
-            self.store.begin(first_sequence, batch.blob, batch.next_message)
+            self.store.begin(first_sequence, batch.blob, self.broker.state.next_message_number)
             self._write_chunks(checkpoint_chunks)
             self.store.fsync_commit()
             self.store.note_end()

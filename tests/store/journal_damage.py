@@ -53,5 +53,5 @@ def take_newest_for_unfinished(data_dir: Path) -> None:
         sequence = sequence_of(file.read(length))
     record = EndRecord(data_dir)
     begin = offset - FRAME.size
-    record.begin(JournalEnd(end.store, sequence, end.file_number, begin, end.next_message))
+    record.begin(JournalEnd(end.store, sequence, end.next_message, end.file_number, begin))
     record.close()

@@ -87,9 +87,10 @@ def test_an_end_that_cannot_be_read_is_reported_and_not_taken_for_the_end(
     medium.fail(path, 3 * BLOCK_BYTES, path.stat().st_size)
     harness = Harness(tmp_path)
     assert harness.recovery is StartKind.SALVAGED
-    reported, missing = harness.damage
+    reported, missing, lost = harness.damage
     assert "the end of the journal cannot be read" in reported
     assert "the end of the journal is missing" in missing
+    assert "lost with the end of the journal: up to " in lost
     assert path.name in reported
     kept = numbers_of(harness)
     assert kept == list(range(1, len(kept) + 1))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from firmware_bridge.outbox.boards import BoardRows, Boards, Placement
 from firmware_bridge.outbox.store import bytes_of
-from firmware_bridge.protocols.kinds import Kind
+from firmware_bridge.readings.kinds import Kind
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
 

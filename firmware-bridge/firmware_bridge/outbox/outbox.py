@@ -21,7 +21,7 @@ from firmware_bridge.outbox.settlement import (
     SessionLost,
 )
 from firmware_bridge.outbox.store import OutboxStore
-from firmware_bridge.protocols.kinds import Kind
+from firmware_bridge.readings.kinds import Kind
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
 from gateway.files.queue_database import CommitThread

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from firmware_bridge.outbox.boards import BoardRows
 from firmware_bridge.outbox.formats import MIGRATION_SET, MIGRATIONS_KNOWN
-from firmware_bridge.protocols.kinds import KINDS, KINDS_KEPT_MAX, Kind
+from firmware_bridge.readings.kinds import KINDS, KINDS_KEPT_MAX, Kind
 from firmware_bridge.readings.publications import Publication
 from gateway.connecting.exchanges import Exchange
 from gateway.files.queue_database import QueueDatabase

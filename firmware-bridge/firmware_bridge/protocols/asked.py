@@ -20,7 +20,7 @@ from firmware_bridge.protocols.interface import (
     Request,
     next_due,
 )
-from firmware_bridge.protocols.kinds import Kinds
+from firmware_bridge.readings.kinds import Kinds
 from gateway.keys.quantities import Duration, Text, refusal
 from gateway.keys.serial_line import Line
 

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.kinds import TYPE, Kinds
+from firmware_bridge.protocols.frame import TYPE, Damaged
 from firmware_bridge.protocols.lines import LineDecoder
 from firmware_bridge.protocols.text_values import (
     TYPES_DESCRIPTION,
     LineValues,
     TextLineSettings,
 )
+from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 from gateway.keys.names import NAME_PATTERN
 from gateway.keys.quantities import Items, Text, refusal

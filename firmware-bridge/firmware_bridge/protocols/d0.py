@@ -18,7 +18,7 @@ from operator import xor
 from typing import Annotated, ClassVar, Final
 
 from firmware_bridge.protocols.dsmr_telegram import read_telegram
-from firmware_bridge.protocols.frame import Damage, Frame, Outcome
+from firmware_bridge.protocols.frame import TYPE, Damage, Frame, Outcome
 from firmware_bridge.protocols.interface import (
     Pause,
     Poller,
@@ -27,7 +27,7 @@ from firmware_bridge.protocols.interface import (
     Request,
     next_due,
 )
-from firmware_bridge.protocols.kinds import TYPE, Kinds
+from firmware_bridge.readings.kinds import Kinds
 from gateway.keys.quantities import Duration, Text, Whole, refusal
 from gateway.keys.serial_line import Line
 

@@ -21,8 +21,7 @@ from firmware_bridge.protocols.dlms_security import (
     length_at,
 )
 from firmware_bridge.protocols.dlms_values import read_values
-from firmware_bridge.protocols.frame import Damaged, Frame
-from firmware_bridge.protocols.kinds import TYPE
+from firmware_bridge.protocols.frame import TYPE, Damaged, Frame
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from gateway.keys.serial_line import Line
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from firmware_bridge.protocols.dlms_data import Data, Enumerated
-from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.kinds import TYPE
+from firmware_bridge.protocols.frame import TYPE, Damaged
 from firmware_bridge.protocols.obis import Code, is_number, name_of
 from firmware_bridge.protocols.sml_messages import UNITS_OF_DLMS
 from firmware_bridge.protocols.text_values import in_range

@@ -25,8 +25,7 @@ from firmware_bridge.protocols.dlms_security import (
     decrypted,
 )
 from firmware_bridge.protocols.dsmr_telegram import is_mixture, read_telegram
-from firmware_bridge.protocols.frame import Damaged, Frame
-from firmware_bridge.protocols.kinds import TYPE
+from firmware_bridge.protocols.frame import TYPE, Damaged, Frame
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from gateway.keys.quantities import Whole
 

@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from firmware_bridge.readings.measurement import (
     ABSOLUTE_TIME_SECONDS_MIN,
@@ -11,6 +12,9 @@ from firmware_bridge.readings.measurement import (
     Quantities,
 )
 from firmware_bridge.readings.numbering import BoardIdentity
+
+TYPE: Final = "type"
+"""The reason of a value that is not of its quantity's kind."""
 
 
 class Damaged(ValueError):

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.protocols.lines import LineDecoder
 from firmware_bridge.protocols.text_values import (
     TYPES_DESCRIPTION,
@@ -21,6 +20,7 @@ from firmware_bridge.protocols.text_values import (
     name_for,
     number_of,
 )
+from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 
 # A device nests two or three; the bound keeps the walk through a forged line short.

@@ -8,8 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.kinds import TYPE, Kinds
+from firmware_bridge.protocols.frame import TYPE, Damaged
 from firmware_bridge.protocols.lines import LineDecoder
 from firmware_bridge.protocols.text_values import (
     TYPES_DESCRIPTION,
@@ -17,6 +16,7 @@ from firmware_bridge.protocols.text_values import (
     TextLineSettings,
     name_for,
 )
+from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 from gateway.keys.units import unit_meant_by
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from firmware_bridge.protocols.delimited import DelimitedDecoder
 from firmware_bridge.protocols.frame import Damaged, Frame
-from firmware_bridge.protocols.kinds import Kinds
+from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 
 # A sensor's line is tens of bytes; 4 KiB leaves room for JSON with many quantities. This is the

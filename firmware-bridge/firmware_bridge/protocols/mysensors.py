@@ -14,9 +14,9 @@ from typing import ClassVar, Final
 
 from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.interface import DecoderSettings
-from firmware_bridge.protocols.kinds import Kind, Kinds
 from firmware_bridge.protocols.lines import LineDecoder
 from firmware_bridge.protocols.text_values import NOT_MEASURED, value_of
+from firmware_bridge.readings.kinds import Kind, Kinds
 from firmware_bridge.readings.measurement import Measurement
 
 _MESSAGE = re.compile(r"([0-9]{1,3});([0-9]{1,3});([0-4]);([01]);([0-9]{1,3});(.*)")

@@ -17,9 +17,8 @@ from itertools import accumulate
 from operator import xor
 from typing import ClassVar
 
-from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.protocols.frame import TYPE, Frame
 from firmware_bridge.protocols.interface import Decoder, DecoderSettings
-from firmware_bridge.protocols.kinds import TYPE
 
 # The standard allows 82; proprietary sentences of real receivers reach several hundred.
 SENTENCE_BYTES_MAX = 1024

@@ -10,13 +10,13 @@ from typing import Annotated, Any, ClassVar
 
 from firmware_bridge.protocols.asked import ASKED_DESCRIPTIONS, AskedSettings
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.protocols.lines import LineDecoder
 from firmware_bridge.protocols.text_values import (
     TYPES_DESCRIPTION,
     LineValues,
     TextLineSettings,
 )
+from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.names import is_name
 from gateway.keys.quantities import Text, refusal

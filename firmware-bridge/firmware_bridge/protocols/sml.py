@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from firmware_bridge.protocols.checksums import crc16_kermit, crc16_x25
-from firmware_bridge.protocols.frame import Damaged, Frame
+from firmware_bridge.protocols.frame import TYPE, Damaged, Frame
 from firmware_bridge.protocols.interface import DecoderSettings
-from firmware_bridge.protocols.kinds import TYPE
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from firmware_bridge.protocols.sml_messages import read_messages
 from gateway.keys.serial_line import Line

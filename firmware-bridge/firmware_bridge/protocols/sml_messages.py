@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, Self
 
-from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.kinds import TYPE
+from firmware_bridge.protocols.frame import TYPE, Damaged
 from firmware_bridge.protocols.obis import Code, is_number, name_of
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.scaling import OutOfRange, scaled

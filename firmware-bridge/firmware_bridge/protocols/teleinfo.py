@@ -13,10 +13,10 @@ from typing import Annotated, ClassVar, Final, NamedTuple
 
 from firmware_bridge.protocols.delimited import DelimitedDecoder
 from firmware_bridge.protocols.dsmr_time import seconds_of
-from firmware_bridge.protocols.frame import Damaged, Frame
+from firmware_bridge.protocols.frame import TYPE, Damaged, Frame
 from firmware_bridge.protocols.interface import DecoderSettings
-from firmware_bridge.protocols.kinds import TYPE, Kind, Kinds
 from firmware_bridge.protocols.text_values import name_for, value_of
+from firmware_bridge.readings.kinds import Kind, Kinds
 from firmware_bridge.readings.measurement import Measurement, Quantities
 from gateway.keys.quantities import Whole
 from gateway.keys.serial_line import Line

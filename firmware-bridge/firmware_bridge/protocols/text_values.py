@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from firmware_bridge.protocols.frame import Damaged, checked_text
+from firmware_bridge.protocols.frame import TYPE, Damaged, checked_text
 from firmware_bridge.protocols.interface import DecoderSettings
-from firmware_bridge.protocols.kinds import TYPE, Kind, Kinds, converted
+from firmware_bridge.readings.kinds import Kind, Kinds, kind_of
 from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Value
 from firmware_bridge.readings.names import is_name
 from gateway.keys.quantities import refusal
@@ -202,3 +202,21 @@ def in_range(value: float) -> float:
     elif not math.isfinite(value):
         raise Damaged("value")
     return value
+
+
+def converted(value: Value, kind: Kind | None) -> Value:
+    """Return a value that carries its own type as one of `kind`: 1 is true, true is "true".
+
+    Raises:
+        Damaged: "type" where it cannot be one.
+    """
+    own = kind_of(value)
+    if kind is None or kind == own:
+        return value
+    if kind == "text":
+        return str(value).lower() if own == "boolean" else str(value)
+    if kind == "number" and own == "boolean":
+        return int(value)
+    if kind == "boolean" and value in (0, 1):
+        return bool(value)
+    raise Damaged(TYPE)

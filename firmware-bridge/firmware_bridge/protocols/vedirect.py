@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
-from firmware_bridge.protocols.frame import Damaged, Frame
+from firmware_bridge.protocols.frame import TYPE, Damaged, Frame
 from firmware_bridge.protocols.interface import Decoder, DecoderSettings
-from firmware_bridge.protocols.kinds import TYPE, Kinds
 from firmware_bridge.protocols.text_values import LineValues, is_nothing, name_for, number_of
+from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.scaling import OutOfRange, scaled
 from gateway.keys.serial_line import Line

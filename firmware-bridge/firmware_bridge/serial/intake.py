@@ -18,8 +18,8 @@ from firmware_bridge.outbox.gathering import Gathering
 from firmware_bridge.outbox.giving_way import FULL_BY_AGE, FULL_BY_BYTES
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.frame import Frame
-from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.readings.device_clock import checked_times
+from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Quantities
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
 from firmware_bridge.readings.publications import Publication, publications_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from firmware_bridge.protocols.frame import Tally, Unread
 from firmware_bridge.protocols.interface import DecoderSettings
-from firmware_bridge.protocols.kinds import Kinds
+from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import Link
 

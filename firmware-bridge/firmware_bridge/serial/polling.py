@@ -18,7 +18,7 @@ from typing import Protocol
 
 from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Refused, Tally, Unread
 from firmware_bridge.protocols.interface import Pause, PollerSettings, Request
-from firmware_bridge.protocols.kinds import Kinds
+from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.serial.answers import Answers
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import Link

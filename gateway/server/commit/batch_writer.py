@@ -145,7 +145,7 @@ class BatchWriter:
         now = self._loop.time()
         batch = self._seal(now, checkpoint_interval_seconds)
         try:
-            store.begin(first_sequence, batch.blob, batch.next_message)
+            store.begin(first_sequence, batch.blob, broker.state.next_message_number)
             store.step_checkpoint(serving=not self.is_last)
             if self.journal_room.is_wanted:
                 self.journal_room.drop()

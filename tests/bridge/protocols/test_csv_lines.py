@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from firmware_bridge.protocols.csv_lines import CellReader, CsvLines
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.kinds import Kind, Kinds
+from firmware_bridge.readings.kinds import Kind, Kinds
 from pydantic_core import PydanticCustomError
 
 COLUMNS = ("temperature", "_", "door")

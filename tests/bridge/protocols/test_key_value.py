@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.key_value import KeyValueLines, PairReader
-from firmware_bridge.protocols.kinds import Kinds
+from firmware_bridge.readings.kinds import Kinds
 
 
 def values(*lines: str, left_out: Counter[str] | None = None) -> dict[str, Any]:

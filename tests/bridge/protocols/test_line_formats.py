@@ -9,7 +9,7 @@ from firmware_bridge.protocols.csv_lines import CellReader
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.json_lines import MemberReader
 from firmware_bridge.protocols.key_value import PairReader
-from firmware_bridge.protocols.kinds import Kinds
+from firmware_bridge.readings.kinds import Kinds
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.interface import Decoder
-from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.protocols.mysensors import MySensors, read_message
+from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 from hypothesis import given
 from hypothesis import strategies as st

@@ -2,8 +2,8 @@
 
 import pytest
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.kinds import Kind
 from firmware_bridge.protocols.text_values import in_range, is_nothing, name_for, value_of
+from firmware_bridge.readings.kinds import Kind
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.protocols.json_lines import MemberReader
-from firmware_bridge.protocols.kinds import Kinds
 from firmware_bridge.protocols.lines import LineDecoder
+from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.serial import port
 from firmware_bridge.serial.link import Link, PortLost, sentence_of

@@ -2,7 +2,8 @@
 
 import pytest
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.kinds import KINDS_KEPT_MAX, Kind, Kinds, converted
+from firmware_bridge.protocols.text_values import converted
+from firmware_bridge.readings.kinds import KINDS_KEPT_MAX, Kind, Kinds
 from firmware_bridge.readings.measurement import Measurement, Value
 
 

@@ -7,14 +7,10 @@ keep the kind of the first value. The outbox stores the kinds for the next start
 from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
-from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.readings.measurement import Quantities, Value
 
 Kind = Literal["number", "text", "boolean"]
 KINDS: Final = get_args(Kind)
-
-TYPE: Final = "type"
-"""The reason of a value that is not of its quantity's kind."""
 
 # A device has tens of quantities; a line of noise must not fill the memory with made-up names.
 KINDS_KEPT_MAX: Final = 1024
@@ -73,21 +69,3 @@ def kind_of(value: Value) -> Kind:
     if isinstance(value, bool):
         return "boolean"
     return "text" if isinstance(value, str | bytes) else "number"
-
-
-def converted(value: Value, kind: Kind | None) -> Value:
-    """Return a value that carries its own type as one of `kind`: 1 is true, true is "true".
-
-    Raises:
-        Damaged: "type" where it cannot be one.
-    """
-    own = kind_of(value)
-    if kind is None or kind == own:
-        return value
-    if kind == "text":
-        return str(value).lower() if own == "boolean" else str(value)
-    if kind == "number" and own == "boolean":
-        return int(value)
-    if kind == "boolean" and value in (0, 1):
-        return bool(value)
-    raise Damaged(TYPE)
