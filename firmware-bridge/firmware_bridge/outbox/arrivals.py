@@ -25,13 +25,14 @@ class Batch:
 
     publications: list[Publication]
     boards: BoardRows
-    kinds: list[tuple[str, str, str, Kind]]
     bytes_count: int
     removable_bytes: int
     """Those of them that readings have which may give way to later ones."""
     durable: asyncio.Future[None]
     began: float
     """When the first reading was gathered (monotonic)."""
+    kinds: Sequence[tuple[str, str, str, Kind]] = ()
+    """Port, framing, name and kind of quantities that came for the first time."""
 
 
 class Arrivals:
@@ -128,11 +129,11 @@ class Arrivals:
         batch = Batch(
             self._gathered,
             self._boards.take_changes(),
-            self._kinds,
             self._gathered_bytes,
             self._gathered_removable_bytes,
             self.durable,
             self._began,
+            self._kinds,
         )
         self._gathered, self._kinds = [], []
         self._gathered_removable_bytes = 0
