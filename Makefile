@@ -70,8 +70,8 @@ ALONE = mkdir -p $(VENV); exec 9>$(VENV)/.set-up; flock 9; \
 	if [ -e $@ ] && [ -z "$$(find $^ -newer $@)" ]; then exit 0; fi
 
 SOURCES := gateway firmware-bridge api cloud_jobs image tests hatch_build.py
-COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py gateway/core/*/*.py)
-OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py gateway/*/*/*.py))
+COMPILED_SOURCES := $(wildcard gateway/broker/wire/*.py gateway/broker/core/*.py gateway/broker/core/*/*.py)
+OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py gateway/*/*/*.py gateway/*/*/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
 # What ARGUMENTS name below tests/, and all else in them.
@@ -184,7 +184,7 @@ test-image:
 # left out: nothing can take the place of a compiled function. Optimised less than what is measured and
 # installed: that compiles sooner.
 test-compiled: $(VENV)/.ready-test build/tested/.ready
-	@$(call run-in,tests/wire tests/core tests/store tests/instruments/simulation, \
+	@$(call run-in,tests/broker/wire tests/broker/core tests/broker/store tests/instruments/simulation, \
 		PYTHONPATH="$(CURDIR)/build/tested:$(CURDIR)" $(BIN)/python -P -m pytest --compiled -q \
 		-o pythonpath= --ignore=tests/instruments/simulation/test_mutants.py)
 
@@ -193,7 +193,7 @@ test-compiled: $(VENV)/.ready-test build/tested/.ready
 test-second-python: $(VENV)/.ready-test
 	@if python=$$(requirements/find-python --beside $(BIN)/python); then \
 		$(MAKE) $(SECOND)/.ready PYTHON="$$python" && "$(SECOND)/bin/python" -V && \
-		{ $(call run-in,tests/api tests/bridge tests/server,nice "$(SECOND)/bin/python" -m pytest -q -p no:cacheprovider \
+		{ $(call run-in,tests/api tests/bridge tests/broker/server,nice "$(SECOND)/bin/python" -m pytest -q -p no:cacheprovider \
 			-m "not slow and not quiet and not long" --one-in $(ONE_IN)) || test $$? = 5; }; \
 	else echo "not run: no second Python"; fi
 
@@ -275,7 +275,7 @@ container-test: packages-container-test $(VENV)/.ready-test
 # compiled is current by the first rule.
 define compiled-build
 $(1)-wheel/.ready: hatch_build.py pyproject.toml requirements/build.txt $$(COMPILED_SOURCES) | $$(VENV)/.ready-run
-	@echo "Compiling gateway.wire and gateway.core (a minute or two) ..."
+	@echo "Compiling gateway.broker.wire and gateway.broker.core (a minute or two) ..."
 	@rm -rf $(1)-wheel
 	@ONCEGATE_COMPILE=1 ONCEGATE_COMPILE_LEVEL=$(2) $$(UV) build -q --wheel --no-build-isolation -p $$(BIN)/python -o $(1)-wheel .
 	@touch $$@

@@ -1,14 +1,15 @@
-"""Compiles `gateway.wire` and `gateway.core` with mypyc, as they are, for wheels and checkouts.
+"""Compiles `gateway.broker.wire` and `gateway.broker.core` with mypyc, as they are, for wheels and
+checkouts.
 
 The wheel holds each module twice, as source and as an extension, which Python prefers; where no C
 compiler is there, or with ONCEGATE_COMPILE=0, it holds the source alone and runs just the same.
 
     python hatch_build.py
 
-builds for this checkout, into `build/core/KEY` (gateway/compiled_core.py), at the lowest priority.
-It compiles a copy of the sources, and the key is that of the copy: an edit meanwhile cannot get
-into the build of another key. An extension is never put beside its source, where it would be
-imported after the source had changed.
+builds for this checkout, into `build/core/KEY` (gateway/broker/compiled_core.py), at the lowest
+priority. It compiles a copy of the sources, and the key is that of the copy: an edit meanwhile
+cannot get into the build of another key. An extension is never put beside its source, where it
+would be imported after the source had changed.
 """
 
 import fcntl
@@ -24,7 +25,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PACKAGES = ("gateway/wire", "gateway/core")
+PACKAGES = ("gateway/broker/wire", "gateway/broker/core")
 COMPILE = "ONCEGATE_COMPILE"
 LEVEL = "ONCEGATE_COMPILE_LEVEL"
 """Variable with the level of optimisation, 0 to 3. Tests take 1, which compiles sooner."""
@@ -129,8 +130,8 @@ def build_beside(root: Path) -> int:
 
 
 def _compiled_core_of(root: Path) -> ModuleType:
-    """Load gateway/compiled_core.py alone: importing `gateway` would use a build."""
-    place = root / "gateway" / "compiled_core.py"
+    """Load gateway/broker/compiled_core.py alone: importing `gateway.broker` would use a build."""
+    place = root / "gateway" / "broker" / "compiled_core.py"
     spec = importlib.util.spec_from_file_location("compiled_core", place)
     assert spec is not None
     assert spec.loader is not None

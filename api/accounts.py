@@ -16,7 +16,7 @@ from api import limits
 from api.control_socket import BrokerProblem, ControlSocket
 from api.logins import Login, Proof
 from api.visitors import origin_of
-from gateway.control.messages import Refused
+from gateway.process.control.messages import Refused
 
 _VERSIONS_DIFFER: Final = BrokerProblem(
     "The broker cannot be asked about users.",

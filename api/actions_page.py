@@ -21,7 +21,7 @@ from api.models.actions import Banned, Kick, Kicked, Lifted, NewBan, OldBan, Rel
 from api.page import rendered
 from api.problems import mend_of, status_of
 from api.rest import observer_of
-from gateway.control.messages import Refused
+from gateway.process.control.messages import Refused
 
 _Value = Annotated[str, Query(max_length=limits.LINKED_CHARACTERS_MAX)]
 _CONFIRMED: Final = "yes"

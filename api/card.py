@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 from api import limits
 from api.models.values import Count, Milliseconds, Reported
 from api.wear import Wear, wear_of
-from gateway.control.received_json import value_of_json
+from gateway.process.control.received_json import value_of_json
 
 Line = Annotated[str, Field(max_length=limits.SENTENCE_CHARACTERS_MAX)]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gateway.files.file_state import states_of
+from gateway.process.files.file_state import states_of
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from typing import Final
 from api.control_socket import BrokerProblem
 from api.models.sessions import SessionDetail
 from api.observer import Observer, Overview
-from gateway.control.messages import Refused
-from gateway.control.own_clients import STOPPED_BY_BAN, is_in_network
+from gateway.process.control.messages import Refused
+from gateway.process.control.own_clients import STOPPED_BY_BAN, is_in_network
 
 _OF_KICK: Final[Mapping[str, str]] = {
     "bridge": "This is the gateway's own bridge. It connects again by itself; readings wait in its "

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from api import limits
-from gateway.control.client import ControlClient
-from gateway.control.messages import Refused, Request, UnusableAnswer
-from gateway.files.disk_errors import line_of
+from gateway.process.control.client import ControlClient
+from gateway.process.control.messages import Refused, Request, UnusableAnswer
+from gateway.process.files.disk_errors import line_of
 
 _LOOK_AT_THE_LOG: Final = (
     "Start it with `oncegate broker` (or `oncegate up` for the whole gateway). On a device systemd "

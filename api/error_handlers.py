@@ -20,7 +20,7 @@ from api.control_socket import BrokerProblem
 from api.forms import FormRefused
 from api.page import html_of
 from api.problems import mend_of, message_of, problem_response, retry_headers_of, status_of
-from gateway.control.messages import Refused
+from gateway.process.control.messages import Refused
 
 _SEE_DOCS: Final = "See /docs."
 

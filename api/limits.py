@@ -21,7 +21,8 @@ RETRY_SECONDS: Final = 0.25
 QUESTIONS_MAX: Final = 32
 
 # The standard's longest client identifier in bytes, so also the most characters one can have
-# [MQTT-1.5.3]. Escaped to ASCII in JSON it stays under a line's limit (gateway.control.messages).
+# [MQTT-1.5.3]. Escaped to ASCII in JSON it stays under a line's limit
+# (gateway.process.control.messages).
 CLIENT_ID_CHARACTERS_MAX: Final = 65_535
 
 # The contract's bounds for one page of sessions.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from api.settings import ApiSettings
-from gateway.files.disk_errors import line_of
+from gateway.process.files.disk_errors import line_of
 
 _PORT_OPTION: Final = "Choose another with `[api] port`, `--port` or ONCEGATE_API_PORT."
 _BIND_OPTION: Final = "Choose another with `[api] bind` or ONCEGATE_API_BIND."

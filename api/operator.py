@@ -13,8 +13,8 @@ from pydantic import BaseModel, ValidationError
 from api import limits
 from api.admission import Caller
 from api.control_socket import BrokerProblem, problem_of
-from gateway.control.client import ControlClient
-from gateway.control.messages import UnusableAnswer
+from gateway.process.control.client import ControlClient
+from gateway.process.control.messages import UnusableAnswer
 
 _Model = TypeVar("_Model", bound=BaseModel)
 

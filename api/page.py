@@ -26,7 +26,7 @@ from api.problems import retry_headers_of
 from api.rest import card_of, observer_of
 from api.roles import Role
 from api.verdict import UPDATE_NEEDS_A_LOOK, Verdict, verdict_of
-from gateway.control.messages import Refused
+from gateway.process.control.messages import Refused
 
 _ROOM: Final = Path(__file__).parent
 

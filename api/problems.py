@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 
 from api import limits
-from gateway.control.messages import Refused
+from gateway.process.control.messages import Refused
 
 _STATUS_OF_CODE: Final = {"not_found": 404, "bad_request": 400, "forbidden": 403, "failed": 409}
 _MEND_OF_CODE: Final = {

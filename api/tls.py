@@ -9,7 +9,7 @@ import ssl
 from typing import Any, Final
 
 from api.certificate import ServedCertificate
-from gateway.tls_transport import TlsTransport
+from gateway.process.tls_transport import TlsTransport
 
 _HANDSHAKE: Final = 0x16
 """First byte of TLS: a record of a handshake (RFC 8446 section 5.1)."""

@@ -22,8 +22,8 @@ from typing import Final
 
 from api import limits
 from api.roles import ROLES_BY_WORD, Role
-from gateway.files.file_state import FileState, state_of
-from gateway.files.private import exposure_of
+from gateway.process.files.file_state import FileState, state_of
+from gateway.process.files.private import exposure_of
 
 logger = logging.getLogger(__name__)
 

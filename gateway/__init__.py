@@ -1,8 +1,1 @@
-"""The MQTT gateway package.
-
-In a checkout, `oncegate up` builds a compiled core, which is then imported.
-"""
-
-from gateway import compiled_core
-
-compiled_core.use(__path__)
+"""The gateway: a folder for each process, the verbs, and the parts that the processes share."""

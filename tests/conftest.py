@@ -13,7 +13,7 @@ import pytest
 # (`make test-compiled` uses its own, which tests name by PYTHONPATH.)
 os.environ["ONCEGATE_COMPILE"] = "0"
 
-from gateway.server.host.compiled import COMPILED
+from gateway.broker.server.host.compiled import COMPILED
 
 if TYPE_CHECKING:
     from tests.bridge.terminal import Terminal
@@ -84,8 +84,10 @@ def is_in(item: pytest.Item, sample: int) -> bool:
 def pytest_report_header(config: pytest.Config) -> str:
     """Say which one runs."""
     if config.getoption("--compiled") and not COMPILED:
-        raise pytest.UsageError("--compiled, but gateway.core is plain Python: run make test")
-    return f"gateway.core: {'compiled' if COMPILED else 'plain Python'}"
+        raise pytest.UsageError(
+            "--compiled, but gateway.broker.core is plain Python: run make test"
+        )
+    return f"gateway.broker.core: {'compiled' if COMPILED else 'plain Python'}"
 
 
 @pytest.fixture(scope="session")

@@ -19,8 +19,8 @@ from api.history.chunks import Chunk, Damaged, encoded, outline_of, points_in
 from api.history.chunks import Points as ChunkPoints
 from api.history.points import Point
 from api.history.rings import Ring
-from gateway.files.disk_errors import line_of
-from gateway.files.private import open_private
+from gateway.process.files.disk_errors import line_of
+from gateway.process.files.private import open_private
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from api import limits
 from api.history.chunk_files import ChunkFiles
 from api.history.points import Point, Summary, Track
 from api.history.rings import DAY, HOUR, MONTH, RINGS, Ring
-from gateway.files.disk_errors import line_of
+from gateway.process.files.disk_errors import line_of
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from api.history.machine import read_machine
 from api.history.readings import Readings
 from api.history.rings import HOUR
 from api.observer import Observer
-from gateway.control.messages import Refused
+from gateway.process.control.messages import Refused
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from gateway.control.client import ControlClient
-from gateway.control.messages import Refused, UnusableAnswer
+from gateway.process.control.client import ControlClient
+from gateway.process.control.messages import Refused, UnusableAnswer
 
 logger = logging.getLogger(__name__)
 

@@ -23,8 +23,8 @@ from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.hot_plug import HotPlug, open_udev_events
 from firmware_bridge.serial.port import Port
 from firmware_bridge.settings import BridgeSettings
-from gateway.connecting.session_name import this_machine
-from gateway.files.queue_process import Supervision, end_all, serve_queue
+from gateway.process.files.queue_process import Supervision, end_all, serve_queue
+from gateway.process.mqtt_client.session_name import this_machine
 
 logger = logging.getLogger(__name__)
 

@@ -29,8 +29,8 @@ from firmware_bridge.protocols.board_frame import (
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.numbering import BoardIdentity
-from gateway.files.durable import replace_durably
-from gateway.files.lock import LockTaken, ProcessLock
+from gateway.process.files.durable import replace_durably
+from gateway.process.files.lock import LockTaken, ProcessLock
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from gateway.cli.output import show as show_document
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from gateway.access.rule import Rule
-    from gateway.access.rules import Decision, FileRules
+    from gateway.broker.access.rule import Rule
+    from gateway.broker.access.rules import Decision, FileRules
 
 application = typer.Typer(
     help="Access rules: which line decides, who has which, Mosquitto's acl file as ours.",
@@ -56,7 +56,7 @@ def answer(
 
         oncegate acl test - connect --listener 0.0.0.0:1883
     """
-    from gateway.core.rules.permissions import Client
+    from gateway.broker.core.rules.permissions import Client
 
     _refuse_topic(action, topic)
     rules = _rules_of(file, config, tenant)
@@ -113,8 +113,8 @@ def import_rules(
 
         oncegate acl import /etc/mosquitto/acl > /etc/oncegate/access.rules
     """
-    from gateway.access.mosquitto_acl import rules_text_of
-    from gateway.access.rules_file import RulesFileError
+    from gateway.broker.access.mosquitto_acl import rules_text_of
+    from gateway.broker.access.rules_file import RulesFileError
 
     try:
         text = rules_text_of(file.read_bytes(), str(file))
@@ -127,7 +127,7 @@ _OPEN = "no rules: everything is allowed"
 
 
 def _refuse_topic(action: str, topic: str) -> None:
-    from gateway.wire.topics import validate_topic_filter, validate_topic_name
+    from gateway.broker.wire.topics import validate_topic_filter, validate_topic_name
 
     if action == "connect":
         error = "connect has no topic: take it out" if topic else None
@@ -141,9 +141,9 @@ def _refuse_topic(action: str, topic: str) -> None:
 
 def _rules_of(file: Path | None, config: Path | None, tenant: str | None) -> "FileRules | None":
     """Return the rules of a file, or those that the broker uses with a configuration."""
-    from gateway.access.rules import FileRules
-    from gateway.access.rules_file import RulesFileError, load
-    from gateway.server.rights import rules_of
+    from gateway.broker.access.rules import FileRules
+    from gateway.broker.access.rules_file import RulesFileError, load
+    from gateway.broker.server.rights import rules_of
 
     try:
         return (

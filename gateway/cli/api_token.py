@@ -163,7 +163,7 @@ def _write(path: Path, tokens: "Sequence[Token]") -> None:
     """Replace the whole file."""
     from api.limits import TOKENS_MAX
     from api.tokens import HEADER
-    from gateway.files.durable import replace_keeping_owner
+    from gateway.process.files.durable import replace_keeping_owner
 
     if len(tokens) > TOKENS_MAX:
         raise CommandFailed(f"{path}: has {TOKENS_MAX} tokens, and may have no more: remove one")

@@ -38,7 +38,7 @@ from gateway.cli.failures import (
     say,
 )
 from gateway.cli.services import Prepared
-from gateway.files.disk_errors import line_of
+from gateway.process.files.disk_errors import line_of
 
 PROGRAM = "oncegate"
 COMPLETION_VARIABLE = "_ONCEGATE_COMPLETE"
@@ -86,7 +86,7 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        from gateway.server.host.compiled import COMPILED
+        from gateway.broker.server.host.compiled import COMPILED
 
         print(
             f"oncegate {version('oncegate')} (core: {'compiled' if COMPILED else 'plain Python'})"

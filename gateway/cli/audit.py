@@ -17,7 +17,7 @@ from gateway.cli.failures import (
 )
 from gateway.cli.options import GatewayOptions, with_sets
 from gateway.cli.output import show
-from gateway.files.disk_errors import line_of
+from gateway.process.files.disk_errors import line_of
 
 EXIT_CODES = {"ok": EXIT_OK, "violation": EXIT_VIOLATION, "inconclusive": EXIT_INCONCLUSIVE}
 """By verdict. An unreadable log has no verdict: that is a failure."""
@@ -94,7 +94,7 @@ def _refuse_beside_tables(segments: Path | None, keys: Path | None) -> None:
 
 def _pinned(keys: Path | None) -> dict[str, list[str]]:
     """Return the keys from the file of --keys; empty without one. Raises CommandFailed."""
-    from gateway.audit.keys_file import KeysFileError, load_keys
+    from gateway.tools.audit.keys_file import KeysFileError, load_keys
 
     try:
         return {} if keys is None else load_keys(keys)
@@ -108,7 +108,7 @@ def _counting(say: Say) -> Callable[[int, str], None]:
 
 
 def _audit_segments(directory: Path, keys: Path | None, say: Say) -> dict[str, Any]:
-    from gateway.audit.run import Audit
+    from gateway.tools.audit.run import Audit
 
     if not directory.is_dir():
         raise CommandFailed(
@@ -121,8 +121,8 @@ def _audit_segments(directory: Path, keys: Path | None, say: Say) -> dict[str, A
 def _audit_data(gateway: GatewayOptions, keys: Path | None, say: Say) -> dict[str, Any]:
     import sqlite3
 
-    from gateway.audit.run import Audit
     from gateway.configuration.identity import known_log_identity
+    from gateway.tools.audit.run import Audit
 
     configuration = gateway.configuration()
     directory = configuration.gateway.data_dir

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from gateway.files.durable import fsync_file, fsync_folder, move_durably, replace_durably
+from gateway.process.files.durable import fsync_file, fsync_folder, move_durably, replace_durably
 
 PROGRAM: Final = "openssl"
 PROGRAM_SECONDS: Final = 60.0

@@ -119,7 +119,7 @@ def _subject_of(client: str | None, user: str | None, address: str | None) -> di
 def _seconds_of(text: str) -> float:
     from pydantic_core import PydanticCustomError
 
-    from gateway.keys.quantities import Duration
+    from gateway.process.declarations.quantities import Duration
 
     try:
         seconds = Duration(1, 10 * 365 * 86_400).value_of(text)
@@ -144,7 +144,7 @@ def _banned_lines(answer: dict[str, Any], consequences: list[str]) -> str:
 
 def _consequences(configuration: "Configuration", kind: str, value: str) -> list[str]:
     """Return a sentence for each of the gateway's own clients that a ban stops."""
-    from gateway.control.own_clients import STOPPED_BY_BAN
+    from gateway.process.control.own_clients import STOPPED_BY_BAN
 
     bridge, uplink = configuration.bridge, configuration.uplink
     own = {}
@@ -167,7 +167,7 @@ def _is_about(kind: str, value: str, client_id: str, username: str | None, host:
         username: its user at the broker.
         host: address at which it reaches the broker; it connects from the same address.
     """
-    from gateway.control.own_clients import is_in_network
+    from gateway.process.control.own_clients import is_in_network
 
     if kind == "client":
         return value == client_id or value.startswith(f"{client_id}-")

@@ -38,11 +38,11 @@ from gateway.cli.bridge import password_of
 from gateway.cli.failures import EXIT_USAGE, EXIT_VIOLATION, CommandFailed
 from gateway.cli.options import ConfigOption, configuration_of
 from gateway.cli.output import show
-from gateway.files.disk_errors import line_of
+from gateway.process.files.disk_errors import line_of
 
 if TYPE_CHECKING:
-    from gateway.bench.result import Reading, Result
-    from gateway.bench.scenario import Scenario
+    from gateway.tools.bench.result import Reading, Result
+    from gateway.tools.bench.scenario import Scenario
 
 VERSIONS = {"3.1.1": 4, "5.0": 5}
 
@@ -99,7 +99,7 @@ def bench(
         ours = _own_address_of(config)
         host, port = host or ours[0], port or ours[1]
 
-    from gateway.bench.scenario import Scenario, ScenarioMistake
+    from gateway.tools.bench.scenario import Scenario, ScenarioMistake
 
     try:
         scenario = Scenario(
@@ -158,11 +158,11 @@ def _measure(
     from rich.console import Console
     from rich.live import Live
 
-    from gateway.bench.connection import BenchFailed
-    from gateway.bench.fsync_probe import fsync_percentiles_ms
-    from gateway.bench.processes import usage_of
-    from gateway.bench.result import rate_of
-    from gateway.bench.run import run
+    from gateway.tools.bench.connection import BenchFailed
+    from gateway.tools.bench.fsync_probe import fsync_percentiles_ms
+    from gateway.tools.bench.processes import usage_of
+    from gateway.tools.bench.result import rate_of
+    from gateway.tools.bench.run import run
 
     # Redraw only on request: a drawing thread would disturb the measurement.
     live = Live(console=Console(stderr=True, highlight=False), auto_refresh=False, transient=True)
@@ -198,8 +198,8 @@ def _write(
     """Write the requested files. Raises OSError."""
     import json
 
-    from gateway.bench.plot import svg_of
     from gateway.cli.bench_table import title_of
+    from gateway.tools.bench.plot import svg_of
 
     if json_file is not None:
         json_file.write_text(json.dumps(answer, indent=1) + "\n")

@@ -7,8 +7,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gateway.bench.result import Faults, Result
-from gateway.bench.scenario import Scenario
+from gateway.tools.bench.result import Faults, Result
+from gateway.tools.bench.scenario import Scenario
 
 LIMITS = {
     "rate": "the rate: the broker could do more",

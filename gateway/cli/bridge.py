@@ -15,8 +15,8 @@ from gateway.cli.options import (
     configuration_of,
 )
 from gateway.cli.services import PreparedBridge, PreparedIdle
-from gateway.files.disk_errors import line_of
-from gateway.files.private import SecretExposed, first_line_of
+from gateway.process.files.disk_errors import line_of
+from gateway.process.files.private import SecretExposed, first_line_of
 
 if TYPE_CHECKING:
     from firmware_bridge.serial.settings import PortSettings
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gateway.configuration import Configuration, Serial
     from gateway.configuration.tls import ClientTls
-    from gateway.connecting.tls import TlsFiles
+    from gateway.process.mqtt_client.tls import TlsFiles
 
 PASSWORD_BYTES_MAX = 65_535
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
@@ -136,7 +136,7 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
 
 def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
     """Yield the errors in the certificates of `[bridge]`."""
-    from gateway.connecting.tls import context_of
+    from gateway.process.mqtt_client.tls import context_of
 
     files = tls_files_of(configuration.bridge.tls)
     if files is not None:
@@ -148,7 +148,7 @@ def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
 
 def tls_files_of(tls: "ClientTls | None") -> "TlsFiles | None":
     """Return the TLS files for a connection to a broker. None: no TLS."""
-    from gateway.connecting.tls import TlsFiles
+    from gateway.process.mqtt_client.tls import TlsFiles
 
     return None if tls is None else TlsFiles(tls.ca, tls.certificate, tls.key, tls.min_version)
 
@@ -157,7 +157,7 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
     from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
     from firmware_bridge.serial.settings import PortSettings
 
-    from gateway.keys.readings import Readings
+    from gateway.process.declarations.readings import Readings
 
     def first_line(path: str, key: str) -> str:
         return password_of(Path(path), f'[[serial]] "{port.name}" {key}') or ""

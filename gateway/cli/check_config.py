@@ -82,7 +82,7 @@ def _check(config: Path | None, *, show_keys: bool, as_json: bool) -> None:
 
 def _warnings_about_units(configuration: "Configuration") -> Iterator[str]:
     """Yield a warning for each unit that SenML does not define."""
-    from gateway.keys.units import UNITS, unit_meant_by
+    from gateway.process.declarations.units import UNITS, unit_meant_by
 
     for port in configuration.serial:
         for unit in sorted(port.units_named - UNITS):
@@ -122,7 +122,7 @@ def _checked_rights_of(configuration: "Configuration") -> str:
 
 def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
     """Yield one line for each mistake in the files that a configuration names."""
-    from gateway.access.passwords import PasswordFile, PasswordFileError
+    from gateway.broker.access.passwords import PasswordFile, PasswordFileError
     from gateway.cli import bridge, uplink
     from gateway.cli.own_users import mistakes_in_own_users
 
@@ -147,8 +147,8 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
 
 def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
     """Yield the reasons why sources of users other than the password file cannot be used."""
-    from gateway.access.errors import AccessFileError
-    from gateway.server.starting import other_sources_of
+    from gateway.broker.access.errors import AccessFileError
+    from gateway.broker.server.starting import other_sources_of
 
     try:
         for source in other_sources_of(configuration).values():
@@ -160,7 +160,7 @@ def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
 def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
     """Yield the page's users that do not exist, and the reasons why API tokens cannot be used."""
     from api.tokens import TokensFileError, read_tokens
-    from gateway.access.passwords import PasswordFile, PasswordFileError
+    from gateway.broker.access.passwords import PasswordFile, PasswordFileError
 
     path = configuration.access.password_file
     # Users of another source are unknown before they log in.
@@ -181,9 +181,9 @@ def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
     """Yield the reasons why certificates of listeners or of the page cannot be used."""
     import time
 
-    from gateway.access.certificates import CertificateError, load
+    from gateway.broker.access.certificates import CertificateError, load
+    from gateway.broker.server.listeners.making import tls_files_of
     from gateway.cli import page_certificate
-    from gateway.server.listeners.making import tls_files_of
 
     files = [tls_files_of(each) for each in configuration.listeners if each.tls is not None]
     if configuration.api.tls is not None:
@@ -199,9 +199,9 @@ def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
 
 def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
     """Return a sentence about which access rules apply. Append their errors to `mistakes`."""
-    from gateway.access.default_rules import NAME
-    from gateway.access.rules_file import RulesFileError
-    from gateway.server.rights import rules_of
+    from gateway.broker.access.default_rules import NAME
+    from gateway.broker.access.rules_file import RulesFileError
+    from gateway.broker.server.rights import rules_of
 
     try:
         rules = rules_of(configuration)

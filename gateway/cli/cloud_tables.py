@@ -17,7 +17,7 @@ from gateway.cli.failures import (
 from gateway.cli.ingest import set_up_spark
 from gateway.cli.options import TablesOptions, with_sets
 from gateway.cli.output import counted, show
-from gateway.files.disk_errors import line_of
+from gateway.process.files.disk_errors import line_of
 
 GatewayOption = Annotated[
     str | None, typer.Option("--gateway", metavar="ID", help="Of this gateway only.")

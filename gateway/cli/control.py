@@ -8,11 +8,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from gateway.broker.server.host.unix_sockets import PATH_BYTES_MAX
 from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, CommandFailed
-from gateway.control import client as control
-from gateway.control.messages import Refused, UnusableAnswer
-from gateway.files.disk_errors import line_of
-from gateway.server.host.unix_sockets import PATH_BYTES_MAX
+from gateway.process.control import client as control
+from gateway.process.control.messages import Refused, UnusableAnswer
+from gateway.process.files.disk_errors import line_of
 
 # A commit on a slow card takes a second or two; after this time the broker hangs.
 ANSWER_SECONDS_MAX = 10.0

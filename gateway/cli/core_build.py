@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from gateway import compiled_core
+from gateway.broker import compiled_core
 
 Say = Callable[[str], None]
 

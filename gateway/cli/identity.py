@@ -7,7 +7,7 @@ import typer
 
 from gateway.cli.failures import CommandFailed
 from gateway.cli.options import ConfigOption, DataDirOption, TenantOption, configuration_of
-from gateway.files.disk_errors import line_of
+from gateway.process.files.disk_errors import line_of
 
 
 def identity(
@@ -31,7 +31,7 @@ def identity(
         oncegate id --public-key >> keys
     """
     from gateway.configuration import log_identity
-    from gateway.files.private import prepare
+    from gateway.process.files.private import prepare
 
     configuration = configuration_of(config, tenant=tenant, gateway__data_dir=data_dir)
     prepare(configuration.gateway.data_dir)
@@ -44,7 +44,7 @@ def identity(
 
 def _public_key_in(log_dir: Path) -> str:
     """Return the public key of the current signing key. Raises CommandFailed."""
-    from gateway.session_log.segments.signing_key import PUBLIC_KEY_FILE, public_keys_in
+    from gateway.uploader.segments.signing_key import PUBLIC_KEY_FILE, public_keys_in
 
     try:
         keys = public_keys_in(log_dir)

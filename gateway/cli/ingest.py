@@ -21,7 +21,7 @@ from gateway.cli.failures import (
 )
 from gateway.cli.options import GatewayOptions, TablesOption, tables_of, with_sets
 from gateway.cli.output import show
-from gateway.files.disk_errors import line_of
+from gateway.process.files.disk_errors import line_of
 
 if TYPE_CHECKING:
     from cloud_jobs.report import IngestReport

@@ -15,9 +15,9 @@ import os
 import sys
 import time
 
-from gateway.core.records.kinds import ClockQuality
-from gateway.files.disk_errors import without_errno
-from gateway.server.host import clock
+from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.server.host import clock
+from gateway.process.files.disk_errors import without_errno
 
 try:
     from systemd import journal

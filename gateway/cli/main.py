@@ -12,8 +12,8 @@ from typing import TypeVar
 from gateway.cli.failures import EXIT_FAILED, EXIT_INTERRUPTED, CommandFailed, say
 from gateway.cli.in_child import in_child
 from gateway.cli.services import SERVICES, Prepared
-from gateway.files.disk_errors import line_of
-from gateway.files.private import apply_umask
+from gateway.process.files.disk_errors import line_of
+from gateway.process.files.private import apply_umask
 
 Outcome = TypeVar("Outcome")
 OUR_PACKAGES = frozenset({"gateway", "firmware_bridge", "api", "cloud_jobs"})

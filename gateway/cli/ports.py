@@ -7,7 +7,7 @@ import socket
 
 from api.listening import holder_of
 from gateway.cli.failures import CommandFailed
-from gateway.files.disk_errors import line_of
+from gateway.process.files.disk_errors import line_of
 
 
 def free_port(bind: str, port: int, *, what: str, mend: str) -> int:

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from gateway.cli import logs
 from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
-from gateway.files import descriptors
-from gateway.files.disk_errors import line_of
-from gateway.files.private import prepare
-from gateway.service import Service
+from gateway.process.files import descriptors
+from gateway.process.files.disk_errors import line_of
+from gateway.process.files.private import prepare
+from gateway.process.service import Service
 
 SUPERVISOR_VARIABLE = "ONCEGATE_SUPERVISOR_PID"
 READY_VARIABLE = "ONCEGATE_READY_FD"

@@ -10,7 +10,7 @@ import typer
 from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_OK, CommandFailed
 from gateway.cli.options import TablesOptions, with_sets
 from gateway.cli.output import counted, show, write_file
-from gateway.files.disk_errors import line_of
+from gateway.process.files.disk_errors import line_of
 
 if TYPE_CHECKING:
     from rich.table import Table

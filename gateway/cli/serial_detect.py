@@ -10,7 +10,7 @@ from firmware_bridge.serial.settings import PortSettings
 
 from gateway.cli.failures import CommandFailed, say
 from gateway.cli.serial_tables import sample_rows
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 
 NOT_RECOGNISED = (
     "no protocol was recognised: look at the bytes with `oncegate serial sniff`, or give a sensor "

@@ -123,7 +123,7 @@ def settings_of(port: str, line: str) -> "PortSettings":
     from firmware_bridge.serial.settings import PortSettings
     from pydantic_core import PydanticCustomError
 
-    from gateway.keys.serial_line import LineText
+    from gateway.process.declarations.serial_line import LineText
 
     try:
         settings = LineText().value_of(line)

@@ -109,7 +109,7 @@ def devices_found(configuration: "Path | None") -> Iterator[dict[str, Any]]:
     from pydantic_core import PydanticCustomError
 
     from gateway.cli.failures import CommandFailed
-    from gateway.keys.directory import files_next_to
+    from gateway.process.declarations.directory import files_next_to
 
     with files_next_to(configuration):
         for name in names_known():

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from api.settings import ApiSettings
     from gateway.configuration import Configuration
-    from gateway.session_log.settings import SessionLogSettings
     from gateway.uplink.settings import UplinkSettings
+    from gateway.uploader.settings import SessionLogSettings
 
 logger = logging.getLogger(__name__)
 
@@ -48,12 +48,12 @@ class PreparedBroker(Prepared):
     """Called on a reload. Raises ConfigurationError."""
 
     def run(self) -> int:
-        from gateway.access.errors import AccessFileError
+        from gateway.broker.access.errors import AccessFileError
+        from gateway.broker.server.commit.faults import StoreFailed
+        from gateway.broker.server.main import serve
+        from gateway.broker.store.database import DataDirectoryInUse
         from gateway.cli.processes import say_ready, serve_until_stopped
         from gateway.configuration import ConfigurationError
-        from gateway.server.commit.faults import StoreFailed
-        from gateway.server.main import serve
-        from gateway.store.database import DataDirectoryInUse
 
         serve_until_stopped(
             "broker",
@@ -77,8 +77,8 @@ class PreparedBridge(Prepared):
         from firmware_bridge.main import serve
 
         from gateway.cli.processes import report_ready, serve_until_stopped
-        from gateway.files.queue_opening import QueueError
-        from gateway.service import Service
+        from gateway.process.files.queue_opening import QueueError
+        from gateway.process.service import Service
 
         service = Service()
         serve_until_stopped(
@@ -103,7 +103,7 @@ class PreparedIdle(Prepared):
         import asyncio
 
         from gateway.cli.processes import report_ready, serve_until_stopped
-        from gateway.service import Service
+        from gateway.process.service import Service
 
         service = Service()
 
@@ -128,8 +128,8 @@ class PreparedUplink(Prepared):
 
     def run(self) -> int:
         from gateway.cli.processes import report_ready, serve_until_stopped
-        from gateway.files.queue_opening import QueueError
-        from gateway.service import Service
+        from gateway.process.files.queue_opening import QueueError
+        from gateway.process.service import Service
         from gateway.uplink.main import serve
 
         service = Service()
@@ -153,7 +153,7 @@ class PreparedApi(Prepared):
     def run(self) -> int:
         from api.main import CertificateUnusable, serve
         from gateway.cli.processes import report_ready, serve_until_stopped
-        from gateway.service import Service
+        from gateway.process.service import Service
 
         service = Service()
         serve_until_stopped(
@@ -175,11 +175,11 @@ class PreparedUpload(Prepared):
     settings: "SessionLogSettings"
 
     def run(self) -> int:
+        from gateway.broker.store.journal_reader import JournalReader
         from gateway.cli.processes import report_ready, serve_until_stopped
-        from gateway.service import Service
-        from gateway.session_log.main import LogInUse, serve
-        from gateway.session_log.priority import lower_priority
-        from gateway.store.journal_reader import JournalReader
+        from gateway.process.service import Service
+        from gateway.uploader.main import LogInUse, serve
+        from gateway.uploader.priority import lower_priority
 
         lower_priority()
         journal = JournalReader(self.settings.data_dir)

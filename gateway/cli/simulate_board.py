@@ -56,7 +56,7 @@ def simulate_board(
 def _seconds_of(interval: str) -> float:
     from pydantic_core import PydanticCustomError
 
-    from gateway.keys.quantities import Duration
+    from gateway.process.declarations.quantities import Duration
 
     try:
         seconds = Duration(0.001, 86400).value_of(interval)

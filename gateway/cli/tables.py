@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gateway.core.takeovers import host_of
+from gateway.broker.core.takeovers import host_of
 
 Answer = dict[str, Any]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.failures import CommandFailed
-from gateway.files.disk_errors import line_of
+from gateway.process.files.disk_errors import line_of
 
 if TYPE_CHECKING:
     from gateway.cli.authority import Authority

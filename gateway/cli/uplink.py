@@ -19,7 +19,7 @@ from gateway.cli.options import (
     configuration_of,
 )
 from gateway.cli.services import PreparedUplink
-from gateway.files.disk_errors import line_of
+from gateway.process.files.disk_errors import line_of
 
 if TYPE_CHECKING:
     from gateway.configuration import Configuration
@@ -116,7 +116,7 @@ def uplink_settings_of(configuration: "Configuration", own_id: str) -> "UplinkSe
 
 def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
     """Yield the errors in the password files and certificates of `[uplink]`."""
-    from gateway.connecting.tls import context_of
+    from gateway.process.mqtt_client.tls import context_of
 
     if configuration.uplink.address is None:
         return

@@ -16,7 +16,7 @@ from gateway.cli.services import PreparedUpload
 
 if TYPE_CHECKING:
     from gateway.configuration import Configuration
-    from gateway.session_log.settings import SessionLogSettings
+    from gateway.uploader.settings import SessionLogSettings
 
 
 def upload(
@@ -51,7 +51,7 @@ def upload(
 def session_log_settings_of(configuration: "Configuration") -> "SessionLogSettings":
     """Return the session log's settings from the configuration."""
     from gateway.configuration import log_identity
-    from gateway.session_log.settings import SessionLogSettings
+    from gateway.uploader.settings import SessionLogSettings
 
     return SessionLogSettings(
         gateway=log_identity(configuration),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from gateway.keys.quantities import Quantity, refusal
+from gateway.process.declarations.quantities import Quantity, refusal
 
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9.-]{1,253}(?<!-)", re.ASCII)
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:\[\]]+):([0-9]{1,5})", re.ASCII)

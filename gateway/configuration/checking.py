@@ -25,9 +25,9 @@ from gateway.configuration.conflicts import conflicts
 from gateway.configuration.problems import ConfigurationError, Location, Written, lines_of
 from gateway.configuration.serial_port import Serial
 from gateway.configuration.whole import Configuration
-from gateway.keys.protocol import Protocols, ProtocolSettings
-from gateway.keys.quantities import refusal
-from gateway.keys.section import Section, fields_of, keys_of
+from gateway.process.declarations.protocol import Protocols, ProtocolSettings
+from gateway.process.declarations.quantities import refusal
+from gateway.process.declarations.section import Section, fields_of, keys_of
 
 NO_PROTOCOLS: Protocols = {}
 """For programs that do not accept `[[serial]]`."""

@@ -9,8 +9,8 @@ from gateway.configuration.problems import shown
 from gateway.configuration.serial_port import Serial
 from gateway.configuration.tenants import OF_THE_GATEWAY
 from gateway.configuration.whole import Configuration
-from gateway.keys.quantities import Quantity, is_never
-from gateway.keys.section import Section, fields_of, keys_of
+from gateway.process.declarations.quantities import Quantity, is_never
+from gateway.process.declarations.section import Section, fields_of, keys_of
 
 
 @dataclass(frozen=True, slots=True)

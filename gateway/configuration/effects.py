@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from gateway.configuration.listener import Listener, paired
 from gateway.configuration.whole import Configuration
-from gateway.keys.section import Section, keys_of
+from gateway.process.declarations.section import Section, keys_of
 
 
 class Effect(StrEnum):

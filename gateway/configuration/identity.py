@@ -15,10 +15,10 @@ import secrets
 from pathlib import Path
 
 from gateway.configuration.whole import Configuration
-from gateway.files.disk_errors import is_unreadable
-from gateway.files.durable import replace_durably
-from gateway.files.lock import alone_in
-from gateway.files.segment_folders import names_in
+from gateway.process.files.disk_errors import is_unreadable
+from gateway.process.files.durable import replace_durably
+from gateway.process.files.lock import alone_in
+from gateway.process.files.segment_folders import names_in
 
 logger = logging.getLogger(__name__)
 

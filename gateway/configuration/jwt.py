@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
 from gateway.configuration.addresses import FilePath, is_loopback
-from gateway.keys.quantities import Duration, Items, Quantity, Text, refusal
-from gateway.keys.section import Section
+from gateway.process.declarations.quantities import Duration, Items, Quantity, Text, refusal
+from gateway.process.declarations.section import Section
 
 ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),

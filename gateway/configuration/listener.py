@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from gateway.configuration.addresses import BindAddress, Origin, SocketPath, is_loopback
 from gateway.configuration.tls import Tls
-from gateway.keys.quantities import Items, Size, Text, Whole, refusal
-from gateway.keys.section import Section
+from gateway.process.declarations.quantities import Items, Size, Text, Whole, refusal
+from gateway.process.declarations.section import Section
 
 WEBSOCKET_PORT, TLS_PORT, WEBSOCKET_TLS_PORT = 8083, 8883, 8084
 LISTENER_NAME = Text(

@@ -23,9 +23,9 @@ from gateway.configuration.problems import (
 from gateway.configuration.tenants import refuse_unknown
 from gateway.configuration.variables import RESERVED, is_reserved
 from gateway.configuration.whole import Configuration
-from gateway.keys.directory import files_next_to
-from gateway.keys.protocol import Protocols
-from gateway.keys.section import fields_of, keys_of
+from gateway.process.declarations.directory import files_next_to
+from gateway.process.declarations.protocol import Protocols
+from gateway.process.declarations.section import fields_of, keys_of
 
 # A configuration is written by hand. A larger file is the wrong file.
 FILE_BYTES_MAX = 1 << 20

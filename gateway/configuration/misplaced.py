@@ -9,8 +9,8 @@ from gateway.configuration.queue import Queue
 from gateway.configuration.quotas import UserQuota
 from gateway.configuration.serial_port import Serial
 from gateway.configuration.whole import Configuration
-from gateway.keys.protocol import Protocols
-from gateway.keys.section import Section, fields_of, keys_of
+from gateway.process.declarations.protocol import Protocols
+from gateway.process.declarations.section import Section, fields_of, keys_of
 
 LISTS: dict[str, type[Section]] = {
     "listeners": Listener,

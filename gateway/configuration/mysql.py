@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from gateway.configuration.addresses import FilePath, HostAndPort
-from gateway.keys.quantities import Duration, Text, Whole, refusal
-from gateway.keys.section import Section
+from gateway.process.declarations.quantities import Duration, Text, Whole, refusal
+from gateway.process.declarations.section import Section
 
 PLACEHOLDERS = ("username", "clientid", "peerhost", "certificate", "listener")
 """Names for `${...}` in a query, as in EMQX where it has them."""

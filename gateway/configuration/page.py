@@ -7,8 +7,8 @@ from typing import Annotated
 
 from gateway.configuration.addresses import BindAddress, FilePath, HostName, is_loopback
 from gateway.configuration.tls import PageTls
-from gateway.keys.quantities import Items, Text, Whole, refusal
-from gateway.keys.section import Section
+from gateway.process.declarations.quantities import Items, Text, Whole, refusal
+from gateway.process.declarations.section import Section
 
 ROLES = ("viewer", "operator", "administrator")
 """Each role includes those before it."""

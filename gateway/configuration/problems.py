@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from gateway.configuration.misplaced import LISTS, near_miss_of, section_of, sections_in
 from gateway.configuration.serial_port import DEFAULT_FRAMING, Serial
 from gateway.configuration.whole import Configuration
-from gateway.keys.protocol import Protocols
-from gateway.keys.section import Section, fields_of, keys_of
+from gateway.process.declarations.protocol import Protocols
+from gateway.process.declarations.section import Section, fields_of, keys_of
 
 if TYPE_CHECKING:
     from pydantic import ValidationError

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from gateway.keys.quantities import Text
-from gateway.keys.section import Section
+from gateway.process.declarations.quantities import Text
+from gateway.process.declarations.section import Section
 
 CLIENT_PATTERN = Text(r"[^\x00]{1,1024}", 'a client identifier, in which "*" is any characters')
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from gateway.configuration.addresses import Network
 from gateway.configuration.sections import KIB, MIB, YEAR_SECONDS
-from gateway.keys.quantities import Duration, Items, Size, Text, Whole
-from gateway.keys.section import Section
+from gateway.process.declarations.quantities import Duration, Items, Size, Text, Whole
+from gateway.process.declarations.section import Section
 
 NAMES = Text(r"[^\x00]{1,1024}", "a user's name, in which * stands for any characters")
 

@@ -16,9 +16,9 @@ from gateway.configuration.listener import Listener
 from gateway.configuration.serial_port import DEFAULT_FRAMING, Serial
 from gateway.configuration.tenants import INHERITED, NAME_PATTERN, OWN, TENANTS_MAX
 from gateway.configuration.whole import Configuration
-from gateway.keys.protocol import Protocols
-from gateway.keys.quantities import Items, Quantity
-from gateway.keys.section import Section, fields_of, keys_of
+from gateway.process.declarations.protocol import Protocols
+from gateway.process.declarations.quantities import Items, Quantity
+from gateway.process.declarations.section import Section, fields_of, keys_of
 
 Schema = dict[str, Any]
 

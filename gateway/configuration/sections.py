@@ -20,8 +20,8 @@ from gateway.configuration.addresses import (
 from gateway.configuration.jwt import Jwt
 from gateway.configuration.mysql import Mysql
 from gateway.configuration.tls import ClientTls
-from gateway.keys.quantities import Duration, Items, Size, Text, Whole, refusal
-from gateway.keys.section import Section
+from gateway.process.declarations.quantities import Duration, Items, Size, Text, Whole, refusal
+from gateway.process.declarations.section import Section
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 YEAR_SECONDS = 365 * 86400.0

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from gateway.configuration.addresses import FilePath
-from gateway.keys.names import Name
-from gateway.keys.protocol import ProtocolSettings
-from gateway.keys.quantities import Duration, Text, Whole, refusal
-from gateway.keys.readings import Readings
-from gateway.keys.section import NO_KEY, Section, keys_of
-from gateway.keys.serial_line import (
+from gateway.process.declarations.names import Name
+from gateway.process.declarations.protocol import ProtocolSettings
+from gateway.process.declarations.quantities import Duration, Text, Whole, refusal
+from gateway.process.declarations.readings import Readings
+from gateway.process.declarations.section import NO_KEY, Section, keys_of
+from gateway.process.declarations.serial_line import (
     BAUD_RATE_DEFAULT,
     BAUD_RATE_MAX,
     BAUD_RATE_MIN,

@@ -17,8 +17,8 @@ from gateway.configuration.tenants import (
     tenants_in,
 )
 from gateway.configuration.whole import Configuration
-from gateway.files.pem import certificates_in
-from gateway.keys.protocol import Protocols
+from gateway.process.declarations.protocol import Protocols
+from gateway.process.files.pem import certificates_in
 
 
 def whole_of(

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from gateway.configuration.addresses import FilePath
-from gateway.keys.quantities import refusal
-from gateway.keys.section import Section
+from gateway.process.declarations.quantities import refusal
+from gateway.process.declarations.section import Section
 
 
 @dataclass(frozen=True, kw_only=True)

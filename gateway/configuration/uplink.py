@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar, Literal
 from gateway.configuration.addresses import FilePath, HostAndPort, TopicFilter
 from gateway.configuration.sections import MIB, TIB, YEAR_SECONDS, Secret
 from gateway.configuration.tls import ClientTls
-from gateway.keys.quantities import Duration, Items, Size, Text, Whole, refusal
-from gateway.keys.section import Section
+from gateway.process.declarations.quantities import Duration, Items, Size, Text, Whole, refusal
+from gateway.process.declarations.section import Section
 
 TOPIC = r"[^\x00+#]{1,1024}"
 PREFIX = Text(r"([^\x00+#$][^\x00+#]{0,1023})?", 'a text without "+" and "#", like "site-7/"')

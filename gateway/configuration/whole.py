@@ -24,8 +24,8 @@ from gateway.configuration.sections import (
 )
 from gateway.configuration.serial_port import Serial
 from gateway.configuration.uplink import Uplink
-from gateway.keys.quantities import Items
-from gateway.keys.section import NO_KEY, Section
+from gateway.process.declarations.quantities import Items
+from gateway.process.declarations.section import NO_KEY, Section
 
 BRIDGE_PROTOCOL_VERSION = 4
 UPLINK_PROTOCOL_VERSION = 5

@@ -10,9 +10,9 @@ is the store's queue for this broker:
 | `remove_message_by_mid` | PUBACK, PUBCOMP, PUBREC with an error | the end of the exchange |
 | `clear` | the broker has no such session | none: the link decides |
 
-`gateway.wire` reads each packet before gmqtt does: malformed packets end the connection, and reason
-codes and properties are preserved. PUBLISH and PUBREL are not passed to gmqtt, which would answer
-them before anything is durable.
+`gateway.broker.wire` reads each packet before gmqtt does: malformed packets end the connection,
+and reason codes and properties are preserved. PUBLISH and PUBREL are not passed to gmqtt, which
+would answer them before anything is durable.
 """
 
 import contextlib
@@ -23,13 +23,9 @@ from typing import Any, Final, Protocol
 
 from gmqtt.storage import PersistentStorage  # type: ignore[import-untyped]
 
-from gateway.connecting.client import SessionClient
-from gateway.uplink.lane import Lane, Outlet
-from gateway.uplink.routes import Side
-from gateway.uplink.settlement import Answered
-from gateway.wire.decoder import Decoder
-from gateway.wire.kinds import DISCONNECT, PINGRESP
-from gateway.wire.packets import (
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.kinds import DISCONNECT, PINGRESP
+from gateway.broker.wire.packets import (
     Acknowledgement,
     Connack,
     Disconnect,
@@ -40,7 +36,11 @@ from gateway.wire.packets import (
     Suback,
     Unsuback,
 )
-from gateway.wire.writing import frame_of
+from gateway.broker.wire.writing import frame_of
+from gateway.process.mqtt_client.client import SessionClient
+from gateway.uplink.lane import Lane, Outlet
+from gateway.uplink.routes import Side
+from gateway.uplink.settlement import Answered
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ import sqlite3
 import time
 from typing import Final
 
-from gateway.files.queue_database import CommitThread
+from gateway.process.files.queue_database import CommitThread
 from gateway.uplink.batch import Batch, session_key, subscriptions_key
 from gateway.uplink.lane import Lane
 from gateway.uplink.reception import Reception

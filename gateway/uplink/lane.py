@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gateway.connecting.exchanges import Exchange, Exchanges
+from gateway.broker.wire.encoder import pubrel
+from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 from gateway.uplink.message import Message
 from gateway.uplink.routes import Side
 from gateway.uplink.store import UplinkStore
-from gateway.wire.encoder import pubrel
 
 Send = Callable[[bytes], None]
 

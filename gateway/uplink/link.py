@@ -14,9 +14,16 @@ from gmqtt import Message as Will  # type: ignore[import-untyped]
 from gmqtt.mqtt.constants import MQTTv50, MQTTv311  # type: ignore[import-untyped]
 from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 
-from gateway.connecting.backoff import Backoff
-from gateway.connecting.client import close, connect, sentence_of, target_of
-from gateway.connecting.session_name import new_name
+from gateway.broker.wire.encoder import puback, publish_frame, pubrec
+from gateway.broker.wire.packets import (
+    Publish,
+    Suback,
+    Unsuback,
+    topic_field_of,
+)
+from gateway.process.mqtt_client.backoff import Backoff
+from gateway.process.mqtt_client.client import close, connect, sentence_of, target_of
+from gateway.process.mqtt_client.session_name import new_name
 from gateway.uplink.client import UplinkClient
 from gateway.uplink.committer import Committer
 from gateway.uplink.message import message_of
@@ -32,13 +39,6 @@ from gateway.uplink.settlement import (
     Subscribed,
 )
 from gateway.uplink.subscribing import SubscriptionSync
-from gateway.wire.encoder import puback, publish_frame, pubrec
-from gateway.wire.packets import (
-    Publish,
-    Suback,
-    Unsuback,
-    topic_field_of,
-)
 
 logger = logging.getLogger(__name__)
 

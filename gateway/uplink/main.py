@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from gateway.files.queue_process import Supervision, end_all, serve_queue
+from gateway.process.files.queue_process import Supervision, end_all, serve_queue
 from gateway.uplink.committer import Committer
 from gateway.uplink.link import Link
 from gateway.uplink.recovery import NAMES, open_uplink_store

@@ -8,15 +8,15 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.uplink.hops import hops_of, may_pass, with_hop
-from gateway.wire.encoder import raw_publish_frame
-from gateway.wire.message_properties import (
+from gateway.broker.wire.encoder import raw_publish_frame
+from gateway.broker.wire.message_properties import (
     EXPIRY_SECONDS_MAX,
     NEVER,
     forwarded_of,
     properties_field_of,
 )
-from gateway.wire.packets import Properties, Publish, topic_field_of
+from gateway.broker.wire.packets import Properties, Publish, topic_field_of
+from gateway.uplink.hops import hops_of, may_pass, with_hop
 
 ROW_OVERHEAD_BYTES: Final = 64
 """Size of a row without topic, payload and properties, for the limit in bytes."""

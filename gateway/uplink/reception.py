@@ -8,8 +8,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
+from gateway.broker.wire.encoder import puback, pubrec
 from gateway.uplink.message import Message
-from gateway.wire.encoder import puback, pubrec
 
 HELD_BACK_BYTES_MAX: Final = 16 * 1024 * 1024
 """Messages kept in memory because the queue has no room; beyond it the connection is closed, and

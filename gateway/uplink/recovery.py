@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from gateway.files.queue_opening import QueueNames, open_queue
+from gateway.process.files.queue_opening import QueueNames, open_queue
 from gateway.uplink.store import UplinkStore
 
 NAMES: Final = QueueNames("the uplink's queue", "uplink", "messages")

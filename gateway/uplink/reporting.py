@@ -9,8 +9,8 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from gateway.control.client import ControlClient
-from gateway.control.messages import Refused, UnusableAnswer
+from gateway.process.control.client import ControlClient
+from gateway.process.control.messages import Refused, UnusableAnswer
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
-from gateway.wire.topics import matches, validate_topic_name
+from gateway.broker.wire.topics import matches, validate_topic_name
 
 Direction = Literal["out", "in", "both"]
 

@@ -7,7 +7,7 @@ takes 3 MB of memory.
 
 import sqlite3
 
-from gateway.files.tables import Database, Migrations
+from gateway.process.files.tables import Database, Migrations
 from gateway.uplink.formats import MIGRATION_SET
 
 MIGRATIONS = Migrations(MIGRATION_SET)

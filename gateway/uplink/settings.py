@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from gateway.connecting.tls import TlsFiles
+from gateway.process.mqtt_client.tls import TlsFiles
 from gateway.uplink.routes import Route
 
 SESSION_NEVER_EXPIRES = 0xFFFFFFFF

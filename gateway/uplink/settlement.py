@@ -7,14 +7,14 @@ for the transaction, and packets to send after it.
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
-from gateway.connecting.exchanges import Exchange
+from gateway.broker.wire import codes
+from gateway.broker.wire.encoder import pubcomp, pubrec, pubrel
+from gateway.broker.wire.packets import Acknowledgement, Puback, Pubcomp, Pubrec, Pubrel
+from gateway.process.mqtt_client.exchanges import Exchange
 from gateway.uplink.lane import Lane, Outlet
 from gateway.uplink.message import Message
 from gateway.uplink.reception import Arrival, Reception
 from gateway.uplink.routes import Side
-from gateway.wire import codes
-from gateway.wire.encoder import pubcomp, pubrec, pubrel
-from gateway.wire.packets import Acknowledgement, Puback, Pubcomp, Pubrec, Pubrel
 
 _PASSING: Final = frozenset({codes.PACKET_ID_IN_USE, codes.QUOTA_EXCEEDED})
 """Refusals that do not depend on the message: identifier in use, quota exceeded."""

@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from gateway.connecting.exchanges import Exchange
-from gateway.files.queue_database import QueueDatabase
+from gateway.process.files.queue_database import QueueDatabase
+from gateway.process.mqtt_client.exchanges import Exchange
 from gateway.uplink.formats import MIGRATION_SET, MIGRATIONS_KNOWN
 from gateway.uplink.message import ROW_OVERHEAD_BYTES, Message
 from gateway.uplink.routes import Side
@@ -139,7 +139,7 @@ class UplinkStore(QueueDatabase):
 
         Return the number of messages.
         """
-        from gateway.files.salvage import copy_table  # noqa: PLC0415 - only where there is damage
+        from gateway.process.files.salvage import copy_table  # noqa: PLC0415 - only where there is damage
 
         for table in ("properties", "received"):
             copy_table(damaged, self._connection, table)

@@ -5,10 +5,10 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
-from gateway.connecting.client import SessionClient
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import Suback, Subscribe, Subscription, Unsuback, Unsubscribe
+from gateway.process.mqtt_client.client import SessionClient
 from gateway.uplink.lane import PACKET_ID_MAX
-from gateway.wire.encoder import encode
-from gateway.wire.packets import Suback, Subscribe, Subscription, Unsuback, Unsubscribe
 
 logger = logging.getLogger(__name__)
 

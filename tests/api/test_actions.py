@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from api.actions import FORM_TOKEN_HEADER
+from gateway.broker.wire.codes import BANNED
 from gateway.configuration import ConfigurationError
-from gateway.wire.codes import BANNED
 from tests.api.acting import site
-from tests.server.reloading_broker import eventually
+from tests.broker.server.reloading_broker import eventually
 
 KICK = {"client_id": "probe"}
 BAN = {"kind": "client", "value": "probe", "reason": "sends nonsense", "seconds": 3600}
@@ -20,7 +20,7 @@ BAN = {"kind": "client", "value": "probe", "reason": "sends nonsense", "seconds"
 async def test_an_operator_disconnects_a_client_whose_session_stays(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "gateway.server.control.operating")
+    caplog.set_level(logging.INFO, "gateway.broker.server.control.operating")
     async with site(tmp_path) as at, at.browser("ben") as browser:
         probe = await at.broker.client(at.port, "probe")
         answer = await browser.post("/api/v1/kick", json=KICK)

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gateway.wire.codes import BANNED
+from gateway.broker.wire.codes import BANNED
 from tests.api.acting import site
 from tests.api.logging_in import token_in
 

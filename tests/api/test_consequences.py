@@ -8,7 +8,7 @@ import pytest
 from api.consequences import consequences_of
 from api.control_socket import ControlSocket
 from api.observer import Observer
-from gateway.control.client import ControlClient
+from gateway.process.control.client import ControlClient
 from tests.api import recorded
 from tests.api.acting import site
 from tests.api.conftest import DEADLINE_SECONDS

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from api import limits
 from api.control_socket import BrokerProblem, ControlSocket
-from gateway.control.messages import LINE_BYTES_MAX, Refused
+from gateway.process.control.messages import LINE_BYTES_MAX, Refused
 from tests.api import recorded
 from tests.api.contract_broker import ContractBroker
 

@@ -10,12 +10,12 @@ import pytest
 
 from api import limits
 from api.roles import Role
-from gateway.access.passwords import remove_user, set_password
+from gateway.broker.access.passwords import remove_user, set_password
 from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.logging_in import is_in, log_in
+from tests.broker.server.reloading_broker import reloading_broker
+from tests.broker.server.ruled_broker import PASSWORD, RuledBroker, eventually, running, slow_down
 from tests.peers.identity_provider import AUDIENCE, IdentityProvider
-from tests.server.reloading_broker import reloading_broker
-from tests.server.ruled_broker import PASSWORD, RuledBroker, eventually, running, slow_down
 
 ROLES = {"anna": Role.VIEWER, "ben": Role.VIEWER}
 

@@ -14,10 +14,10 @@ from api.admission import COOKIE, FORM_COOKIE
 from api.certificate import CertificateUnusable
 from gateway.cli.page_certificate import certificate_of
 from gateway.configuration.tls import PageTls
-from tests.access.authority import Authority
 from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.contract_broker import ContractBroker
 from tests.api.logging_in import ROLES, USERS, is_in, log_in
+from tests.broker.access.authority import Authority
 
 HALF_OPEN = 500
 

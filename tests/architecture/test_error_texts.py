@@ -58,7 +58,7 @@ def test_an_error_of_the_system_is_worded_before_a_person_reads_it(part: str) ->
         for path in (ROOT / part).rglob("*.py")
         for line in raw_errors_in(ast.parse(path.read_text()))
     ]
-    assert found == [], "use gateway.files.disk_errors.line_of"
+    assert found == [], "use gateway.process.files.disk_errors.line_of"
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.records import layout
-from gateway.core.records.blob import Blob
-from gateway.core.records.events import Event, decode
-from gateway.core.records.kinds import (
+from gateway.broker.core.records import layout
+from gateway.broker.core.records.blob import Blob
+from gateway.broker.core.records.events import Event, decode
+from gateway.broker.core.records.kinds import (
     ClockQuality,
     CloseReason,
     DropReason,
@@ -25,16 +25,16 @@ from gateway.core.records.kinds import (
     WillClearReason,
     Word,
 )
-from gateway.core.records.recorder import Recorder
-from gateway.core.sessions.connection import Connection
-from gateway.core.sessions.message import Delivery, Held, Message, Will
-from gateway.core.sessions.session import Session
-from gateway.core.sessions.subscription import Subscription
-from gateway.core.state import State
-from gateway.store.database import migrate
-from gateway.store.journal_files import FRAME, HEADER_BYTES
-from gateway.store.tables import TABLES
-from gateway.wire.decoder import Decoder
+from gateway.broker.core.records.recorder import Recorder
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.sessions.message import Delivery, Held, Message, Will
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.sessions.subscription import Subscription
+from gateway.broker.core.state import State
+from gateway.broker.store.database import migrate
+from gateway.broker.store.journal_files import FRAME, HEADER_BYTES
+from gateway.broker.store.tables import TABLES
+from gateway.broker.wire.decoder import Decoder
 
 FORMATS = Path(__file__).resolve().parents[2] / "docs" / "formats"
 JOURNAL = (FORMATS / "journal.md").read_text()

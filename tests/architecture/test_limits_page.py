@@ -12,9 +12,9 @@ PAGE = ROOT / "docs" / "limits.md"
 ROW = re.compile(r"^\| (?!what \|)([^|]+) \| ([^|]+) \| `(\w+)` in (\S+\.py) \| ([^|]*)\|$")
 SHOWN = re.compile(r"(tests/\S+\.py)(?:: (\w+))?")
 LIMITS_FILES = (
-    "gateway/core/incoming.py",
-    "gateway/core/limits.py",
-    "gateway/wire/limits.py",
+    "gateway/broker/core/incoming.py",
+    "gateway/broker/core/limits.py",
+    "gateway/broker/wire/limits.py",
 )
 NO_BOUND_OF_A_CLIENT = {
     "QUEUE_PAGE_MESSAGES",

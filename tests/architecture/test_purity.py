@@ -34,7 +34,7 @@ IMPURE_CALLS = frozenset({"open", "print", "input", "exec", "eval", "__import__"
 
 def modules() -> Iterator[Path]:
     for room in PURE_ROOMS:
-        yield from sorted((ROOT / "gateway" / room).rglob("*.py"))
+        yield from sorted((ROOT / "gateway" / "broker" / room).rglob("*.py"))
 
 
 def impurities_of(tree: ast.AST) -> Iterator[str]:
@@ -98,25 +98,44 @@ def test_the_search_for_inner_parts_finds_them() -> None:
 
 @pytest.mark.parametrize("room", PURE_ROOMS)
 def test_a_pure_room_states_why_it_exists(room: str) -> None:
-    tree = ast.parse((ROOT / "gateway" / room / "__init__.py").read_text())
+    tree = ast.parse((ROOT / "gateway" / "broker" / room / "__init__.py").read_text())
     assert ast.get_docstring(tree)
 
 
 # Rooms of `gateway` that each part may import; import contracts check indirect imports.
 ALLOWED = {
-    "api": {"control", "files", "tls_transport"},
+    "api": {"process.control", "process.files", "process.tls_transport"},
     "cloud_jobs": set(),
-    "firmware-bridge/firmware_bridge": {"connecting", "control", "files", "keys", "wire"},
-    "gateway/bench": {"bench", "wire"},
-    "gateway/configuration": {"configuration", "files", "keys"},
-    "gateway/connecting": {"connecting"},
-    "gateway/control": {"control"},
-    "gateway/core": {"core", "wire"},
-    "gateway/files": {"files"},
-    "gateway/keys": {"keys"},
-    "gateway/uplink": {"connecting", "control", "files", "uplink", "wire"},
-    "gateway/wire": {"wire"},
+    "firmware-bridge/firmware_bridge": {
+        "broker.wire",
+        "process.control",
+        "process.declarations",
+        "process.files",
+        "process.mqtt_client",
+    },
+    "gateway/broker/core": {"broker.core", "broker.wire"},
+    "gateway/broker/wire": {"broker.wire"},
+    "gateway/configuration": {"configuration", "process.declarations", "process.files"},
+    "gateway/process/control": {"process.control"},
+    "gateway/process/declarations": {"process.declarations"},
+    "gateway/process/files": {"process.files"},
+    "gateway/process/mqtt_client": {"process.mqtt_client"},
+    "gateway/tools/bench": {"broker.wire", "tools.bench"},
+    "gateway/uplink": {
+        "broker.wire",
+        "process.control",
+        "process.files",
+        "process.mqtt_client",
+        "uplink",
+    },
 }
+FOLDERS_OF_ROOMS = ("broker", "process", "tools")
+
+
+def room_of(module: str) -> str:
+    """Return the room of a module: `broker.core` of `gateway.broker.core.state`."""
+    names = module.split(".")[1:]
+    return ".".join(names[:2] if names[0] in FOLDERS_OF_ROOMS else names[:1])
 
 
 def rooms_imported_in(tree: ast.AST) -> Iterator[str]:
@@ -124,13 +143,14 @@ def rooms_imported_in(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module == "gateway":
-            names = [f"gateway.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
+            module = node.module or ""
+            is_folder = module.removeprefix("gateway.") in FOLDERS_OF_ROOMS
+            is_whole = module == "gateway" or is_folder
+            names = [f"{module}.{each.name}" for each in node.names] if is_whole else [module]
         else:
             continue
-        yield from (name.split(".")[1] for name in names if name.startswith("gateway."))
+        yield from (room_of(name) for name in names if name.startswith("gateway."))
 
 
 @pytest.mark.parametrize("part", ALLOWED)
@@ -145,6 +165,8 @@ def test_a_part_imports_the_rooms_that_it_is_allowed_and_no_other(part: str) -> 
 
 def test_the_search_for_imported_rooms_finds_each_way_to_import() -> None:
     program = (
-        "import gateway.core.state\nfrom gateway import wire\nfrom gateway.files.lock import x"
+        "import gateway.broker.core.state\nfrom gateway.broker import wire\n"
+        "from gateway import uplink\nfrom gateway.process.files.lock import x"
     )
-    assert set(rooms_imported_in(ast.parse(program))) == {"core", "wire", "files"}
+    found = set(rooms_imported_in(ast.parse(program)))
+    assert found == {"broker.core", "broker.wire", "uplink", "process.files"}

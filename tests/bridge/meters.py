@@ -16,10 +16,10 @@ from firmware_bridge.protocols.frame import Damage, Frame, Outcome
 from firmware_bridge.protocols.interface import Pause, Poller, PollerSettings, Request
 from firmware_bridge.readings.measurement import Measurement
 
-from gateway.keys.names import Name
-from gateway.keys.quantities import Duration, Items, Whole
-from gateway.keys.section import Section
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.names import Name
+from gateway.process.declarations.quantities import Duration, Items, Whole
+from gateway.process.declarations.section import Section
+from gateway.process.declarations.serial_line import Line
 
 ANSWER_BYTES_MAX = 32
 

@@ -12,7 +12,7 @@ from firmware_bridge.protocols.table import PROTOCOLS
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.settings import BridgeSettings
 
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.terminal import Terminal
 from tests.peers.control_server import ControlServer

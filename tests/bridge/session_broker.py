@@ -7,7 +7,7 @@ It has any number of addresses, and a limit on unreleased messages like the brok
 import asyncio
 from dataclasses import dataclass, field
 
-from gateway.wire.packets import Connack, Connect, Packet, Pubcomp, Publish, Pubrec, Pubrel
+from gateway.broker.wire.packets import Connack, Connect, Packet, Pubcomp, Publish, Pubrec, Pubrel
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.peers.scripted_broker import ScriptedBroker, ServerSide
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from gateway.wire.packets import Connack, Connect, Packet, Pingreq
+from gateway.broker.wire.packets import Connack, Connect, Packet, Pingreq
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.peers.scripted_broker import ScriptedBroker, ServerSide
 

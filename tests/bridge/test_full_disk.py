@@ -9,7 +9,7 @@ from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import open_outbox_store
 from firmware_bridge.outbox.store import OutboxStore
 
-from gateway.files.queue_database import NoRoom
+from gateway.process.files.queue_database import NoRoom
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.outbox.bench import Bench, readings, running, submit_frame
 from tests.small_disk import SmallDisk, small_disk

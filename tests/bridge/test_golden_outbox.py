@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from firmware_bridge.outbox.recovery import open_outbox_store
 
-from gateway.files.queue_opening import QueueError
+from gateway.process.files.queue_opening import QueueError
 from tests.bridge.running import running_bridge, settings_of
 from tests.bridge.session_broker import Session, SessionBroker
 

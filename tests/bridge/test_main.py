@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from firmware_bridge.outbox.outbox import Outbox
 
-from gateway.files import queue_process
-from gateway.files.queue_process import Supervision
+from gateway.process.files import queue_process
+from gateway.process.files.queue_process import Supervision
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.disk import GatedStore
 from tests.bridge.outbox.bench import readings

@@ -16,7 +16,7 @@ from smllib.const import OBIS_NAMES, UNITS
 from smllib.errors import CrcError
 from smllib.reader import SmlStreamReader
 
-from gateway.keys.units import UNITS as SENML
+from gateway.process.declarations.units import UNITS as SENML
 from tests.bridge.broker import Subscriber
 from tests.bridge.dsmr_oracle import entries_of, objects_of, value_of
 from tests.bridge.running import port_of, running_bridge, settings_of

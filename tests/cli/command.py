@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from gateway.compiled_core import SWITCH
+from gateway.broker.compiled_core import SWITCH
 from tests.system.warm_command import run
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from api.roles import Role
 from api.tokens import Tokens
-from gateway.access.passwords import set_password
+from gateway.broker.access.passwords import set_password
+from gateway.broker.core.records.events import decode
+from gateway.broker.store.journal_reader import JournalReader
 from gateway.cli.main import run
-from gateway.core.records.events import decode
-from gateway.store.journal_reader import JournalReader
-from tests.server.reloading_broker import eventually, reloading_broker
+from tests.broker.server.reloading_broker import eventually, reloading_broker
 
 
 @pytest.fixture

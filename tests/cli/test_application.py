@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.broker.server.host.compiled import COMPILED
 from gateway.cli.main import run
-from gateway.server.host.compiled import COMPILED
 from tests.cli.command import oncegate
 
 VERBS = [

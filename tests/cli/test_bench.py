@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gateway.wire.packets import Publish
-from tests.bench.lying_broker import LyingBroker
+from gateway.broker.wire.packets import Publish
 from tests.system.broker_process import BrokerProcess, free_port
 from tests.system.fixtures import running_broker
+from tests.tools.bench.lying_broker import LyingBroker
 
 
 @pytest.fixture(scope="module")

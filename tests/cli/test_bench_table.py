@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from gateway.bench.processes import Usage
-from gateway.bench.result import Faults, Reading, Result
-from gateway.bench.scenario import Scenario
 from gateway.cli.bench_table import table_of, title_of
+from gateway.tools.bench.processes import Usage
+from gateway.tools.bench.result import Faults, Reading, Result
+from gateway.tools.bench.scenario import Scenario
 
 NO_FAULTS = Faults(lost=0, duplicates=0, late=0, foreign=0, refused=0, unfinished=0)
 START = Reading(seconds=0.0, sent=0, completed=0, received=0, cpu_seconds=0.0, broker=None)

@@ -13,7 +13,7 @@ from gateway.cli import control
 from gateway.cli.control import ask
 from gateway.cli.failures import CommandFailed
 from gateway.cli.main import run
-from gateway.control.messages import LINE_BYTES_MAX
+from gateway.process.control.messages import LINE_BYTES_MAX
 from tests.cli.peer import Peer
 from tests.peers.control_server import result
 

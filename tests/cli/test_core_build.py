@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway import compiled_core
+from gateway.broker import compiled_core
 from gateway.cli.core_build import build_beside, is_missing, log_in
 
 BUILDERS = {
@@ -25,8 +25,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout whose builder is a program of the test: the real one has its own tests."""
     monkeypatch.delenv(compiled_core.SWITCH)
     for name in ("core", "wire"):
-        (tmp_path / "gateway" / name).mkdir(parents=True)
-    for path in ("pyproject.toml", "gateway/__init__.py", "gateway/compiled_core.py"):
+        (tmp_path / "gateway/broker" / name).mkdir(parents=True)
+    for path in ("pyproject.toml", "gateway/broker/__init__.py", "gateway/broker/compiled_core.py"):
         (tmp_path / path).touch()
     (tmp_path / compiled_core.BUILD_SCRIPT).touch()
     return tmp_path
@@ -35,7 +35,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def put_builder(checkout: Path, name: str) -> None:
     """Write a builder that knows its key: the script is a part of it."""
     program = f"import sys\nsys.path.insert(0, {str(compiled_core.ROOT)!r})\n"
-    program += "from gateway.compiled_core import key_of\nimport pathlib\n"
+    program += "from gateway.broker.compiled_core import key_of\nimport pathlib\n"
     program += f"KEY = key_of(pathlib.Path({str(checkout)!r}))\n"
     program += (
         BUILDERS[name]

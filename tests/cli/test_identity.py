@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.audit.keys_file import load_keys
 from gateway.cli.main import run
-from gateway.session_log.segments.signing_key import SigningKey
+from gateway.tools.audit.keys_file import load_keys
+from gateway.uploader.segments.signing_key import SigningKey
 
 
 def test_an_id_is_made_once_in_a_directory_that_others_cannot_read(

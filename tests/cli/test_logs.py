@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from systemd import journal
 
+from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.server.host import clock
 from gateway.cli import logs
 from gateway.cli.logs import Lines
-from gateway.core.records.kinds import ClockQuality
-from gateway.server.host import clock
 
 
 def record(message: str, level: int = logging.WARNING) -> logging.LogRecord:

@@ -12,15 +12,15 @@ from rich.text import Text
 
 from cloud_jobs import main as job
 from cloud_jobs.report import Gap, GatewayRange, IngestReport, RepeatedStart, TableCount
-from gateway.audit.findings import Findings, LawException
-from gateway.bench.result import Faults, Reading, Result
-from gateway.bench.scenario import Scenario
 from gateway.cli import ingest
 from gateway.cli.application import application
 from gateway.cli.ctl import application as ctl
 from gateway.cli.main import run
 from gateway.cli.output import show
 from gateway.configuration import load
+from gateway.tools.audit.findings import Findings, LawException
+from gateway.tools.bench.result import Faults, Reading, Result
+from gateway.tools.bench.scenario import Scenario
 from tests.cli.reports import REPORT
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"

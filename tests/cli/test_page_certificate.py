@@ -10,7 +10,7 @@ import pytest
 from api.certificate import CertificateUnusable
 from gateway.cli.page_certificate import certificate_of
 from gateway.configuration.tls import PageTls
-from tests.access.authority import DAY, Authority
+from tests.broker.access.authority import DAY, Authority
 
 
 @pytest.fixture(scope="module")

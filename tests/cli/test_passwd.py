@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access.passwords import PasswordFile
-from tests.access.test_mosquitto_passwords import OF_7
+from gateway.broker.access.passwords import PasswordFile
+from tests.broker.access.test_mosquitto_passwords import OF_7
 from tests.cli.command import oncegate
 
 

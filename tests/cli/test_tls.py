@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.broker.server.broker import running
 from tests.cli.command import oncegate
 from tests.peers.mqtt_bytes import publish, subscribe
-from tests.server.broker import running
 
 
 def test_init_prints_a_configuration_that_can_be_used(tmp_path: Path) -> None:

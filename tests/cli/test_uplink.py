@@ -9,7 +9,7 @@ from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, Comma
 from gateway.cli.services import PreparedUplink
 from gateway.cli.uplink import mistakes_in_files_of, own_id_of, uplink_settings_of
 from gateway.configuration import Configuration, load
-from gateway.connecting.tls import TlsFiles
+from gateway.process.mqtt_client.tls import TlsFiles
 from gateway.uplink.routes import Side
 from gateway.uplink.settings import SESSION_NEVER_EXPIRES
 

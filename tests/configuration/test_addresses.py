@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
+from gateway.broker.wire.topics import validate_topic_filter
 from gateway.configuration.addresses import (
     BindAddress,
     FilePath,
@@ -20,8 +21,7 @@ from gateway.configuration.addresses import (
     host_and_port_of,
     is_loopback,
 )
-from gateway.keys.quantities import Quantity
-from gateway.wire.topics import validate_topic_filter
+from gateway.process.declarations.quantities import Quantity
 
 ALL = (
     BindAddress(),

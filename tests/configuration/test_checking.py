@@ -14,8 +14,8 @@ from gateway.configuration.checking import configuration_of
 from gateway.configuration.description import keys, tables
 from gateway.configuration.schema import schema
 from gateway.configuration.sections import Mqtt
-from gateway.keys.protocol import Protocols, ProtocolSettings
-from gateway.keys.quantities import Whole
+from gateway.process.declarations.protocol import Protocols, ProtocolSettings
+from gateway.process.declarations.quantities import Whole
 from tests.bridge.meters import Meter, Meters
 
 

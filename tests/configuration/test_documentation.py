@@ -19,8 +19,8 @@ from gateway.configuration.mysql import Mysql
 from gateway.configuration.problems import section_at
 from gateway.configuration.tls import ClientTls, PageTls, Tls
 from gateway.configuration.uplink import UplinkTopic
-from gateway.keys.readings import QuantityRule, Readings
-from gateway.keys.section import fields_of, keys_of
+from gateway.process.declarations.readings import QuantityRule, Readings
+from gateway.process.declarations.section import fields_of, keys_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 # A table within another has a part of its own.

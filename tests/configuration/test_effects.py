@@ -18,7 +18,7 @@ from gateway.configuration.effects import (
     in_force,
 )
 from gateway.configuration.problems import section_at
-from gateway.keys.section import keys_of
+from gateway.process.declarations.section import keys_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 ROW = re.compile(r"\| (?P<effect>[^|`]+?) \| (?P<keys>.*?) \|")

@@ -10,8 +10,8 @@ import pytest
 
 from gateway.configuration import Configuration, gateway_id, load
 from gateway.configuration.identity import known_id, known_log_identity, log_identity
-from tests.session_log.journals import Broker, MemoryJournal
-from tests.session_log.stage import Stage, settings_in
+from tests.uploader.journals import Broker, MemoryJournal
+from tests.uploader.stage import Stage, settings_in
 
 
 def at(directory: Path) -> Configuration:

@@ -3,7 +3,7 @@
 from gateway.configuration import Configuration
 from gateway.configuration.key_descriptions import KEY_DESCRIPTIONS
 from gateway.configuration.problems import section_at
-from gateway.keys.section import keys_of
+from gateway.process.declarations.section import keys_of
 
 
 def test_every_key_is_described_and_no_other() -> None:

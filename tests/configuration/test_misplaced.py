@@ -5,7 +5,7 @@ from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration.misplaced import near_miss_of, section_of
 from gateway.configuration.whole import Configuration
-from gateway.keys.section import fields_of
+from gateway.process.declarations.section import fields_of
 
 
 @pytest.mark.parametrize("section", [each.name for each in fields_of(Configuration)])

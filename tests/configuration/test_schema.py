@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from gateway.configuration import Configuration, ConfigurationError, load
 from gateway.configuration.description import tables
 from gateway.configuration.schema import schema
-from gateway.keys.section import keys_of
+from gateway.process.declarations.section import keys_of
 from tests.configuration.refused import MODBUS, PORT, REFUSED, SENSOR, TLS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,7 +8,7 @@ from firmware_bridge.protocols.table import PROTOCOLS
 from gateway.cli.bridge import bridge_settings_of
 from gateway.configuration import load
 from gateway.configuration.description import tables
-from gateway.keys.serial_line import Line, Rs485
+from gateway.process.declarations.serial_line import Line, Rs485
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.configuration import ConfigurationError, load
-from tests.access.authority import Authority
+from tests.broker.access.authority import Authority
 
 TWO = "[[tenants.acme.listeners]]\nport = 1884\n[[tenants.beta.listeners]]\nport = 1885\n"
 JWT = "jwt = {{ issuer = 'https://i.example', audience = '{}' }}\n"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.broker.wire.topics import matches
 from gateway.configuration import ConfigurationError, load
 from gateway.configuration.uplink import overlap
-from gateway.wire.topics import matches
 
 ADDRESS = "[uplink]\naddress = 'up.example:8883'\n"
 TOPIC = "[[uplink.topics]]\nfilter = 'sensors/#'\n"

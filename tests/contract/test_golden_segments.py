@@ -15,12 +15,12 @@ import pytest
 from backports import zstd
 
 from cloud_jobs.ingest import segment_file
-from gateway.session_log.segments.lines import LineEncoder, Value
-from gateway.session_log.segments.names import segment_name_of, segments_in
-from gateway.session_log.segments.signature import Signer
-from gateway.session_log.segments.verify import load_segment
-from gateway.session_log.segments.writer import SegmentHeader, SegmentWriter
-from gateway.session_log.settings import LINE_BYTES_MAX
+from gateway.uploader.segments.lines import LineEncoder, Value
+from gateway.uploader.segments.names import segment_name_of, segments_in
+from gateway.uploader.segments.signature import Signer
+from gateway.uploader.segments.verify import load_segment
+from gateway.uploader.segments.writer import SegmentHeader, SegmentWriter
+from gateway.uploader.settings import LINE_BYTES_MAX
 from tests.contract.segments import (
     SEED,
     LogWriter,
@@ -31,7 +31,7 @@ from tests.contract.segments import (
     published,
     readings,
 )
-from tests.session_log.chains import check_chain
+from tests.uploader.chains import check_chain
 
 GOLDEN = Path(__file__).parent / "golden"
 GOLDEN_SEGMENTS = [GOLDEN / str(name) for name in segments_in(GOLDEN)]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access.passwords import set_password
-from gateway.server.event_loop.event_loop import UPKEEP_SECONDS
+from gateway.broker.access.passwords import set_password
+from gateway.broker.server.event_loop.event_loop import UPKEEP_SECONDS
 from tests.image.installed_gateway import DEADLINE_SECONDS, SERVICES, WATCHDOG_SECONDS, Gateway
 from tests.image.machine import Machine, make_root
 from tests.image.packages import ROOT, SUITES, newer_than, package_of, run
@@ -77,7 +77,7 @@ def test_the_arm64_program_runs_compiled(suite: str, tmp_path: Path) -> None:
     assert said == "oncegate 0.1.0 (core: compiled)\n"
     modules = "uvloop, obstore, systemd.daemon, argon2, cbor2, orjson, backports.zstd, httptools"
     compiled = "cobs.cobs._cobs_ext, pydantic_core, gmqtt, serial"
-    run(*emulated, "-c", f"import {modules}, {compiled}, gateway.core.broker")
+    run(*emulated, "-c", f"import {modules}, {compiled}, gateway.broker.core.broker")
 
 
 def test_installed_it_runs_with_its_defaults(gateway: Gateway, suite: str) -> None:

@@ -286,10 +286,10 @@ def test_device_programs_import_no_room_but_those_their_docstring_names() -> Non
     }
     assert imported == {
         "firmware_bridge.protocols",
-        "gateway.access",
+        "gateway.broker.access",
         "gateway.configuration",
-        "gateway.keys",
-        "gateway.wire",
+        "gateway.process.declarations",
+        "gateway.broker.wire",
     }
 
 

@@ -7,7 +7,8 @@ Clients of the broker:
   `mqtt_bytes`, written from the standard: for whatever must not learn the protocol from the code
   under test, which is all of `tests/system`, the power cuts and the audit of real runs.
 - `websocket_client.WebSocketClient` is the same in WebSocket frames, drawn by hand.
-- `packet_client.PacketClient` sends and receives packets by `gateway.wire`, 3.1.1 or 5.0: for what
+- `packet_client.PacketClient` sends and receives packets by `gateway.broker.wire`, 3.1.1 or 5.0:
+for what
   the broker does with packets, where how they look as bytes is not the question.
 - `resuming_client` has publishers and subscribers that come back to their sessions as the standard
   asks and count what they saw: for kills, cuts and takeovers under load.
@@ -24,7 +25,7 @@ Servers:
 
 Elsewhere, and for a reason:
 
-- `tests.core.harness.Client` is in the core: no socket, no time of its own.
+- `tests.broker.core.harness.Client` is in the core: no socket, no time of its own.
 - In `tests.instruments`: `fuzz.peer` adds to that an account of what the broker may send to it.
   `simulation.client` lives on the simulated network, and checks each packet against its plan.
   `benchmarks.scale.peer` and `benchmarks.hostile.honest_clients` answer inside the transport's
@@ -33,5 +34,6 @@ Elsewhere, and for a reason:
 - `tests.bridge.broker` and `tests.contract` have brokers and client libraries of others.
 - `tests.image.boot.subscriber` runs on a thread, beside a virtual machine that is waited for.
 - `tests.cli.peer` answers at the control socket on a thread: commands have no event loop.
-- `tests.bench.test_publisher.Broker` answers without a socket, in an order that hypothesis draws.
+- `tests.tools.bench.test_publisher.Broker` answers without a socket, in an order that hypothesis
+draws.
 """

@@ -1,6 +1,7 @@
 """The broker's end of the control socket: keeps every request and answers as its script states.
 
-Requests and answers are JSON, one a line (`gateway.control.messages`), over a real Unix socket.
+Requests and answers are JSON, one a line (`gateway.process.control.messages`), over a real Unix
+socket.
 """
 
 import asyncio

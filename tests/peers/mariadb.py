@@ -13,7 +13,7 @@ from typing import Any
 
 import asyncmy
 
-from tests.access.authority import Authority
+from tests.broker.access.authority import Authority
 
 START_SECONDS_MAX = 60.0
 USER, PASSWORD = "oncegate", "the broker's password"

@@ -1,15 +1,16 @@
-"""A client of packets: `gateway.wire` builds what is sent and reads what comes, one at a time.
+"""A client of packets: `gateway.broker.wire` builds what is sent and reads what comes, one at a
+time.
 
 For tests of what the broker does with packets, of 3.1.1 and of 5.0; how packets look as bytes is
-proved by the vectors of `tests/wire`.
+proved by the vectors of `tests/broker/wire`.
 """
 
 import asyncio
 
-from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import encode
-from gateway.wire.packets import Auth, Connack, Connect, Disconnect, Packet, Properties, Will
-from tests.access.scram_client import ScramClient
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import Auth, Connack, Connect, Disconnect, Packet, Properties, Will
+from tests.broker.access.scram_client import ScramClient
 from tests.peers.connection import DEADLINE_SECONDS, Connection
 
 METHOD = "SCRAM-SHA-256"

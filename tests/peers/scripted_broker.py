@@ -1,7 +1,8 @@
-"""A broker that reads packets by `gateway.wire` and answers each with what its script states.
+"""A broker that reads packets by `gateway.broker.wire` and answers each with what its script
+states.
 
 `ScriptedBroker` has the sockets and the answers of a well-behaved broker; what a test changes of
-them is its script. Those of whole rooms are classes of their own: `tests.bench.lying_broker`
+them is its script. Those of whole rooms are classes of their own: `tests.tools.bench.lying_broker`
 forwards and lies, `tests.bridge.silent_broker` leaves each answer to the test,
 `tests.bridge.session_broker` keeps sessions.
 """
@@ -9,9 +10,9 @@ forwards and lies, `tests.bridge.silent_broker` leaves each answer to the test,
 import asyncio
 from typing import Self
 
-from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import encode
-from gateway.wire.packets import (
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import (
     Connack,
     Connect,
     Packet,

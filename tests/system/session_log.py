@@ -17,7 +17,7 @@ from typing import Any
 
 from backports import zstd
 
-from gateway.store.journal_files import FOLDER_NAME, journal_files, sequence_of
+from gateway.broker.store.journal_files import FOLDER_NAME, journal_files, sequence_of
 from tests.system.warm_command import WarmProcess
 
 STOP_DEADLINE_SECONDS = 60.0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.journal_damage import newest_file
+from tests.broker.store.journal_damage import newest_file
 from tests.system.broker_process import BrokerProcess
 from tests.system.stage import Stage
 

@@ -22,8 +22,8 @@ import jwt
 import pytest
 from backports import zstd
 
-from gateway.wire.packets import Connack
-from tests.access.authority import Authority
+from gateway.broker.wire.packets import Connack
+from tests.broker.access.authority import Authority
 from tests.peers.connection import DEADLINE_SECONDS
 from tests.peers.identity_provider import Signer, signer
 from tests.peers.packet_client import PacketClient

@@ -58,7 +58,7 @@ def test_systemd_is_notified_of_ready_alive_and_stopping(broker: BrokerProcess) 
 
 def test_a_broker_whose_commit_stands_still_is_not_alive(broker: BrokerProcess) -> None:
     broker.planted = (
-        "import time; from gateway.store.store import Store; "
+        "import time; from gateway.broker.store.store import Store; "
         "Store.fsync_commit = lambda self: time.sleep(3600)"
     )
     with broker.notify_socket() as manager:

@@ -2,7 +2,7 @@
 and nothing of it is read by other users of the machine: tried, not read.
 
 What one can do at a listener that was opened to the network is in
-tests/server/test_stranger_at_a_listener.py.
+tests/broker/server/test_stranger_at_a_listener.py.
 """
 
 import os

@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 import pytest
 
-from gateway.control.messages import Refused
+from gateway.process.control.messages import Refused
 from tests.peers.byte_client import ByteClient
 from tests.system.two_tenants import DEADLINE_SECONDS, TENANTS, TwoTenants
 

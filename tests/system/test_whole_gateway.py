@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from gateway.core.records.kinds import ClockQuality
-from gateway.server.host import clock
+from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.server.host import clock
 from tests.peers.connection import DEADLINE_SECONDS
 from tests.system.published_ledger import begin_ledger, readings_of_ledger
 from tests.system.whole_gateway import WholeGateway

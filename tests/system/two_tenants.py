@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gateway.access.passwords import set_password
-from gateway.control.client import ask
-from gateway.session_log.upload.targets import MARKER_NAME
+from gateway.broker.access.passwords import set_password
+from gateway.process.control.client import ask
+from gateway.uploader.upload.targets import MARKER_NAME
 from tests.peers.byte_client import ByteClient
 from tests.peers.mqtt_bytes import Will
 from tests.system.broker_process import free_port

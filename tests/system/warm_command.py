@@ -36,10 +36,10 @@ OF_EVERY_VERB = (
     "firmware_bridge.protocols.table",
 )
 OF_A_VERB = {
-    "broker": ("gateway.server.main", "gateway.store.schema"),
+    "broker": ("gateway.broker.server.main", "gateway.broker.store.schema"),
     "bridge": ("firmware_bridge.main", "firmware_bridge.outbox.schema"),
     "uplink": ("gateway.uplink.main", "gateway.uplink.schema"),
-    "upload": ("gateway.session_log.main",),
+    "upload": ("gateway.uploader.main",),
     "api": ("api.main",),
 }
 

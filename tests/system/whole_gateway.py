@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cloud_jobs.spark.java import SHORT_RUN
-from gateway.compiled_core import SWITCH
+from gateway.broker.compiled_core import SWITCH
 from tests.system.broker_process import free_port, oncegate_command
 
 START_DEADLINE_SECONDS = 60.0

@@ -5,6 +5,8 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.packets import Acknowledgement, Packet, Publish
 from gateway.uplink.committer import Committer
 from gateway.uplink.lane import Outlet
 from gateway.uplink.message import Message
@@ -18,8 +20,6 @@ from gateway.uplink.settlement import (
     Disconnected,
     SessionLost,
 )
-from gateway.wire.decoder import Decoder
-from gateway.wire.packets import Acknowledgement, Packet, Publish
 
 PACKET_BYTES_MAX = 1 << 20
 WINDOW = 10

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from gateway.broker.wire.packets import Disconnect, Packet, Publish, Suback, Subscribe
 from gateway.uplink import link as link_module
 from gateway.uplink.committer import Committer
 from gateway.uplink.link import Link
 from gateway.uplink.recovery import open_uplink_store
 from gateway.uplink.routes import Route, Side
 from gateway.uplink.settings import Endpoint, UplinkSettings
-from gateway.wire.packets import Disconnect, Packet, Publish, Suback, Subscribe
 from tests.bridge.silent_broker import SilentBroker
 from tests.uplink.bench import DEADLINE_SECONDS
 

@@ -6,8 +6,8 @@ ones, and forwards them a second time.
 
 from collections.abc import Callable
 
-from gateway.wire.decoder import Decoder
-from gateway.wire.packets import Packet, Publish, Pubrel
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.packets import Packet, Publish, Pubrel
 
 PACKET_BYTES_MAX = 1024 * 1024
 

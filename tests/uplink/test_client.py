@@ -9,10 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.uplink.reception import Arrival
-from gateway.uplink.routes import Side
-from gateway.uplink.settlement import Arrived
-from gateway.wire.packets import (
+from gateway.broker.wire.packets import (
     Connack,
     Connect,
     Packet,
@@ -22,6 +19,9 @@ from gateway.wire.packets import (
     Pubrec,
     Pubrel,
 )
+from gateway.uplink.reception import Arrival
+from gateway.uplink.routes import Side
+from gateway.uplink.settlement import Arrived
 from tests.bridge.silent_broker import SilentBroker
 from tests.peers.scripted_broker import ServerSide
 from tests.uplink.bench import message

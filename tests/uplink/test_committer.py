@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.broker.wire.packets import Puback, Pubcomp, Pubrec, Pubrel
 from gateway.uplink import committer
 from gateway.uplink.routes import Side
-from gateway.wire.packets import Puback, Pubcomp, Pubrec, Pubrel
 from tests.small_disk import small_disk
 from tests.uplink.bench import Bench, running
 

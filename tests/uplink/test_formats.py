@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from gateway.files.queue_database import applied_migrations_of
+from gateway.process.files.queue_database import applied_migrations_of
 from gateway.uplink.formats import MIGRATION_SET, MIGRATIONS_KNOWN
 from gateway.uplink.schema import migrate
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.connecting.exchanges import Exchange
+from gateway.process.mqtt_client.exchanges import Exchange
 from gateway.uplink.lane import Lane, Outlet
 from gateway.uplink.message import Message
 from gateway.uplink.recovery import open_uplink_store

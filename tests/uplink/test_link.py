@@ -5,13 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.connecting.session_name import is_name_of
-from gateway.uplink import committer, reception
-from gateway.uplink.hops import HOPS_PROPERTY
-from gateway.uplink.reception import Arrival
-from gateway.uplink.routes import Side
-from gateway.uplink.settlement import Arrived
-from gateway.wire.packets import (
+from gateway.broker.wire.packets import (
     Properties,
     Puback,
     Pubcomp,
@@ -23,6 +17,12 @@ from gateway.wire.packets import (
     Unsuback,
     Unsubscribe,
 )
+from gateway.process.mqtt_client.session_name import is_name_of
+from gateway.uplink import committer, reception
+from gateway.uplink.hops import HOPS_PROPERTY
+from gateway.uplink.reception import Arrival
+from gateway.uplink.routes import Side
+from gateway.uplink.settlement import Arrived
 from tests.bridge.silent_broker import SilentBroker
 from tests.uplink.bench import message
 from tests.uplink.linked import GATEWAY, Linked, coming, linked

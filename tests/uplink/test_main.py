@@ -9,13 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.connecting.tls import TlsFiles
-from gateway.files.queue_opening import QueueError
-from gateway.uplink.hops import HOPS_PROPERTY
-from gateway.uplink.main import serve
-from gateway.uplink.routes import Route
-from gateway.uplink.settings import Endpoint, UplinkSettings
-from gateway.wire.packets import (
+from gateway.broker.wire.packets import (
     Connack,
     Connect,
     Disconnect,
@@ -29,9 +23,15 @@ from gateway.wire.packets import (
     Subscribe,
     Subscription,
 )
+from gateway.process.files.queue_opening import QueueError
+from gateway.process.mqtt_client.tls import TlsFiles
+from gateway.uplink.hops import HOPS_PROPERTY
+from gateway.uplink.main import serve
+from gateway.uplink.routes import Route
+from gateway.uplink.settings import Endpoint, UplinkSettings
 from tests.bridge.broker import DEADLINE_SECONDS
+from tests.broker.server.listeners.tls_site import Site
 from tests.peers.packet_client import PacketClient
-from tests.server.listeners.tls_site import Site
 from tests.system.broker_process import BrokerProcess, free_port
 
 ROUTES = (

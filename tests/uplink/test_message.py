@@ -2,10 +2,10 @@
 
 import pytest
 
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.packets import Properties, Publish
 from gateway.uplink.hops import HOPS_PROPERTY
 from gateway.uplink.message import Message, message_of
-from gateway.wire.decoder import Decoder
-from gateway.wire.packets import Properties, Publish
 
 
 def publish(**properties: object) -> Publish:

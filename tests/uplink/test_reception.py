@@ -1,9 +1,9 @@
 """What one broker has sent and not been answered for yet."""
 
+from gateway.broker.wire.encoder import puback, pubrec
 from gateway.uplink import reception
 from gateway.uplink.message import Message
 from gateway.uplink.reception import Arrival, Reception
-from gateway.wire.encoder import puback, pubrec
 
 
 def arrival(packet_id: int, qos: int = 2, size_bytes: int = 10) -> Arrival:

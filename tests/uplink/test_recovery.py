@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.connecting.exchanges import Exchange
-from gateway.files.queue_opening import QueueError
+from gateway.process.files.queue_opening import QueueError
+from gateway.process.mqtt_client.exchanges import Exchange
 from gateway.uplink.recovery import open_uplink_store
 from gateway.uplink.routes import Side
 from tests.uplink.bench import message

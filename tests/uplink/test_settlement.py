@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.broker.wire.encoder import pubcomp, pubrec, pubrel
+from gateway.broker.wire.packets import Pubcomp, Pubrec, Pubrel
 from gateway.uplink.lane import Lane
 from gateway.uplink.reception import Arrival, Reception
 from gateway.uplink.recovery import open_uplink_store
@@ -16,8 +18,6 @@ from gateway.uplink.settlement import (
     Settlement,
     Subscribed,
 )
-from gateway.wire.encoder import pubcomp, pubrec, pubrel
-from gateway.wire.packets import Pubcomp, Pubrec, Pubrel
 from tests.uplink.bench import message
 
 LOCAL, REMOTE = Side.LOCAL, Side.REMOTE

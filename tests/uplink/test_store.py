@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gateway.connecting.exchanges import Exchange
+from gateway.process.mqtt_client.exchanges import Exchange
 from gateway.uplink.message import ROW_OVERHEAD_BYTES, Message
 from gateway.uplink.routes import Side
 from gateway.uplink.store import UplinkStore

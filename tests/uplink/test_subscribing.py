@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from gateway.connecting.client import SessionClient
+from gateway.broker.wire.packets import Suback, Unsuback
+from gateway.process.mqtt_client.client import SessionClient
 from gateway.uplink.subscribing import SubscriptionSync
-from gateway.wire.packets import Suback, Unsuback
 
 
 async def test_nothing_is_asked_where_nothing_differs() -> None:

@@ -22,11 +22,11 @@ from firmware_bridge.mqtt.discovery import ONLINE
 from firmware_bridge.mqtt.discovery_file import TOPICS_MAX, contents_of, load, write
 from firmware_bridge.mqtt.settings import BrokerSettings
 from firmware_bridge.readings.seen import Seen, SeenDevice
-from gateway.connecting.backoff import Backoff
-from gateway.connecting.client import SessionClient, close, connect, sentence_of, target_of
-from gateway.files.disk_errors import line_of
-from gateway.wire.encoder import encode
-from gateway.wire.packets import Publish, Subscribe, Subscription
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import Publish, Subscribe, Subscription
+from gateway.process.files.disk_errors import line_of
+from gateway.process.mqtt_client.backoff import Backoff
+from gateway.process.mqtt_client.client import SessionClient, close, connect, sentence_of, target_of
 
 logger = logging.getLogger(__name__)
 

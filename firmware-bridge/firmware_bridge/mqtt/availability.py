@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from gmqtt import Message  # type: ignore[import-untyped]
 
-from gateway.wire.encoder import publish_frame
+from gateway.broker.wire.encoder import publish_frame
 
 ONLINE = b"online"
 OFFLINE = b"offline"

@@ -13,14 +13,14 @@ gmqtt alone would lose or double readings in five places; each has a test in tes
 5. Without a session it clears its storage: ours keeps the readings, which wait again.
 
 A client is for one connection; reconnecting, with its delays, is the publisher's. What the uplink
-needs too is in `gateway.connecting.client`.
+needs too is in `gateway.process.mqtt_client.client`.
 """
 
 from gmqtt import Message  # type: ignore[import-untyped]
 from gmqtt.storage import PersistentStorage  # type: ignore[import-untyped]
 
 from firmware_bridge.outbox.outbox import Outbox
-from gateway.connecting.client import SessionClient
+from gateway.process.mqtt_client.client import SessionClient
 
 
 class OutboxStorage(PersistentStorage):  # type: ignore[misc]

@@ -16,18 +16,18 @@ from gmqtt.mqtt.constants import MQTTv50  # type: ignore[import-untyped]
 from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 
 from firmware_bridge.mqtt.settings import BrokerSettings
-from gateway.connecting.backoff import Backoff
-from gateway.connecting.client import (
+from gateway.broker.wire.codes import FIRST_ERROR
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import Publish, Subscribe, Subscription
+from gateway.broker.wire.properties import Properties
+from gateway.process.mqtt_client.backoff import Backoff
+from gateway.process.mqtt_client.client import (
     SessionClient,
     close,
     connect,
     sentence_of,
     target_of,
 )
-from gateway.wire.codes import FIRST_ERROR
-from gateway.wire.encoder import encode
-from gateway.wire.packets import Publish, Subscribe, Subscription
-from gateway.wire.properties import Properties
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from firmware_bridge.mqtt.home_assistant_names import (
 from firmware_bridge.mqtt.home_assistant_units import shown_of
 from firmware_bridge.readings.forms import topic_of
 from firmware_bridge.readings.seen import SeenDevice, SeenValue
-from gateway.keys.readings import Readings
+from gateway.process.declarations.readings import Readings
 
 ORIGIN: Final = "Oncegate"
 STATUS: Final = "status"

@@ -21,8 +21,8 @@ from firmware_bridge.readings.seen import (
     SeenValue,
     is_fact,
 )
-from gateway.files.disk_errors import line_of
-from gateway.files.durable import replace_durably
+from gateway.process.files.disk_errors import line_of
+from gateway.process.files.durable import replace_durably
 
 logger = logging.getLogger(__name__)
 

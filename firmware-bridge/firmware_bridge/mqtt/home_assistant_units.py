@@ -8,7 +8,7 @@ Such a value has its unit and no class. Names and allowed pairs are those of Hom
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.keys.units import UNITS, unit_meant_by
+from gateway.process.declarations.units import UNITS, unit_meant_by
 
 
 @dataclass(frozen=True, slots=True)

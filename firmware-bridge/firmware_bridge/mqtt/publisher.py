@@ -19,9 +19,9 @@ from firmware_bridge.mqtt.availability import Availability
 from firmware_bridge.mqtt.client import BridgeClient
 from firmware_bridge.mqtt.settings import BrokerSettings
 from firmware_bridge.outbox.outbox import Outbox
-from gateway.connecting.backoff import Backoff
-from gateway.connecting.client import close, connect, sentence_of, target_of
-from gateway.connecting.session_name import new_name
+from gateway.process.mqtt_client.backoff import Backoff
+from gateway.process.mqtt_client.client import close, connect, sentence_of, target_of
+from gateway.process.mqtt_client.session_name import new_name
 
 logger = logging.getLogger(__name__)
 

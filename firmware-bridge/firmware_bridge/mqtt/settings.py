@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway.connecting.tls import TlsFiles
+from gateway.process.mqtt_client.tls import TlsFiles
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ from firmware_bridge.outbox.session import Session
 from firmware_bridge.outbox.settlement import Send, Settlement, Signal
 from firmware_bridge.outbox.store import OutboxStore, bytes_of
 from firmware_bridge.readings.publications import Publication
-from gateway.connecting.exchanges import Exchange, Exchanges
-from gateway.files.queue_database import CommitThread, NoRoom
+from gateway.process.files.queue_database import CommitThread, NoRoom
+from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Final
 from firmware_bridge.outbox.arrivals import Batch
 from firmware_bridge.readings.publications import Publication
 from firmware_bridge.readings.steps import Steps
-from gateway.connecting.exchanges import Exchange
+from gateway.process.mqtt_client.exchanges import Exchange
 
 BATCHES_MAX: Final = 4096
 """Batches whose time is kept; the readings of the others have none. A commit each 10 ms makes 40

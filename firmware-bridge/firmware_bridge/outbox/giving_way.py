@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from firmware_bridge.outbox.ageing import Ageing
 from firmware_bridge.outbox.store import OutboxStore, Removable, bytes_of
 from firmware_bridge.readings.publications import Publication
-from gateway.connecting.exchanges import Exchange
+from gateway.process.mqtt_client.exchanges import Exchange
 
 FULL_BY_BYTES = "outbox_full"
 FULL_BY_AGE = "outbox_age"

@@ -24,7 +24,7 @@ from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.readings.kinds import Kind
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
-from gateway.files.queue_database import CommitThread
+from gateway.process.files.queue_database import CommitThread
 
 # Readings that wait for their commit; beyond it a port stops reading until the disk has caught up.
 UNCOMMITTED_BYTES_MAX = 4 * 1024 * 1024

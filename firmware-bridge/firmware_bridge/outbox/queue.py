@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.readings.publications import Publication
-from gateway.connecting.exchanges import Exchange, Exchanges
+from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 
 
 class Queue:

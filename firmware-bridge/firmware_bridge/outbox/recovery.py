@@ -19,8 +19,8 @@ from firmware_bridge.outbox.boards import BoardRows
 from firmware_bridge.outbox.formats import blocks_of_ranges
 from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.readings.publications import Publication
-from gateway.files.queue_opening import QueueNames, open_queue
-from gateway.files.salvage import ReadableRows
+from gateway.process.files.queue_opening import QueueNames, open_queue
+from gateway.process.files.salvage import ReadableRows
 
 logger = logging.getLogger(__name__)
 

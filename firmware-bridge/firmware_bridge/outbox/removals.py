@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from firmware_bridge.readings.publications import Publication
-from gateway.connecting.exchanges import Exchange
+from gateway.process.mqtt_client.exchanges import Exchange
 
 # A removal alone is not worth an immediate fsync: SD cards wear out by small writes.
 REMOVAL_SECONDS = 1.0

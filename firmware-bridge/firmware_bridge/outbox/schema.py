@@ -23,7 +23,7 @@ loads this module: sqlite-utils takes three MB of memory.
 import sqlite3
 
 from firmware_bridge.outbox.formats import MIGRATION_SET, blocks_of_ranges
-from gateway.files.tables import Database, Migrations
+from gateway.process.files.tables import Database, Migrations
 
 MIGRATIONS = Migrations(MIGRATION_SET)
 

@@ -7,7 +7,7 @@ Exchanges and session belong together: a packet identifier means nothing in anot
 import logging
 
 from firmware_bridge.outbox.store import OutboxStore
-from gateway.connecting.session_name import is_name_of
+from gateway.process.mqtt_client.session_name import is_name_of
 
 logger = logging.getLogger(__name__)
 

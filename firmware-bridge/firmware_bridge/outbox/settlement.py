@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from firmware_bridge.readings.publications import Publication
-from gateway.connecting.exchanges import Exchange, Exchanges
-from gateway.wire.encoder import publish_frame, pubrel
-from gateway.wire.packets import topic_field_of
+from gateway.broker.wire.encoder import publish_frame, pubrel
+from gateway.broker.wire.packets import topic_field_of
+from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 
 Send = Callable[[bytes], None]
 

@@ -7,8 +7,8 @@ from firmware_bridge.outbox.boards import BoardRows
 from firmware_bridge.outbox.formats import MIGRATION_SET, MIGRATIONS_KNOWN
 from firmware_bridge.readings.kinds import KINDS, KINDS_KEPT_MAX, Kind
 from firmware_bridge.readings.publications import Publication
-from gateway.connecting.exchanges import Exchange
-from gateway.files.queue_database import QueueDatabase
+from gateway.process.files.queue_database import QueueDatabase
+from gateway.process.mqtt_client.exchanges import Exchange
 
 # What a row costs beside its topic and payload, for the limit in bytes.
 ROW_OVERHEAD_BYTES = 48

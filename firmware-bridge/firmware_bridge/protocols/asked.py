@@ -20,9 +20,8 @@ from firmware_bridge.protocols.interface import (
     Request,
     next_due,
 )
-from firmware_bridge.readings.kinds import Kinds
-from gateway.keys.quantities import Duration, Text, refusal
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.quantities import Duration, Text, refusal
+from gateway.process.declarations.serial_line import Line
 
 ANSWER_BYTES_MAX: Final = 4096
 """Length of an answer, with noise before it. The longest frame has 256 bytes, a line 4 KiB."""

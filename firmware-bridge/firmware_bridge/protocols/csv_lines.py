@@ -21,8 +21,8 @@ from firmware_bridge.protocols.text_values import (
 )
 from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
-from gateway.keys.names import NAME_PATTERN
-from gateway.keys.quantities import Items, Text, refusal
+from gateway.process.declarations.names import NAME_PATTERN
+from gateway.process.declarations.quantities import Items, Text, refusal
 
 SKIPPED = "_"
 """The name of a column that is left out."""

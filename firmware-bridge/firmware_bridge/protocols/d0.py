@@ -27,9 +27,9 @@ from firmware_bridge.protocols.interface import (
     Request,
     next_due,
 )
-from firmware_bridge.readings.kinds import Kinds
-from gateway.keys.quantities import Duration, Text, Whole, refusal
-from gateway.keys.serial_line import Line
+from firmware_bridge.protocols.kinds import TYPE, Kinds
+from gateway.process.declarations.quantities import Duration, Text, Whole, refusal
+from gateway.process.declarations.serial_line import Line
 
 TELEGRAM_BYTES_MAX: Final = 16_384
 """Length of a telegram, at most. The registers of fifteen months have 8 KiB."""

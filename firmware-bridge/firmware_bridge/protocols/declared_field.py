@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar, Final, Literal
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Quantities
 from firmware_bridge.readings.scaling import OutOfRange, scaled
-from gateway.keys.names import Name
-from gateway.keys.quantities import Number, Text, Whole
-from gateway.keys.section import Section
+from gateway.process.declarations.names import Name
+from gateway.process.declarations.quantities import Number, Text, Whole
+from gateway.process.declarations.section import Section
 
 Form = Literal["u8", "i8", "u16", "i16", "u24", "u32", "i32", "u64", "i64", "f32", "f64"]
 ByteOrder = Literal["big", "little"]

@@ -14,7 +14,7 @@ from firmware_bridge.protocols.checksums import CHECKSUMS
 from firmware_bridge.protocols.declared_field import FrameField, values_of
 from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.scanning import ScanningDecoder
-from gateway.keys.quantities import Items, Text, Whole, refusal
+from gateway.process.declarations.quantities import Items, Text, Whole, refusal
 
 # Sensors' frames have 4 to 64 bytes; each beginning that noise has made costs a checksum of it.
 FRAME_BYTES_MAX = 256

@@ -23,7 +23,7 @@ from firmware_bridge.protocols.dlms_security import (
 from firmware_bridge.protocols.dlms_values import read_values
 from firmware_bridge.protocols.frame import TYPE, Damaged, Frame
 from firmware_bridge.protocols.scanning import ScanningDecoder
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 
 MESSAGE_BYTES_MAX: Final = 8192
 """Of the parts of one message: meters send 100 to 800 bytes."""

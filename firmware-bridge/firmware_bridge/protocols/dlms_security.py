@@ -15,8 +15,8 @@ from typing import Annotated, Any, Final, Self
 
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.interface import DecoderSettings
-from gateway.keys.quantities import Text, refusal
-from gateway.keys.section import NO_KEY
+from gateway.process.declarations.quantities import Text, refusal
+from gateway.process.declarations.section import NO_KEY
 
 CIPHERED: Final = 0xDB
 SYSTEM_TITLE_BYTES: Final = 8

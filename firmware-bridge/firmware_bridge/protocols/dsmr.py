@@ -27,7 +27,7 @@ from firmware_bridge.protocols.dlms_security import (
 from firmware_bridge.protocols.dsmr_telegram import is_mixture, read_telegram
 from firmware_bridge.protocols.frame import TYPE, Damaged, Frame
 from firmware_bridge.protocols.scanning import ScanningDecoder
-from gateway.keys.quantities import Whole
+from gateway.process.declarations.quantities import Whole
 
 # Telegrams have 1 to 4 KiB; messages and logs of power failures may add some. This is their only
 # bound: Lithuanian meters send 96 objects.

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Tally, Unread
-from firmware_bridge.readings.kinds import Kinds
-from gateway.keys.protocol import ProtocolSettings
-from gateway.keys.serial_line import Line
+from firmware_bridge.protocols.kinds import Kinds
+from gateway.process.declarations.protocol import ProtocolSettings
+from gateway.process.declarations.serial_line import Line
 
 
 class Decoder(ABC):

@@ -18,7 +18,7 @@ from firmware_bridge.protocols.text_values import (
 )
 from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
-from gateway.keys.units import unit_meant_by
+from gateway.process.declarations.units import unit_meant_by
 
 # A comma between digits is a decimal comma, where what follows is no pair of its own.
 _SEPARATORS = re.compile(r"(?:[\s;]|(?<![0-9]),|,(?![0-9]+[^\s;,=0-9]*(?:[\s;,]|$)))+")

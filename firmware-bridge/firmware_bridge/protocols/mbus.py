@@ -24,10 +24,10 @@ from firmware_bridge.protocols.mbus_frame import (
 )
 from firmware_bridge.protocols.mbus_records import HEADER_BYTES, Header, read_records
 from firmware_bridge.readings.measurement import Quantities
-from gateway.keys.names import Name
-from gateway.keys.quantities import Duration, Items, Text, Whole, refusal
-from gateway.keys.section import Section
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.names import Name
+from gateway.process.declarations.quantities import Duration, Items, Text, Whole, refusal
+from gateway.process.declarations.section import Section
+from gateway.process.declarations.serial_line import Line
 
 TELEGRAMS_MAX: Final = 16
 """Telegrams per reading, at most: a meter with a faulty toggle bit would be asked forever."""

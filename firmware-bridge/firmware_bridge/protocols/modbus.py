@@ -15,8 +15,8 @@ from firmware_bridge.protocols.modbus_device import Device
 from firmware_bridge.protocols.modbus_plan import BUSY_SECONDS, Plan
 from firmware_bridge.protocols.modbus_rtu import NOISE_BYTES_MAX, Rtu
 from firmware_bridge.protocols.modbus_tcp import LATE_ANSWERS_MAX, MESSAGE_BYTES_MAX, Tcp
-from gateway.keys.quantities import Duration, Items, refusal
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.quantities import Duration, Items, refusal
+from gateway.process.declarations.serial_line import Line
 
 # Start, 8 bits of data, parity or a second stop bit, stop.
 _BITS_PER_CHARACTER = 11

@@ -8,9 +8,9 @@ from firmware_bridge.protocols.declared_field import ByteOrder
 from firmware_bridge.protocols.modbus_library import NAME_PATTERN, completed_device
 from firmware_bridge.protocols.modbus_no_value import NoValue, NoValues, no_values_for
 from firmware_bridge.protocols.modbus_register import Register
-from gateway.keys.names import Name
-from gateway.keys.quantities import Duration, Items, Text, Whole, refusal
-from gateway.keys.section import Section
+from gateway.process.declarations.names import Name
+from gateway.process.declarations.quantities import Duration, Items, Text, Whole, refusal
+from gateway.process.declarations.section import Section
 
 # The standard has 1 to 247 and reserves the rest; some sensors and gateways use 248 to 255. On a
 # line 0 is the broadcast address, which no device answers; with Modbus TCP it is a unit.

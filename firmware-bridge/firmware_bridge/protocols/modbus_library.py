@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from firmware_bridge.protocols.modbus_register import Register
-from gateway.keys.directory import CONFIGURATION_DIRECTORY
-from gateway.keys.quantities import refusal
-from gateway.keys.section import keys_of
+from gateway.process.declarations.directory import CONFIGURATION_DIRECTORY
+from gateway.process.declarations.quantities import refusal
+from gateway.process.declarations.section import keys_of
 
 PACKAGED: Final = Path(__file__).parents[1] / "devices"
 DIRECTORY_NAME: Final = "devices"

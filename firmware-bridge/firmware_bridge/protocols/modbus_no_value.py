@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway.keys.quantities import Quantity, refusal
+from gateway.process.declarations.quantities import Quantity, refusal
 
 NO_VALUES_MAX: Final = 16
 """Such numbers of a device or register; manuals name one for each form of number."""

@@ -12,9 +12,9 @@ from firmware_bridge.protocols.modbus_no_value import (
     is_no_value,
 )
 from firmware_bridge.readings.scaling import scaled
-from gateway.keys.names import Name
-from gateway.keys.quantities import Number, Whole, refusal
-from gateway.keys.section import Section
+from gateway.process.declarations.names import Name
+from gateway.process.declarations.quantities import Number, Whole, refusal
+from gateway.process.declarations.section import Section
 
 REGISTER_MAX = 65535
 SCALE_DISTANCE_MAX = 100

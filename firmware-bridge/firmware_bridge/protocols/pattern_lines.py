@@ -19,7 +19,7 @@ from firmware_bridge.protocols.text_values import (
 from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.names import is_name
-from gateway.keys.quantities import Text, refusal
+from gateway.process.declarations.quantities import Text, refusal
 
 # What a pattern with several repetitions tries grows with a power of this.
 MATCHED_CHARACTERS_MAX = 256

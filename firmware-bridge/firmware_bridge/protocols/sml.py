@@ -15,7 +15,7 @@ from firmware_bridge.protocols.frame import TYPE, Damaged, Frame
 from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from firmware_bridge.protocols.sml_messages import read_messages
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 
 # What meters send has 200 to 700 bytes. It is the only bound of a file.
 FILE_BYTES_MAX = 4096

@@ -18,8 +18,8 @@ from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.protocols.text_values import name_for, value_of
 from firmware_bridge.readings.kinds import Kind, Kinds
 from firmware_bridge.readings.measurement import Measurement, Quantities
-from gateway.keys.quantities import Whole
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.quantities import Whole
+from gateway.process.declarations.serial_line import Line
 
 # A three-phase meter of a producer has about 1.5 KiB.
 FRAME_BYTES_MAX: Final = 4096

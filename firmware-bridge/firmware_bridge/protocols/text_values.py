@@ -16,7 +16,7 @@ from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.readings.kinds import Kind, Kinds, kind_of
 from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Value
 from firmware_bridge.readings.names import is_name
-from gateway.keys.quantities import refusal
+from gateway.process.declarations.quantities import refusal
 
 NOT_MEASURED: Final = "not_measured"
 """The reason of a quantity that the sensor could not measure."""

@@ -20,7 +20,7 @@ from firmware_bridge.protocols.text_values import LineValues, is_nothing, name_f
 from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.scaling import OutOfRange, scaled
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 
 # 22 fields of at most 43 bytes, and messages of the HEX protocol between them.
 BLOCK_BYTES_MAX: Final = 2048

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from firmware_bridge.readings.measurement import Value
-from gateway.keys.readings import PLACEHOLDER
+from gateway.process.declarations.readings import PLACEHOLDER
 
 Values = Mapping[str, object]
 """What stands for each placeholder."""

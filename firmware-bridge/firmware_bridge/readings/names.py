@@ -2,7 +2,7 @@
 
 import re
 
-from gateway.keys.names import NAME_PATTERN
+from gateway.process.declarations.names import NAME_PATTERN
 
 _NAME = re.compile(NAME_PATTERN)
 

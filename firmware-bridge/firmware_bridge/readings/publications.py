@@ -13,7 +13,7 @@ from firmware_bridge.readings.measurement import (
     Quantities,
 )
 from firmware_bridge.readings.numbering import Numbering
-from gateway.keys.readings import Readings
+from gateway.process.declarations.readings import Readings
 
 AS_SENML: Final = Readings()
 """What holds where nothing is configured."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.scaling import OutOfRange, scaled
-from gateway.keys.readings import QuantityRule, Readings
+from gateway.process.declarations.readings import QuantityRule, Readings
 
 # Quantities of devices whose latest publication is known; beyond it the oldest is published again.
 PUBLISHED_KEPT_MAX = 4096

@@ -17,7 +17,7 @@ from firmware_bridge.serial.link import Link
 from firmware_bridge.serial.opening import open_port
 from firmware_bridge.serial.polling import Polling
 from firmware_bridge.serial.settings import PortSettings
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 
 # Every meter answers this primary address: it is for lines with one meter.
 _ANY_ADDRESS = 254

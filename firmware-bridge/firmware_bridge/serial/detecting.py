@@ -19,7 +19,7 @@ from firmware_bridge.protocols.table import PROTOCOLS
 from firmware_bridge.serial.opening import open_port
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.watching import Reading, chunks_of_port
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 
 # The rates of sensors, the usual ones first.
 RATES = (115_200, 9600, 4800, 38_400, 19_200, 57_600, 2400, 230_400)

@@ -20,8 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gateway.connecting.backoff import Backoff
-from gateway.files.disk_errors import line_of
+from gateway.process.files.disk_errors import line_of
+from gateway.process.mqtt_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import serial
 
-from gateway.files.disk_errors import line_of
-from gateway.keys.serial_line import ControlLine, FlowControl, Line, Rs485
+from gateway.process.declarations.serial_line import ControlLine, FlowControl, Line, Rs485
+from gateway.process.files.disk_errors import line_of
 
 # One read of a port: what comes at 3 MBaud in 13 ms. Decoders take at most some milliseconds for
 # it, whatever it is, and then another port is served.

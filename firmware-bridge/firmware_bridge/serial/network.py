@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from firmware_bridge.protocols.modbus_tcp import MessageStream, NotModbusTcp
 from firmware_bridge.serial.link import READ_BYTES, Link, PortLost, sentence_of
 from firmware_bridge.serial.telnet import NotRfc2217, Telnet
-from gateway.keys.serial_line import FlowControl, Line
+from gateway.process.declarations.serial_line import FlowControl, Line
 
 # Name, connection and, with RFC 2217, the settings of the line.
 OPEN_SECONDS_MAX = 10.0

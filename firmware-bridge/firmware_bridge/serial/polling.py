@@ -22,7 +22,7 @@ from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.serial.answers import Answers
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import Link
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 
 logger = logging.getLogger(__name__)
 

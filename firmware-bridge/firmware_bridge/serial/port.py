@@ -25,7 +25,7 @@ from firmware_bridge.serial.polling import Polling, ToIntake
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.silence import Silence
 from firmware_bridge.serial.status import PortStatus
-from gateway.connecting.backoff import Backoff
+from gateway.process.mqtt_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 

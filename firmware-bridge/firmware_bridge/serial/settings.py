@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
-from gateway.keys.readings import Readings
-from gateway.keys.serial_line import ControlLine, FlowControl, Line, Rs485
+from gateway.process.declarations.readings import Readings
+from gateway.process.declarations.serial_line import ControlLine, FlowControl, Line, Rs485
 
 WhenFull = Literal["stop_reading", "drop_oldest", "drop_newest"]
 

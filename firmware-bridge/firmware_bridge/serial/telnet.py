@@ -14,7 +14,7 @@ into a queue without a bound, so that a port that is not read would fill the mem
 from collections import Counter
 from typing import Final
 
-from gateway.keys.serial_line import FlowControl, Line
+from gateway.process.declarations.serial_line import FlowControl, Line
 
 _IAC, _DONT, _DO, _WONT, _WILL, _SB, _SE = 255, 254, 253, 252, 251, 250, 240
 _BINARY, _SUPPRESS_GO_AHEAD, _COM_PORT = 0, 3, 44

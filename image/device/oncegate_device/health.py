@@ -15,10 +15,9 @@ from pathlib import Path
 
 from firmware_bridge.protocols.table import PROTOCOLS
 
-from gateway.configuration import Configuration, ConfigurationError, load
-from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import encode
-from gateway.wire.packets import (
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import (
     Connack,
     Connect,
     Disconnect,
@@ -33,6 +32,7 @@ from gateway.wire.packets import (
     Subscribe,
     Subscription,
 )
+from gateway.configuration import Configuration, ConfigurationError, load
 
 CONFIGURATION = Path("/etc/oncegate/gateway.toml")
 ANSWER_SECONDS_MAX = 30.0

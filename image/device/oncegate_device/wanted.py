@@ -15,7 +15,7 @@ from pydantic_core.core_schema import CoreSchema, no_info_plain_validator_functi
 
 from gateway.configuration.checking import configuration_of
 from gateway.configuration.problems import ConfigurationError, shown, suggestion
-from gateway.keys.quantities import Text, refusal
+from gateway.process.declarations.quantities import Text, refusal
 from oncegate_device.console import CONSOLE
 from oncegate_device.countries import country_meant_by
 

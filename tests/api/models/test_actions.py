@@ -4,8 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from api.models.actions import BAN_SECONDS_MAX, NewBan
-from gateway.access.bans_file import REASON_CHARACTERS_MAX, Kind
-from gateway.server.control.ban_requests import SECONDS_MAX
+from gateway.broker.access.bans_file import REASON_CHARACTERS_MAX, Kind
+from gateway.broker.server.control.ban_requests import SECONDS_MAX
 
 ALL = {"kind": "user", "value": "x"}
 

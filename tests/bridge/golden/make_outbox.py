@@ -15,7 +15,7 @@ from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
 from firmware_bridge.readings.publications import Publication, publications_of
 
-from gateway.keys.readings import Readings
+from gateway.process.declarations.readings import Readings
 
 WINDOW = 16
 # Its readings' times; a fixed one, so that two files of one version differ as little as they can.

@@ -7,8 +7,8 @@ import pytest
 from firmware_bridge.mqtt import publisher
 from firmware_bridge.mqtt.availability import Availability
 
-from gateway.wire.decoder import Decoder
-from gateway.wire.packets import Connect, Packet, Publish
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.packets import Connect, Packet, Publish
 from tests.bridge.board import board_frame
 from tests.bridge.broker import DEADLINE_SECONDS, Subscriber
 from tests.bridge.running import port_on, running_bridge, settings_of

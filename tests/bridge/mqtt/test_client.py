@@ -20,7 +20,7 @@ from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.readings.publications import Publication
 from firmware_bridge.settings import BridgeSettings
 
-from gateway.wire.packets import Disconnect, Packet, Pubcomp, Publish, Pubrec, Pubrel
+from gateway.broker.wire.packets import Disconnect, Packet, Pubcomp, Publish, Pubrec, Pubrel
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.disk import GatedStore
 from tests.bridge.running import settings_of

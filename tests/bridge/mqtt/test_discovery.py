@@ -13,7 +13,7 @@ from firmware_bridge.readings.publications import publications_of
 from firmware_bridge.readings.seen import Seen, SeenDevice, SeenValue
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from gateway.keys.readings import QuantityRule, Readings
+from gateway.process.declarations.readings import QuantityRule, Readings
 from tests.bridge.mqtt import home_assistant as schema
 
 QUANTITIES: Quantities = {

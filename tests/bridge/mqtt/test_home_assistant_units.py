@@ -3,7 +3,7 @@
 import pytest
 from firmware_bridge.mqtt.home_assistant_units import Shown, shown_of
 
-from gateway.keys.units import UNITS
+from gateway.process.declarations.units import UNITS
 from tests.bridge.mqtt.home_assistant import SENSOR_CLASSES
 
 

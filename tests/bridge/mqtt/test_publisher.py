@@ -11,7 +11,7 @@ from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import open_outbox_store
 from firmware_bridge.readings.publications import Publication
 
-from gateway.connecting.session_name import is_name_of
+from gateway.process.mqtt_client.session_name import is_name_of
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.running import settings_of
 from tests.bridge.session_broker import SessionBroker

@@ -11,11 +11,11 @@ from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import open_outbox_store
 from firmware_bridge.readings.publications import Publication
 
-from gateway.connecting.tls import TlsFiles
+from gateway.process.mqtt_client.tls import TlsFiles
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.running import settings_of
-from tests.server.listeners.tls_site import Site
-from tests.server.reloading_broker import eventually, free_ports, reloading_broker
+from tests.broker.server.listeners.tls_site import Site
+from tests.broker.server.reloading_broker import eventually, free_ports, reloading_broker
 
 
 @contextlib.asynccontextmanager

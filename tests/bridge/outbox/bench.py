@@ -13,8 +13,8 @@ from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
 
-from gateway.wire.decoder import Decoder
-from gateway.wire.packets import Publish, Pubrel
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.packets import Publish, Pubrel
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.disk import GatedStore
 

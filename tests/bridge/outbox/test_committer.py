@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.files.queue_opening import QueueError
+from gateway.process.files.queue_opening import QueueError
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.outbox.bench import Bench, readings, rows_of, running
 

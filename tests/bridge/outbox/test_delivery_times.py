@@ -8,7 +8,7 @@ from firmware_bridge.outbox.boards import BoardRows
 from firmware_bridge.outbox.delivery_times import BATCHES_MAX, DeliveryTimes
 from firmware_bridge.readings.publications import Publication
 
-from gateway.connecting.exchanges import Exchange
+from gateway.process.mqtt_client.exchanges import Exchange
 
 READING = Publication("sensors/a/b", b"1")
 

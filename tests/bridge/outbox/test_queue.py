@@ -8,7 +8,7 @@ from firmware_bridge.outbox.queue import Queue
 from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.readings.publications import Publication
 
-from gateway.connecting.exchanges import Exchanges
+from gateway.process.mqtt_client.exchanges import Exchanges
 from tests.bridge.outbox.bench import readings
 
 

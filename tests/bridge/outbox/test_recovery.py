@@ -14,7 +14,7 @@ from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
 
-from gateway.files.queue_opening import QueueError
+from gateway.process.files.queue_opening import QueueError
 
 COUNT = 2000
 PAGE_BYTES = 4096

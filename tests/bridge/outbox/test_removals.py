@@ -7,7 +7,7 @@ from firmware_bridge.outbox import removals
 from firmware_bridge.outbox.removals import Removals
 from firmware_bridge.readings.publications import Publication
 
-from gateway.connecting.exchanges import Exchange
+from gateway.process.mqtt_client.exchanges import Exchange
 from tests.bridge.broker import DEADLINE_SECONDS
 
 DONE = Exchange(1, 1, Publication("t", b""), released=True)

@@ -8,7 +8,7 @@ from firmware_bridge.outbox.formats import MIGRATION_SET, MIGRATIONS_KNOWN
 from firmware_bridge.outbox.schema import MIGRATIONS, migrate
 from sqlite_utils import Database
 
-from gateway.files.queue_database import applied_migrations_of
+from gateway.process.files.queue_database import applied_migrations_of
 
 
 def test_the_migrations_are_those_that_a_start_knows_without_loading_them() -> None:

@@ -12,10 +12,10 @@ from firmware_bridge.outbox.settlement import (
 )
 from firmware_bridge.readings.publications import Publication
 
-from gateway.connecting.exchanges import Exchange, Exchanges
-from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import pubrel
-from gateway.wire.packets import Publish, Pubrel
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.encoder import pubrel
+from gateway.broker.wire.packets import Publish, Pubrel
+from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 
 
 class Wire:

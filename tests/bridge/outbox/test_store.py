@@ -15,7 +15,7 @@ from firmware_bridge.outbox.store import (
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
 
-from gateway.connecting.exchanges import Exchange
+from gateway.process.mqtt_client.exchanges import Exchange
 from tests.bridge.outbox.test_boards import Disk, digest_of
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 
 MHZ19 = DeclaredFrames(
     start="FF 86", frame_bytes=9, checksum="sum8_negated", checksum_from=1,

@@ -10,7 +10,7 @@ from firmware_bridge.protocols.interface import Pause, Request
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 
 IDENTIFICATION = b"/ISk5MT174-0001\r\n"
 OBJECTS = (

@@ -6,7 +6,7 @@ from firmware_bridge.protocols.interface import Pause, Request
 from firmware_bridge.protocols.mbus import TELEGRAMS_MAX, MBus, MBusMeter, MBusPoller
 from pydantic_core import PydanticCustomError
 
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 from tests.bridge.protocols.test_mbus_frame import ANSWER
 
 ACK = b"\xe5"

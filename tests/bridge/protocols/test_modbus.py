@@ -13,7 +13,7 @@ from firmware_bridge.protocols.modbus_plan import BUSY_SECONDS
 from firmware_bridge.protocols.modbus_register import Register
 from pydantic_core import PydanticCustomError
 
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 from tests.bridge.broker import Subscriber
 from tests.bridge.modbus_devices import devices_behind
 from tests.bridge.protocols.test_modbus_rtu import closed

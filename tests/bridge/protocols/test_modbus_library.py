@@ -16,8 +16,8 @@ from firmware_bridge.protocols.modbus_plan import Plan
 from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration import ConfigurationError, load
-from gateway.keys.serial_line import LineText
-from gateway.keys.units import UNITS
+from gateway.process.declarations.serial_line import LineText
+from gateway.process.declarations.units import UNITS
 
 HEAD = "[[serial]]\nname = 'bus'\npath = '/dev/ttyUSB0'\nframing = 'modbus'\n"
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from firmware_bridge.protocols.nmea_sentence import frame_of
 
-from gateway.keys.units import UNITS
+from gateway.process.declarations.units import UNITS
 
 GGA = "GPGGA,214350,4023.8600,N,00339.1630,W,8,09,2.0,695.7,M,51.6,M,,"
 

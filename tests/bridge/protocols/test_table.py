@@ -18,9 +18,9 @@ from firmware_bridge.protocols.pattern_lines import PatternLines
 from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration.serial_port import Serial
-from gateway.keys.protocol import ProtocolSettings
-from gateway.keys.section import keys_of
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.protocol import ProtocolSettings
+from gateway.process.declarations.section import keys_of
+from gateway.process.declarations.serial_line import Line
 
 KEYS: dict[str, dict[str, Any]] = {
     "csv": {"columns": ("temperature", "_")},

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from firmware_bridge.readings.names import is_name
 
-from gateway.keys.names import Name
+from gateway.process.declarations.names import Name
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.numbering import Numbering
 from firmware_bridge.readings.publications import publications_of
 
-from gateway.keys.readings import Readings
+from gateway.process.declarations.readings import Readings
 
 NUMBERING = Numbering("board-0000002a", 3, 17)
 NOW = 1763715138.25049

@@ -7,7 +7,7 @@ from firmware_bridge.readings import rules as module
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.rules import Rules
 
-from gateway.keys.readings import QuantityRule, Readings
+from gateway.process.declarations.readings import QuantityRule, Readings
 
 
 def rules_of(**keys: Any) -> Rules:

@@ -5,7 +5,7 @@ from pathlib import Path
 from firmware_bridge.protocols.d0 import D0
 from firmware_bridge.serial.settings import PortSettings
 
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 from tests.bridge.broker import Subscriber
 from tests.bridge.running import running_bridge, settings_of
 from tests.bridge.serial.d0_meter import D0Meter

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from firmware_bridge.serial.detecting import Guess, columns_of, detect, guesses_of
 
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 from tests.bridge.board import board_frame
 from tests.bridge.protocols.dlms_meter import AIDON, ciphered, hdlc
 from tests.bridge.protocols.input_files import INPUTS

@@ -21,7 +21,7 @@ from firmware_bridge.serial.hot_plug import (
     open_udev_events,
 )
 
-from gateway.connecting.backoff import Backoff
+from gateway.process.mqtt_client.backoff import Backoff
 from tests.bridge.broker import DEADLINE_SECONDS, Subscriber
 from tests.bridge.running import port_on, running_bridge, settings_of
 from tests.bridge.terminal import Terminal

@@ -11,7 +11,7 @@ from firmware_bridge.protocols.board_frame import acknowledgement_of
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.serial.link import PortLost, SerialLink
 
-from gateway.keys.serial_line import ControlLine, FlowControl, Line, Rs485
+from gateway.process.declarations.serial_line import ControlLine, FlowControl, Line, Rs485
 from tests.bridge.terminal import Terminal
 
 TIOCSRS485 = 0x542F

@@ -7,7 +7,7 @@ import pytest
 from firmware_bridge.serial.losses import Losses
 from firmware_bridge.serial.status import PortStatus
 
-from gateway.keys.readings import QuantityRule, Readings
+from gateway.process.declarations.readings import QuantityRule, Readings
 from tests.bridge.broker import Subscriber
 from tests.bridge.running import port_on, running_bridge, settings_of
 from tests.bridge.terminal import Terminal

@@ -15,7 +15,7 @@ from pymodbus import FramerType
 from pymodbus.datastore import ModbusDeviceContext, ModbusServerContext
 from pymodbus.server import ModbusTcpServer
 
-from gateway.connecting import backoff
+from gateway.process.mqtt_client import backoff
 from tests.bridge.broker import Subscriber
 from tests.bridge.modbus_devices import block_of
 from tests.bridge.running import ControlRoom, port_of, running_bridge, settings_of

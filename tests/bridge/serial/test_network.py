@@ -11,7 +11,7 @@ from firmware_bridge.serial import network
 from firmware_bridge.serial.link import PortLost
 from firmware_bridge.serial.network import open_address
 
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 from tests.bridge.broker import DEADLINE_SECONDS, Subscriber
 from tests.bridge.running import port_of, running_bridge, settings_of
 from tests.bridge.terminal import Terminal

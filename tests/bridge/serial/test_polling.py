@@ -9,7 +9,7 @@ from firmware_bridge.protocols.frame import Damage, Frame
 from firmware_bridge.protocols.pattern_lines import PatternLines
 from firmware_bridge.serial.settings import PortSettings
 
-from gateway.connecting import backoff
+from gateway.process.mqtt_client import backoff
 from tests.bridge.broker import Subscriber
 from tests.bridge.meters import MeterPoller, answer_of
 from tests.bridge.running import running_bridge, settings_of

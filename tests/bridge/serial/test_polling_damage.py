@@ -15,7 +15,7 @@ from firmware_bridge.serial.polling import Polling, ToIntake
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.status import PortStatus
 
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 from tests.bridge.broker import DEADLINE_SECONDS, Subscriber
 from tests.bridge.meters import ANSWER_BYTES_MAX, Meter, MeterPoller, Meters, answer_of
 from tests.bridge.outbox.bench import Bench, running

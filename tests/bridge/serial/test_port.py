@@ -18,7 +18,7 @@ from firmware_bridge.serial.link import Link, PortLost, sentence_of
 from firmware_bridge.serial.opening import open_port
 from firmware_bridge.serial.settings import PortSettings
 
-from gateway.connecting import backoff
+from gateway.process.mqtt_client import backoff
 from tests.bridge.board import acknowledgements, board_frame
 from tests.bridge.broker import Subscriber
 from tests.bridge.running import ControlRoom, port_of, port_on, running_bridge, settings_of

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from gateway.keys.readings import QuantityRule, Readings
+from gateway.process.declarations.readings import QuantityRule, Readings
 from tests.bridge.board import acknowledgements, board_frame
 from tests.bridge.broker import Subscriber
 from tests.bridge.running import port_on, running_bridge, settings_of

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.connecting import backoff
+from gateway.process.mqtt_client import backoff
 from tests.bridge.running import port_on, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
 from tests.system.broker_process import free_port

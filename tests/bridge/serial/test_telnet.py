@@ -3,7 +3,7 @@
 import pytest
 from firmware_bridge.serial.telnet import SUBNEGOTIATION_BYTES_MAX, NotRfc2217, Telnet
 
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 
 IAC, DONT, DO, WILL, SB, SE, COM_PORT = 255, 254, 253, 251, 250, 240, 44
 

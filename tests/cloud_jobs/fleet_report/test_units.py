@@ -4,7 +4,7 @@ import pytest
 
 from api.wording import unit_of
 from cloud_jobs.fleet_report.units import SYMBOLS, symbol_of, value_of
-from gateway.keys.units import UNITS
+from gateway.process.declarations.units import UNITS
 
 
 def test_units_have_their_symbols_and_are_bounded() -> None:

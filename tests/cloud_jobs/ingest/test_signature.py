@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloud_jobs.ingest.segment_file import Verdict, verify
-from gateway.session_log.segments.names import segment_name_of
-from gateway.session_log.segments.verify import DamagedSegment, segment_of
+from gateway.uploader.segments.names import segment_name_of
+from gateway.uploader.segments.verify import DamagedSegment, segment_of
 from tests.contract.segments import (
     OTHER_SEED,
     SEED,

@@ -8,7 +8,7 @@ from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.session import spark_session
 from tests.image.boot.machine import HOST, HOST_PORT, Machine
 from tests.image.boot.subscriber import Reading
-from tests.session_log.bucket import SECRET, Bucket
+from tests.uploader.bucket import SECRET, Bucket
 
 UPLOAD = f"""
 [upload]

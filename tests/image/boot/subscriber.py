@@ -11,9 +11,9 @@ import threading
 import time
 from collections import Counter
 
-from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import encode
-from gateway.wire.packets import (
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import (
     Connack,
     Connect,
     Packet,

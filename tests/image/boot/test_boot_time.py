@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import encode
-from gateway.wire.packets import Connect, Puback, Publish
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import Connect, Puback, Publish
 from tests.image.boot.bare_debian import BareDebian
 from tests.image.boot.card import Card
 from tests.image.boot.conftest import PASSWORD, USER

@@ -15,7 +15,7 @@ from tests.image.boot.conftest import PASSWORD, SERVICES, USER, provisioning_fil
 from tests.image.boot.machine import MQTT, Machine, block_stat, powered, sectors_written
 from tests.image.boot.sensor import READINGS_A_FRAME, Board
 from tests.image.boot.subscriber import Subscriber
-from tests.session_log.bucket import Bucket, served_bucket
+from tests.uploader.bucket import Bucket, served_bucket
 
 pytestmark = pytest.mark.timeout(3600)
 FRAME_SECONDS = 1.0

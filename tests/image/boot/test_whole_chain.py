@@ -24,7 +24,7 @@ from tests.image.boot.machine import MQTT, PAGE, Machine, powered
 from tests.image.boot.sensor import READINGS_A_FRAME, Board
 from tests.image.boot.subscriber import Subscriber
 from tests.image.boot.updates import MOUNT, UPDATE, bundle_of, install, stick_with
-from tests.session_log.bucket import served_bucket
+from tests.uploader.bucket import served_bucket
 
 pytestmark = pytest.mark.timeout(3600)
 FRAME_SECONDS = 1.0

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from oncegate_device.health import NotHealthyError, check
 
-from tests.bench.lying_broker import LyingBroker, copy_of
 from tests.system.broker_process import free_port
 from tests.system.fixtures import running_broker
+from tests.tools.bench.lying_broker import LyingBroker, copy_of
 
 
 @contextlib.asynccontextmanager

@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateway.access.rules import FileRules
-from gateway.access.rules_file import parse
-from gateway.core.effects import AuthenticationAnswer
-from gateway.wire.encoder import encode
-from gateway.wire.packets import Connect, Publish, Subscribe, Subscription
-from tests.core.harness import Client, Harness
+from gateway.broker.access.rules import FileRules
+from gateway.broker.access.rules_file import parse
+from gateway.broker.core.effects import AuthenticationAnswer
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import Connect, Publish, Subscribe, Subscription
+from tests.broker.core.harness import Client, Harness
 
 USERS = 1_000
 ROUNDS = 30

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from gateway.bench.fsync_probe import fsync_percentiles_ms
+from gateway.tools.bench.fsync_probe import fsync_percentiles_ms
 from tests.instruments.benchmarks.brokers import BROKERS, BenchmarkFailed, Running, oncegate
 from tests.instruments.benchmarks.contests import (
     BURSTS,

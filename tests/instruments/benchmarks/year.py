@@ -26,12 +26,12 @@ from typing import Any
 
 import httpx
 
-from gateway.files.segment_folders import make_subfolder
+from gateway.process.files.segment_folders import make_subfolder
 from tests.contract.segments import SEED, LogWriter, closed, opened, sealed
-from tests.files.many_segments import name_of
 from tests.instruments.benchmarks.machine import machine_of
 from tests.instruments.benchmarks.scale.watched import ROOT
 from tests.instruments.benchmarks.year_of_tables import broker_year, outbox_year
+from tests.process.files.many_segments import name_of
 
 PAGE = ROOT / "docs" / "benchmarks-year.md"
 YEAR, QUARTER, SENT_KEPT = 500_000, 130_000, 10_000

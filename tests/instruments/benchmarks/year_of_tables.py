@@ -15,9 +15,9 @@ from typing import Any, Final
 from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.readings.publications import Publication
 
-from gateway.connecting.exchanges import Exchange
-from gateway.wire.packets import Properties, Puback, Publish
-from tests.core.harness import Client, Harness, publishes
+from gateway.broker.wire.packets import Properties, Puback, Publish
+from gateway.process.mqtt_client.exchanges import Exchange
+from tests.broker.core.harness import Client, Harness, publishes
 
 HOURS: Final = 8_760
 HOUR_SECONDS: Final = 3_600.0

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from gateway.wire.codes import QUOTA_EXCEEDED
-from gateway.wire.packets import Connack, Puback, Publish
+from gateway.broker.wire.codes import QUOTA_EXCEEDED
+from gateway.broker.wire.packets import Connack, Puback, Publish
 from tests.peers.byte_client import ByteClient
 from tests.peers.packet_client import PacketClient
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from gateway.core.effects import AuthenticationAnswer
-from gateway.core.sessions.connection import ConnectionState
-from gateway.wire.codes import CONTINUE_AUTHENTICATION
-from gateway.wire.encoder import encode
-from gateway.wire.packets import Packet, Puback, Pubcomp, Pubrec, Pubrel
+from gateway.broker.core.effects import AuthenticationAnswer
+from gateway.broker.core.sessions.connection import ConnectionState
+from gateway.broker.wire.codes import CONTINUE_AUTHENTICATION
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import Packet, Puback, Pubcomp, Pubrec, Pubrel
 from tests.instruments.fuzz.byte_program import ByteProgram, records_of
 from tests.instruments.fuzz.made_packets import MAKERS, connect
 from tests.instruments.fuzz.peer import Peer

@@ -4,20 +4,21 @@ An input::
 
     set-up u8 | piece u8 | piece u8 | bytes of the peer
 
-Its promises are those of gateway/wire/decoder.py: no exception, one outcome for any split, memory
-in the bytes that have come, an error that states why. What was accepted can be written again.
+Its promises are those of gateway/broker/wire/decoder.py: no exception, one outcome for any split,
+memory in the bytes that have come, an error that states why. What was accepted can be written
+again.
 """
 
 import tracemalloc
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
-from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import encode
-from gateway.wire.kinds import CONNACK, CONNECT, DISCONNECT
-from gateway.wire.malformed import REASONS, UNSUPPORTED_PROTOCOL, Malformed
-from gateway.wire.packets import Packet, Publish, topic_field_of
-from gateway.wire.reason_codes import allowed_reason_codes
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.kinds import CONNACK, CONNECT, DISCONNECT
+from gateway.broker.wire.malformed import REASONS, UNSUPPORTED_PROTOCOL, Malformed
+from gateway.broker.wire.packets import Packet, Publish, topic_field_of
+from gateway.broker.wire.reason_codes import allowed_reason_codes
 from tests.instruments.fuzz.byte_program import ByteProgram
 
 Side = Literal["server", "client"]

@@ -22,10 +22,13 @@ PACKAGES = {
     "firmware_bridge": ROOT / "firmware-bridge/firmware_bridge",
 }
 INSTRUMENTED = {
-    ("decoder", "decoder-that-raises"): ("gateway.wire",),
+    ("decoder", "decoder-that-raises"): ("gateway.broker.wire",),
     ("connection", "broker-in-haste"): ("gateway", "firmware_bridge"),
-    ("journal", "journal-that-takes-zeros-for-the-end"): ("gateway.core", "gateway.store"),
-    ("segment", "segment-that-is-believed"): ("gateway.session_log",),
+    ("journal", "journal-that-takes-zeros-for-the-end"): (
+        "gateway.broker.core",
+        "gateway.broker.store",
+    ),
+    ("segment", "segment-that-is-believed"): ("gateway.uploader",),
     ("framing", "framing-that-raises"): ("firmware_bridge",),
 }
 """By targets, the rooms that work on an input: each module that is instrumented takes time at the
@@ -72,7 +75,7 @@ def main() -> None:
     # What is included counts as whole packages, whatever stands behind a dot.
     with atheris.instrument_imports(include=list(PACKAGES), exclude=list(modules_outside(rooms))):
         targets = importlib.import_module("tests.instruments.fuzz.targets")
-    decoder = importlib.import_module("gateway.wire.decoder")
+    decoder = importlib.import_module("gateway.broker.wire.decoder")
     assert str(decoder.__file__).endswith(".py"), "compiled code shows no coverage"
     target = targets.ALL[sys.argv[1]]
     logging.disable(logging.CRITICAL)  # of what is damaged there is much to be said

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
-from gateway.core.records import layout
-from gateway.store import medium
-from gateway.store.journal import Journal
-from gateway.store.journal_files import (
+from gateway.broker.core.records import layout
+from gateway.broker.store import medium
+from gateway.broker.store.journal import Journal
+from gateway.broker.store.journal_files import (
     FOLDER_NAME,
     FRAME,
     HEADER_BYTES,
@@ -30,8 +30,8 @@ from gateway.store.journal_files import (
     frame_of,
     header_of,
 )
-from gateway.store.journal_reader import JournalReader
-from gateway.store.journal_reading import Gap, JournalReading
+from gateway.broker.store.journal_reader import JournalReader
+from gateway.broker.store.journal_reading import Gap, JournalReading
 from tests.instruments.fuzz.byte_program import ByteProgram, records_of
 from tests.instruments.fuzz.scratch import scratch_root
 

@@ -30,7 +30,7 @@ from firmware_bridge.serial.recording import (
 )
 from firmware_bridge.serial.telnet import SUBNEGOTIATION_BYTES_MAX, NotRfc2217, Telnet
 
-from gateway.keys.serial_line import Line
+from gateway.process.declarations.serial_line import Line
 from tests.instruments.fuzz.byte_program import ByteProgram
 
 REPLIES_BYTES_MAX: Final = 4096

@@ -7,7 +7,7 @@ properties that change what the broker does.
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from gateway.wire.packets import (
+from gateway.broker.wire.packets import (
     Auth,
     Connect,
     Disconnect,

@@ -6,10 +6,10 @@ when a connection is closed. What contradicts the standard, or itself, raises.
 
 from collections import deque
 
-from gateway.core.sessions.connection import Connection, ConnectionState
-from gateway.wire.decoder import Decoder
-from gateway.wire.malformed import UNSUPPORTED_PROTOCOL
-from gateway.wire.packets import (
+from gateway.broker.core.sessions.connection import Connection, ConnectionState
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.malformed import UNSUPPORTED_PROTOCOL
+from gateway.broker.wire.packets import (
     Acknowledgement,
     Auth,
     Connack,
@@ -28,7 +28,7 @@ from gateway.wire.packets import (
     Unsuback,
     Unsubscribe,
 )
-from tests.core.harness import Client, Harness
+from tests.broker.core.harness import Client, Harness
 
 PACKET_SIZE_MAX_BYTES = 268_435_460
 

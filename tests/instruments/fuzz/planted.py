@@ -8,16 +8,16 @@ from backports import zstd
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import Decoder as LineDecoder
 
-from gateway.core.sessions.connection import Connection
-from gateway.session_log.segments.names import SegmentName
-from gateway.session_log.segments.verify import DamagedSegment, Segment, segment_of
-from gateway.store.journal_files import JournalFile
-from gateway.store.journal_reading import JournalReading
-from gateway.store.medium import Contents
-from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import puback, pubcomp, pubrec, pubrel
-from gateway.wire.kinds import PUBACK, PUBCOMP, PUBLISH, PUBREC, PUBREL
-from gateway.wire.packets import Packet, Publish
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.store.journal_files import JournalFile
+from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.medium import Contents
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.encoder import puback, pubcomp, pubrec, pubrel
+from gateway.broker.wire.kinds import PUBACK, PUBCOMP, PUBLISH, PUBREC, PUBREL
+from gateway.broker.wire.packets import Packet, Publish
+from gateway.uploader.segments.names import SegmentName
+from gateway.uploader.segments.verify import DamagedSegment, Segment, segment_of
 from tests.instruments.fuzz.framing_target import Kind
 from tests.instruments.fuzz.world import World
 

@@ -45,12 +45,12 @@ def literal_of(name: str, data: bytes) -> str:
 
 
 def vector_of(data: bytes) -> str:
-    """Return the row for the tables of vectors in tests/wire."""
+    """Return the row for the tables of vectors in tests/broker/wire."""
     program = ByteProgram(data)
     set_up = set_up_of(program.byte())
     program.take(2)
     sender = "bad" if set_up.side == "server" else "bad_from_server"
     return (
-        "For the tables in tests/wire, if it should be refused (version 0: before CONNECT):\n\n"
+        "Into the tables of tests/broker/wire, if refused (version 0: before CONNECT):\n\n"
         f'    {sender}("...", {set_up.version}, octets("{program.rest().hex(" ")}"), wrong.REASON),'
     )

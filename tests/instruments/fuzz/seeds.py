@@ -6,15 +6,15 @@ They are made at each start, so that a vector that is added is a seed from then 
 from collections.abc import Iterator
 from typing import Final
 
-from gateway.wire.encoder import encode
-from gateway.wire.packets import Connect
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import Connect
+from tests.broker.wire.alternative_vectors import ALTERNATIVES
+from tests.broker.wire.malformed_vectors import MALFORMED
+from tests.broker.wire.vectors import VECTORS
 from tests.instruments.fuzz import decoder_target, journal_target, made_packets, segment_target
 from tests.instruments.fuzz.byte_program import joined
 from tests.instruments.fuzz.connection_target import ACTIONS, CUT_AT_THE_END, VERSIONS
 from tests.instruments.fuzz.made_packets import MAKERS
-from tests.wire.alternative_vectors import ALTERNATIVES
-from tests.wire.malformed_vectors import MALFORMED
-from tests.wire.vectors import VECTORS
 
 SEED_BYTES_MAX: Final = 400
 """Longer vectors prove limits of length; a fuzzer would spend its time on their padding."""

@@ -18,10 +18,10 @@ from typing import Final
 import orjson
 from backports import zstd
 
-from gateway.session_log.segments.chain import Chain, Head
-from gateway.session_log.segments.names import SegmentName
-from gateway.session_log.segments.newer_format import NewerFormat
-from gateway.session_log.segments.verify import DamagedSegment, Segment, segment_of
+from gateway.uploader.segments.chain import Chain, Head
+from gateway.uploader.segments.names import SegmentName
+from gateway.uploader.segments.newer_format import NewerFormat
+from gateway.uploader.segments.verify import DamagedSegment, Segment, segment_of
 from tests.instruments.fuzz.byte_program import ByteProgram, records_of
 from tests.instruments.fuzz.scratch import scratch_root
 

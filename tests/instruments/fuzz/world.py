@@ -7,16 +7,16 @@ A power cut brings back what was committed. What a peer had received by then mus
 from pathlib import Path
 from typing import Final
 
-from gateway.core.effects import AuthenticationRequest
-from gateway.core.limits import ACCEPTED_BEFORE_BYTES, ACCEPTED_BEFORE_MESSAGES, Limits
-from gateway.core.sessions.connection import ConnectionState
-from gateway.core.sessions.message import DeliveryState
-from gateway.core.sessions.session import Session
-from gateway.core.sessions.when_full import WhenFull
-from gateway.core.state import place_bytes_of
-from tests.core.harness import Harness
-from tests.core.owned import check_owners
-from tests.core.picture import Picture, picture_of
+from gateway.broker.core.effects import AuthenticationRequest
+from gateway.broker.core.limits import ACCEPTED_BEFORE_BYTES, ACCEPTED_BEFORE_MESSAGES, Limits
+from gateway.broker.core.sessions.connection import ConnectionState
+from gateway.broker.core.sessions.message import DeliveryState
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.state import place_bytes_of
+from tests.broker.core.harness import Harness
+from tests.broker.core.owned import check_owners
+from tests.broker.core.picture import Picture, picture_of
 from tests.instruments.fuzz.made_packets import METHOD
 from tests.instruments.fuzz.peer import Peer
 

@@ -31,7 +31,7 @@ LARGE_COUNT = 12
 DEADLINE_SECONDS = 60.0
 
 TRUSTING = """
-import gateway.store.database as database
+import gateway.broker.store.database as database
 database.damage_of = lambda *arguments, **named: None
 """
 """A broker that does not happen to open and close the database before it uses it."""

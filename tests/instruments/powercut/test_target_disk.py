@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from gateway.session_log.segments.names import segments_in
-from gateway.session_log.upload.targets import MARKER_NAME
+from gateway.uploader.segments.names import segments_in
+from gateway.uploader.upload.targets import MARKER_NAME
 from tests.instruments.powercut.mounted_disk import MountedDisk
-from tests.session_log.journals import Broker, MemoryJournal
-from tests.session_log.stage import Stage, settings_in, until
+from tests.uploader.journals import Broker, MemoryJournal
+from tests.uploader.stage import Stage, settings_in, until
 
 
 @pytest.fixture
 def cabinet(disk: MountedDisk, monkeypatch: pytest.MonkeyPatch) -> Stage:
     """A gateway whose data directory is on the disk on which the other is mounted."""
-    monkeypatch.setattr("gateway.session_log.upload.uploader.UPLOAD_RETRY_SECONDS", (0.02, 0.05))
+    monkeypatch.setattr("gateway.uploader.upload.uploader.UPLOAD_RETRY_SECONDS", (0.02, 0.05))
     data = disk.directory / "gateway"
     data.mkdir()
     stage = Stage(settings_in(data), MemoryJournal())

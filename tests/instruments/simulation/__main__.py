@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from gateway.server.host.compiled import COMPILED
+from gateway.broker.server.host.compiled import COMPILED
 from tests.instruments.simulation.campaigns import (
     BUILD,
     Job,
@@ -170,9 +170,9 @@ def main() -> int:
     parser = options()
     arguments = parser.parse_args()
     if arguments.compiled and not COMPILED:
-        parser.error("--compiled, but gateway.core is plain Python: run make simulate")
+        parser.error("--compiled, but gateway.broker.core is plain Python: run make simulate")
     console = Console()
-    console.print(f"gateway.core: {BUILD}")
+    console.print(f"gateway.broker.core: {BUILD}")
     reports_scenarios = arguments.scenario is not None and not (arguments.cuts or arguments.pairs)
     if arguments.tell or reports_scenarios:
         return tell_stories(arguments, console)

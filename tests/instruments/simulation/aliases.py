@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from gateway.wire.packets import Publish
+from gateway.broker.wire.packets import Publish
 from tests.instruments.simulation.plan import ClientPlan
 from tests.instruments.simulation.violation import require
 

@@ -1,7 +1,7 @@
 """What an acknowledgement with an error means to a client."""
 
-from gateway.wire.codes import PACKET_ID_NOT_FOUND, QUOTA_EXCEEDED
-from gateway.wire.packets import Packet, Puback, Pubcomp, Pubrec
+from gateway.broker.wire.codes import PACKET_ID_NOT_FOUND, QUOTA_EXCEEDED
+from gateway.broker.wire.packets import Packet, Puback, Pubcomp, Pubrec
 
 
 def is_forgotten_release(packet: Packet) -> bool:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gateway.server.host.compiled import COMPILED
+from gateway.broker.server.host.compiled import COMPILED
 from tests.instruments.simulation.plan import Plan
 from tests.instruments.simulation.random_plans import plan_of
 from tests.instruments.simulation.runs import Outcome, run

@@ -9,9 +9,9 @@ is checked at each packet. What it is made to do comes from the plan.
 from collections import deque
 from typing import TYPE_CHECKING
 
-from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import PINGREQ, encode
-from gateway.wire.packets import (
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.encoder import PINGREQ, encode
+from gateway.broker.wire.packets import (
     Connack,
     Disconnect,
     Packet,

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from gateway.core import effects
-from gateway.core.rules import deliver, retained
-from gateway.core.sessions.session import Session
-from gateway.server.commit import batch_writer, checkpoints
-from gateway.server.host import clock
-from gateway.store import checkpoint, checkpointing, journal, opening, store
+from gateway.broker.core import effects
+from gateway.broker.core.rules import deliver, retained
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.server.commit import batch_writer, checkpoints
+from gateway.broker.server.host import clock
+from gateway.broker.store import checkpoint, checkpointing, journal, opening, store
 from tests.instruments.simulation.virtual_loop import VirtualLoop
 
 

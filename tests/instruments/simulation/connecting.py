@@ -3,8 +3,8 @@
 import random
 from typing import TYPE_CHECKING
 
-from gateway.wire.encoder import encode
-from gateway.wire.packets import Connack, Connect, Disconnect, Properties, Will
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import Connack, Connect, Disconnect, Properties, Will
 from tests.instruments.simulation.attempt import Attempt
 from tests.instruments.simulation.expected import Expected
 from tests.instruments.simulation.ledger import NEVER, Message

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway.store import database
-from gateway.store.journal_end import RECORD_NAME
-from gateway.store.journal_files import FOLDER_NAME, frame_of, journal_files
-from gateway.store.opening import Opened
-from gateway.store.unsynced import FILE_NAMES
+from gateway.broker.store import database
+from gateway.broker.store.journal_end import RECORD_NAME
+from gateway.broker.store.journal_files import FOLDER_NAME, frame_of, journal_files
+from gateway.broker.store.opening import Opened
+from gateway.broker.store.unsynced import FILE_NAMES
 from tests.instruments.simulation.simulated_store import SimulatedStore
 from tests.instruments.simulation.virtual_loop import Timeline
 

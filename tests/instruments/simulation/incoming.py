@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gateway.wire.packets import Puback, Pubcomp, Publish, Pubrec, Pubrel
+from gateway.broker.wire.packets import Puback, Pubcomp, Publish, Pubrec, Pubrel
 from tests.instruments.simulation.ledger import key_of
 from tests.instruments.simulation.network import Link
 from tests.instruments.simulation.violation import require

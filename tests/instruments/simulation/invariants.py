@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from gateway.store import database
+from gateway.broker.store import database
 from tests.instruments.simulation.client import Client
 from tests.instruments.simulation.groups import check_groups
 from tests.instruments.simulation.ledger import MUST, NEVER, Message

@@ -8,16 +8,16 @@ a failed commit makes it end by itself, as `oncegate broker` does; a clean stop 
 from asyncio import events
 from collections.abc import Callable
 
-from gateway.access.authentication import Authenticator
+from gateway.broker.access.authentication import Authenticator
+from gateway.broker.core.broker import Broker
+from gateway.broker.core.limits import Limits
+from gateway.broker.core.records.recorder import Recorder
+from gateway.broker.core.sessions.share import Share
+from gateway.broker.server.event_loop.event_loop import UPKEEP_SECONDS, EventLoop
+from gateway.broker.server.listeners.policy import AdmissionPolicy
+from gateway.broker.server.listeners.stream import MqttProtocol
+from gateway.broker.store.recovery import Recovered
 from gateway.configuration.sections import Limits as BatchLimits
-from gateway.core.broker import Broker
-from gateway.core.limits import Limits
-from gateway.core.records.recorder import Recorder
-from gateway.core.sessions.share import Share
-from gateway.server.event_loop.event_loop import UPKEEP_SECONDS, EventLoop
-from gateway.server.listeners.policy import AdmissionPolicy
-from gateway.server.listeners.stream import MqttProtocol
-from gateway.store.recovery import Recovered
 from tests.instruments.simulation.disk import Disk
 from tests.instruments.simulation.network import Link
 from tests.instruments.simulation.virtual_loop import Timeline, VirtualLoop

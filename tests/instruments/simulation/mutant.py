@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from gateway.core.broker import Broker, SealedBatch
+from gateway.broker.core.broker import Broker, SealedBatch
 
 _DELAYED: list[Callable[[], None]] = []
 """What still has to be done of what was taken apart."""

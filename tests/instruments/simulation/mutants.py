@@ -7,26 +7,26 @@ those that brokers have made, or that a change to this one could easily make.
 from typing import Any
 from unittest import mock
 
-from gateway.core.broker import Broker
-from gateway.core.frames import Frames
-from gateway.core.output import Output
-from gateway.core.records.kinds import RecordKind
-from gateway.core.records.record import Contents
-from gateway.core.records.recorder import Recorder
-from gateway.core.records.replay import Replay
-from gateway.core.rules.acknowledge import AcknowledgementRules
-from gateway.core.rules.deliver import Deliverer
-from gateway.core.rules.disconnect import Disconnection
-from gateway.core.rules.fan_out import FanOut
-from gateway.core.rules.qos2_receive import Qos2Receive
-from gateway.core.rules.resend import Resender
-from gateway.core.sessions.connection import Connection
-from gateway.core.sessions.message import Delivery, DeliveryState, Message
-from gateway.core.sessions.packet_buffer import PacketBuffer
-from gateway.core.sessions.session import Session
-from gateway.store.store import Store
-from gateway.wire.encoder import pubrec
-from gateway.wire.packets import Publish
+from gateway.broker.core.broker import Broker
+from gateway.broker.core.frames import Frames
+from gateway.broker.core.output import Output
+from gateway.broker.core.records.kinds import RecordKind
+from gateway.broker.core.records.record import Contents
+from gateway.broker.core.records.recorder import Recorder
+from gateway.broker.core.records.replay import Replay
+from gateway.broker.core.rules.acknowledge import AcknowledgementRules
+from gateway.broker.core.rules.deliver import Deliverer
+from gateway.broker.core.rules.disconnect import Disconnection
+from gateway.broker.core.rules.fan_out import FanOut
+from gateway.broker.core.rules.qos2_receive import Qos2Receive
+from gateway.broker.core.rules.resend import Resender
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.sessions.message import Delivery, DeliveryState, Message
+from gateway.broker.core.sessions.packet_buffer import PacketBuffer
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.store.store import Store
+from gateway.broker.wire.encoder import pubrec
+from gateway.broker.wire.packets import Publish
 from tests.instruments.simulation.mutant import Mutant, later, later_when_committed, one
 
 

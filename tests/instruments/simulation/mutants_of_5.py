@@ -3,16 +3,16 @@
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from gateway.core.broker import Broker
-from gateway.core.frames import Frames
-from gateway.core.rules.admission import Admission
-from gateway.core.rules.disconnect import Disconnection
-from gateway.core.rules.fan_out import FanOut
-from gateway.core.rules.shared_subscriptions import Redistribution
-from gateway.core.sessions.connection import Connection
-from gateway.core.sessions.session import Session
-from gateway.core.topics.route import Group
-from gateway.wire.packets import Publish
+from gateway.broker.core.broker import Broker
+from gateway.broker.core.frames import Frames
+from gateway.broker.core.rules.admission import Admission
+from gateway.broker.core.rules.disconnect import Disconnection
+from gateway.broker.core.rules.fan_out import FanOut
+from gateway.broker.core.rules.shared_subscriptions import Redistribution
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.topics.route import Group
+from gateway.broker.wire.packets import Publish
 from tests.instruments.simulation.mutant import Mutant, later, later_when_committed, one
 
 PILED_UP = "a group's member ends its session while messages wait for it on disk"

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gateway.core.broker import SealedBatch
-from gateway.core.sessions.session import Session
-from gateway.server.commit.batch_writer import BatchWriter
-from gateway.server.commit.checkpoints import Checkpoints
-from gateway.server.commit.committer import Committer
-from gateway.store.checkpoint import Checkpoint
-from gateway.store.store import Store
+from gateway.broker.core.broker import SealedBatch
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.server.commit.batch_writer import BatchWriter
+from gateway.broker.server.commit.checkpoints import Checkpoints
+from gateway.broker.server.commit.committer import Committer
+from gateway.broker.store.checkpoint import Checkpoint
+from gateway.broker.store.store import Store
 from tests.instruments.simulation.mutant import one
 
 

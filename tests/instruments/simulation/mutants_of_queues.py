@@ -1,10 +1,10 @@
 """Mistakes about queues that are full."""
 
-from gateway.core.rules.backpressure import Backpressure
-from gateway.core.rules.enqueue import QueueWriter
-from gateway.core.rules.full_queues import FullQueues
-from gateway.core.sessions.session import Session
-from gateway.core.sessions.when_full import WhenFull
+from gateway.broker.core.rules.backpressure import Backpressure
+from gateway.broker.core.rules.enqueue import QueueWriter
+from gateway.broker.core.rules.full_queues import FullQueues
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.sessions.when_full import WhenFull
 from tests.instruments.simulation.mutant import one
 
 SLOWING = "publishers faster than a subscriber that reads"

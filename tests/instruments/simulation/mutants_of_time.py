@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from gateway.core.frames import Frames
-from gateway.core.gateway_time import GatewayTime, Outage
-from gateway.core.records.batch import Batch
-from gateway.core.records.kinds import ClockQuality
-from gateway.core.records.replay import Replay
-from gateway.core.sessions.message import Message
-from gateway.server.host.clock import WallClock
+from gateway.broker.core.frames import Frames
+from gateway.broker.core.gateway_time import GatewayTime, Outage
+from gateway.broker.core.records.batch import Batch
+from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.core.records.replay import Replay
+from gateway.broker.core.sessions.message import Message
+from gateway.broker.server.host.clock import WallClock
 from tests.instruments.simulation.clocks import VirtualTime
 from tests.instruments.simulation.mutant import one
 

@@ -4,12 +4,12 @@ The tables and the journal behind their checkpoint have to lead to the same stat
 was ever committed, replayed from the first. Wherever a checkpoint was cut, this shows it.
 """
 
-from gateway.core.records.blob import Blob
-from gateway.core.records.replay import Replay
-from gateway.core.sessions.message import Delivery, Message
-from gateway.core.sessions.session import Session
-from gateway.core.state import State
-from gateway.store.store import Store
+from gateway.broker.core.records.blob import Blob
+from gateway.broker.core.records.replay import Replay
+from gateway.broker.core.sessions.message import Delivery, Message
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.state import State
+from gateway.broker.store.store import Store
 from tests.instruments.simulation.violation import require
 
 Picture = dict[str, object]

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gateway.core.broker import Broker
+from gateway.broker.core.broker import Broker
 from tests.instruments.simulation.plan import Plan
 from tests.instruments.simulation.violation import Violation
 from tests.instruments.simulation.world import World

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from gateway.core.records.events import Event, JournalBatch
+from gateway.broker.core.records.events import Event, JournalBatch
 from tests.instruments.simulation.client import Client
 from tests.instruments.simulation.ledger import Ledger, key_of
 from tests.instruments.simulation.violation import require

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gateway.wire.packets import Publish
+from gateway.broker.wire.packets import Publish
 from tests.instruments.simulation.ledger import Ledger, Message, key_of
 from tests.instruments.simulation.subscriptions import Subscriptions
 from tests.instruments.simulation.violation import require

@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway.store.no_room import NoRoom
-from gateway.store.store import Store
+from gateway.broker.store.no_room import NoRoom
+from gateway.broker.store.store import Store
 
 if TYPE_CHECKING:
     from tests.instruments.simulation.disk import Disk

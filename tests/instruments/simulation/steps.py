@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, assert_never
 
-from gateway.core.sessions.message import DeliveryState
+from gateway.broker.core.sessions.message import DeliveryState
 from tests.instruments.simulation.client import Client
 from tests.instruments.simulation.ledger import Message
 from tests.instruments.simulation.plan import (

@@ -2,7 +2,7 @@
 
 from dataclasses import fields, is_dataclass
 
-from gateway.wire.packets import Connect, Packet, Publish, Subscribe
+from gateway.broker.wire.packets import Connect, Packet, Publish, Subscribe
 
 SHOWN_BYTES = 24
 

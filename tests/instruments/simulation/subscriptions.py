@@ -8,7 +8,7 @@ Through a shared subscription a message may also come long after it was publishe
 had it before.
 """
 
-from gateway.wire.topics import matches
+from gateway.broker.wire.topics import matches
 
 
 def _group_and_filter(topic_filter: str) -> tuple[str, str]:

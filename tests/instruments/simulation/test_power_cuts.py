@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from gateway.server.host.compiled import COMPILED
+from gateway.broker.server.host.compiled import COMPILED
 from tests.instruments.simulation.campaigns import PairsOfCuts, SingleCuts
 from tests.instruments.simulation.scenarios import SCENARIOS
 from tests.instruments.simulation.test_random_runs import fail

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from gateway.server.host.compiled import COMPILED
+from gateway.broker.server.host.compiled import COMPILED
 from tests.instruments.simulation.campaigns import how_to_repeat
 from tests.instruments.simulation.random_plans import plan_of
 from tests.instruments.simulation.report import report_of

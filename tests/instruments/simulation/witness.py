@@ -8,9 +8,9 @@ are the session log.
 from collections import Counter
 from collections.abc import Callable
 
-from gateway.core.records.events import Event, decode
-from gateway.wire.decoder import Decoder
-from gateway.wire.packets import (
+from gateway.broker.core.records.events import Event, decode
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.packets import (
     Connack,
     Packet,
     Puback,

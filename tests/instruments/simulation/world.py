@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gateway.broker.core.broker import Broker
+from gateway.broker.core.records.blob import DamagedBlob
+from gateway.broker.core.records.events import decode
+from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.store.journal_reader import JournalReader
 from gateway.configuration.sections import Limits as BatchLimits
-from gateway.core.broker import Broker
-from gateway.core.records.blob import DamagedBlob
-from gateway.core.records.events import decode
-from gateway.core.sessions.when_full import WhenFull
-from gateway.store.journal_reader import JournalReader
 from tests.instruments.simulation import invariants, steps
 from tests.instruments.simulation.client import Client
 from tests.instruments.simulation.clocks import SLICES

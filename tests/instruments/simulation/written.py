@@ -5,8 +5,8 @@ QoS 0 messages that were retained, and deliveries whose PUBACK or PUBCOMP had co
 take a second of these.
 """
 
-from gateway.core.state import State
-from gateway.server.event_loop.event_loop import EventLoop
+from gateway.broker.core.state import State
+from gateway.broker.server.event_loop.event_loop import EventLoop
 from tests.instruments.simulation.simulated_store import SimulatedStore
 from tests.instruments.simulation.violation import require
 

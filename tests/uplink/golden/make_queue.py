@@ -6,7 +6,7 @@ python -m tests.uplink.golden.make_queue FILE
 import sys
 from pathlib import Path
 
-from gateway.connecting.exchanges import Exchange
+from gateway.process.mqtt_client.exchanges import Exchange
 from gateway.uplink.message import Message
 from gateway.uplink.recovery import open_uplink_store
 from gateway.uplink.routes import Side

@@ -5,6 +5,8 @@ import os
 from itertools import cycle, islice
 from typing import ClassVar, Final
 
+from tests.broker.wire.malformed_connects import CONNECT as CONNECTS
+from tests.broker.wire.malformed_vectors import MALFORMED as VECTORS
 from tests.instruments.benchmarks.hostile.attack import Attack, Hand, Wire
 from tests.instruments.benchmarks.hostile.memory import Allowance
 from tests.instruments.benchmarks.hostile.packets import (
@@ -15,8 +17,6 @@ from tests.instruments.benchmarks.hostile.packets import (
     unfinished,
 )
 from tests.peers.mqtt_bytes import connect, publish
-from tests.wire.malformed_connects import CONNECT as CONNECTS
-from tests.wire.malformed_vectors import MALFORMED as VECTORS
 
 PACKET_BYTES: Final = 2 * 2**20 - 32
 """Just below the default of `max_packet_size`."""

@@ -7,12 +7,12 @@ uses up, and how much it opens of what is bounded for each client only; docs/lim
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.access.checks import PASSWORD_CHECKS_MAX
-from gateway.core.incoming import ALIASES_BYTES_MAX, PARTS_BYTES_MAX
-from gateway.core.limits import FORWARDED_BYTES_MAX, HELD_BYTES_MAX, WILLS_BYTES_MAX, Limits
-from gateway.core.topics.tree import ROUTES_BYTES_MAX
-from gateway.server.event_loop.exchanges import EXCHANGES_MAX
-from gateway.server.event_loop.reading import UNREAD_BYTES_MAX
+from gateway.broker.access.checks import PASSWORD_CHECKS_MAX
+from gateway.broker.core.incoming import ALIASES_BYTES_MAX, PARTS_BYTES_MAX
+from gateway.broker.core.limits import FORWARDED_BYTES_MAX, HELD_BYTES_MAX, WILLS_BYTES_MAX, Limits
+from gateway.broker.core.topics.tree import ROUTES_BYTES_MAX
+from gateway.broker.server.event_loop.exchanges import EXCHANGES_MAX
+from gateway.broker.server.event_loop.reading import UNREAD_BYTES_MAX
 
 LIMITS: Final = Limits()
 MAX_UNCOMMITTED_BYTES: Final = 16 * 2**20

@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from gateway.broker.server.host.compiled import COMPILED
+from gateway.broker.server.main import RunningBroker
 from gateway.configuration import load
-from gateway.server.host.compiled import COMPILED
-from gateway.server.main import RunningBroker
 
 try:
     import uvloop

@@ -4,9 +4,9 @@ import asyncio
 import time
 from typing import Self
 
-from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import encode
-from gateway.wire.packets import (
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import (
     Packet,
     Puback,
     Pubcomp,

@@ -9,10 +9,10 @@ import sys
 import time
 from pathlib import Path
 
-from gateway.core.changes import Changes
-from gateway.core.limits import Limits
-from gateway.wire.packets import Connect, Properties, Publish, Subscribe, Subscription
-from tests.core.harness import Client, Harness
+from gateway.broker.core.changes import Changes
+from gateway.broker.core.limits import Limits
+from gateway.broker.wire.packets import Connect, Properties, Publish, Subscribe, Subscription
+from tests.broker.core.harness import Client, Harness
 
 BATCH_SESSIONS = 1_000
 PAYLOAD = bytes(64)

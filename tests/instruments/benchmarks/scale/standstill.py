@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-from gateway.wire.encoder import encode
-from gateway.wire.packets import Publish
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import Publish
 from tests.instruments.benchmarks.scale.peer import Peer
 from tests.instruments.benchmarks.scale.restart import seeded
 from tests.instruments.benchmarks.scale.watched import Watched

@@ -17,7 +17,7 @@ from tests.instruments.benchmarks.hostile.figures import (
 
 LOG_LINES_A_SECOND_MOST: Final = 25.0
 """10 about clients that misbehave and one that counts the rest, as many about what rules forbid,
-and what else happens (`gateway.server.event_loop.notices`)."""
+and what else happens (`gateway.broker.server.event_loop.notices`)."""
 
 GROWTH_BYTES_MOST: Final = 32 * 2**20
 """By how much what is resident in a calm window may grow, from the second to the last one: in the

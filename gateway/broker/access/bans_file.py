@@ -1,0 +1,169 @@
+"""Bans, and the file that keeps them across restarts (docs/formats/bans.md).
+
+Everything but `load` and `save` is pure.
+"""
+
+import ipaddress
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.broker.access.errors import AccessFileError
+from gateway.process.files.durable import replace_durably
+from gateway.process.files.private import open_private
+
+FILE_NAME: Final = "broker.bans.json"
+FORMAT: Final = 1
+
+FILE_BYTES_MAX: Final = 64 * 1024 * 1024
+"""More than `BANS_MAX` of the longest bans need. A larger file is not a file of bans."""
+
+BANS_MAX: int = 10_000
+"""Bans, at most: some MB of memory and disk. People do not add more by hand."""
+
+VALUE_BYTES_MAX: Final = 1_024
+"""Same limit as for a client identifier."""
+
+REASON_CHARACTERS_MAX: Final = 200
+"""One sentence: shown in the log, and sent to MQTT 5.0 clients."""
+
+
+class BansFileError(AccessFileError):
+    """The file of bans cannot be read or is invalid."""
+
+
+class Kind(StrEnum):
+    """The kind of thing that a ban applies to."""
+
+    CLIENT = "client"
+    USER = "user"
+    ADDRESS = "address"
+
+
+class Source(StrEnum):
+    """The origin of a ban: an operator, or flapping detection."""
+
+    OPERATOR = "operator"
+    FLAPPING = "flapping"
+
+
+@dataclass(frozen=True)
+class Ban:
+    """A ban of a client, user or address. Times are milliseconds since 1970."""
+
+    kind: Kind
+    value: str
+    """A client identifier, a user name, or a network: `192.0.2.7/32`."""
+    reason: str
+    source: Source
+    since_ms: int
+    until_ms: int | None
+    """None: until it is lifted."""
+
+
+def ban_of(record: dict[str, Any]) -> Ban:
+    """Return the ban that a record of the file, or a request, describes.
+
+    Raises:
+        ValueError: the record is invalid. The message states what was expected.
+    """
+    value, reason = record.get("value"), record.get("reason", "")
+    since_ms, until_ms = record.get("since_ms"), record.get("until_ms")
+    kind, source = kind_of(record.get("kind")), Source(str(record.get("source")))
+    if not isinstance(value, str) or not 0 < len(value.encode("utf-8", "replace")) <= (
+        VALUE_BYTES_MAX
+    ):
+        raise ValueError(f"'value' has to be a string of 1 to {VALUE_BYTES_MAX} bytes")
+    if (
+        not isinstance(reason, str)
+        or not reason.isprintable()
+        or len(reason) > REASON_CHARACTERS_MAX
+    ):
+        raise ValueError(f"'reason' has to be {REASON_CHARACTERS_MAX} printable characters at most")
+    return Ban(
+        kind,
+        value_of(kind, value),
+        reason,
+        source,
+        _time_of(since_ms),
+        None if until_ms is None else _time_of(until_ms),
+    )
+
+
+def kind_of(written: object) -> Kind:
+    """Return the kind of ban that a text names. Raises ValueError if there is no such kind."""
+    if not isinstance(written, str) or written not in set(Kind):
+        raise ValueError(f"'kind' has to be one of {', '.join(Kind)}")
+    return Kind(written)
+
+
+def _time_of(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 53:
+        raise ValueError("a time has to be milliseconds since 1970")
+    return value
+
+
+def value_of(kind: Kind, written: str) -> str:
+    """Return the canonical form of a banned value.
+
+    Raises ValueError for an invalid address or network.
+    """
+    if kind is not Kind.ADDRESS:
+        return written
+    try:
+        network = ipaddress.ip_network(written, strict=False)
+    except ValueError:
+        raise ValueError(
+            'an address is like "192.0.2.7", "192.0.2.0/24" or "2001:db8::/64"'
+        ) from None
+    if isinstance(network, ipaddress.IPv6Network) and network.prefixlen >= 96:
+        mapped = network.network_address.ipv4_mapped
+        if mapped is not None:  # such an address of a connection appears as IPv4
+            return str(ipaddress.ip_network((mapped, network.prefixlen - 96)))
+    return str(network)
+
+
+def load(path: Path) -> list[Ban]:
+    """Return the bans stored in a file; an empty list if the file does not exist.
+
+    Raises:
+        BansFileError: the file cannot be read, or has the wrong format.
+    """
+    try:
+        with open(path, "rb", opener=lambda name, flags: open_private(Path(name), flags)) as file:
+            data = file.read(FILE_BYTES_MAX + 1)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise BansFileError(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        return _bans_in(data)
+    except (ValueError, RecursionError) as error:
+        raise BansFileError(f"{path}: is no file of bans: {error}") from error
+
+
+def _bans_in(data: bytes) -> list[Ban]:
+    document = json.loads(data) if len(data) <= FILE_BYTES_MAX else None
+    if not isinstance(document, dict) or not isinstance(document.get("bans"), list):
+        raise ValueError("expected an object with a list of bans")
+    if document.get("format") != FORMAT:
+        raise ValueError(f"it has format {document.get('format')!r}, expected {FORMAT}")
+    if not all(isinstance(record, dict) for record in document["bans"]):
+        raise ValueError("expected an object for each ban")
+    return [ban_of(record) for record in document["bans"][:BANS_MAX]]
+
+
+def text_of(bans: list[Ban]) -> bytes:
+    """Return the contents of the file."""
+    document = {"format": FORMAT, "bans": [asdict(ban) for ban in bans]}
+    return json.dumps(document, indent=1).encode() + b"\n"
+
+
+def save(path: Path, bans: list[Ban]) -> None:
+    """Replace the file. It is on disk when this function returns. Raises OSError.
+
+    Call it in a thread: writing the largest possible list takes 0.1 s.
+    """
+    replace_durably(path, text_of(bans), partial=path.with_name(f"{path.name}.partial"))

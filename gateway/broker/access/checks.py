@@ -1,0 +1,122 @@
+"""Credential checks that take CPU time: queued, and only run for a client that is still waiting.
+
+Passwords are checked in other processes: a hashing thread holds the interpreter lock from time to
+time, which would delay the event loop when the machine is busy. Tokens take less than a millisecond
+and are checked in threads.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ParamSpec, TypeVar
+
+from gateway.broker.access.guesses import Guesses
+from gateway.broker.access.login import Login
+from gateway.broker.access.password_worker import PasswordHash
+from gateway.broker.access.password_workers import PasswordWorkers
+from gateway.broker.access.turns import Turns
+from gateway.broker.core.effects import AuthenticationAnswer
+from gateway.broker.wire.codes import BAD_USER_NAME_OR_PASSWORD
+
+PASSWORD_CHECKS_MAX = 2
+"""Password checks running concurrently, and processes for them: each one uses a core and tens of
+MiB while it runs. docs/services.md has the memory of an idle process."""
+
+PROOFS_MAX = 1
+"""SCRAM proofs checked concurrently: they run on the event loop's thread, in microseconds."""
+
+Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
+
+
+class Checks:
+    """Runs the checks of passwords and tokens, and decides their order."""
+
+    def __init__(self, guesses: Guesses) -> None:
+        self.guesses = guesses
+        """Failures that delay logins of all kinds."""
+        self.proofs = Turns(guesses, PROOFS_MAX)
+        self._turns = Turns(guesses, PASSWORD_CHECKS_MAX)
+        self._workers = PasswordWorkers()
+        self._threads = ThreadPoolExecutor(PASSWORD_CHECKS_MAX, "token")
+        self._running: set[asyncio.Future[Any]] = set()
+
+    @property
+    def delayed(self) -> int:
+        """Number of logins since the start that were delayed because of earlier wrong guesses."""
+        return self._turns.delayed + self.proofs.delayed
+
+    @property
+    def waiting(self) -> int:
+        """Number of logins that are queued now."""
+        return self._turns.waiting
+
+    @property
+    def failed(self) -> int:
+        """Number of processes that ended while they checked a password, since the start."""
+        return self._workers.failed
+
+    async def held(
+        self, login: Login, hashes: Sequence[PasswordHash], password: bytes
+    ) -> list[bool]:
+        """Return, for each hash, whether it is the hash of `password`. Waits for the login's turn.
+
+        Raises:
+            Busy, Abandoned: the password was not checked.
+            WorkerFailed: no process could check it.
+        """
+        await self._turns.begin(login)
+        return await self._to_the_end(login, self._workers.held(hashes, password))
+
+    async def run(
+        self,
+        login: Login,
+        check: Callable[Parameters, Result],
+        *arguments: Parameters.args,
+        **keywords: Parameters.kwargs,
+    ) -> Result:
+        """Call `check` in a thread when it is the login's turn, and return its result.
+
+        Raises:
+            Busy, Abandoned: `check` was not called.
+        """
+        await self._turns.begin(login)
+        loop = asyncio.get_running_loop()
+        return await self._to_the_end(
+            login, loop.run_in_executor(self._threads, lambda: check(*arguments, **keywords))
+        )
+
+    async def _to_the_end(self, login: Login, check: Awaitable[Result]) -> Result:
+        """Wait for a check.
+
+        If the caller is cancelled, the check and its turn still run to completion.
+        """
+        running = asyncio.ensure_future(check)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        running.add_done_callback(lambda _: self._turns.end(login))
+        try:
+            return await asyncio.shield(running)
+        finally:
+            del running, check  # its exception holds this frame: a cycle
+
+    def remember(self, login: Login, answer: AuthenticationAnswer) -> None:
+        """Record the result of a login: a failure delays guessing, a success marks the user as
+        known.
+
+        A token can belong to another user than the packet names. Such a login proves nothing about
+        the user named in the packet.
+        """
+        place = self.guesses.place_of(login.origin, login.username)
+        if answer.reason_code == 0 and answer.username == login.username:
+            self.guesses.succeeded(place)
+        elif answer.reason_code == BAD_USER_NAME_OR_PASSWORD:
+            now = asyncio.get_running_loop().time()
+            self.guesses.failed(place, login.password, now)
+
+    def close(self) -> None:
+        """Stop checking."""
+        self._turns.stop()
+        self.proofs.stop()
+        self._workers.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,73 @@
+"""Default access rules for a broker with users and a network listener, if no rules file is
+configured.
+
+Each user may use its own topics and read the sensors' topics; it may not write anywhere else.
+Listeners without authentication (on loopback, or where the operator allows it) are unrestricted.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from gateway.broker.access.rule_line import quoted
+from gateway.broker.access.rules_file import RulesFile, parse
+
+NAME: Final = "the default rules"
+SENSORS: Final = "sensors/#"
+"""Written only by the bridge: the readings of docs/formats/readings.md."""
+COMMANDS: Final = "commands/+/+"
+"""Commands for boards, read by the bridge. Without a rules file no user may publish there."""
+ANSWERS: Final = "answers/#"
+"""Results of commands, published by the bridge."""
+HEALTH: Final = "oncegate-health/+"
+"""Topic of the card's health check, which sends itself a message as the bridge's user."""
+
+
+def default_rules(
+    *,
+    open_listeners: Sequence[str],
+    bridge_user: str | None,
+    home_assistant_prefix: str | None = None,
+    states: Sequence[str] = (),
+) -> RulesFile:
+    """Return the default access rules.
+
+    Args:
+        open_listeners: listeners where everything is allowed.
+        bridge_user: the user that publishes to `sensors/#`; None if the bridge connects to an open
+            listener.
+        home_assistant_prefix: topic prefix of device discovery: the bridge writes it, users read
+            it. None if discovery is off.
+        states: topic filters for the states of the gateway, its ports and devices: the bridge
+            writes them, users read them.
+    """
+    lines = ["# what holds without [access] rules_file: oncegate acl show"]
+    lines += [f"allow listener {quoted(name)} all" for name in open_listeners]
+    if bridge_user is not None:
+        user = quoted(bridge_user)
+        lines.append(f"allow user {user} publish {SENSORS}")
+        lines.append(f"allow user {user} publish,subscribe {HEALTH}")
+        lines.append(f"allow user {user} subscribe {COMMANDS}")
+        lines.append(f"allow user {user} publish {ANSWERS}")
+        lines += [f"allow user {user} publish {_topic(each)}" for each in states]
+    lines.append(f"allow user * subscribe {SENSORS}")
+    lines += [f"allow user * subscribe {_topic(each)}" for each in states]
+    if home_assistant_prefix is not None:
+        lines += _for_home_assistant(home_assistant_prefix, bridge_user)
+    lines.append("allow user * publish,subscribe users/%u/#")
+    return parse("".join(f"{line}\n" for line in lines).encode(), NAME)
+
+
+def _for_home_assistant(prefix: str, bridge_user: str | None) -> list[str]:
+    """Return the rules for device discovery.
+
+    Home Assistant is an ordinary user that publishes its status.
+    """
+    lines = [f"allow user * subscribe {prefix}/#", f"allow user * publish {prefix}/status"]
+    if bridge_user is not None:
+        lines.insert(0, f"allow user {quoted(bridge_user)} publish {prefix}/#")
+    return lines
+
+
+def _topic(topic_filter: str) -> str:
+    """Return a filter as it is written in a rule, with "%" escaped."""
+    return quoted(topic_filter.replace("%", "%%"))

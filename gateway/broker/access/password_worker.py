@@ -1,0 +1,83 @@
+"""Worker process that checks passwords: hashing in the broker would block its interpreter.
+
+It reads requests from standard input and writes answers to standard output (integers are
+big-endian)::
+
+    request   size u32 | a pickle of (hashes, password), `size` bytes long
+    answer    one byte per hash: 1 if it is the password's, else 0; always 0 for an empty password
+
+The worker has only Python's path in its environment, and no files or connections. Pickles are only
+sent by the broker that started it, never back. It exits when standard input closes, so it never
+outlives the broker.
+"""
+
+import os
+import pickle
+import signal
+import struct
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final, Protocol
+
+from gateway.broker.access import argon2_hash
+from gateway.process.scheduling import take_usual_turns, take_what_others_leave
+
+SIZE: Final = struct.Struct(">I")
+
+NICENESS: Final = 5
+"""Clients that are already connected come first, but logins must succeed within `connect_timeout`
+on a busy machine: at 10 they got a hundredth of the CPU."""
+
+GIVES_WAY: Final = "gives-way"
+"""Argument of a process that only uses CPU time which no other process needs."""
+
+OUT_OF_MEMORY_SCORE: Final = 500
+"""If memory runs out, the kernel kills a worker, which is restarted, before the broker."""
+
+
+class PasswordHash(Protocol):
+    """A picklable hash of one user's password."""
+
+    def holds(self, password: bytes) -> bool:
+        """Return True if this is the hash of `password`.
+
+        The result does not affect the time taken.
+        """
+
+
+def request_of(hashes: Sequence[PasswordHash], password: bytes) -> bytes:
+    """Return the request to check a password against several hashes."""
+    pickled = pickle.dumps((tuple(hashes), password))
+    return SIZE.pack(len(pickled)) + pickled
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer requests in order until the input ends."""
+    while len(size := requests.read(SIZE.size)) == SIZE.size:
+        pickled = requests.read(*SIZE.unpack(size))
+        hashes, password = pickle.loads(pickled)  # noqa: S301 - our parent wrote it
+        # An empty password takes the same time, and never matches.
+        answers.write(bytes(each.holds(password) and bool(password) for each in hashes))
+        answers.flush()
+
+
+def main() -> None:
+    """Lower this process's scheduling priority and serve requests."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # meant for the broker, which may still send requests
+    os.nice(NICENESS)
+    with suppress(OSError):  # like the broker, if the system allows it
+        take_usual_turns()
+    if GIVES_WAY in sys.argv[1:]:
+        with suppress(OSError):  # otherwise the broker's commits would be late
+            take_what_others_leave()
+    with suppress(OSError):  # not available on every system
+        Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
+    argon2_hash.Argon2Hash.of("")  # load it now, before the first client waits
+    serve(sys.stdin.buffer, sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    main()

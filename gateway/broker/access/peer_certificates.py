@@ -1,0 +1,41 @@
+"""Details of a client's certificate that can end its connection later."""
+
+import hashlib
+import ssl
+from typing import Any, NamedTuple
+
+from gateway.broker.access.revocation import Issued, issued_of
+
+
+class Peer(NamedTuple):
+    """A client certificate that was verified in a handshake."""
+
+    issued: Issued
+    anchor: bytes | None
+    """SHA-256 of the authority at the end of its chain; None: the handshake resumed an earlier
+    session."""
+    not_after: float
+    """Expiry in seconds since 1970."""
+
+
+def peer_of(tls: ssl.SSLObject, certificate: bytes) -> Peer:
+    """Return the details to keep of a verified certificate, given in DER. Raises NotDer."""
+    chain = _verified_chain_of(tls)
+    anchor = hashlib.sha256(chain[-1]).digest() if chain else None
+    described = tls.getpeercert() or {}
+    ends = described["notAfter"]
+    assert isinstance(ends, str), "it is a text in every version of Python"
+    return Peer(issued_of(certificate), anchor, float(ssl.cert_time_to_seconds(ends)))
+
+
+def _verified_chain_of(tls: ssl.SSLObject) -> list[bytes]:
+    """Return the certificate chain in DER, from the client's certificate to the trusted
+    authority.
+    """
+    if hasattr(tls, "get_verified_chain"):
+        return list(tls.get_verified_chain() or [])
+    # Before Python 3.13 only the inner object has it, and returns certificate objects.
+    inside: Any = tls._sslobj  # type: ignore[attr-defined]
+    return [
+        ssl.PEM_cert_to_DER_cert(each.public_bytes()) for each in inside.get_verified_chain() or ()
+    ]

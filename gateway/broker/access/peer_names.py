@@ -1,0 +1,52 @@
+"""User name in a client's certificate, selected by the listener's `username` setting."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from gateway.broker.wire.topics import has_control_character
+
+USERNAME_BYTES_MAX: Final = 1_024
+"""Same limit as in the password file."""
+
+NO_NAME: Final = "none"
+"""Value of `username`: the certificate opens the connection but names no user."""
+
+ALTERNATIVES: Final = {"dns_name": "DNS", "email": "email"}
+"""Values of `username` other than `common_name`, and their names in Python's `ssl` module."""
+
+
+class NoUser(Exception):
+    """The certificate contains no valid user name."""
+
+
+def user_of(peer: Mapping[str, Any], username: str) -> str | None:
+    """Return the user named by a verified certificate (`ssl.SSLObject.getpeercert`).
+
+    Raises:
+        NoUser: the certificate has no name, several names, or an invalid one.
+    """
+    if username == NO_NAME:
+        return None
+    names = list(_names_in(peer, username))
+    if len(names) != 1:
+        found = f"has {len(names)}" if names else "has no"
+        what = "common name" if username == "common_name" else f"{username} as alternative name"
+        raise NoUser(f"the certificate {found} {what}, expected one, which is the user")
+    return checked_user(names[0])
+
+
+def checked_user(name: str) -> str:
+    """Return `name` if it is a valid user name. Raises NoUser."""
+    is_long = len(name.encode()) > USERNAME_BYTES_MAX
+    if not name or is_long or "\0" in name or has_control_character(name):
+        raise NoUser(f"the certificate's name {name[:64]!r} cannot be a user's")
+    return name
+
+
+def _names_in(peer: Mapping[str, Any], username: str) -> Iterator[str]:
+    if username == "common_name":
+        for part in peer.get("subject", ()):
+            yield from (value for key, value in part if key == "commonName")
+        return
+    wanted = ALTERNATIVES[username]
+    yield from (value for kind, value in peer.get("subjectAltName", ()) if kind == wanted)

@@ -1,0 +1,111 @@
+"""The file that records removed users (docs/formats/removed-users.md).
+
+Everything but `load` and `save` is pure.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from gateway.broker.access.errors import AccessFileError
+from gateway.process.files.durable import replace_durably
+from gateway.process.files.private import open_private
+
+FILE_NAME: Final = "broker.removed-users.json"
+FORMAT: Final = 1
+
+FILE_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Four times the size of all names in the largest password file. A larger file is not of this
+kind."""
+
+
+class RemovedFileError(AccessFileError):
+    """The file of removed users cannot be read or is invalid."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Contents of the file of removed users."""
+
+    known: frozenset[str] = frozenset()
+    """Users in the password file when it was last read."""
+    removed: frozenset[str] = frozenset()
+    """Users that a source no longer has, and that still have a session."""
+    ends: Mapping[str, int | None] = field(default_factory=dict)
+    """Expiry of the proofs of users that are in no list, in milliseconds of gateway time; None: as
+    long as the database has them."""
+    certificates: Mapping[str, str] = field(default_factory=dict)
+    """Certificates with which clients of stored sessions authenticated, by client identifier."""
+
+
+def load(path: Path) -> Kept:
+    """Load the file. Return empty contents if it does not exist.
+
+    Raises:
+        RemovedFileError: the file cannot be read, or has the wrong format.
+    """
+    try:
+        with open(path, "rb", opener=lambda name, flags: open_private(Path(name), flags)) as file:
+            data = file.read(FILE_BYTES_MAX + 1)
+    except FileNotFoundError:
+        return Kept()
+    except OSError as error:
+        raise RemovedFileError(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        return _kept_in(data)
+    except (ValueError, RecursionError) as error:
+        raise RemovedFileError(f"{path}: is no file of removed users: {error}") from error
+
+
+def _kept_in(data: bytes) -> Kept:
+    document = json.loads(data) if len(data) <= FILE_BYTES_MAX else None
+    if not isinstance(document, dict):
+        raise ValueError("expected an object")
+    if document.get("format") != FORMAT:
+        raise ValueError(f"it has format {document.get('format')!r}, expected {FORMAT}")
+    return Kept(
+        _names_in(document.get("known")),
+        _names_in(document.get("removed")),
+        _ends_in(document.get("proven_until_ms", {})),
+        _certificates_in(document.get("certificates", {})),
+    )
+
+
+def _names_in(value: object) -> frozenset[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ValueError("expected a list of names")
+    return frozenset(value)
+
+
+def _ends_in(value: object) -> dict[str, int | None]:
+    if not isinstance(value, dict) or not all(
+        each is None or (isinstance(each, int) and not isinstance(each, bool))
+        for each in value.values()
+    ):
+        raise ValueError("expected an object of times, each a whole number or null")
+    return dict(value)
+
+
+def _certificates_in(value: object) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
+        raise ValueError("expected an object of certificates, each a text")
+    return dict(value)
+
+
+def text_of(kept: Kept) -> bytes:
+    """Return the contents of the file."""
+    document = {
+        "format": FORMAT,
+        "known": sorted(kept.known),
+        "removed": sorted(kept.removed),
+        "proven_until_ms": dict(sorted(kept.ends.items())),
+        "certificates": dict(sorted(kept.certificates.items())),
+    }
+    return json.dumps(document, indent=1).encode() + b"\n"
+
+
+def save(path: Path, kept: Kept) -> None:
+    """Replace the file. It is on disk when this function returns. Raises OSError."""
+    replace_durably(path, text_of(kept), partial=path.with_name(f"{path.name}.partial"))

@@ -1,0 +1,65 @@
+"""The compiled core of a checkout: built while `oncegate up` first runs, and used by later starts.
+
+A build is stored in `build/core/KEY` of the checkout. The key is a digest of everything that the
+build depends on, so a changed source has another key, and an outdated build is never used.
+Installed packages contain their compiled extensions and do not use this module.
+"""
+
+import hashlib
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+BUILD_SCRIPT: Final = "hatch_build.py"
+"""Exists only in a checkout; `python hatch_build.py KEY` builds the core."""
+SWITCH: Final = "ONCEGATE_COMPILE"
+"""`0`: neither build nor use a compiled core."""
+
+_PACKAGES: Final = ("gateway/broker/wire", "gateway/broker/core")
+_KEY_CHARACTERS: Final = 16
+
+
+def is_wanted(root: Path = ROOT) -> bool:
+    """Return True in a checkout, unless the environment disables the compiled core."""
+    return os.environ.get(SWITCH) != "0" and (root / BUILD_SCRIPT).is_file()
+
+
+def sources_in(root: Path) -> list[Path]:
+    """Return the files that a build depends on, relative to `root`, in a fixed order."""
+    modules = [path for each in _PACKAGES for path in (root / each).rglob("*.py")]
+    others = (
+        BUILD_SCRIPT,
+        "pyproject.toml",
+        "gateway/broker/__init__.py",
+        "gateway/broker/compiled_core.py",
+    )
+    return [*map(Path, others), *sorted(each.relative_to(root) for each in modules)]
+
+
+def key_of(root: Path = ROOT) -> str:
+    """Return a digest of the sources, the Python version and the processor type."""
+    digest = hashlib.sha256(f"{sys.version}\0{platform.machine()}\0".encode())
+    for path in sources_in(root):
+        content = (root / path).read_bytes()
+        digest.update(f"{path}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()[:_KEY_CHARACTERS]
+
+
+def folder_of(key: str, root: Path = ROOT) -> Path:
+    """Return the folder for the build with this key. It may not exist yet."""
+    return root / "build" / "core" / key
+
+
+def use(package_path: list[str], root: Path = ROOT) -> None:
+    """Import `gateway.broker.{wire,core}` from the current build, if it exists."""
+    if not is_wanted(root):
+        return
+    built = folder_of(key_of(root), root)
+    if built.is_dir():
+        package_path.insert(0, str(built / "gateway" / "broker"))
+        # The extensions share a top-level module, whose name is a digest.
+        sys.path.append(str(built))

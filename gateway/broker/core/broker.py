@@ -1,0 +1,305 @@
+"""The entry point of the core: events go in, effects and batches come out.
+
+The event loop calls a method for everything that happens, with the time. `effects` has what to do
+next. If `waits_for_commit`, a client waits for a batch: `seal` ends it, `committed` releases it.
+"""
+
+from typing import Final
+
+from gateway.broker.core.changes import Changes
+from gateway.broker.core.core import Core
+from gateway.broker.core.effects import AuthenticationAnswer, HandOver, PageRequest
+from gateway.broker.core.limits import Limits
+from gateway.broker.core.output import Withheld
+from gateway.broker.core.records.batch import Batch
+from gateway.broker.core.records.kinds import (
+    ClockQuality,
+    CloseReason,
+    EndReason,
+    Observation,
+    StartKind,
+)
+from gateway.broker.core.records.recorder import Recorder
+from gateway.broker.core.rules.composition import Rules
+from gateway.broker.core.rules.permissions import AccessRules
+from gateway.broker.core.rules.revoke import Revocation
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.sessions.message import Delivery, Message
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.sessions.share import Share
+from gateway.broker.core.state import State
+from gateway.broker.core.violation import Violation
+from gateway.broker.core.work import SLICE_UNITS
+
+TIMER_UNITS: Final = 7
+"""Minimum cost of a timer: a slice is 71 of them, then sockets are served again."""
+
+
+class SealedBatch:
+    """A batch to commit (None: nothing new), and the packets to send afterwards."""
+
+    def __init__(self, number: int, blob: bytes | None, withheld: list[Withheld]) -> None:
+        self.number = number
+        self.blob = blob
+        self.withheld = withheld
+
+
+class Broker:
+    """An MQTT 3.1, 3.1.1 and 5.0 broker, without clocks or sockets."""
+
+    def __init__(
+        self,
+        state: State,
+        recorder: Recorder,
+        limits: Limits,
+        authenticates: bool,
+        methods: list[str],
+    ) -> None:
+        core = Core(state, recorder, limits, authenticates, methods)
+        self.effects = core.effects
+        self.limits = limits
+        self.bans = core.bans
+        self.statistics = core.statistics
+        self.work = state.work
+        self.batch: Batch = recorder
+        """The current batch."""
+        self.state = state
+        """Read-only: sessions, retained messages, the tree of topics."""
+        self._recorder = recorder
+        self.timers = core.timers
+        self._time = core.time
+        self._output = core.output
+        self.rules = Rules(core)
+        """Not for use by other packages."""
+        self.silent = self.rules.packets.silent
+        self.timeouts = self.rules.timeouts
+        self.revoking = Revocation(core, self.rules.disconnecting)
+
+    # -- a run
+
+    def start(
+        self,
+        recovery: StartKind,
+        version: str,
+        previous_boot: str,
+        now: float,
+        wall_ms: int,
+        clock: ClockQuality,
+    ) -> None:
+        """Continue from the recovered state: end the last run's connections, publish their wills.
+
+        `wall_ms` is the time in milliseconds since 1970, and `clock` its quality.
+        """
+        self._time.begin(now, wall_ms, clock, self.state.next_message_number)
+        self._recorder.broker_started(recovery, version, previous_boot)
+        self.rules.enqueueing.apply_policies(now)
+        self.rules.restart.take_up(now)
+
+    def stop(self, now: float) -> None:
+        """Record that the broker stopped. All connections must have been ended before."""
+        self._time.advance(now)
+        self._recorder.broker_stopped()
+
+    def limits_changed(self, now: float) -> None:
+        """Apply replaced limits. Disconnected sessions may have to expire earlier than before."""
+        self.state.owners.assign(self.limits.quotas)
+        self.rules.enqueueing.apply_policies(now)
+        self.rules.putting_off.retry_all(now)
+        for session in self.state.sessions.values():
+            self.rules.disconnecting.schedule_expiry(session, now)
+
+    def observe(
+        self, session: Session | None, event: Observation, subject: str, detail: str
+    ) -> None:
+        """Record an observation that changes no state."""
+        self._recorder.observed(session, event, subject, detail)
+
+    def restrict(self, rules: AccessRules | None) -> None:
+        """Use these access rules from now on. None: everything is allowed."""
+        self.revoking.restrict(rules)
+
+    def authenticate(self, authenticates: bool, methods: list[str]) -> None:
+        """Set whether user names are authenticated from now on, and by which methods."""
+        self.revoking.authenticate(authenticates, methods)
+
+    def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
+        """Deny everything to users that were removed. See `Revocation.know_users`."""
+        self.revoking.know_users(users, removed)
+
+    def give(self, session: Session, username: str) -> None:
+        """Make a user the owner of a session that has none."""
+        self.revoking.give(session, username)
+
+    def enforce(self, changed: frozenset[str], now: float) -> int:
+        """Disconnect clients no longer allowed, or with a user in `changed`. Return how many."""
+        self._time.advance(now)
+        return self.revoking.enforce(changed, now)
+
+    # -- connections
+
+    def accept(
+        self,
+        address: str,
+        anonymous: bool,
+        now: float,
+        share: Share | None = None,
+        listener: str = "",
+    ) -> Connection:
+        """Accept a new connection. The returned connection is closing if there are too many."""
+        return self.rules.receiving.accept(address, anonymous, now, share, listener)
+
+    def receive(self, connection: Connection, data: bytes, now: float) -> None:
+        """Process received bytes."""
+        if connection.is_open:
+            self._time.advance(now)
+            self.rules.receiving.receive(connection, data, now)
+
+    def go_on(self, connection: Connection, now: float) -> None:
+        """Process the next slice of a connection that has unprocessed data."""
+        if connection.behind:
+            self._time.advance(now)
+            self.work.spent = 0
+            self.rules.receiving.go_on(connection, now)
+
+    def authenticated(
+        self, connection: Connection, answer: AuthenticationAnswer, now: float
+    ) -> None:
+        """Process the answer to a request from `effects.logins`."""
+        self._time.advance(now)
+        self.rules.receiving.authenticated(connection, answer, now)
+
+    def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
+        """Close a connection because of a violation outside its MQTT packets."""
+        self._time.advance(now)
+        self.rules.receiving.end_for(connection, violation, now)
+
+    def lose(self, connection: Connection, reason: CloseReason, now: float) -> None:
+        """End a connection that was lost, or that the server closes."""
+        self._time.advance(now)
+        self.rules.disconnecting.end(connection, reason, now)
+
+    def drop_session(self, session: Session, now: float) -> None:
+        """Delete a session, connected or not, at an operator's request."""
+        self._time.advance(now)
+        if session.connection is not None:
+            self.rules.disconnecting.end(session.connection, CloseReason.KICKED, now)
+        if not session.ended:
+            self.rules.disconnecting.end_session(session, EndReason.DROPPED, now)
+
+    def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
+        """Record that the socket's buffer is full, or has room again so that delivery continues."""
+        self._time.advance(now)
+        connection.writable = writable
+        if not writable:
+            connection.unwritable_since = now
+            self.rules.timeouts.watch_slow_reader(connection, now)
+        if writable and connection.session is not None:
+            self.rules.deliverer.pump(connection.session, now)
+
+    def set_reading(self, connection: Connection, reading: bool, now: float) -> None:
+        """Record that the event loop stopped reading from the connection, or resumed."""
+        if reading and not connection.reading:
+            connection.last_packet = now  # data that it sent meanwhile is still unread
+        connection.reading = reading
+
+    # -- the disk, the clock, the values of `$SYS`
+
+    def set_disk_full(self, full: bool) -> None:
+        """Record that the disk is full, or has space again."""
+        was_full, self.limits.disk_full = self.limits.disk_full, full
+        if was_full and not full:
+            self.rules.putting_off.take_all()
+
+    def page_loaded(
+        self,
+        request: PageRequest,
+        contents: dict[int, Message],
+        deliveries: list[Delivery],
+        now: float,
+    ) -> None:
+        """Process the messages that the store read for a request from `effects.pages`."""
+        self._time.advance(now)
+        self.rules.deliverer.page_loaded(request, contents, deliveries, now)
+
+    def handed_over(
+        self,
+        request: HandOver,
+        contents: dict[int, Message],
+        deliveries: list[Delivery],
+        now: float,
+    ) -> None:
+        """Process the messages that the store read for a request from `effects.hand_overs`."""
+        self._time.advance(now)
+        self.rules.redistribution.finish(request, contents, deliveries, now)
+
+    def evict(self, session: Session) -> None:
+        """Remove queued messages from memory that are stored in the tables and not needed now."""
+        self.rules.deliverer.evict(session)
+
+    def answer_system_subscriptions(self, values: dict[str, bytes]) -> None:
+        """Send the current values to the new subscribers in `effects.system_subscriptions`."""
+        self.rules.system_messages.answer(values)
+
+    def publish_system_values(self, values: dict[str, bytes]) -> None:
+        """Send changed values to their subscribers."""
+        self.rules.system_messages.publish(values)
+
+    def next_due(self) -> float | None:
+        """Return the time at which `wake` should be called, or None."""
+        return self.timers.next_due()
+
+    def wake(self, now: float) -> None:
+        """Run the due timers. Timers set meanwhile wait for the next call: sockets come first."""
+        self._time.advance(now)
+        self.work.spent = 0
+        last = self.timers.count
+        while self.work.spent <= SLICE_UNITS:
+            timer = self.timers.take_due(now, last)
+            if timer is None:
+                return
+            self.work.spent += TIMER_UNITS
+            if timer.connection is not None and timer.connection.is_open:
+                self.rules.timeouts.connection_due(timer, timer.connection, now)
+            elif timer.session is not None and not timer.session.ended:
+                self.rules.timeouts.session_due(timer, timer.session, now)
+
+    # -- batches
+
+    def waits_for_commit(self) -> bool:
+        """Return True if a client waits for the commit of the current batch."""
+        return self._output.waits()
+
+    @property
+    def committed_batch(self) -> int:
+        """Number of the newest durable batch."""
+        return self._output.committed_batch
+
+    @property
+    def changes(self) -> Changes:
+        """Changes that are not in the tables yet."""
+        return self.state.changes
+
+    def seal(self, now: float, wall_ms: int, clock: ClockQuality) -> SealedBatch:
+        """End the current batch.
+
+        `wall_ms` is the time in milliseconds since 1970, and `clock` its quality.
+        """
+        number = self.batch.batch_number
+        withheld = self._output.seal()
+        self.rules.disconnecting.seal()
+        self._time.advance(now)
+        blob = self._recorder.seal(wall_ms, clock)
+        if self._time.learned:
+            self._time.learned = False
+            self.rules.restart.count_time_switched_off(now)
+        return SealedBatch(number, blob, withheld)
+
+    def take_part(self, now: float, wall_ms: int, clock: ClockQuality) -> bytes:
+        """Return the records since the last part of the current batch. See `Batch.take_part`."""
+        self._time.advance(now)
+        return self._recorder.take_part(wall_ms, clock)
+
+    def committed(self, batch: SealedBatch) -> None:
+        """Release the packets that waited for a batch that is now durable."""
+        self._output.release(batch.withheld, batch.number)
+        self.rules.disconnecting.committed()

@@ -1,0 +1,47 @@
+"""Net change of the state since the last checkpoint.
+
+A message that was held, released, delivered and completed between two checkpoints cancels out and
+never becomes a row. The changes refer to live objects, so a checkpoint step that writes an object
+later writes its newest state. Replaying the journal leads to the same state, because its facts are
+keyed and overwrite blindly.
+"""
+
+from gateway.broker.core.sessions.message import Delivery, Held, Message
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.sessions.subscription import Subscription
+
+
+class Changes:
+    """Pending changes to the tables: rows to write and keys to delete."""
+
+    def __init__(self) -> None:
+        self.sessions: set[Session] = set()
+        self.trimmed: set[Session] = set()
+        """Sessions whose queue rows before `first_position` may be deleted."""
+        self.ended: list[int] = []
+        self.subscriptions: dict[tuple[int, str], Subscription | None] = {}
+        # In the order of creation, which is that of the rows' keys, so that tables are appended to.
+        self.held: dict[Held, None] = {}
+        self.released: set[tuple[int, int]] = set()
+        self.deliveries: dict[Delivery, None] = {}
+        self.completed: set[tuple[int, int]] = set()
+        self.retained: dict[str, Message | None] = {}
+        self.wills: dict[int, Session] = {}
+        self.orphans: set[int] = set()
+        """Numbers of messages that lost a reference, and may have none left."""
+
+    def count(self) -> int:
+        """Return the number of changed keys."""
+        return (
+            len(self.sessions)
+            + len(self.trimmed)
+            + len(self.ended)
+            + len(self.subscriptions)
+            + len(self.held)
+            + len(self.released)
+            + len(self.deliveries)
+            + len(self.completed)
+            + len(self.retained)
+            + len(self.wills)
+            + len(self.orphans)
+        )

@@ -1,0 +1,51 @@
+"""State and services shared by all rules."""
+
+from gateway.broker.core.bans import Bans
+from gateway.broker.core.effects import Effects
+from gateway.broker.core.frames import Frames
+from gateway.broker.core.limits import Limits
+from gateway.broker.core.login_rates import LoginRates
+from gateway.broker.core.output import Output
+from gateway.broker.core.records.recorder import Recorder
+from gateway.broker.core.rules.permissions import Permissions
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.state import State
+from gateway.broker.core.statistics import Statistics
+from gateway.broker.core.timers import Timers
+from gateway.broker.core.user_meters import UserMeters
+
+
+class Core:
+    """State, recorder, effects, output, frames, limits, statistics, timers and time of one broker.
+
+    The constructor of a rule takes the core, and the other rules that it calls.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        recorder: Recorder,
+        limits: Limits,
+        authenticates: bool,
+        methods: list[str],
+    ) -> None:
+        self.state = state
+        self.recorder = recorder
+        self.limits = limits
+        state.owners.assign(limits.quotas)
+        self.authenticates = authenticates
+        """True if user names are authenticated."""
+        self.methods = methods
+        """Methods of enhanced authentication that the authenticator supports."""
+        self.permissions = Permissions(authenticates)
+        self.bans = Bans()
+        self.login_rates = LoginRates(limits)
+        self.user_meters = UserMeters()
+        self.statistics = Statistics()
+        self.timers = Timers()
+        self.time = state.time
+        self.effects = Effects()
+        self.output = Output(recorder, self.effects, self.statistics)
+        self.frames = Frames(state.tree, state.time)
+        self.silent: dict[Connection, None] = {}
+        """Open connections without a CONNECT so far, oldest first: see `Silent`."""

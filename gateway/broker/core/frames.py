@@ -1,0 +1,146 @@
+"""Encoding of outgoing PUBLISH packets: protocol version, properties and topic aliases."""
+
+from typing import Final
+
+from gateway.broker.core.gateway_time import GatewayTime
+from gateway.broker.core.limits import ALIASED_TOPIC_CHARACTERS_MAX
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.sessions.message import KEY_SHIFT, RETAIN, Delivery, Message
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.topics.tree import TopicTree
+from gateway.broker.wire.encoder import raw_publish_frame
+from gateway.broker.wire.message_properties import (
+    EXPIRY_SECONDS_MAX,
+    NEVER,
+    NO_PROPERTIES,
+    properties_field_of,
+)
+
+NO_ALIAS: Final = -1
+"""In place of a batch number: the packet must contain its topic."""
+NO_TOPIC: Final = b"\x00\x00"
+"""The topic field of a packet that uses an alias."""
+
+
+class Frames:
+    """Builds PUBLISH packets."""
+
+    def __init__(self, tree: TopicTree, time: GatewayTime) -> None:
+        self.tree = tree
+        self.time = time
+
+    def is_expired(self, message: Message) -> bool:
+        """Return True if the message expiry interval has passed [MQTT5-3.3.2-5]."""
+        expires_ms = message.expires_ms
+        return expires_ms != 0 and self.time.left_ms(message.number, expires_ms) <= 0
+
+    def expiry_seconds_of(self, message: Message) -> int:
+        """Return the remaining message expiry interval in seconds [MQTT5-3.3.2-6], or NEVER."""
+        if not message.expires_ms:
+            return NEVER
+        left_ms = self.time.left_ms(message.number, message.expires_ms)
+        # An earlier version with a clock that was ahead may have stored more than the field holds.
+        return min(max(0, (left_ms + 999) // 1000), EXPIRY_SECONDS_MAX)
+
+    def delivery(
+        self,
+        connection: Connection,
+        delivery: Delivery,
+        message: Message,
+        dup: bool,
+        leaves_with: int,
+    ) -> bytes:
+        """Return the PUBLISH of a QoS 1 or 2 delivery. `leaves_with`: see `_aliased`."""
+        retain = delivery.flags & RETAIN != 0
+        packet_id = delivery.packet_id
+        qos = delivery.qos
+        field = b""
+        if connection.version == 5:
+            session = delivery.session
+            flags = delivery.flags
+            if connection.topic_alias_maximum and leaves_with >= 0:
+                frame = self._aliased(
+                    connection, session, message, flags, qos, dup, packet_id, leaves_with
+                )
+                if frame:
+                    return frame
+            field = self._field(session, message, flags, 0)
+        topic_field = message.topic_field
+        return raw_publish_frame(topic_field, message.payload, qos, retain, dup, packet_id, field)
+
+    def qos0(self, connection: Connection, message: Message, flags: int, leaves_with: int) -> bytes:
+        """Return a QoS 0 PUBLISH for a delivery with these flags. `leaves_with`: see `_aliased`."""
+        field = b""
+        if connection.version == 5:
+            session = connection.session
+            assert session is not None, "a PUBLISH to a connection without a session"
+            if connection.topic_alias_maximum and leaves_with >= 0:
+                frame = self._aliased(connection, session, message, flags, 0, False, 0, leaves_with)
+                if frame:
+                    return frame
+            field = self._field(session, message, flags, 0)
+        retain = flags & RETAIN != 0
+        return raw_publish_frame(message.topic_field, message.payload, 0, retain, False, 0, field)
+
+    def _aliased(
+        self,
+        connection: Connection,
+        session: Session,
+        message: Message,
+        flags: int,
+        qos: int,
+        dup: bool,
+        packet_id: int,
+        leaves_with: int,
+    ) -> bytes:
+        """Return a PUBLISH that defines or uses a topic alias; empty if it cannot use one.
+
+        `leaves_with` is the batch that the packet waits for, or the last committed one if it is
+        sent immediately; NO_ALIAS: aliases are not allowed. A packet may overtake a waiting one
+        that defines its alias. It then contains the topic and defines the alias again, for the
+        packets after it.
+        """
+        topic = message.topic
+        defined = connection.aliases_out.get(topic)
+        is_known = False
+        if defined is not None:
+            alias, defined_with = defined
+            is_known = defined_with <= leaves_with
+        else:
+            alias = len(connection.aliases_out) + 1
+            if alias > connection.topic_alias_maximum or len(topic) > ALIASED_TOPIC_CHARACTERS_MAX:
+                return b""
+        topic_field = NO_TOPIC if is_known else message.topic_field
+        field = self._field(session, message, flags, alias)
+        retain = flags & RETAIN != 0
+        frame = raw_publish_frame(topic_field, message.payload, qos, retain, dup, packet_id, field)
+        maximum = connection.maximum_packet_size_bytes
+        # Whether a message fits must not depend on what was sent before: when it is resent, its
+        # topic may be needed. Without an alias it is never larger than this sum.
+        if 0 < maximum < len(frame) + len(message.topic_field):
+            return b""
+        if not is_known:
+            connection.aliases_out[topic] = (alias, leaves_with)
+        return frame
+
+    def _field(self, session: Session, message: Message, flags: int, alias: int) -> bytes:
+        identifiers: list[int] = []
+        if session.keys:
+            identifiers = self._identifiers_of(session, message.topic, flags >> KEY_SHIFT)
+        if not (message.forwarded or message.expires_ms or identifiers or alias):
+            return NO_PROPERTIES
+        expiry = self.expiry_seconds_of(message)
+        return properties_field_of(expiry, message.forwarded, identifiers, alias)
+
+    def _identifiers_of(self, session: Session, topic: str, key: int) -> list[int]:
+        """Return the subscription identifiers of all matching subscriptions [MQTT5-3.3.4-3].
+
+        `key` names the single subscription of a message that was shared or retained; 0: all that
+        match.
+        """
+        if not key:
+            return self.tree.route_of(topic).identifiers.get(session, [])
+        subscription = session.keys.get(key)
+        if subscription is None or not subscription.identifier:
+            return []
+        return [subscription.identifier]

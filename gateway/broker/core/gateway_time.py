@@ -1,0 +1,131 @@
+"""Gateway time: milliseconds used for message expiry, session expiry and will delay.
+
+On a machine without a battery-backed clock, wall time starts in the past and jumps. Gateway time
+does not: during a run it only follows the monotonic clock, and a run starts at the last known time
+of the previous one. In a new data directory it starts as wall time. Later it may be years off, and
+it is shown nowhere.
+
+How long the gateway was switched off is known once the clock was synchronised both before and
+after: wall time has then advanced further than gateway time. That difference is stored as an
+`Outage`, and is added to the age of everything older than it.
+"""
+
+from typing import Final
+
+from gateway.broker.core.records.kinds import ClockQuality
+
+OUTAGES_MAX: Final = 64
+"""Outages stored separately, at most: one for each start without a synchronised clock. Beyond that
+the two oldest are merged, and messages from between them live longer by the length of the younger
+one."""
+
+
+class Outage:
+    """Time between two runs that gateway time did not count."""
+
+    def __init__(self, before_ms: int, before_message: int, length_ms: int) -> None:
+        self.before_ms = before_ms
+        """Gateway time at the start of the following run."""
+        self.before_message = before_message
+        """The first message number of that run."""
+        self.length_ms = length_ms
+
+
+class GatewayTime:
+    """The current gateway time, and the known outages."""
+
+    def __init__(self) -> None:
+        self.time_ms = 0
+        """The current time; during recovery, the latest time on disk."""
+        self.outages: list[Outage] = []
+        """Outages, oldest first."""
+        self.offset_ms: int | None = None
+        """Wall time minus gateway time when the clock was last synchronised; None: never."""
+        self.run: Outage | None = None
+        """The first run since then, preceded by an outage of unknown length."""
+        self.wall_ms = 0
+        """Wall time when the newest batch was sealed; 0: there is none."""
+        self.clock = ClockQuality.UNKNOWN
+        """The quality of that time."""
+        self.learned = False
+        """The length of an outage became known while the broker runs, and timers do not include it
+        yet."""
+        self._base_ms = 0
+        """Gateway time at zero of the monotonic clock."""
+
+    # -- a run
+
+    def begin(self, now: float, wall_ms: int, clock: ClockQuality, next_message: int) -> None:
+        """Start a run at the monotonic time `now` (seconds), later than all times on disk.
+
+        `clock` is the quality of `wall_ms`.
+        """
+        self.time_ms = self.time_ms + 1 if self.time_ms else max(1, wall_ms)
+        length_ms = 0
+        if self.run is None and self.offset_ms is not None and clock is ClockQuality.SYNCHRONISED:
+            # Everything that exists is from before the outage, so nothing younger must be
+            # distinguished.
+            length_ms = max(0, wall_ms - self.time_ms - self.offset_ms)
+        self.time_ms += length_ms
+        self.run_began(self.time_ms, next_message)
+        self.sealed(self.time_ms, wall_ms, clock)
+        self.learned = False  # no timer is set yet
+        self._base_ms = self.time_ms - int(now * 1000)
+
+    def advance(self, now: float) -> None:
+        """Advance to the time of an event."""
+        time_ms = self._base_ms + int(now * 1000)
+        self.time_ms = max(self.time_ms, time_ms)
+
+    # -- times of batches, live and in recovery
+
+    def run_began(self, time_ms: int, next_message: int) -> None:
+        """Record the start of a run. The length of the outage before it is not known yet."""
+        if self.run is None:
+            self.run = Outage(time_ms, next_message, 0)
+
+    def sealed(self, time_ms: int, wall_ms: int, clock: ClockQuality) -> None:
+        """Record the times at which a batch was sealed. `clock` is the quality of `wall_ms`."""
+        self.time_ms = max(self.time_ms, time_ms)
+        self.wall_ms = wall_ms
+        self.clock = clock
+        if clock is not ClockQuality.SYNCHRONISED:
+            return
+        offset_ms = wall_ms - time_ms
+        run, before_ms = self.run, self.offset_ms
+        if run is not None and before_ms is not None and offset_ms > before_ms:
+            self._add(Outage(run.before_ms, run.before_message, offset_ms - before_ms))
+        self.offset_ms = offset_ms
+        self.run = None
+
+    def sealed_by_wall_time(self, wall_ms: int, clock: ClockQuality) -> None:
+        """Record the time of a batch of an older format, whose deadlines are in wall time."""
+        self.time_ms = self.wall_ms = wall_ms
+        self.clock = clock
+        self.offset_ms = 0 if clock is ClockQuality.SYNCHRONISED else None
+        self.run = None
+
+    def _add(self, outage: Outage) -> None:
+        self.outages.append(outage)
+        self.learned = True
+        if len(self.outages) > OUTAGES_MAX:
+            self.outages[0].length_ms += self.outages.pop(1).length_ms
+
+    # -- deadlines
+
+    def age_ms(self, since_ms: int) -> int:
+        """Return the milliseconds since a gateway time, including all known outages."""
+        age_ms = self.time_ms - since_ms
+        for outage in self.outages:
+            if since_ms < outage.before_ms:
+                age_ms += outage.length_ms
+        return max(0, age_ms)
+
+    def left_ms(self, message_number: int, expires_ms: int) -> int:
+        """Return the milliseconds until a message expires; 0 or less if it has expired."""
+        left_ms = expires_ms - self.time_ms
+        index = len(self.outages) - 1
+        while index >= 0 and message_number < self.outages[index].before_message:
+            left_ms -= self.outages[index].length_ms
+            index -= 1
+        return left_ms

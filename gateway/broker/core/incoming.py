@@ -1,0 +1,100 @@
+"""Memory used for incomplete input of all clients together, with limits.
+
+Each connection has its own limits; these limits are for thousands of connections that all use them.
+Connections that use little are never affected.
+"""
+
+from typing import Final
+
+from gateway.broker.core.memory import text_bytes_of
+from gateway.broker.core.sessions.connection import Connection, ConnectionState
+from gateway.broker.core.violation import Violation
+from gateway.broker.wire.codes import QUOTA_EXCEEDED
+
+# Not Final: tests make them small enough to be reached.
+PARTS_BYTES_MAX: int = 64 * 1024 * 1024
+"""Incomplete packets, and packets after a CONNECT whose password is being checked, of all
+connections. Beyond this the connection that has waited longest for the rest of a packet is closed;
+one that keeps sending is not among the oldest."""
+
+UNDECIDED_FACTOR: Final = 50
+"""Memory per received byte while a password is being checked: the shortest packet has two bytes,
+and takes a hundred when decoded."""
+
+ALIASES_BYTES_MAX: int = 32 * 1024 * 1024
+"""Topics with an alias, in addition to what each connection has free."""
+
+ALIASES_BYTES_FREE: Final = 4 * 1024
+"""Free for one connection: 16 topics of some 50 bytes. A topic may have 64 kB, and take 300."""
+
+ALIAS_BYTES: Final = 250
+"""Memory of an alias in addition to its topic."""
+
+
+class Incoming:
+    """Counts the memory used, and names the connection to end when it is too much."""
+
+    def __init__(self) -> None:
+        self.parts: dict[Connection, int] = {}
+        """Bytes by connection with an incomplete packet, oldest first."""
+        self.parts_bytes = 0
+        self.aliases: dict[Connection, int] = {}
+        """Bytes of topic aliases by connection."""
+        self.aliases_bytes = 0
+        """The part of these in excess of what each connection has free."""
+
+    def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
+        """Count received bytes. `completed`: they completed a packet.
+
+        The waiting time restarts with each packet.
+        """
+        size_bytes = connection.decoder.partial_bytes()
+        if connection.state is ConnectionState.AUTHENTICATING:
+            size_bytes += self.parts.get(connection, 0) + data_bytes * UNDECIDED_FACTOR
+        before = self.parts.get(connection, 0)
+        if before and (completed or not size_bytes):
+            del self.parts[connection]
+        if size_bytes:
+            self.parts[connection] = size_bytes
+        self.parts_bytes += size_bytes - before
+
+    def one_too_many(self, packet_bytes_max: int) -> Connection | None:
+        """Return the connection to close because all together use too much memory, or None."""
+        if self.parts_bytes <= max(PARTS_BYTES_MAX, 2 * packet_bytes_max):
+            return None
+        return next(iter(self.parts))
+
+    def alias(
+        self, connection: Connection, alias: int, topic: str, topic_field: bytes
+    ) -> Violation | None:
+        """Store the topic of a topic alias. Return a violation if it takes too much memory."""
+        before = self.aliases.get(connection, 0)
+        size_bytes = before + _alias_bytes_of(topic, topic_field)
+        known = connection.aliases_in.get(alias)
+        if known is not None:
+            size_bytes -= _alias_bytes_of(known[0], known[1])
+        total = self.aliases_bytes + _beyond_free(size_bytes) - _beyond_free(before)
+        if size_bytes > max(before, ALIASES_BYTES_FREE) and total > ALIASES_BYTES_MAX:
+            return Violation(
+                "aliases_bytes",
+                QUOTA_EXCEEDED,
+                f"aliases of {size_bytes} bytes while there is no room for such: expected at most "
+                f"{ALIASES_BYTES_FREE}",
+            )
+        connection.aliases_in[alias] = (topic, topic_field)
+        self.aliases[connection] = size_bytes
+        self.aliases_bytes = total
+        return None
+
+    def forget(self, connection: Connection) -> None:
+        """Forget a closed connection."""
+        self.parts_bytes -= self.parts.pop(connection, 0)
+        self.aliases_bytes -= _beyond_free(self.aliases.pop(connection, 0))
+
+
+def _alias_bytes_of(topic: str, topic_field: bytes) -> int:
+    return ALIAS_BYTES + text_bytes_of(topic) + len(topic_field)
+
+
+def _beyond_free(size_bytes: int) -> int:
+    return max(0, size_bytes - ALIASES_BYTES_FREE)

@@ -1,0 +1,59 @@
+"""Login rates of users. Pure.
+
+Only authenticated logins are counted, so a stranger cannot use up a user's rate. A user who has
+used up the rate can therefore be rejected before the password is checked.
+"""
+
+from typing import Final
+
+from gateway.broker.core.limits import Limits
+from gateway.broker.core.sessions.owner import Owner
+from gateway.broker.core.token_bucket import TokenBucket
+
+BURST_SECONDS: Final = 10.0
+"""Allowed burst after a pause, in seconds of the rate: the devices of a user reconnect together
+after an outage."""
+
+# Not Final: tests make it small enough to be reached.
+USERS_MAX: int = 16_384
+"""Users remembered, at most: some 300 bytes each. The one that logged in longest ago is dropped
+first."""
+
+LOGIN_RATE: Final = "login_rate"
+
+
+class LoginRates:
+    """Counts logins by user, if `login_rate` is set."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._buckets: dict[str, TokenBucket] = {}
+        """Most recent logins last."""
+
+    def take(self, owner: Owner, now: float) -> str:
+        """Count an authenticated login.
+
+        Return the name of the exceeded limit; empty if there is none.
+        """
+        rate = owner.quota.login_rate
+        if not rate:
+            return ""
+        bucket = self._buckets.pop(owner.username, None)
+        if bucket is None or bucket.rate != rate:
+            bucket = TokenBucket(float(rate), rate * BURST_SECONDS, now)
+        self._buckets[owner.username] = bucket
+        if len(self._buckets) > USERS_MAX:
+            del self._buckets[next(iter(self._buckets))]
+        return "" if bucket.take(now) else owner.quota.prefix + LOGIN_RATE
+
+    def spent(self, username: str, now: float) -> str:
+        """Return the name of the limit that another login would exceed; empty if there is none.
+
+        Counts nothing, so `username` need not be authenticated.
+        """
+        bucket = self._buckets.get(username)
+        if bucket is None or bucket.has_one(now):
+            return ""
+        # Looked up only for these, because it compares the name with patterns.
+        quota = self._limits.quotas.quota_of(username)
+        return quota.prefix + LOGIN_RATE if bucket.rate == quota.login_rate else ""

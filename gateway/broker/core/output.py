@@ -1,0 +1,177 @@
+"""Send after commit: packets wait until the facts that they state are durable.
+
+`outgoing` bytes may be sent in this turn of the event loop. `withheld` bytes wait for the current
+batch: `seal` attaches them to it, and `release` frees them once it is durable.
+"""
+
+from typing import Final
+
+from gateway.broker.core.effects import Effects
+from gateway.broker.core.frames import NO_ALIAS
+from gateway.broker.core.records.recorder import Recorder
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.sessions.packet_buffer import PacketBuffer
+from gateway.broker.core.statistics import Statistics
+from gateway.broker.wire import kinds
+
+CONNACK_BYTE: Final = kinds.CONNACK << 4
+
+
+class Withheld:
+    """Bytes to send to one connection when a batch is durable."""
+
+    def __init__(self, connection: Connection, parts: list[bytes], received: int) -> None:
+        self.connection = connection
+        self.parts = parts
+        self.received = received
+        """Number of packets that end the exchange of a message published by the client."""
+
+
+class Output:
+    """Outgoing and withheld bytes of all connections."""
+
+    def __init__(self, recorder: Recorder, effects: Effects, statistics: Statistics) -> None:
+        self.recorder = recorder
+        self.effects = effects
+        self.statistics = statistics
+        self.committed_batch = recorder.batch_number - 1
+        self.withholding: list[Connection] = []
+        self.departing: list[Connection] = []
+        """Connections to be closed when the current batch is durable."""
+
+    def forward(self, connection: Connection, frame: bytes) -> None:
+        """Send a QoS 0 PUBLISH in this turn of the event loop, without waiting, but never before
+        CONNACK.
+        """
+        if not connection.greeted:
+            self._send_after_connack(connection, frame)
+            return
+        self._outgoing(connection).append(frame)
+        connection.forwarded_bytes += len(frame)
+
+    def _outgoing(self, connection: Connection) -> PacketBuffer:
+        if connection.outgoing.is_empty():
+            self.effects.writes.append(connection)
+        return connection.outgoing
+
+    def push(self, connection: Connection, data: bytes) -> None:
+        """Send any other packet in this turn of the event loop, without waiting."""
+        self.statistics.packets_sent[data[0] >> 4] += 1
+        self._outgoing(connection).append(data)
+
+    def send(self, connection: Connection, data: bytes, is_fact: bool = False) -> None:
+        """Send a packet that needs no fact itself, after packets of the connection that wait for
+        one.
+
+        `is_fact`: the packet needs the current batch to be durable.
+        """
+        if is_fact or connection.withheld_batch > self.committed_batch:
+            self.withhold(connection, data)
+        else:
+            self.push(connection, data)
+
+    def leaves_with(self, connection: Connection, is_fact: bool) -> int:
+        """Return the batch that `send` waits for; if it does not wait, the last committed batch."""
+        if is_fact or connection.withheld_batch > self.committed_batch:
+            return self.recorder.batch_number
+        return self.committed_batch
+
+    def qos0_leaves_with(self, connection: Connection, withheld: bool) -> int:
+        """Return the batch that a QoS 0 packet waits for; if it does not wait, the last committed
+        one.
+
+        While CONNACK is being committed, `forward` decides, and the result is NO_ALIAS.
+        """
+        if withheld:
+            return self.recorder.batch_number
+        return self.committed_batch if connection.greeted else NO_ALIAS
+
+    def send_at_once(self, connection: Connection, data: bytes) -> None:
+        """Send a packet that may overtake others (QoS 0, PINGRESP), but never before CONNACK."""
+        if connection.greeted:
+            self.push(connection, data)
+        else:
+            self._send_after_connack(connection, data)
+
+    def _send_after_connack(self, connection: Connection, data: bytes) -> None:
+        """Queue a packet to be sent directly after CONNACK, which waits for a commit."""
+        if connection.withheld.first_byte() == CONNACK_BYTE:
+            self.withhold(connection, data)
+            return
+        # CONNACK is being committed; the packet need not wait for the next batch as well.
+        self.statistics.packets_sent[data[0] >> 4] += 1
+        connection.early.append(data)
+        connection.forwarded_bytes += len(data)
+
+    def withhold(self, connection: Connection, data: bytes) -> None:
+        """Send a packet when the current batch is durable."""
+        self.statistics.packets_sent[data[0] >> 4] += 1
+        self._withheld(connection).append(data)
+
+    def _withheld(self, connection: Connection) -> PacketBuffer:
+        if connection.withheld.is_empty():
+            self.withholding.append(connection)
+        connection.withheld_batch = self.recorder.batch_number
+        return connection.withheld
+
+    def acknowledge(
+        self, connection: Connection, kind: int, packet_id: int, is_fact: bool = False
+    ) -> None:
+        """Send a PUBACK, PUBREC, PUBREL or PUBCOMP that consists only of its packet identifier."""
+        self.statistics.packets_sent[kind] += 1
+        waits = is_fact or connection.withheld_batch > self.committed_batch
+        buffer = self._withheld(connection) if waits else self._outgoing(connection)
+        first_byte = kind << 4 | 2 if kind == kinds.PUBREL else kind << 4
+        buffer.append_acknowledgement(first_byte, packet_id)
+
+    def close(self, connection: Connection) -> None:
+        """Close the connection after `outgoing` is passed to the socket.
+
+        Withheld bytes are dropped.
+        """
+        if not connection.closing:
+            connection.closing = True
+            if connection.outgoing.is_empty():
+                self.effects.writes.append(connection)
+
+    def close_after_commit(self, connection: Connection) -> None:
+        """Close the connection when the facts about its end are durable, since the client sees the
+        close.
+        """
+        self.departing.append(connection)
+
+    def waits(self) -> bool:
+        """Return True if a client waits for the current batch."""
+        return bool(self.withholding or self.departing)
+
+    def seal(self) -> list[Withheld]:
+        """Return the bytes that wait for the batch that ends now."""
+        sealed = [Withheld(connection, [], 0) for connection in self.departing]
+        self.departing = []
+        for connection in self.withholding:
+            parts = connection.withheld.take()
+            if connection.is_open:
+                sealed.append(Withheld(connection, parts, connection.received))
+            connection.received = 0
+        self.withholding = []
+        return sealed
+
+    def release(self, sealed: list[Withheld], batch_number: int) -> None:
+        """Release the bytes that waited for a batch, which is now durable."""
+        self.committed_batch = batch_number
+        for withheld in sealed:
+            connection = withheld.connection
+            if not withheld.parts:
+                self.close(connection)
+                continue
+            if not connection.is_open:
+                continue
+            connection.greeted = True
+            connection.receiving = max(0, connection.receiving - withheld.received)
+            outgoing = self._outgoing(connection)
+            for part in withheld.parts:
+                outgoing.append(part)
+            if connection.early:
+                for data in connection.early:
+                    outgoing.append(data)
+                connection.early = []

@@ -1,0 +1,124 @@
+"""The current batch: its records, the names of their sessions, and the resulting blob."""
+
+from librt.strings import BytesWriter
+
+from gateway.broker.core.gateway_time import GatewayTime
+from gateway.broker.core.records import layout
+from gateway.broker.core.records.blob import packed
+from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.core.sessions.session import Session
+
+
+class Batch:
+    """Collects records until `seal` turns them into one blob, which is committed with one fsync."""
+
+    def __init__(
+        self, time: GatewayTime, store: bytes, boot: bytes, batch_number: int, next_sequence: int
+    ) -> None:
+        self.time = time
+        self.store = store
+        self.boot = boot
+        self.batch_number = batch_number
+        self.next_sequence = next_sequence
+        self.records = BytesWriter()
+        self.record_count = 0
+        self.names = bytearray()
+        self.parts: list[bytes] = []
+        """Records of the batch that `take_part` has returned; those in `records` follow."""
+        self.parts_bytes = 0
+        self.parts_count = 0
+        self.parts_names_bytes = 0
+        self.lazy = False
+        """True if something was recorded since the last part that no client waits for."""
+
+    def pending_bytes(self) -> int:
+        """Return the size of the records in the current batch in bytes."""
+        return self.parts_bytes + len(self.records)
+
+    def blob_bytes(self) -> int:
+        """Return the size of the blob that `seal` would return."""
+        return layout.BLOB_HEADER.size + len(self.names) + self.pending_bytes() + layout.CRC.size
+
+    def take_part(self, wall_ms: int, clock: ClockQuality) -> bytes:
+        """Return the records since the last part as a blob, without ending the batch.
+
+        All parts have the batch's number, and their sequence numbers continue. A session's name is
+        in the first part that needs it.
+        """
+        records = self.records.getvalue()
+        blob = self._blob(
+            wall_ms,
+            clock,
+            self.next_sequence + self.parts_count,
+            self.record_count - self.parts_count,
+            bytes(self.names[self.parts_names_bytes :]),
+            records,
+        )
+        self.parts.append(records)
+        self.parts_bytes += len(records)
+        self.parts_count = self.record_count
+        self.parts_names_bytes = len(self.names)
+        self.records = BytesWriter()
+        self.lazy = False
+        return blob
+
+    def seal(self, wall_ms: int, clock: ClockQuality) -> bytes | None:
+        """End the batch and return its blob; None if nothing was recorded.
+
+        `wall_ms` is the time in milliseconds since 1970, and `clock` its quality.
+        """
+        if not self.record_count:
+            self.batch_number += 1
+            return None
+        self.parts.append(self.records.getvalue())
+        records = self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
+        blob = self._blob(
+            wall_ms, clock, self.next_sequence, self.record_count, bytes(self.names), records
+        )
+        self.time.sealed(self.time.time_ms, wall_ms, clock)
+        self.next_sequence += self.record_count
+        self.record_count = 0
+        self.records = BytesWriter()
+        self.names = bytearray()
+        self.parts = []
+        self.parts_bytes = 0
+        self.parts_count = 0
+        self.parts_names_bytes = 0
+        self.lazy = False
+        self.batch_number += 1
+        return blob
+
+    def _blob(
+        self,
+        wall_ms: int,
+        clock: ClockQuality,
+        first_sequence: int,
+        record_count: int,
+        names: bytes,
+        records: bytes,
+    ) -> bytes:
+        header = layout.BLOB_HEADER.pack(
+            layout.BLOB_MAGIC,
+            self.store,
+            self.boot,
+            clock,
+            wall_ms,
+            self.batch_number,
+            first_sequence,
+            record_count,
+            len(names),
+            len(records),
+            self.time.time_ms,
+        )
+        return packed(header, names, records)
+
+    def _name(self, session: Session) -> int:
+        """Count a record of a session, add its client id to the blob if missing, and return its
+        number.
+        """
+        self.record_count += 1
+        if session.named_in_batch != self.batch_number:
+            session.named_in_batch = self.batch_number
+            client_id = session.client_id_bytes
+            self.names += layout.NAME_RECORD.pack(session.number, len(client_id)) + client_id
+        return session.number

@@ -1,0 +1,97 @@
+"""A journal blob: header, names of sessions, records, CRC-32. See docs/formats/journal.md.
+
+A reader checks the CRC first, and then every length. A damaged blob is reported, and its contents
+are not used.
+"""
+
+from struct import error as StructError
+from typing import Final
+from zlib import crc32
+
+from gateway.broker.core.records import layout
+from gateway.broker.core.records.kinds import ClockQuality
+
+_CLOCKS: Final = list(ClockQuality)
+
+
+class DamagedBlob(ValueError):
+    """The blob is cut off, changed, or of an unknown version."""
+
+
+class Blob:
+    """A parsed blob: its header, the names of its sessions, and the position of its records."""
+
+    def __init__(self, data: bytes) -> None:
+        if len(data) < layout.BLOB_HEADER_1.size + layout.CRC.size:
+            raise DamagedBlob(f"{len(data)} bytes are less than the header of a journal blob")
+        self.has_gateway_time = data[:4] == layout.BLOB_MAGIC
+        if not self.has_gateway_time and data[:4] != layout.BLOB_MAGIC_1:
+            raise DamagedBlob(f"begins with {data[:4]!r}, expected {layout.BLOB_MAGIC!r}")
+        if not has_valid_crc(data):
+            raise DamagedBlob("the CRC does not match the contents")
+        fields = layout.BLOB_HEADER_1.unpack_from(data)
+        self.data = data
+        self.store = bytes(fields[1]).hex()
+        self.boot = bytes(fields[2]).hex()
+        clock: int = fields[3]
+        self.clock = _CLOCKS[clock] if clock < len(_CLOCKS) else ClockQuality.UNKNOWN
+        self.time_ms: int = fields[4]
+        """Wall time."""
+        self.number: int = fields[5]
+        self.first_sequence: int = fields[6]
+        self.record_count: int = fields[7]
+        names_bytes: int = fields[8]
+        self.gateway_ms = self.time_ms
+        """Gateway time; in the first format, wall time, which was used for deadlines."""
+        self.names_at = layout.BLOB_HEADER_1.size
+        if self.has_gateway_time:
+            self.names_at = layout.BLOB_HEADER.size
+            if len(data) < self.names_at + layout.CRC.size:
+                raise DamagedBlob(f"{len(data)} bytes are less than the header of a journal blob")
+            self.gateway_ms = layout.BLOB_HEADER.unpack_from(data)[10]
+        self.records_at = self.names_at + names_bytes
+        self.records_end = self.records_at + int(fields[9])
+        if self.records_end + layout.CRC.size != len(data):
+            raise DamagedBlob("the lengths in the header do not add up to the blob's length")
+        try:
+            self.names = self._names()
+        except (StructError, UnicodeDecodeError) as error:
+            raise DamagedBlob(f"the names of its sessions: {error}") from error
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence number of the last event; if there is none, one less than the first."""
+        return self.first_sequence + self.record_count - 1
+
+    def _names(self) -> dict[int, str]:
+        names: dict[int, str] = {}
+        at = self.names_at
+        while at < self.records_at:
+            number, length = layout.NAME_RECORD.unpack_from(self.data, at)
+            at += layout.NAME_RECORD.size
+            names[number] = self.data[at : at + length].decode()
+            at += length
+        return names
+
+
+def has_valid_crc(data: bytes) -> bool:
+    """Return True if a blob of any version ends with the CRC-32 of its preceding bytes."""
+    crc: int = layout.CRC.unpack(data[-layout.CRC.size :])[0]
+    return crc32(memoryview(data)[: -layout.CRC.size]) == crc
+
+
+def packed(header: bytes, names: bytes, records: bytes) -> bytes:
+    """Assemble a blob from its three parts and add the CRC."""
+    body = b"".join((header, names, records))
+    return body + layout.CRC.pack(crc32(body))
+
+
+def joined(parts: list[Blob]) -> bytes:
+    """Join consecutive parts of a batch into one blob."""
+    fields = list(layout.BLOB_HEADER.unpack_from(parts[-1].data))
+    names = b"".join(part.data[part.names_at : part.records_at] for part in parts)
+    records = b"".join(part.data[part.records_at : part.records_end] for part in parts)
+    fields[6] = parts[0].first_sequence
+    fields[7] = sum(part.record_count for part in parts)
+    fields[8], fields[9] = len(names), len(records)
+    return packed(layout.BLOB_HEADER.pack(*fields), names, records)

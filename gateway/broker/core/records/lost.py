@@ -1,0 +1,106 @@
+"""Messages lost through damage in the journal, counted by session during the replay.
+
+If the first record of a session is unreadable, the session has no state. Messages that later
+records queue for it are lost, and so are queue positions for which no record is readable.
+"""
+
+from mypy_extensions import mypyc_attr
+
+from gateway.broker.core.records.kinds import RecordKind
+from gateway.broker.core.records.layout import NEVER_QUEUED
+from gateway.broker.core.records.record import (
+    Connected,
+    Contents,
+    Dropped,
+    Ended,
+    Exchange,
+    Place,
+    Record,
+)
+
+
+@mypyc_attr(acyclic=True)
+class LostSession:
+    """A session in the journal whose opening record is unreadable."""
+
+    def __init__(self, client_id: str) -> None:
+        self.client_id = client_id
+        self.started_to = 0
+        """The position after the last one that left the queue."""
+        self.queued_from = -1
+        """The first position in the journal; -1: none."""
+        self.queued_to = -1
+        """The position after the last one."""
+        self.in_flight: set[int] = set()
+        """Packet identifiers, at most 65,535."""
+        self.completed: set[int] = set()
+        self.held: set[int] = set()
+        """Packet identifiers of held QoS 2 messages."""
+
+    def queued_count(self) -> int:
+        """Return how many messages are queued or in flight, as far as the journal shows."""
+        waiting = self.queued_to - max(self.queued_from, self.started_to)
+        return max(0, waiting) + len(self.in_flight)
+
+    def place(self, record: Place) -> None:
+        """Record a message that enters or leaves the queue."""
+        if record.kind is RecordKind.MESSAGE_QUEUED:
+            if self.queued_from < 0:
+                self.queued_from = record.position
+            self.queued_to = max(self.queued_to, record.position + 1)
+            return
+        self.left(record.position)
+        if record.kind is RecordKind.DELIVERY_STARTED:
+            self.in_flight.add(record.packet_id)
+            self.completed.discard(record.packet_id)
+
+    def left(self, position: int) -> None:
+        """Record that all messages up to a position have left the queue."""
+        self.started_to = max(self.started_to, position + 1)
+
+    def exchange(self, record: Exchange) -> None:
+        """Record the end of an exchange."""
+        if record.kind is RecordKind.DELIVERY_COMPLETED:
+            self.in_flight.discard(record.packet_id)
+            self.completed.add(record.packet_id)
+        elif record.kind in (RecordKind.MESSAGE_RELEASED, RecordKind.MESSAGE_ABANDONED):
+            self.held.discard(record.packet_id)
+
+
+@mypyc_attr(acyclic=True)
+class Lost:
+    """Records that the replay could not apply. Empty at the end if there was no damage."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[int, LostSession] = {}
+        """By session number."""
+        self.skipped: dict[int, int] = {}
+        """Missing positions in a known session's queue, by session number."""
+
+    def note(self, record: Record, client_id: str) -> None:
+        """Note a record of an unknown session."""
+        number = record.session
+        if isinstance(record, (Connected, Ended)):
+            # Opened again, or ended anyway: nothing is lost.
+            if record.kind in (RecordKind.SESSION_OPENED, RecordKind.SESSION_ENDED):
+                self.sessions.pop(number, None)
+            return
+        if not isinstance(record, (Place, Exchange, Dropped, Contents)):
+            return
+        session = self.sessions.get(number)
+        if session is None:
+            session = self.sessions[number] = LostSession(client_id)
+        if isinstance(record, Place):
+            session.place(record)
+        elif isinstance(record, Exchange):
+            session.exchange(record)
+        elif isinstance(record, Contents):
+            if record.kind is RecordKind.MESSAGE_HELD:
+                session.held.add(record.packet_id)
+        elif record.position != NEVER_QUEUED:
+            session.left(record.position)
+
+    def skip(self, number: int, count: int) -> None:
+        """Note `count` queue positions of a session that contain no message."""
+        if count > 0:
+            self.skipped[number] = self.skipped.get(number, 0) + count

@@ -1,0 +1,243 @@
+"""Records as read from a blob: a class for each form, with the fields named as in `layout`.
+
+`session` is a session's number (0: none), and `message` a message's number.
+"""
+
+from mypy_extensions import mypyc_attr
+
+from gateway.broker.core.records.kinds import (
+    CloseReason,
+    DropReason,
+    EndReason,
+    Observation,
+    Origin,
+    RecordKind,
+    StartKind,
+    WillClearReason,
+)
+
+
+@mypyc_attr(acyclic=True)
+class Record:
+    """Base of all records; itself BROKER_STOPPED."""
+
+    def __init__(self, kind: RecordKind, session: int = 0) -> None:
+        self.kind = kind
+        self.session = session
+
+
+@mypyc_attr(acyclic=True)
+class Connected(Record):
+    """SESSION_OPENED or SESSION_RESUMED."""
+
+    def __init__(
+        self,
+        kind: RecordKind,
+        session: int,
+        clean: bool,
+        protocol: int,
+        keep_alive_seconds: int,
+        expiry_seconds: int,
+        address: str,
+    ) -> None:
+        super().__init__(kind, session)
+        self.clean = clean
+        self.protocol = protocol
+        self.keep_alive_seconds = keep_alive_seconds
+        self.expiry_seconds = expiry_seconds
+        self.address = address
+
+
+@mypyc_attr(acyclic=True)
+class Ended(Record):
+    """SESSION_CLOSED, SESSION_ENDED or WILL_CLEARED, each with its own set of reasons."""
+
+    def __init__(
+        self, kind: RecordKind, session: int, reason: CloseReason | EndReason | WillClearReason
+    ) -> None:
+        super().__init__(kind, session)
+        self.reason = reason
+
+
+@mypyc_attr(acyclic=True)
+class Filter(Record):
+    """SUBSCRIBED or UNSUBSCRIBED. The latter has only a filter."""
+
+    def __init__(
+        self, kind: RecordKind, session: int, topic_filter: str, options: int, identifier: int
+    ) -> None:
+        super().__init__(kind, session)
+        self.topic_filter = topic_filter
+        self.options = options
+        self.identifier = identifier
+
+
+@mypyc_attr(acyclic=True)
+class Contents(Record):
+    """A message with its contents: MESSAGE_HELD (packet_id) or MESSAGE_PUBLISHED (origin,
+    matched).
+    """
+
+    def __init__(
+        self,
+        kind: RecordKind,
+        session: int,
+        packet_id: int,
+        origin: Origin,
+        matched: int,
+        message: int,
+        flags: int,
+        topic: str,
+        payload: bytes,
+        expires_ms: int,
+        forwarded: bytes,
+    ) -> None:
+        super().__init__(kind, session)
+        self.packet_id = packet_id
+        self.origin = origin
+        self.matched = matched
+        self.message = message
+        self.flags = flags
+        self.topic = topic
+        self.payload = payload
+        self.expires_ms = expires_ms
+        self.forwarded = forwarded
+
+
+@mypyc_attr(acyclic=True)
+class Exchange(Record):
+    """A step of an exchange, identified by a packet identifier.
+
+    DUPLICATE_SUPPRESSED, MESSAGE_RELEASED (with the number of matching receivers),
+    MESSAGE_ABANDONED, DELIVERY_RESENT (a PUBREL or a PUBLISH), DELIVERY_RECEIVED or
+    DELIVERY_COMPLETED.
+    """
+
+    def __init__(
+        self,
+        kind: RecordKind,
+        session: int,
+        packet_id: int,
+        message: int,
+        matched: int = 0,
+        is_pubrel: bool = False,
+    ) -> None:
+        super().__init__(kind, session)
+        self.packet_id = packet_id
+        self.message = message
+        self.matched = matched
+        self.is_pubrel = is_pubrel
+
+
+@mypyc_attr(acyclic=True)
+class Place(Record):
+    """A message that enters or leaves a queue.
+
+    MESSAGE_QUEUED, DELIVERY_STARTED (packet_id) or DELIVERED_AT_QOS0. `key` is the key of the
+    subscription, if the flags say that there is one.
+    """
+
+    def __init__(
+        self,
+        kind: RecordKind,
+        session: int,
+        packet_id: int,
+        message: int,
+        flags: int,
+        key: int,
+        position: int,
+    ) -> None:
+        super().__init__(kind, session)
+        self.packet_id = packet_id
+        self.message = message
+        self.flags = flags
+        self.key = key
+        self.position = position
+
+
+@mypyc_attr(acyclic=True)
+class Dropped(Record):
+    """MESSAGE_DROPPED. `position` is NEVER_QUEUED if the message had no place in a queue."""
+
+    def __init__(self, session: int, message: int, reason: DropReason, position: int) -> None:
+        super().__init__(RecordKind.MESSAGE_DROPPED, session)
+        self.message = message
+        self.reason = reason
+        self.position = position
+
+
+@mypyc_attr(acyclic=True)
+class Retained(Record):
+    """RETAINED_SET or RETAINED_CLEARED. The latter has only a topic.
+
+    `source` describes the publisher; it is empty if unknown.
+    """
+
+    def __init__(self, kind: RecordKind, topic: str, message: int, source: str = "") -> None:
+        super().__init__(kind)
+        self.topic = topic
+        self.message = message
+        self.source = source
+
+
+@mypyc_attr(acyclic=True)
+class WillSet(Record):
+    """WILL_SET. `expiry_seconds` is -1 if the will has no message expiry interval."""
+
+    def __init__(
+        self,
+        session: int,
+        flags: int,
+        delay_seconds: int,
+        expiry_seconds: int,
+        topic: str,
+        payload: bytes,
+        forwarded: bytes,
+    ) -> None:
+        super().__init__(RecordKind.WILL_SET, session)
+        self.flags = flags
+        self.delay_seconds = delay_seconds
+        self.expiry_seconds = expiry_seconds
+        self.topic = topic
+        self.payload = payload
+        self.forwarded = forwarded
+
+
+@mypyc_attr(acyclic=True)
+class ExpiryChanged(Record):
+    """EXPIRY_CHANGED."""
+
+    def __init__(self, session: int, expiry_seconds: int) -> None:
+        super().__init__(RecordKind.EXPIRY_CHANGED, session)
+        self.expiry_seconds = expiry_seconds
+
+
+@mypyc_attr(acyclic=True)
+class Owned(Record):
+    """SESSION_OWNED."""
+
+    def __init__(self, session: int, username: str) -> None:
+        super().__init__(RecordKind.SESSION_OWNED, session)
+        self.username = username
+
+
+@mypyc_attr(acyclic=True)
+class Observed(Record):
+    """OBSERVED."""
+
+    def __init__(self, session: int, event: Observation, subject: str, detail: str) -> None:
+        super().__init__(RecordKind.OBSERVED, session)
+        self.event = event
+        self.subject = subject
+        self.detail = detail
+
+
+@mypyc_attr(acyclic=True)
+class BrokerStarted(Record):
+    """BROKER_STARTED. `previous_boot` is empty where there was none."""
+
+    def __init__(self, recovery: StartKind, version: str, previous_boot: str) -> None:
+        super().__init__(RecordKind.BROKER_STARTED)
+        self.recovery = recovery
+        self.version = version
+        self.previous_boot = previous_boot

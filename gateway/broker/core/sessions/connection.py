@@ -1,0 +1,176 @@
+"""A network connection in the core, with the client's state that lasts only while it is connected.
+
+It owns the bytes that wait to be sent.
+"""
+
+from enum import Enum
+
+from gateway.broker.core.limits import Limits
+from gateway.broker.core.sessions.meter import Meter
+from gateway.broker.core.sessions.packet_buffer import PacketBuffer
+from gateway.broker.core.sessions.session import NO_GROUPS, Session
+from gateway.broker.core.sessions.share import Share
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.packets import Connect, Packet, Publish
+
+
+class ConnectionState(Enum):
+    """Stages of a connection."""
+
+    AWAITING_CONNECT = 0
+    AUTHENTICATING = 1
+    """Its user name and password, or its AUTH, are being checked."""
+    AWAITING_AUTH = 2
+    CONNECTED = 3
+    CLOSED = 4
+
+
+class PutOff:
+    """Deferred messages: there is no room for them, and before MQTT 5.0 they cannot be refused."""
+
+    def __init__(self) -> None:
+        self.packets: list[Publish] = []
+        self.bytes_count = 0
+        self.is_full = False
+        """True if there are too many, so that the connection is not read."""
+        self.awaits: Session | None = None
+        """The session whose queue must have room first; None: the disk."""
+
+
+class Connection:
+    """A network connection as seen by the core: a decoder for input, two buffers for output."""
+
+    proven_user: str | None = None
+    """The user authenticated by a certificate before the CONNECT."""
+    certificate: str | None = None
+    """The certificate that authenticated it, named as in `Revocation.revoke_certificates`."""
+    part_seen = (0.0, 0)
+    """Bytes of an incomplete packet at the last keep-alive check, and the time of the packet before
+    it."""
+    has_left = False
+    """True if the client has sent DISCONNECT and will send nothing more."""
+    is_local = False
+    """True if it is from this machine, where the bridge is."""
+    meters: tuple[Meter, ...] = ()
+    """Its rate limits, alone and together with others; empty: unlimited."""
+    address_share: Share | None = None
+    """Limits shared with its address; None: it is not counted for an address."""
+
+    groups: frozenset[str] = NO_GROUPS
+    """Groups of the access rules from its user's proof."""
+
+    def __init__(  # noqa: PLR0915 - an attribute each
+        self,
+        address: str,
+        decoder: Decoder,
+        anonymous: bool,
+        now: float,
+        share: Share | None = None,
+        listener: str = "",
+    ) -> None:
+        self.address = address
+        self.decoder = decoder
+        self.anonymous = anonymous
+        """True if the listener accepts clients without a user."""
+        self.share = share
+        """Limits of the listener; None: only those of the broker."""
+        self.listener = listener
+        """The name of the listener, for access rules."""
+        self.state = ConnectionState.AWAITING_CONNECT
+        self.session: Session | None = None
+        self.version = 0
+        self.keep_alive_seconds = 0
+        # Limits set by a 5.0 client; these values mean "unlimited".
+        self.receive_maximum = 65_535
+        self.receive_maximum_granted = 65_535
+        self.receiving = 0
+        """Number of QoS 1 and 2 messages received without their last acknowledgement."""
+        self.received = 0
+        """Those of them whose last acknowledgement waits for the current batch."""
+        self.maximum_packet_size_bytes = 0
+        self.topic_alias_maximum = 0
+        self.wants_problem_information = True
+        self.session_expiry_seconds = 0
+        self.authentication_method: str | None = None
+        self.username: str | None = None
+        self.checking = False
+        """True if the event loop is checking this client's credentials."""
+        self.reauthenticating = False
+        self.connect: Connect | None = None
+        """The CONNECT that is being authenticated."""
+        self.aliases_in: dict[int, tuple[str, bytes]] = {}
+        self.aliases_out: dict[str, tuple[int, int]] = {}
+        """The alias of each topic, and the batch with which its definition is sent."""
+        self.connected_at = 0.0
+        self.last_packet = now
+        self.outgoing = PacketBuffer()
+        self.forwarded_bytes = 0
+        """QoS 0 bytes in `outgoing` and `early`: unsent data that the client cannot slow down."""
+        self.early: list[bytes] = []
+        """Packets that need no fact but must wait until CONNACK is durable."""
+        self.withheld = PacketBuffer()
+        self.withheld_batch = -1
+        """The newest batch for which bytes of this connection wait."""
+        self.greeted = False
+        """True if CONNACK has been passed on; nothing may overtake it [MQTT-3.2.0-1]."""
+        self.writable = True
+        """False while the peer reads more slowly than we write."""
+        self.unwritable_since = 0.0
+        self.slow_reader_scheduled = False
+        self.reading = True
+        """False while the connection is not read; its keep-alive does not count then."""
+        self.closing = False
+        self.undecided: list[Packet] = []
+        """Packets received while the client's password was being checked, or too much work to be
+        processed immediately."""
+        self.behind = False
+        """True if its slice of work is used up: the rest continues when others have been served."""
+        self.put_off = PutOff()
+        self.unslowed_until = 0.0
+        """Until this time its messages do not wait for queues that slow publishers, because they
+        would wait for themselves."""
+
+    @property
+    def is_open(self) -> bool:
+        """True if the core has not closed the connection."""
+        return self.state is not ConnectionState.CLOSED
+
+    def counts_at(self, address_share: Share, now: float) -> None:
+        """Count the connection for its address from now on."""
+        self.address_share = address_share
+        self.meters += address_share.meters(now)
+
+    def shares(self) -> tuple[Share, ...]:
+        """Return the limits of its listener and its address."""
+        return tuple(share for share in (self.share, self.address_share) if share is not None)
+
+    def takes(self, packet: bytes) -> bool:
+        """Return True if a packet fits the client's maximum packet size [MQTT5-3.1.2-24]."""
+        return not 0 < self.maximum_packet_size_bytes < len(packet)
+
+    def window_of(self, limits: Limits) -> int:
+        """Return the maximum number of QoS 1 and 2 deliveries in flight [MQTT5-3.3.4-9].
+
+        It never exceeds the client's receive maximum.
+        """
+        return min(limits.window_of(), self.receive_maximum)
+
+    def let_go(self) -> None:
+        """Free what only an open connection needs, since the event loop may refer to this one for a
+        while.
+        """
+        self.decoder.let_go()
+        self.connect = None
+        self.undecided = []
+        self.put_off = PutOff()
+        self.behind = False
+        self.aliases_in = {}
+        self.aliases_out = {}
+        self.early = []
+        self.withheld.take()
+
+    def take_outgoing(self) -> bytes:
+        """Return the packets that may be sent now, joined."""
+        parts = self.outgoing.take()
+        self.forwarded_bytes = 0
+        return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -1,0 +1,188 @@
+"""Messages, and their state on the way in and out of a session."""
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from mypy_extensions import mypyc_attr
+
+from gateway.broker.core.memory import text_bytes_of
+from gateway.broker.core.sessions.packet_identifiers import Exchange
+
+if TYPE_CHECKING:
+    from gateway.broker.core.sessions.owner import Owner
+    from gateway.broker.core.sessions.session import Session
+    from gateway.broker.core.sessions.source import Source
+
+
+class DeliveryState(IntEnum):
+    """State of a delivery. The values are stored in the table `outbound`."""
+
+    WAITING = 0
+    """Queued."""
+    SENT = 1
+    """PUBLISH was sent with a packet identifier."""
+    RECEIVED = 2
+    """PUBREC was received."""
+    DONE = 3
+
+
+STATE_NAMES: Final = {
+    DeliveryState.WAITING: "waiting",
+    DeliveryState.SENT: "awaiting_acknowledgement",
+    DeliveryState.RECEIVED: "awaiting_pubcomp",
+    DeliveryState.DONE: "done",
+}
+"""Names in the status, and in reports of unexpected packets."""
+
+# The flags of a delivery, also in its row: QoS in bits 0 and 1, then these.
+QOS: Final = 3
+RETAIN: Final = 4
+SHARED: Final = 8
+"""It came through a shared subscription: another member may receive it if this one ends."""
+THROUGH_ONE: Final = 16
+"""It came through a single subscription (shared, or of a retained message), whose key follows."""
+KEY_SHIFT: Final = 8
+
+# The flags of a message: QoS and RETAIN as above, and this.
+HAS_PLACE: Final = 8
+
+MESSAGE_BYTES: Final = 512
+"""Memory of a message in addition to its bytes: the object, its four strings, its number, and its
+entry among the retained ones. Measured with the compiled core: 460."""
+
+
+def retained_bytes_of(topic: str, size_bytes: int) -> int:
+    """Return the memory size of a retained message, from its topic and its size in a queue."""
+    return MESSAGE_BYTES + text_bytes_of(topic) + size_bytes
+
+
+@mypyc_attr(acyclic=True)
+class Message:
+    """An application message as its publisher sent it. All receivers share one object."""
+
+    owner: "Owner | None" = None
+    """The owner of a message that is to be retained; None: unknown."""
+    source: "Source | None" = None
+    """The publisher of a retained message; None: unknown."""
+
+    def __init__(
+        self,
+        number: int,
+        topic: str,
+        topic_field: bytes,
+        payload: bytes,
+        qos: int,
+        retain: bool,
+        forwarded: bytes = b"",
+        expires_ms: int = 0,
+    ) -> None:
+        self.number = number
+        self.topic = topic
+        self.topic_field = topic_field
+        self.payload = payload
+        self.qos = qos
+        self.retain = retain
+        self.forwarded = forwarded
+        """The forwarded MQTT 5.0 properties, encoded."""
+        self.expires_ms = expires_ms
+        """Expiry in milliseconds of gateway time; 0: never."""
+        self.has_place = False
+        """True if a held message will be retained at its release, even if `max_retained` and
+        `max_retained_bytes` are lower by then, because its publisher has been acknowledged."""
+        self.stored = False
+        """True if the message has its own row in the tables."""
+        self.batch = -1
+        """The batch that must be durable before others may see the message; -1: none."""
+
+    def flags(self) -> int:
+        """Return the message's flags as stored in the journal and in its row."""
+        return self.qos | (RETAIN if self.retain else 0) | (HAS_PLACE if self.has_place else 0)
+
+    def size_bytes(self) -> int:
+        """Return the message's size in a queue: topic, payload and properties."""
+        return len(self.topic_field) + len(self.payload) + len(self.forwarded)
+
+    def retained_bytes(self) -> int:
+        """Return the maximum memory size of the message when it is retained."""
+        return retained_bytes_of(self.topic, self.size_bytes())
+
+    def username(self) -> str | None:
+        """Return the name of the owner, or None if unknown."""
+        return None if self.owner is None else self.owner.username
+
+    def retained_by(self) -> "tuple[int, str | None, str | None]":
+        """Return number, owner and publisher, as stored in the row of a retained message."""
+        return self.number, self.username(), None if self.source is None else self.source.text()
+
+
+class Will:
+    """A will message, stored until its connection ends (3.1.1 section 3.1.2.5)."""
+
+    def __init__(
+        self,
+        topic: str,
+        topic_field: bytes,
+        payload: bytes,
+        qos: int,
+        retain: bool,
+        delay_seconds: int = 0,
+        expiry_seconds: int = -1,
+        forwarded: bytes = b"",
+    ) -> None:
+        self.topic = topic
+        self.topic_field = topic_field
+        self.payload = payload
+        self.qos = qos
+        self.retain = retain
+        self.delay_seconds = delay_seconds
+        self.expiry_seconds = expiry_seconds
+        """Message expiry interval, counted from publication; -1: none."""
+        self.forwarded = forwarded
+
+    def memory_bytes(self) -> int:
+        """Return the maximum memory size of the will."""
+        size_bytes = len(self.topic_field) + len(self.payload) + len(self.forwarded)
+        return MESSAGE_BYTES + text_bytes_of(self.topic) + size_bytes
+
+
+@mypyc_attr(acyclic=True)
+class Held(Exchange):
+    """A QoS 2 message that was received and acknowledged with PUBREC, and waits for its PUBREL."""
+
+    def __init__(self, session: "Session", packet_id: int, message: Message, now: float) -> None:
+        self.session = session
+        self.packet_id = packet_id
+        self.order = 0
+        self.message = message
+        self.since = now
+        self.stored = False
+        """True if a row of it may be in the tables."""
+
+
+@mypyc_attr(acyclic=True)
+class Delivery(Exchange):
+    """A message on its way to one session: first queued, then in flight."""
+
+    def __init__(
+        self,
+        session: "Session",
+        message: Message | None,
+        message_number: int,
+        flags: int,
+        position: int,
+    ) -> None:
+        self.session = session
+        self.message = message
+        """None while the message is only on disk."""
+        self.message_number = message_number
+        self.flags = flags
+        self.qos = flags & QOS
+        self.position = position
+        self.packet_id = 0
+        self.order = 0
+        self.state = DeliveryState.WAITING
+        self.pubrec = 0
+        """The number of its PUBREC within the session, counted from 1."""
+        self.sent_at = 0.0
+        self.stored = False
+        """True if a row of it may be in the tables, from a checkpoint."""

@@ -1,0 +1,106 @@
+"""Rate limits: messages and bytes per second of one client, or of all of a user, address or
+listener.
+
+A user's bytes in the journal are also limited per day. Clients that exceed a limit are read from
+later. Usage is counted per read, not per packet: a client that sent too much waits as long as its
+rate would have taken.
+"""
+
+from typing import Final
+
+from gateway.broker.core.token_bucket import TokenBucket
+
+# Not Final: tests make it small enough to be waited for.
+BURST_SECONDS: float = 10.0
+"""Allowed burst after a pause, in seconds of the rate: what a client collected without a
+network."""
+
+DAY_SECONDS: Final = 86_400.0
+"""A whole day's journal bytes may come as a burst, from a client that was away."""
+
+JOURNAL_BYTES: Final = "journal_bytes_per_day"
+
+SECONDS_BETWEEN_LINES: Final = 60.0
+"""Shortest time between two log lines about a meter."""
+
+
+class Meter:
+    """Rate meter of one connection, or of all connections of a user, address or listener."""
+
+    def __init__(
+        self,
+        packet_rate: int,
+        byte_rate: int,
+        now: float,
+        *,
+        prefix: str,
+        suffix: str = "",
+        journal_bytes_per_day: int = 0,
+        is_of_client: bool = False,
+    ) -> None:
+        """Set the rates per second (0: unlimited).
+
+        `prefix` and `suffix` are parts of the limits' names.
+        """
+        self.packet_rate = packet_rate
+        self.byte_rate = byte_rate
+        self.journal_bytes_per_day = journal_bytes_per_day
+        self.is_of_client = is_of_client
+        """True if it counts a single connection, so that the rates of a user replace it."""
+        self._prefix = prefix
+        self._suffix = suffix
+        self._packets = _bucket_of(packet_rate, BURST_SECONDS, now)
+        self._bytes = _bucket_of(byte_rate, BURST_SECONDS, now)
+        self._journal = _bucket_of(journal_bytes_per_day / DAY_SECONDS, DAY_SECONDS, now)
+        self._sent_free_at = now
+        self._journal_free_at = now
+        self._rate = ""
+        """The rate that is exceeded longer: packets or bytes."""
+        self.free_at = now
+        """When the debt will be repaid."""
+        self.limit = ""
+        """The name of the limit that is exceeded longest."""
+        self._next_line_at = now
+
+    def rates(self) -> tuple[int, int, int]:
+        """Return the limits: packets and bytes per second, and journal bytes per day; 0:
+        unlimited.
+        """
+        return self.packet_rate, self.byte_rate, self.journal_bytes_per_day
+
+    def spend(self, packets_count: int, bytes_count: int, now: float) -> None:
+        """Count the packets and bytes of one read."""
+        if self._packets is None and self._bytes is None:
+            return
+        of_packets = 0.0 if self._packets is None else self._packets.spend(packets_count, now)
+        of_bytes = 0.0 if self._bytes is None else self._bytes.spend(bytes_count, now)
+        self._sent_free_at = now + max(of_packets, of_bytes)
+        self._rate = "packet_rate" if of_packets >= of_bytes else "byte_rate"
+        self._update()
+
+    def record(self, bytes_count: int, now: float) -> None:
+        """Count the bytes written to the journal because of one read."""
+        if self._journal is not None:
+            self._journal_free_at = now + self._journal.spend(bytes_count, now)
+            self._update()
+
+    def _update(self) -> None:
+        is_journal = self._journal_free_at > self._sent_free_at
+        self.free_at = max(self._journal_free_at, self._sent_free_at)
+        self.limit = self._prefix + (JOURNAL_BYTES if is_journal else self._rate) + self._suffix
+
+    def wants_line(self, now: float) -> bool:
+        """Return True if the last log line about this meter is long enough ago."""
+        if now < self._next_line_at:
+            return False
+        self._next_line_at = now + SECONDS_BETWEEN_LINES
+        return True
+
+    def is_full(self, now: float) -> bool:
+        """Return True if the meter is idle and can be forgotten."""
+        buckets = (self._packets, self._bytes, self._journal)
+        return all(bucket is None or bucket.is_full(now) for bucket in buckets)
+
+
+def _bucket_of(rate: float, burst_seconds: float, now: float) -> TokenBucket | None:
+    return TokenBucket(float(rate), rate * burst_seconds, now) if rate else None

@@ -1,0 +1,88 @@
+"""Limits and usage of all clients of one listener or one address. Pure."""
+
+from typing import Final
+
+from gateway.broker.core.quota import NO_LIMIT
+from gateway.broker.core.sessions.meter import Meter
+from gateway.broker.core.token_bucket import TokenBucket
+
+LISTENER: Final = "listener_"
+"""Prefix of the names of a listener's limits, in counters and in the log."""
+
+LOGIN_BURST_SECONDS: Final = 10.0
+"""Allowed burst after a pause, in seconds of the rate: after an outage all clients return."""
+
+
+class Share:
+    """Limits shared by the clients of a listener or an address.
+
+    A rate of 0 means unlimited. Lowering a limit does not evict what already exceeds it.
+    """
+
+    def __init__(
+        self, connections_max: int = NO_LIMIT, prefix: str = LISTENER, suffix: str = ""
+    ) -> None:
+        """Start without limits. `prefix` and `suffix` are parts of the limits' names."""
+        self.prefix = prefix
+        self.suffix = suffix
+        self.connections_max = connections_max
+        self.connections_open = 0
+        self.client_packet_rate = 0
+        self.client_byte_rate = 0
+        """Bytes per second of each client."""
+        self.sessions_max = NO_LIMIT
+        self.sessions = 0
+        """Sessions whose last connection since the start counted here, connected or not."""
+        self.login_rate = 0
+        self.packet_rate = 0
+        self.byte_rate = 0
+        """Bytes per second of all clients together."""
+        self._meter: Meter | None = None
+        self._logins: TokenBucket | None = None
+
+    def name_of(self, limit: str) -> str:
+        """Return the name of a limit, for counters and the log."""
+        return self.prefix + limit + self.suffix
+
+    def meters(self, now: float) -> tuple[Meter, ...]:
+        """Return the meters of a new connection: that of its client alone, then that of all clients
+        together.
+        """
+        found: tuple[Meter, ...] = ()
+        if self.client_packet_rate or self.client_byte_rate:
+            found = (
+                Meter(
+                    self.client_packet_rate,
+                    self.client_byte_rate,
+                    now,
+                    prefix="max_",
+                    is_of_client=True,
+                ),
+            )
+        if not (self.packet_rate or self.byte_rate):
+            self._meter = None
+            return found
+        meter = self._meter
+        if meter is None or meter.rates() != (self.packet_rate, self.byte_rate, 0):
+            meter = self._meter = Meter(
+                self.packet_rate, self.byte_rate, now, prefix=self.prefix, suffix=self.suffix
+            )
+        return (*found, meter)
+
+    def has_login(self, now: float) -> bool:
+        """Return True if another login is within the rate. Counts nothing."""
+        logins = self._logins
+        return not self.login_rate or logins is None or logins.has_one(now)
+
+    def take_login(self, now: float) -> bool:
+        """Count a login. Return False if it exceeds the rate."""
+        rate = float(self.login_rate)
+        if not rate:
+            return True
+        if self._logins is None or self._logins.rate != rate:
+            self._logins = TokenBucket(rate, rate * LOGIN_BURST_SECONDS, now)
+        return self._logins.take(now)
+
+    def is_idle(self, now: float) -> bool:
+        """Return True if the share is unused and can be forgotten."""
+        return not self.sessions and (self._meter is None or self._meter.is_full(now))

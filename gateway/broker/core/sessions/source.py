@@ -1,0 +1,68 @@
+"""The publisher of a retained message, stored with it for the access rules.
+
+On disk it is a text: "=" and the user (or nothing), client id, listener and groups, separated by
+NUL, which cannot occur in any of them.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from mypy_extensions import mypyc_attr
+
+if TYPE_CHECKING:
+    from gateway.broker.core.sessions.session import Session
+
+CLIENT_ID_MAX: Final = 256
+"""Longest stored client id, in characters: each retained message may have another one. Longer ones
+are not stored, and match no rule about clients."""
+
+
+@mypyc_attr(acyclic=True)
+class Source:
+    """The publisher of a retained message at the time of publishing."""
+
+    def __init__(
+        self, username: str | None, client_id: str, listener: str, groups: frozenset[str]
+    ) -> None:
+        self.username = username
+        """None: no user."""
+        self.client_id = client_id if len(client_id) <= CLIENT_ID_MAX else ""
+        self.listener = listener
+        self.groups = groups
+
+    def text(self) -> str:
+        """Return the text stored on disk."""
+        user = "" if self.username is None else "=" + self.username
+        return "\0".join((user, self.client_id, self.listener, *sorted(self.groups)))
+
+
+def source_of(session: "Session") -> Source:
+    """Return a session's client as a source. The object is reused until the client changes."""
+    found = session.source
+    if (
+        found is None
+        or found.username != session.username
+        or found.listener != session.listener
+        or found.groups != session.groups
+    ):
+        found = Source(session.username, session.client_id, session.listener, session.groups)
+        session.source = found
+    return found
+
+
+class Sources:
+    """Sources read from disk: one object for all messages of a publisher."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Source] = {}
+
+    def source_in(self, text: str) -> Source | None:
+        """Parse a stored text. None: it contains no source."""
+        found = self._found.get(text)
+        if found is None:
+            parts = text.split("\0")
+            if len(parts) < 3:
+                return None
+            username = parts[0][1:] if parts[0] else None
+            found = Source(username, parts[1], parts[2], frozenset(parts[3:]))
+            self._found[text] = found
+        return found

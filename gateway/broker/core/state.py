@@ -1,0 +1,355 @@
+"""The broker's state, and the effect of each fact on it.
+
+Every method applies one fact, named as in `records.layout`. The running core and recovery call the
+same methods, so a restart rebuilds the same state. Only persistent sessions have entries in
+`changes`; the state of a clean session ends with its connection.
+"""
+
+from gateway.broker.core.changes import Changes
+from gateway.broker.core.gateway_time import GatewayTime
+from gateway.broker.core.memory import text_bytes_of
+from gateway.broker.core.owners import Owners
+from gateway.broker.core.sessions.message import (
+    Delivery,
+    DeliveryState,
+    Held,
+    Message,
+    Will,
+)
+from gateway.broker.core.sessions.session import MemoryQueues, Session
+from gateway.broker.core.sessions.subscription import Subscription
+from gateway.broker.core.topics.levels import CHILDREN_BYTES, LEVEL_BYTES
+from gateway.broker.core.topics.tree import TopicTree
+
+
+class State:
+    """Sessions, subscriptions, messages in transit, retained messages and wills."""
+
+    def __init__(self, logged_filters: list[str]) -> None:
+        self.sessions: dict[str, Session] = {}
+        self.numbers: dict[int, Session] = {}
+        self.tree = TopicTree(logged_filters)
+        self.work = self.tree.work
+        self.owners = Owners()
+        self.memory_queues = MemoryQueues()
+        self.retained: dict[str, Message] = {}
+        self.retained_bytes = 0
+        """Their memory, without levels of the topic tree."""
+        self.retained_size_bytes = 0
+        """Size of their topics, payloads and properties."""
+        self.places_taken = 0
+        """Number of held messages that will be retained at their release."""
+        self.places_taken_bytes = 0
+        self.held_bytes = 0
+        """The sum of `inbound_bytes` of all sessions."""
+        self.wills: dict[int, Session] = {}
+        self.wills_bytes = 0
+        """Memory of all wills."""
+        self.changes = Changes()
+        self.time = GatewayTime()
+        self.next_session_number = 1
+        self.next_message_number = 1
+
+    def freeze(self) -> Changes:
+        """Return the changes for a checkpoint, and start collecting new ones."""
+        frozen = self.changes
+        self.changes = Changes()
+        for session in frozen.sessions:
+            session.frozen_first = session.first_position
+            session.frozen_position = session.next_position
+        return frozen
+
+    # -- sessions
+
+    def session_opened(self, session: Session) -> None:
+        """Add a session for a client that had none."""
+        self.sessions[session.client_id] = session
+        self.numbers[session.number] = session
+        if session.number >= self.next_session_number:
+            self.next_session_number = session.number + 1
+        self.owners.opened(session)
+        if not session.persistent:
+            session.memory_queues = self.memory_queues
+            self.memory_queues.sessions[session] = None
+        if session.persistent:
+            self.changes.sessions.add(session)
+
+    def session_owned(self, session: Session, username: str) -> None:
+        """Assign the session to a user."""
+        session.username = username
+        session.owner_is_unknown = False
+        self.owners.moved(session)
+        if session.persistent:
+            self.changes.sessions.add(session)
+
+    def expiry_changed(self, session: Session, expiry_seconds: int) -> None:
+        """Set the session expiry interval that the client changed at DISCONNECT."""
+        session.expiry_seconds = expiry_seconds
+        if session.persistent:
+            self.changes.sessions.add(session)
+
+    def session_resumed(self, session: Session) -> None:
+        """Resume the session of a client that connected."""
+        session.closed_ms = 0
+        if session.persistent:
+            self.changes.sessions.add(session)
+
+    def session_closed(self, session: Session, time_ms: int) -> None:
+        """Record the end of the session's connection. A persistent session is kept."""
+        session.closed_ms = time_ms
+        if session.persistent:
+            self.changes.sessions.add(session)
+
+    def session_ended(self, session: Session) -> None:
+        """Discard everything that belongs to the session. Retained messages do not."""
+        session.ended = True
+        self.owners.ended(session)
+        if session.memory_queues is not None:
+            self.memory_queues.bytes_count -= session.memory_bytes()
+            self.memory_queues.sessions.pop(session, None)
+            session.memory_queues = None
+        session.count_at(())
+        for subscription in session.subscriptions.values():
+            self.tree.unsubscribe(session, subscription)
+        if session.persistent:
+            self._forget_rows(session)
+        session.subscriptions.clear()
+        session.keys.clear()
+        for held in session.inbound.values():
+            self._give_place_up(held)
+        session.inbound.clear()
+        self.held_bytes -= session.inbound_bytes
+        session.inbound_bytes = 0
+        session.outbound.clear()
+        session.unsent.clear()
+        session.waiting.clear()
+        session.recent.clear()
+        session.stored_count = 0
+        session.queued_count = 0
+        session.queued_bytes = 0
+        if self.sessions.get(session.client_id) is session:
+            del self.sessions[session.client_id]
+        self.numbers.pop(session.number, None)
+
+    def _forget_rows(self, session: Session) -> None:
+        changes = self.changes
+        changes.ended.append(session.number)
+        changes.sessions.discard(session)
+        changes.trimmed.discard(session)
+        for topic_filter in session.subscriptions:
+            changes.subscriptions.pop((session.number, topic_filter), None)
+        for held in session.inbound.values():
+            changes.held.pop(held, None)
+            changes.orphans.add(held.message.number)
+        for delivery in session.outbound.values():
+            self._forget_delivery(delivery)
+        for delivery in session.waiting:
+            self._forget_delivery(delivery)
+        for delivery in session.recent:
+            self._forget_delivery(delivery)
+
+    def _forget_delivery(self, delivery: Delivery) -> None:
+        delivery.state = DeliveryState.DONE
+        self.changes.deliveries.pop(delivery, None)
+        self.changes.orphans.add(delivery.message_number)
+
+    # -- subscriptions
+
+    def subscribed(self, session: Session, subscription: Subscription) -> None:
+        """Add or replace a subscription."""
+        self.owners.subscribed(session, subscription)
+        before = session.subscriptions.get(subscription.topic_filter)
+        session.subscriptions[subscription.topic_filter] = subscription
+        if subscription.is_shared or subscription.identifier:
+            session.keys[subscription.key] = subscription
+        elif session.keys:
+            session.keys.pop(subscription.key, None)
+        self.tree.subscribe(session, subscription, before)
+        if session.persistent:
+            self.changes.subscriptions[session.number, subscription.topic_filter] = subscription
+
+    def unsubscribed(self, session: Session, topic_filter: str) -> None:
+        """Remove a subscription from all data structures."""
+        subscription = session.subscriptions.pop(topic_filter, None)
+        if subscription is not None:
+            session.keys.pop(subscription.key, None)
+            self.owners.unsubscribed(session, subscription)
+            self.tree.unsubscribe(session, subscription)
+        if session.persistent:
+            self.changes.subscriptions[session.number, topic_filter] = None
+
+    # -- QoS 2, receiving
+
+    def message_held(self, held: Held) -> None:
+        """Hold a new QoS 2 PUBLISH."""
+        session = held.session
+        before = session.inbound.get(held.packet_id)
+        if before is not None:  # in a replay over tables that already contain it
+            self._count_held(session, -before.message.size_bytes())
+            self._give_place_up(before)
+        session.inbound.put(held)
+        self._count_held(session, held.message.size_bytes())
+        if held.message.has_place:
+            self.owners.took_place(held.message)
+            self.places_taken += 1
+            self.places_taken_bytes += place_bytes_of(held.message)
+        if held.session.persistent:
+            self.changes.held[held] = None
+
+    def message_released(self, held: Held) -> None:
+        """Free the packet identifier of a held message that was released or given up."""
+        session = held.session
+        packet_id = held.packet_id
+        if session.inbound.remove(packet_id):
+            self._count_held(session, -held.message.size_bytes())
+            self._give_place_up(held)
+        if session.persistent:
+            changes = self.changes
+            if held in changes.held:
+                del changes.held[held]
+                if not held.stored:
+                    return
+            changes.released.add((session.number, packet_id))
+            changes.orphans.add(held.message.number)
+
+    def _count_held(self, session: Session, size_bytes: int) -> None:
+        session.inbound_bytes += size_bytes
+        self.held_bytes += size_bytes
+        if session.owner is not None:
+            session.owner.held_bytes += size_bytes
+
+    def _give_place_up(self, held: Held) -> None:
+        if held.message.has_place:
+            self.owners.gave_place_up(held.message)
+            self.places_taken -= 1
+            self.places_taken_bytes -= place_bytes_of(held.message)
+
+    # -- delivering
+
+    def message_queued(self, delivery: Delivery, size_bytes: int) -> None:
+        """Append a message to the session's queue."""
+        session = delivery.session
+        if delivery.position >= session.next_position:
+            session.next_position = delivery.position + 1
+        session.enqueue(delivery, size_bytes)
+        if session.persistent:
+            self.changes.deliveries[delivery] = None
+            self.changes.sessions.add(session)
+
+    def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
+        """Put a delivery in flight with a packet identifier. It may be queued or new."""
+        session = delivery.session
+        delivery.packet_id = packet_id
+        delivery.state = DeliveryState.SENT
+        session.outbound.put(delivery)
+        session.last_packet_id = packet_id
+        position = delivery.position
+        if position >= session.next_position:
+            session.next_position = position + 1
+            session.first_position = position + 1
+        else:
+            session.consume(position)
+        if session.persistent:
+            changes = self.changes
+            if position < session.frozen_position and delivery not in changes.deliveries:
+                delivery.stored = True
+                changes.trimmed.add(session)
+            changes.deliveries[delivery] = None
+            changes.sessions.add(session)
+
+    def delivery_received(self, delivery: Delivery) -> None:
+        """Record PUBREC: from now on PUBREL is resent, in the order of the PUBRECs."""
+        session = delivery.session
+        delivery.state = DeliveryState.RECEIVED
+        session.pubrecs += 1
+        delivery.pubrec = session.pubrecs
+        session.outbound.move_to_end(delivery)
+        if session.persistent:
+            changes = self.changes
+            if delivery not in changes.deliveries:
+                delivery.stored = True
+                changes.deliveries[delivery] = None
+
+    def delivery_completed(self, delivery: Delivery) -> None:
+        """Free the packet identifier after PUBACK or PUBCOMP."""
+        session = delivery.session
+        packet_id = delivery.packet_id
+        session.outbound.remove(packet_id)
+        delivery.state = DeliveryState.DONE
+        if session.persistent:
+            changes = self.changes
+            if delivery in changes.deliveries:
+                del changes.deliveries[delivery]
+                if not delivery.stored:
+                    return
+            changes.completed.add((session.number, packet_id))
+            changes.orphans.add(delivery.message_number)
+
+    def delivery_skipped(self, delivery: Delivery) -> None:
+        """Remove the first queued message without a packet identifier: QoS 0, or dropped."""
+        session = delivery.session
+        session.consume(delivery.position)
+        delivery.state = DeliveryState.DONE
+        if session.persistent:
+            changes = self.changes
+            if delivery in changes.deliveries:
+                del changes.deliveries[delivery]
+            else:
+                changes.trimmed.add(session)
+                changes.orphans.add(delivery.message_number)
+            changes.sessions.add(session)
+
+    # -- retained messages and wills
+
+    def retained_set(self, topic: str, message: Message) -> None:
+        """Set a topic's retained message."""
+        before = self.retained.get(topic)
+        if before is not None:
+            self._forget_retained(before)
+        self.retained[topic] = message
+        self.retained_bytes += message.retained_bytes()
+        self.retained_size_bytes += message.size_bytes()
+        self.owners.took_place(message)
+        self.tree.set_retained(topic, message)
+        self.changes.retained[topic] = message
+
+    def retained_cleared(self, topic: str) -> None:
+        """Remove a topic's retained message."""
+        before = self.retained.pop(topic, None)
+        if before is not None:
+            self._forget_retained(before)
+        self.tree.set_retained(topic, None)
+        self.changes.retained[topic] = None
+
+    def _forget_retained(self, message: Message) -> None:
+        self.changes.orphans.add(message.number)
+        self.retained_bytes -= message.retained_bytes()
+        self.retained_size_bytes -= message.size_bytes()
+        self.owners.gave_place_up(message)
+
+    def retained_memory_bytes(self) -> int:
+        """Return the memory size of all retained messages."""
+        return self.retained_bytes + self.tree.topics.size_bytes
+
+    def will_set(self, session: Session, will: Will) -> None:
+        """Set the will of a connection. It is kept even if its session is not."""
+        if session.will is not None:
+            self.wills_bytes -= session.will.memory_bytes()
+        session.will = will
+        self.wills_bytes += will.memory_bytes()
+        self.wills[session.number] = session
+        self.changes.wills[session.number] = session
+
+    def will_cleared(self, session: Session) -> None:
+        """Remove a will that was published, or whose connection ended with DISCONNECT."""
+        if session.will is not None:
+            self.wills_bytes -= session.will.memory_bytes()
+        session.will = None
+        self.wills.pop(session.number, None)
+        self.changes.wills[session.number] = session
+
+
+def place_bytes_of(message: Message) -> int:
+    """Return the maximum memory size of a held message once it is retained, with its levels."""
+    levels_bytes = LEVEL_BYTES * (message.topic.count("/") + 1) + text_bytes_of(message.topic)
+    return message.retained_bytes() + levels_bytes + CHILDREN_BYTES

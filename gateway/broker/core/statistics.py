@@ -1,0 +1,204 @@
+"""Statistics and log notices. Whatever is dropped or refused is counted.
+
+The same calls inform an observer if there is one, so counts and reports always agree.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from librt.vecs import vec
+from mypy_extensions import i64
+
+from gateway.broker.core.denials import Denials
+from gateway.broker.core.events import (
+    Connected,
+    Delivered,
+    Disconnected,
+    Dropped,
+    Event,
+    Lost,
+    Published,
+    Subscribed,
+    Unsubscribed,
+)
+from gateway.broker.core.recent import RecentCounts
+from gateway.broker.core.records.kinds import CloseReason
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.sessions.message import Delivery
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.sessions.subscription import Subscription
+from gateway.broker.core.takeovers import REASON, Takeovers
+
+NOTICES_MAX: Final = 100
+"""Sentences stored for the log until the event loop takes them, at most; further ones are only
+counted."""
+
+
+class Statistics:
+    """Counters since the start of the process. `errors` and `dropped` are by reason."""
+
+    publishes_slowed = 0
+    """How often a PUBLISH was deferred because of a queue that slows its publishers."""
+
+    def __init__(self) -> None:
+        self.observe: Callable[[Event], None] | None = None
+        """Called with each event; must return immediately and never raise."""
+        self.connections_accepted = 0
+        self.connections_refused = 0
+        self.connections_open = 0
+        self.clients_connected = 0
+        """Number of connected clients."""
+        self.clients_connected_max = 0
+        self.clients_expired = 0
+        self.bytes_received = 0
+        self.bytes_sent = 0
+        self.packets_received_total = 0
+        self.packets_received = vec[i64]([0] * 16)
+        """Packets by packet type; PUBLISH is counted by QoS."""
+        self.packets_sent = vec[i64]([0] * 16)
+        """Packets sent, by packet type; PUBLISH is counted by QoS."""
+        self.received_qos0 = 0
+        self.received_qos1 = 0
+        self.received_qos2 = 0
+        self.sent_qos0 = 0
+        self.sent_qos1 = 0
+        self.sent_qos2 = 0
+        self.publish_bytes_received = 0
+        self.publish_bytes_sent = 0
+        """Payloads of PUBLISH packets, without topics and headers."""
+        self.publishes_refused = 0
+        self.publishes_resent = 0
+        self.duplicates_suppressed = 0
+        self.resent = 0
+        self.abandoned = 0
+        self.dropped: dict[str, int] = {}
+        self.errors: dict[str, int] = {}
+
+        self.notices: list[tuple[str, str]] = []
+        self.notices_left_out = 0
+        self.denials = Denials()
+        self.takeovers = Takeovers()
+        self.recently_denied = RecentCounts()
+        self.recently_dropped = RecentCounts()
+
+    def note(self, sentence: str, client_id: str = "") -> None:
+        """Store a sentence for the log: what was dropped or refused, for which client, and why."""
+        if len(self.notices) < NOTICES_MAX:
+            self.notices.append((sentence, client_id))
+        else:
+            self.notices_left_out += 1
+
+    def count_error(self, reason: str, count: int = 1) -> None:
+        """Count an error of a client, or a limit that was reached."""
+        self.errors[reason] = self.errors.get(reason, 0) + count
+
+    def deny(self, reason: str, session: Session, topic: str) -> None:
+        """Count an action that access rules deny to a client, and store it for the log."""
+        self.count_error(reason)
+        session.denials += 1
+        self.denials.add(reason, session.client_id, session.username, topic)
+        self.recently_denied.add(reason, session.client_id, session.username, topic)
+
+    def taken_over(self, client_id: str, displaced: str, newcomer: str, now: float) -> None:
+        """Record the takeover of a connection.
+
+        Count it if two devices share the client identifier.
+        """
+        count = self.takeovers.note(client_id, displaced, newcomer, now)
+        if count:
+            self.count_error(REASON, count)
+
+    def count_received(self, qos: int) -> None:
+        """Count an accepted PUBLISH."""
+        if qos == 0:
+            self.received_qos0 += 1
+        elif qos == 1:
+            self.received_qos1 += 1
+        else:
+            self.received_qos2 += 1
+
+    def publishes_received_total(self) -> int:
+        """Return the number of received PUBLISH packets, including refused and repeated ones."""
+        accepted = self.received_qos0 + self.received_qos1 + self.received_qos2
+        return accepted + self.duplicates_suppressed + self.publishes_refused
+
+    def publishes_sent_total(self) -> int:
+        """Return the number of sent PUBLISH packets, including resent ones."""
+        return self.sent_qos0 + self.sent_qos1 + self.sent_qos2 + self.publishes_resent
+
+    # -- events that are also reported to an observer
+
+    def connected(self, session: Session, connection: Connection, session_present: bool) -> None:
+        """Count and report a client that connected."""
+        self.clients_connected += 1
+        self.clients_connected_max = max(self.clients_connected_max, self.clients_connected)
+        if self.observe is not None:
+            self.observe(
+                Connected(
+                    session.client_id,
+                    connection.address,
+                    connection.version,
+                    connection.username,
+                    connection.keep_alive_seconds,
+                    session_present,
+                )
+            )
+
+    def left(self, session: Session, reason: CloseReason) -> None:
+        """Count and report a client that disconnected."""
+        self.clients_connected -= 1
+        if self.observe is None:
+            return
+        if reason is CloseReason.DISCONNECT:
+            self.observe(Disconnected(session.client_id))
+        else:
+            self.observe(Lost(session.client_id, reason.word))
+
+    def subscribed(self, session: Session, subscription: Subscription) -> None:
+        """Report a subscription that was added or replaced."""
+        if self.observe is not None:
+            self.observe(Subscribed(session.client_id, subscription.topic_filter, subscription.qos))
+
+    def unsubscribed(self, session: Session, topic_filter: str) -> None:
+        """Report a subscription that the client removed."""
+        if self.observe is not None:
+            self.observe(Unsubscribed(session.client_id, topic_filter))
+
+    def published(
+        self,
+        session: Session,
+        topic: str,
+        payload: bytes,
+        qos: int,
+        retain: bool,
+        is_will: bool,
+    ) -> None:
+        """Report a message that is forwarded to its subscribers.
+
+        Callers on a hot path check `observe` themselves before they call.
+        """
+        if self.observe is not None:
+            self.observe(Published(session.client_id, topic, payload, qos, retain, is_will))
+
+    def delivered(self, delivery: Delivery) -> None:
+        """Report that a QoS 1 or 2 message, or a queued one, reached its client."""
+        if self.observe is not None:
+            message = delivery.message
+            topic = None if message is None else message.topic
+            self.observe(Delivered(delivery.session.client_id, topic, delivery.qos))
+
+    def delivered_at_qos0(self, session: Session, topic: str) -> None:
+        """Report that a QoS 0 message was sent."""
+        if self.observe is not None:
+            self.observe(Delivered(session.client_id, topic, 0))
+
+    def drop(self, session: Session | None, topic: str | None, reason: str) -> None:
+        """Count a dropped message for a receiver; without a session, for all receivers."""
+        self.dropped[reason] = self.dropped.get(reason, 0) + 1
+        client_id = "" if session is None else session.client_id
+        username = None if session is None else session.username
+        self.recently_dropped.add(reason, client_id, username, topic)
+        if session is not None:
+            session.dropped_messages += 1
+        if self.observe is not None:
+            self.observe(Dropped(client_id, topic, reason))

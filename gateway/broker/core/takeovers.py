@@ -1,0 +1,148 @@
+"""Detection of two devices with one client identifier, which keep disconnecting each other.
+
+A single takeover is normal: a client that lost its network reconnects while its old connection is
+still open. Devices that share an identifier reconnect again and again: the displaced address
+displaces the other one, or takeovers follow each other within seconds.
+"""
+
+from typing import Final
+
+from gateway.broker.core.recent import RecentCount, StepClock
+
+REASON: Final = "client_id_shared"
+"""Name of takeovers between such devices in the status's `errors`."""
+
+WINDOW_SECONDS: Final = 300.0
+"""Returns of a displaced address within this time count together: devices wait up to some minutes
+before they reconnect."""
+
+RETURNS_MIN: Final = 2
+"""Returns of a displaced address that are not a coincidence: a device that changes from Wi-Fi to a
+mobile network and back returns once."""
+
+QUICK_SECONDS: Final = 10.0
+"""Takeovers from one address within this time are quick: a lost connection is noticed later than
+that."""
+
+QUICK_MIN: Final = 4
+"""Quick takeovers in a row that indicate several devices at one address, for example in containers
+on one machine."""
+
+CLIENTS_MAX: int = 1_000
+"""Client identifiers observed, at most: some 400 kB. Takeovers of others are ignored."""
+
+HOSTS_MAX: Final = 8
+"""Addresses stored for one identifier, at most."""
+
+SECONDS_BETWEEN_LINES: Final = 60.0
+"""Shortest time between two log lines about an identifier."""
+
+
+class Shared:
+    """Takeovers of one client identifier."""
+
+    def __init__(self, client_id: str, now: float) -> None:
+        self.client_id = client_id
+        self.began_at = now
+        self.last_at = now
+        self.returns = 0
+        self.quick = 0
+        self.pending = 0
+        """Takeovers in the window, until it is clear that devices share the identifier."""
+        self.hosts: dict[str, None] = {}
+        """Displaced addresses."""
+        self.is_found = False
+        """True if at least two devices share the identifier."""
+        self.addresses = ("", "")
+        """Addresses of the connection displaced last, and of its successor."""
+        self.count = RecentCount()
+        """Takeovers in the last hour, including the first one of the window."""
+        self.unlogged = 0
+        self.next_line_at = 0.0
+
+    def note(self, displaced: str, newcomer: str, now: float) -> int:
+        """Record a takeover. Return how many must be counted."""
+        if not self.is_found and now - self.began_at > WINDOW_SECONDS:
+            self.began_at, self.returns, self.pending, self.hosts = now, 0, 0, {}
+        is_quick = now - self.last_at <= QUICK_SECONDS
+        self.quick = self.quick + 1 if is_quick else 0
+        self.last_at = now
+        self.addresses = (displaced, newcomer)
+        if host_of(displaced) != host_of(newcomer):
+            self.returns += host_of(newcomer) in self.hosts
+            if len(self.hosts) < HOSTS_MAX:
+                self.hosts[host_of(displaced)] = None
+        self.pending += 1
+        self.is_found |= self.returns >= RETURNS_MIN or self.quick >= QUICK_MIN
+        if not self.is_found:
+            return 0
+        found, self.pending = self.pending, 0
+        self.count.running += found
+        self.unlogged += found
+        return found
+
+    def sentence(self) -> str:
+        """Return a sentence about what happened, with the fix."""
+        displaced, newcomer = self.addresses
+        times = "once" if self.unlogged == 1 else f"{self.unlogged} times"
+        return (
+            f"client {self.client_id!r}: two devices with this client id, at {displaced} and "
+            f"{newcomer}, disconnected each other {times}; give each device a client id of its own"
+        )
+
+
+class Takeovers:
+    """Recent takeovers by client identifier."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, Shared] = {}
+        self._clock = StepClock()
+
+    def note(self, client_id: str, displaced: str, newcomer: str, now: float) -> int:
+        """Record a takeover, with the addresses of both connections.
+
+        Return how many takeovers between devices that share an identifier must be counted.
+        """
+        shared = self._clients.get(client_id)
+        if shared is None:
+            if len(self._clients) >= CLIENTS_MAX:
+                return 0
+            shared = Shared(client_id, now)
+            self._clients[client_id] = shared
+        return shared.note(displaced, newcomer, now)
+
+    def take(self, now: float, count_max: int) -> list[tuple[str, str]]:
+        """Return at most `count_max` due log lines, each with its client, and forget what is
+        over.
+        """
+        self._advance(now)
+        lines: list[tuple[str, str]] = []
+        for client_id, shared in list(self._clients.items()):
+            if shared.unlogged and now >= shared.next_line_at and len(lines) < count_max:
+                lines.append((shared.sentence(), client_id))
+                shared.unlogged = 0
+                shared.next_line_at = now + SECONDS_BETWEEN_LINES
+            elif not shared.is_found and now - shared.last_at > WINDOW_SECONDS:
+                del self._clients[client_id]
+        return lines
+
+    def _advance(self, now: float) -> None:
+        steps = self._clock.passed(now)
+        if not steps:
+            return
+        for client_id, shared in list(self._clients.items()):
+            shared.count.advance(steps)
+            if shared.is_found and not shared.count.value() and not shared.unlogged:
+                del self._clients[client_id]
+
+    def largest(self, count_max: int) -> list[Shared]:
+        """Return shared identifiers, those with the most takeovers first."""
+        found = [each for each in self._clients.values() if each.is_found]
+        found.sort(key=lambda each: -each.count.value())
+        return found[:count_max]
+
+
+def host_of(address: str) -> str:
+    """Return the host of `HOST:PORT`. Any other text is returned unchanged."""
+    host, _, port = address.rpartition(":")
+    return host if host and port.isdecimal() else address

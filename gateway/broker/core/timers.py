@@ -1,0 +1,161 @@
+"""Timers as values: what is due when. The event loop owns the clock.
+
+A connection or session has at most one timer of each kind. Its timers are removed when it ends, so
+a client that reconnects a thousand times a second leaves none.
+"""
+
+from enum import Enum
+
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.sessions.session import Session
+
+
+class TimerKind(Enum):
+    """Purpose of a timer."""
+
+    CONNECT_TIMEOUT = 0
+    KEEP_ALIVE = 1
+    RETRY = 2
+    AWAIT_REL = 3
+    SESSION_EXPIRY = 4
+    RETAINED = 5
+    SLOW_READER = 6
+    WILL_DELAY = 7
+    PUT_OFF = 8
+    CREDENTIALS = 9
+    PACE = 10
+
+
+class Timer:
+    """A deadline of a connection or a session."""
+
+    def __init__(
+        self, kind: TimerKind, connection: Connection | None, session: Session | None
+    ) -> None:
+        self.kind = kind
+        self.connection = connection
+        self.session = session
+        self.due = 0.0
+        self.order = 0
+        """If two timers are due at the same time, the one added first fires first."""
+        self.place = -1
+        """Its position in the heap; -1: not in it."""
+
+
+class Timers:
+    """A heap of timers. Each timer stores its position in the heap, so that it can be removed."""
+
+    def __init__(self) -> None:
+        self.heap: list[Timer] = []
+        self.count = 0
+        self.of_connections: dict[Connection, list[Timer]] = {}
+        self.of_sessions: dict[Session, list[Timer]] = {}
+
+    def add(self, when: float, timer: Timer) -> None:
+        """Schedule `timer` at `when` (monotonic seconds). It replaces one of the same kind."""
+        owned = self._owned_with(timer)
+        for other in owned:
+            if other.kind is timer.kind:
+                owned.remove(other)
+                self._take_out(other)
+                break
+        owned.append(timer)
+        self.count += 1
+        timer.due = when
+        timer.order = self.count
+        self.heap.append(timer)
+        self._rise(timer, len(self.heap) - 1)
+
+    def next_due(self) -> float | None:
+        """Return when the next timer is due, or None."""
+        return self.heap[0].due if self.heap else None
+
+    def take_due(self, now: float, order_max: int) -> Timer | None:
+        """Return the earliest due timer, or None.
+
+        Timers added after `order_max` are ignored: see `count`.
+        """
+        if not self.heap:
+            return None
+        timer = self.heap[0]
+        if timer.due > now or timer.order > order_max:
+            return None
+        self._take_out(timer)
+        self._disown(timer)
+        return timer
+
+    def forget_connection(self, connection: Connection) -> None:
+        """Remove all timers of a closed connection."""
+        for timer in self.of_connections.pop(connection, []):
+            self._take_out(timer)
+
+    def forget_session(self, session: Session) -> None:
+        """Remove all timers of an ended session."""
+        for timer in self.of_sessions.pop(session, []):
+            self._take_out(timer)
+
+    def _owned_with(self, timer: Timer) -> list[Timer]:
+        """Return all timers of the connection or session to which this one belongs."""
+        if timer.connection is not None:
+            return self.of_connections.setdefault(timer.connection, [])
+        assert timer.session is not None, "a timer of a connection or a session"
+        return self.of_sessions.setdefault(timer.session, [])
+
+    def _disown(self, timer: Timer) -> None:
+        owned = self._owned_with(timer)
+        owned.remove(timer)
+        if owned:
+            return
+        if timer.connection is not None:
+            del self.of_connections[timer.connection]
+        elif timer.session is not None:
+            del self.of_sessions[timer.session]
+
+    # -- the heap
+
+    def _take_out(self, timer: Timer) -> None:
+        place = timer.place
+        timer.place = -1
+        last = self.heap.pop()
+        if last is not timer:
+            self._rise(last, place)
+            self._sink(last, last.place)
+
+    def _rise(self, timer: Timer, place: int) -> None:
+        """Place a timer at `place`, or move it up while it is due earlier than its parent."""
+        heap = self.heap
+        while place:
+            above = (place - 1) // 2
+            parent = heap[above]
+            if not _comes_before(timer, parent):
+                break
+            heap[place] = parent
+            parent.place = place
+            place = above
+        heap[place] = timer
+        timer.place = place
+
+    def _sink(self, timer: Timer, place: int) -> None:
+        """Place a timer at `place`, or move it down while a child is due earlier."""
+        heap = self.heap
+        count = len(heap)
+        while True:
+            below = 2 * place + 1
+            if below >= count:
+                break
+            if below + 1 < count and _comes_before(heap[below + 1], heap[below]):
+                below += 1
+            child = heap[below]
+            if not _comes_before(child, timer):
+                break
+            heap[place] = child
+            child.place = place
+            place = below
+        heap[place] = timer
+        timer.place = place
+
+
+def _comes_before(one: Timer, other: Timer) -> bool:
+    if one.due != other.due:
+        return one.due < other.due
+    return one.order < other.order

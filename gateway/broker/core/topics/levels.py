@@ -1,0 +1,216 @@
+"""A tree of topic levels: of filters with their subscribers, or of topics with retained messages.
+
+It tracks its memory size. A level with a single child, as most have, has no dictionary.
+
+A lookup visits levels that are not in the topic only below a `+`. Their maximum number is known in
+advance: filters with `+` at the same positions have the same *pattern*, and among the levels at the
+end of one pattern at most one can match a topic.
+"""
+
+from typing import Final
+
+from gateway.broker.core.memory import text_bytes_of
+from gateway.broker.core.sessions.message import Message
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.sessions.subscription import Subscription
+from gateway.broker.core.topics.route import Group
+
+LEVEL_BYTES: Final = 256
+"""Memory of a level: the object, its name without the characters, and its entry among its siblings.
+Measured with the compiled core: 170 in a chain, 230 among 100,000 siblings, 250 as one of two."""
+
+CHILDREN_BYTES: Final = 256
+"""Memory of the dictionary that a level has from two children on."""
+
+SHRUNK_COUNT_MIN: Final = 64
+"""A dictionary never shrinks; one that had four times as many entries, and at least this many, is
+rebuilt."""
+
+
+class Pattern:
+    """Positions of the wildcards above a level, shared by all levels with the same ones."""
+
+    def __init__(self, above: "Pattern | None", is_single: bool) -> None:
+        self.above = above
+        self.is_single = is_single
+        self.is_wild: bool = is_single or (above is not None and above.is_wild)
+        """True if there is a `+` above it."""
+        self.named: Pattern | None = None
+        self.single: Pattern | None = None
+        self.levels = 0
+        """Number of levels with this pattern."""
+
+
+class Node:
+    """One topic level."""
+
+    def __init__(self, name: str, pattern: Pattern | None) -> None:
+        self.name = name
+        self.pattern = pattern
+        """None in a tree of topics, which has no wildcards."""
+        self.only: Node | None = None
+        """The only child, if there is one."""
+        self.children: dict[str, Node] | None = None
+        """The children, if there are two or more."""
+        self.children_max = 0
+        """The largest number of entries that the dictionary has had."""
+        self.subscribers: dict[Session, Subscription] | None = None
+        self.groups: dict[str, Group] | None = None
+        self.retained: Message | None = None
+
+    def child(self, name: str) -> "Node | None":
+        """Return the child level with this name, or None."""
+        if self.children is not None:
+            return self.children.get(name)
+        only = self.only
+        return only if only is not None and only.name == name else None
+
+    def below(self) -> "list[Node]":
+        """Return all child levels."""
+        if self.children is not None:
+            return list(self.children.values())
+        return [] if self.only is None else [self.only]
+
+    def is_empty(self) -> bool:
+        """Return True if the level has no children, subscribers, groups or retained message."""
+        return (
+            self.only is None
+            and not self.children
+            and not self.subscribers
+            and not self.groups
+            and self.retained is None
+        )
+
+
+class Levels:
+    """The tree, from its root, and its memory size."""
+
+    def __init__(self, has_patterns: bool) -> None:
+        self.root = Node("", Pattern(None, False) if has_patterns else None)
+        self.size_bytes = 0
+        """Memory of the tree."""
+        self.wild_patterns = 0
+        """The maximum number of levels that a lookup visits in addition to those of the topic."""
+
+    def grow(self, topic_filter: str) -> Node:
+        """Return the last level of a topic or filter. Missing levels are created."""
+        node = self.root
+        for name in topic_filter.split("/"):
+            child = node.child(name)
+            if child is None:
+                child = self._make(node, name)
+            node = child
+        return node
+
+    def path(self, topic_filter: str) -> list[Node] | None:
+        """Return the levels from the root to the end of a topic or filter; None if any is
+        missing.
+        """
+        node = self.root
+        path = [node]
+        for name in topic_filter.split("/"):
+            child = node.child(name)
+            if child is None:
+                return None
+            path.append(child)
+            node = child
+        return path
+
+    def prune(self, path: list[Node]) -> None:
+        """Remove empty levels at the end of a path."""
+        for index in range(len(path) - 1, 0, -1):
+            if not path[index].is_empty():
+                return
+            self._remove(path[index - 1], path[index])
+
+    def missing(self, topic_filter: str) -> "Missing":
+        """Return what a topic or filter would add to the tree."""
+        missing = Missing()
+        node: Node | None = self.root
+        pattern = self.root.pattern
+        is_known = True
+        is_wild = False
+        for name in topic_filter.split("/"):
+            child = None if node is None else node.child(name)
+            if child is None:
+                missing.size_bytes += LEVEL_BYTES + text_bytes_of(name)
+                if node is not None and (node.only is not None and node.children is None):
+                    missing.size_bytes += CHILDREN_BYTES
+            node = child
+            is_wild = is_wild or name == "+"
+            if is_known and pattern is not None:
+                pattern = pattern.single if name == "+" else pattern.named
+                is_known = pattern is not None
+            if not is_known and is_wild:
+                missing.wild_patterns += 1
+        return missing
+
+    def _make(self, parent: Node, name: str) -> Node:
+        child = Node(name, self._pattern_below(parent.pattern, name == "+"))
+        self.size_bytes += LEVEL_BYTES + text_bytes_of(name)
+        if parent.children is not None:
+            parent.children[name] = child
+            parent.children_max = max(parent.children_max, len(parent.children))
+        elif parent.only is None:
+            parent.only = child
+        else:
+            parent.children = {parent.only.name: parent.only, name: child}
+            parent.only = None
+            self.size_bytes += CHILDREN_BYTES
+        return child
+
+    def _remove(self, parent: Node, child: Node) -> None:
+        self.size_bytes -= LEVEL_BYTES + text_bytes_of(child.name)
+        self._leave_pattern(child.pattern)
+        children = parent.children
+        if children is None:
+            parent.only = None
+            return
+        del children[child.name]
+        if len(children) == 1:
+            parent.only = next(iter(children.values()))
+            parent.children = None
+            parent.children_max = 0
+            self.size_bytes -= CHILDREN_BYTES
+        elif parent.children_max > max(SHRUNK_COUNT_MIN, 4 * len(children)):
+            parent.children = dict(children)
+            parent.children_max = len(children)
+
+    # -- patterns
+
+    def _pattern_below(self, above: Pattern | None, is_single: bool) -> Pattern | None:
+        if above is None:
+            return None
+        pattern = above.single if is_single else above.named
+        if pattern is None:
+            pattern = Pattern(above, is_single)
+            if is_single:
+                above.single = pattern
+            else:
+                above.named = pattern
+            self.wild_patterns += 1 if pattern.is_wild else 0
+        pattern.levels += 1
+        return pattern
+
+    def _leave_pattern(self, pattern: Pattern | None) -> None:
+        if pattern is None:
+            return
+        pattern.levels -= 1
+        above = pattern.above
+        if pattern.levels or above is None:
+            return
+        # The children have been removed before.
+        if pattern.is_single:
+            above.single = None
+        else:
+            above.named = None
+        pattern.above = None
+        self.wild_patterns -= 1 if pattern.is_wild else 0
+
+
+class Missing:
+    """Size of what a topic or filter would add to the tree."""
+
+    def __init__(self) -> None:
+        self.size_bytes = 0
+        self.wild_patterns = 0

@@ -1,0 +1,78 @@
+"""Search for the retained messages that match a filter, in steps of a bounded number of levels.
+
+A filter may match all of `max_retained`, and the tree may change between two steps. A level that
+was removed meanwhile is empty. A message retained meanwhile was already delivered as a normal
+message.
+"""
+
+from typing import Final
+
+from gateway.broker.core.sessions.message import Message
+from gateway.broker.core.topics.levels import Node
+
+BELOW: Final = -1
+"""The depth of all levels below a `#`."""
+
+
+class _Siblings:
+    """Levels to be visited, all at the same depth of the filter."""
+
+    def __init__(self, nodes: list[Node], depth: int) -> None:
+        self.nodes = nodes
+        self.depth = depth
+
+
+class RetainedWalk:
+    """A walk through the tree with an explicit stack, since `max_topic_levels` may be large."""
+
+    def __init__(self, root: Node, topic_filter: str) -> None:
+        self.levels = topic_filter.split("/")
+        self.stack = [_Siblings([root], 0)]
+
+    def is_over(self) -> bool:
+        """Return True if everything has been visited."""
+        return not self.stack
+
+    def step(self, levels: int) -> list[Message]:
+        """Visit up to `levels` more topic levels, and return their retained messages."""
+        found: list[Message] = []
+        while levels and self.stack:
+            siblings = self.stack[-1]
+            if siblings.nodes:
+                self._visit(siblings.nodes.pop(), siblings.depth, found)
+                levels -= 1
+            else:
+                self.stack.pop()
+        return found
+
+    def _visit(self, node: Node, depth: int, found: list[Message]) -> None:
+        if depth == BELOW:
+            self._find(node, found)
+            self._push(node.below(), BELOW)
+        elif depth == len(self.levels):
+            self._find(node, found)
+        elif self.levels[depth] == "#":
+            self._find(node, found)  # "#" also matches its parent level (section 4.7.1.2)
+            self._push(_visible(node, depth), BELOW)
+        elif self.levels[depth] == "+":
+            self._push(_visible(node, depth), depth + 1)
+        else:
+            child = node.child(self.levels[depth])
+            if child is not None:
+                self._push([child], depth + 1)
+
+    def _push(self, nodes: list[Node], depth: int) -> None:
+        if nodes:
+            self.stack.append(_Siblings(nodes, depth))
+
+    @staticmethod
+    def _find(node: Node, found: list[Message]) -> None:
+        if node.retained is not None:
+            found.append(node.retained)
+
+
+def _visible(node: Node, depth: int) -> list[Node]:
+    """Return the levels that a wildcard matches: no topic that begins with $ [MQTT-4.7.2-1]."""
+    if depth:
+        return node.below()
+    return [child for child in node.below() if not child.name.startswith("$")]

@@ -1,0 +1,231 @@
+"""Route of a topic: all sessions it reaches, and one member of each shared subscription.
+
+The topic tree creates a route and caches it until a subscription changes.
+"""
+
+from enum import IntEnum
+from typing import Final
+
+from gateway.broker.core.limits import Limits
+from gateway.broker.core.memory import text_bytes_of
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.sessions.subscription import Subscription
+from gateway.broker.core.sessions.when_full import WhenFull
+
+SYSTEM: Final = "$SYS"
+"""The first level of the broker's own topics (section 4.7.2)."""
+
+
+def is_system_topic(topic: str) -> bool:
+    """Return True if a topic or filter is below `$SYS`."""
+    return topic.startswith(SYSTEM) and (len(topic) == 4 or topic[4] == "/")
+
+
+class Target:
+    """A session that a topic reaches, with the highest QoS granted by its matching filters."""
+
+    def __init__(self, session: Session, qos: int, retain_as_published: bool) -> None:
+        self.session = session
+        self.qos = qos
+        self.retain_as_published = retain_as_published
+        self.no_local = False
+        """True if other rules apply to messages that the session itself published
+        [MQTT5-3.8.3-3]."""
+        self.local: Target | None = None
+        """With `no_local`, the target for those messages; None: it does not receive them. Never
+        this object itself: such a cycle would keep sessions until the garbage collector finds it.
+        """
+
+
+class Group:
+    """The members of a shared subscription. Each message goes to one of them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.members: dict[Session, Subscription] = {}
+        self.next_member = 0
+
+    def choose(
+        self,
+        limits: Limits,
+        qos: int,
+        size_bytes: int,
+        but: Session | None,
+        refused: set[Session] | None = None,
+    ) -> Session | None:
+        """Return the member for the next message: in turn among those that are readiest.
+
+        Args:
+            limits: limits of windows and queues.
+            qos: QoS of the message; a member may have been granted less.
+            size_bytes: size of the message.
+            but: a member that must not receive it.
+            refused: members that access rules do not allow to receive it.
+        """
+        members = [session for session in self.members if session is not but]
+        if refused:
+            members = [session for session in members if session not in refused]
+        best: Session | None = None
+        best_rank = Readiness.NEVER
+        for offset in range(len(members)):
+            index = (self.next_member + offset) % len(members)
+            member = members[index]
+            rank = _readiness(member, limits, min(qos, self.members[member].qos), size_bytes)
+            if rank > best_rank:
+                best, best_rank = member, rank
+                chosen = index
+                if rank is Readiness.OPEN:
+                    break
+        if best is not None:
+            self.next_member = chosen + 1
+        return best
+
+
+class Readiness(IntEnum):
+    """Result of giving a message to a member now. Higher is better."""
+
+    NEVER = 0
+    LOST_AWAY = 1
+    LOST_HERE = 2
+    KEPT_FULL = 3
+    """Its queue is full, but drops no acknowledged message."""
+    KEPT_AWAY = 4
+    KEPT_SLOWLY = 5
+    """The member is connected, and its queue is so long that it slows publishers."""
+    KEPT_HERE = 6
+    """The member is connected, and its queue has room."""
+    OPEN = 7
+    """The message is sent to the member immediately."""
+
+
+def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> Readiness:
+    """Return what would happen to a message given to a member now."""
+    connection = session.connection
+    if connection is not None and session.takes_at_once(connection, limits, qos):
+        return Readiness.OPEN
+    keeps = qos > 0
+    if not keeps and session.persistent and limits.mqueue_store_qos0:
+        # A connected client receives QoS 0 through the queue if messages are waiting there already.
+        keeps = connection is None or session.queued_count > 0
+    if keeps and session.has_room(limits, size_bytes):
+        if session.slows:
+            return Readiness.KEPT_SLOWLY
+        if connection is not None and not session.is_deep:
+            return Readiness.KEPT_HERE
+        if connection is not None:
+            return Readiness.KEPT_AWAY
+        return Readiness.KEPT_AWAY if session.persistent else Readiness.NEVER
+    if keeps and (session.when_full is WhenFull.REFUSE or session.slows):
+        return Readiness.KEPT_FULL
+    if connection is not None:
+        return Readiness.LOST_HERE
+    return Readiness.LOST_AWAY if session.persistent else Readiness.NEVER
+
+
+class Route:
+    """All sessions that a topic reaches, each once, and groups, of which one member each receives
+    it.
+    """
+
+    def __init__(self, topic: str, logged: bool) -> None:
+        self.topic = topic
+        self.targets: list[Target] = []
+        self.groups: list[Group] = []
+        self.identifiers: dict[Session, list[int]] = {}
+        """Subscription identifiers of sessions that have any, without those of shared
+        subscriptions."""
+        self.durable = False
+        """True if any session keeps QoS 1 and 2 messages across a power cut."""
+        self.persistent = False
+        """True if any session is persistent, whatever its granted QoS."""
+        self.plain = True
+        """True if no member has options and none is refused: a QoS 0 PUBLISH may be forwarded
+        unchanged."""
+        self.refused = 0
+        """Number of subscribed sessions and groups that may not receive the topic."""
+        self.refused_targets: list[Target] = []
+        """Durable ones among them, which would have received QoS 1 and 2: the session log has a
+        record for each, so that no message seems to be missing."""
+        self.is_system = is_system_topic(topic)
+        """True if clients may not publish to the topic."""
+        self.logged = logged
+        """True if the session log stores messages with this topic."""
+
+    def count(self) -> int:
+        """Return how many sessions receive a message."""
+        return len(self.targets) + len(self.groups)
+
+    def matched(self) -> int:
+        """Return how many sessions match, including those that may not receive the message."""
+        return self.count() + len(self.refused_targets)
+
+
+ROUTE_BYTES: Final = 600
+"""Memory of a route without sessions, including its entry in the cache."""
+
+TARGET_BYTES: Final = 112
+"""Memory of each further session."""
+
+IDENTIFIERS_BYTES: Final = 256
+"""Memory of the identifiers of one session's subscriptions."""
+
+
+def memory_bytes_of(route: Route) -> int:
+    """Return the maximum memory size of a route."""
+    return (
+        ROUTE_BYTES
+        + text_bytes_of(route.topic)
+        + TARGET_BYTES * (len(route.targets) + len(route.refused_targets))
+        + 16 * len(route.groups)
+        + IDENTIFIERS_BYTES * len(route.identifiers)
+        + 8 * sum([len(identifiers) for identifiers in route.identifiers.values()])
+    )
+
+
+def add_target(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
+    """Add a session to a route, with all its matching subscriptions."""
+    target = _target_of(session, subscriptions)
+    foreign = [subscription for subscription in subscriptions if not subscription.no_local]
+    if len(foreign) < len(subscriptions):
+        target.no_local = True
+        target.local = _target_of(session, foreign) if foreign else None
+        route.plain = False
+    if target.retain_as_published:
+        route.plain = False
+    identifiers = [
+        subscription.identifier for subscription in subscriptions if subscription.identifier
+    ]
+    if identifiers:
+        route.identifiers[session] = identifiers
+        route.plain = False
+    route.targets.append(target)
+    if session.persistent:
+        route.persistent = True
+        route.durable = route.durable or target.qos > 0
+
+
+def add_refused(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
+    """Add a session that is subscribed but may not receive the topic."""
+    route.refused += 1
+    target = _target_of(session, subscriptions)
+    for subscription in subscriptions:
+        target.no_local = target.no_local or subscription.no_local
+    if session.persistent and target.qos:
+        route.refused_targets.append(target)
+        route.durable = True
+
+
+def _target_of(session: Session, subscriptions: list[Subscription]) -> Target:
+    qos = max([subscription.qos for subscription in subscriptions])
+    kept = [subscription for subscription in subscriptions if subscription.retain_as_published]
+    return Target(session, qos, bool(kept))
+
+
+def add_group(route: Route, group: Group) -> None:
+    """Add a shared subscription to a route."""
+    route.groups.append(group)
+    route.plain = False
+    for session, subscription in group.members.items():
+        if session.persistent:
+            route.persistent = True
+            route.durable = route.durable or subscription.qos > 0

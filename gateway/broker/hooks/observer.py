@@ -1,0 +1,44 @@
+"""The interface that a hook module may implement."""
+
+from gateway.broker.core.events import (
+    Connected,
+    Delivered,
+    Disconnected,
+    Dropped,
+    Lost,
+    Published,
+    Subscribed,
+    Unsubscribed,
+)
+
+
+class Observer:
+    """Observes the broker. Inherit from it, and override the methods for the events that you need.
+
+    All methods are called in one thread, one after another, in the order of the events. They may
+    take their time: if the queue fills up meanwhile, only this observer loses events.
+    """
+
+    def connected(self, event: Connected) -> None:
+        """Handle a client that connected."""
+
+    def disconnected(self, event: Disconnected) -> None:
+        """Handle a client's DISCONNECT."""
+
+    def lost(self, event: Lost) -> None:
+        """Handle a connection that ended without DISCONNECT."""
+
+    def subscribed(self, event: Subscribed) -> None:
+        """Handle a subscription that was added or replaced."""
+
+    def unsubscribed(self, event: Unsubscribed) -> None:
+        """Handle a subscription that a client removed."""
+
+    def published(self, event: Published) -> None:
+        """Handle a message that was forwarded to its subscribers."""
+
+    def delivered(self, event: Delivered) -> None:
+        """Handle a message that reached one client."""
+
+    def dropped(self, event: Dropped) -> None:
+        """Handle a message that will not reach a client."""

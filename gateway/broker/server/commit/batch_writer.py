@@ -1,0 +1,300 @@
+"""Writing of batches, which is the durability guarantee: nothing is sent before it is on disk.
+
+A batch is sealed, and its blob is written to the journal and synced by a thread (by the event loop
+itself if the disk is fast and the batch is small). Only then may the batch's packets be sent. Input
+received meanwhile forms the next batch. Checkpoint rows are committed afterwards (`checkpoints`).
+If the disk is full, the batch waits unsent until there is space. Any other failure ends the
+process, before it has sent anything untrue.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from gateway.broker.core.broker import Broker, SealedBatch
+from gateway.broker.server.commit.checkpoints import Checkpoints
+from gateway.broker.server.commit.journal_room import JournalRoom
+from gateway.broker.server.commit.metrics import CommitMetrics
+from gateway.broker.server.host.clock import WallClock
+from gateway.broker.store.no_room import NoRoom
+from gateway.broker.store.store import Store
+from gateway.process.files import descriptors
+
+logger = logging.getLogger(__name__)
+
+QUICK_COMMIT_SECONDS = 0.0005
+"""A disk that commits faster needs no thread: starting one takes a large part of this time."""
+
+QUICK_COMMITS = 16
+"""Commits over which the time is averaged. A card takes 5 ms and more, and is never fast."""
+
+QUICK_BLOB_BYTES = 1024
+"""Larger batches use the thread: the loop serves clients while the disk works."""
+
+NO_ROOM_SECONDS = 0.25
+"""Interval between attempts to write a batch for which there was no space."""
+
+SECONDS_BETWEEN_LINES = 60.0
+"""Shortest time between two log lines about a batch that waits for a file descriptor."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcomes:
+    """Callbacks for the result of writing a batch."""
+
+    released: Callable[[], None]
+    """Its packets may be sent."""
+    written: Callable[[], None] = lambda: None
+    """Records that no client waits for are written, but not synced."""
+    full: Callable[[], None] = lambda: None
+    """There is no space for it."""
+    failed: Callable[[BaseException], None]
+    """It cannot be written for any other reason."""
+
+
+class BatchWriter:
+    """Writes one batch at a time, and releases the packets that waited for it."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        store: Store,
+        wall_clock: WallClock,
+        journal_room: JournalRoom,
+        checkpoints: Checkpoints,
+        outcomes: Outcomes,
+    ) -> None:
+        self.broker = broker
+        self.store = store
+        self.wall_clock = wall_clock
+        self.journal_room = journal_room
+        self.checkpoints = checkpoints
+        self.metrics = CommitMetrics()
+        self._outcomes = outcomes
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, "commit")
+        self.sealed_at = self._loop.time()
+        """When the last non-empty batch was sealed."""
+        self.is_busy = False
+        """True if a batch is being written, or waits for space."""
+        self.quiet = asyncio.Event()
+        """Set while no batch is."""
+        self.quiet.set()
+        self._started_at = 0.0
+        self._commit_seconds = 2 * QUICK_COMMIT_SECONDS
+        """Average duration of a commit; a disk counts as slow until it has proved fast."""
+        self._waiting: SealedBatch | None = None
+        """The batch for which there was no space. Nothing is being written meanwhile."""
+        self._lacks_descriptor = False
+        """True if it waits for a file descriptor, not for disk space."""
+        self._next_line_at = 0.0
+        self.is_last = False
+        """True if the process is about to end: a batch without space is given up."""
+        self.is_unwritten = False
+        """True if one was given up: the next start treats this run as unclean."""
+        self.is_stopped = False
+        """True if nothing more is written."""
+
+    @property
+    def waits_for_room(self) -> bool:
+        """True if a batch is waiting because the disk is full."""
+        return self._waiting is not None and not self.waits_for_descriptor
+
+    @property
+    def waits_for_descriptor(self) -> bool:
+        """True if a batch is waiting because no file can be opened."""
+        return self._waiting is not None and self._lacks_descriptor
+
+    def stalled_seconds(self) -> float:
+        """Return how long the running commit has taken, in seconds; 0 if none is running."""
+        if not self.is_busy or self._waiting is not None:
+            return 0.0  # a broker that waits for space is alive
+        return self._loop.time() - self._started_at
+
+    def write_part(self) -> None:
+        """Write the records since the last part, without fsync."""
+        broker = self.broker
+        # A part must be a consistent state: a session ends with the messages it leaves to others.
+        self._hand_over()
+        part = broker.take_part(self._loop.time(), *self.wall_clock.read())
+        try:
+            self.store.write_unsynced(broker.batch.batch_number, part)
+        except OSError as error:
+            self._outcomes.failed(error)
+
+    def commit(self, *, checkpoint_interval_seconds: float) -> None:
+        """Seal the collected records and commit them. No commit may be running."""
+        broker, store = self.broker, self.store
+        self._hand_over()
+        recorder = broker.batch
+        is_lazy = recorder.lazy
+        size_bytes = recorder.blob_bytes() if recorder.record_count else 0
+        commits_here = (
+            self._commit_seconds < QUICK_COMMIT_SECONDS and size_bytes <= QUICK_BLOB_BYTES
+        )
+        # What is written of the next batch meanwhile only counts after this one.
+        writes_ahead = is_lazy or not commits_here
+        if writes_ahead and size_bytes and not store.has_room_ahead(size_bytes):
+            self.write_part()  # it takes a while until another file is started
+            if self.is_stopped:
+                return
+        first_sequence = recorder.next_sequence
+        now = self._loop.time()
+        batch = self._seal(now, checkpoint_interval_seconds)
+        try:
+            store.begin(first_sequence, batch.blob, broker.state.next_message_number)
+            store.step_checkpoint(serving=not self.is_last)
+            if self.journal_room.is_wanted:
+                self.journal_room.drop()
+        except (sqlite3.Error, OSError) as error:
+            self._outcomes.failed(error)
+            return
+        if writes_ahead:
+            store.write_ahead()
+        if is_lazy:
+            self._outcomes.written()
+        if batch.blob is None:
+            self._release(batch)
+        elif commits_here:
+            self._commit_here(batch)
+        else:
+            self._begin(now)
+            self._commit_on_thread(batch)
+
+    def _seal(self, now: float, checkpoint_interval_seconds: float) -> SealedBatch:
+        """Seal the collected records, and start a checkpoint after them if one is due."""
+        batch = self.broker.seal(now, *self.wall_clock.read())
+        if batch.blob is not None:
+            self.sealed_at = now
+        if not self.is_last and self.checkpoints.is_due(checkpoint_interval_seconds, now):
+            self.checkpoints.begin(now)
+        return batch
+
+    def _hand_over(self) -> None:
+        """Read the messages that ended sessions leave to others, for the same transaction."""
+        for request in self.broker.effects.take_hand_overs():
+            contents, deliveries, _ = self.store.load_page(
+                request.session, request.first_position, request.count, request.contents
+            )
+            self.broker.handed_over(request, contents, deliveries, self._loop.time())
+
+    def _begin(self, now: float) -> None:
+        self.is_busy = True
+        self.quiet.clear()
+        self._started_at = now
+
+    def _end(self) -> None:
+        self.is_busy = False
+        self.quiet.set()
+
+    def _commit_on_thread(self, batch: SealedBatch) -> None:
+        future = self._loop.run_in_executor(self._thread, self._fsync_commit)
+        future.add_done_callback(lambda done: self._committed(done, batch))
+
+    def _fsync_commit(self) -> float:
+        seconds = self.store.fsync_commit()
+        self.store.note_end()
+        return seconds
+
+    def _commit_here(self, batch: SealedBatch) -> None:
+        """Commit on the event loop's thread, because this disk is faster than starting a thread."""
+        try:
+            seconds = self.store.fsync_commit()
+        except NoRoom as error:
+            self._begin(self._loop.time())
+            self._wait_for_room(error, batch)
+            return
+        except OSError as error:
+            self._outcomes.failed(error)
+            return
+        self._durable(batch, seconds)
+        self._loop.call_soon(self._note_end)  # clients get their acknowledgements first
+
+    def _note_end(self) -> None:
+        if not (self.is_busy or self.is_stopped):
+            try:
+                self.store.note_end()
+            except OSError as error:
+                self._outcomes.failed(error)
+
+    def _committed(self, done: "asyncio.Future[float]", batch: SealedBatch) -> None:
+        error = done.exception()
+        if isinstance(error, NoRoom):
+            self._wait_for_room(error, batch)
+            return
+        self._end()
+        if error is not None:
+            self._outcomes.failed(error)
+            return
+        self._durable(batch, done.result())
+
+    def _durable(self, batch: SealedBatch, seconds: float) -> None:
+        """Record the duration of a commit, and release its packets."""
+        assert batch.blob is not None
+        self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
+        self.metrics.add(seconds, len(batch.blob))
+        self._release(batch)
+
+    def _release(self, batch: SealedBatch) -> None:
+        """Release the packets of a batch that is durable, or contains nothing to be stored."""
+        self.broker.committed(batch)
+        self.checkpoints.commit_rows()
+        self._outcomes.released()
+
+    # -- a batch without space
+
+    def _wait_for_room(self, error: NoRoom, batch: SealedBatch) -> None:
+        """Keep a batch until there is space. None of its packets has been sent yet."""
+        if self.is_last:
+            self.is_unwritten = self.is_stopped = True
+            logger.error(
+                "the last batch cannot be written: %s; nothing of it has been acknowledged", error
+            )
+            self._end()
+            return
+        self._waiting = batch
+        self._lacks_descriptor = descriptors.ran_out(error)
+        if self._lacks_descriptor:
+            self._report_descriptor(error)
+        self._outcomes.full()
+        self._loop.call_later(NO_ROOM_SECONDS, self._write_again)
+
+    def _report_descriptor(self, error: NoRoom) -> None:
+        now = self._loop.time()
+        if now >= self._next_line_at:
+            self._next_line_at = now + SECONDS_BETWEEN_LINES
+            logger.error(
+                "the journal waits because no file can be opened: %s; nothing is acknowledged "
+                "until one can. Raise the limit of open files (LimitNOFILE)",
+                error.strerror,
+            )
+
+    def _write_again(self) -> None:
+        if self._waiting is None or self.is_stopped:
+            return
+        batch = self._waiting
+        try:
+            # Exported and covered data, or data that the budget gives up, makes space in place.
+            self.journal_room.drop()
+        except OSError as error:
+            self._outcomes.failed(error)
+            return
+        self._waiting = None
+        self._started_at = self._loop.time()
+        self._commit_on_thread(batch)
+
+    # -- the end
+
+    def write_last(self) -> None:
+        """From now on, give up a batch for which there is no space. Retry a waiting one once."""
+        self.is_last = True
+        if self._waiting is not None:
+            self._write_again()
+
+    def close(self) -> None:
+        """Write nothing more, and end the thread."""
+        self.is_stopped = True
+        self._thread.shutdown()

@@ -1,0 +1,129 @@
+"""Checkpoints parallel to the batches: start, rows, fsync, and freeing of memory.
+
+Some rows are written with each batch. Once the batch is durable, a thread commits them: SQLite
+writes whole pages, which takes up to ten milliseconds, but no client waits for it. When all rows
+are committed they are synced, and data that is in the tables may be removed from memory.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from gateway.broker.core.broker import Broker
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.store.recovery import Recovered
+from gateway.broker.store.store import Store
+
+EVICTION_SECONDS = 0.001
+"""How long queues are evicted without interruption after a checkpoint, before sockets are
+served."""
+
+
+class Checkpoints:
+    """Checkpoints of one run of the broker, one at a time."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        store: Store,
+        recovered: Recovered,
+        failed: Callable[[BaseException], None],
+        go_on: Callable[[], None],
+    ) -> None:
+        """Connect the checkpoints with broker and store.
+
+        Args:
+            failed: called if the tables cannot be written.
+            go_on: called when more rows may be written.
+        """
+        self.broker = broker
+        self.store = store
+        self.recovered = recovered
+        self._failed = failed
+        self._go_on = go_on
+        self._loop = asyncio.get_running_loop()
+        # Normal priority, like every thread: one that yields to other programs could stop while it
+        # holds the interpreter lock, and block the event loop with it (decision 120).
+        self._thread = ThreadPoolExecutor(1, "checkpoint")
+        self._committing: asyncio.Future[None] | None = None
+        self._finishing: asyncio.Future[int] | None = None
+        self._evictable: list[Session] = []
+        """Sessions that the last checkpoint wrote and that are still in memory: the next one has to
+        wait."""
+
+    def is_due(self, interval_seconds: float, now: float) -> bool:
+        """Return True if a checkpoint should start with the next batch."""
+        # A new checkpoint sets how much of each queue the tables contain, so the previous values
+        # must be used up first.
+        if self._evictable:
+            return False
+        return self.store.wants_checkpoint(self.broker.changes, interval_seconds, now)
+
+    def begin(self, now: float) -> None:
+        """Start a checkpoint. It covers everything up to the next record."""
+        next_sequence = self.broker.batch.next_sequence
+        self.store.begin_checkpoint(self.recovered, next_sequence, now)
+
+    def commit_rows(self) -> None:
+        """Commit the rows written with a batch, which is durable now."""
+        if self._committing is None and self.store.has_rows:
+            self._committing = self._loop.run_in_executor(self._thread, self.store.commit_rows)
+            self._committing.add_done_callback(self._committed)
+
+    def _committed(self, done: "asyncio.Future[None]") -> None:
+        self._committing = None
+        error = done.exception()
+        if error is not None:
+            self._failed(error)
+            return
+        sessions = self.store.rows_committed()
+        if sessions is not None:
+            self.finish(sessions)
+        self._go_on()
+
+    def finish(self, sessions: set[Session]) -> None:
+        """Sync the committed rows, and free the memory of `sessions` that they cover."""
+        self._finishing = self._loop.run_in_executor(self._thread, self.store.finish_checkpoint)
+        self._finishing.add_done_callback(self._finished)
+        self._evictable = list(sessions)
+        self._evict()
+
+    def _finished(self, done: "asyncio.Future[int]") -> None:
+        error = done.exception()
+        if error is not None:
+            self._failed(error)
+            return
+        self.store.checkpoint_finished(done.result())
+
+    def _evict(self) -> None:
+        """Free memory of data that is in the tables, a few milliseconds at a time."""
+        deadline = time.monotonic() + EVICTION_SECONDS
+        while self._evictable:
+            self.broker.evict(self._evictable.pop())
+            if time.monotonic() >= deadline:
+                self._loop.call_soon(self._evict)
+                return
+
+    def evict_no_more(self) -> None:
+        """Stop freeing memory, because the process is about to end."""
+        self._evictable.clear()
+
+    @property
+    def is_committing(self) -> bool:
+        """True if rows are being committed."""
+        return self._committing is not None
+
+    async def committed(self) -> None:
+        """Wait until the running commit of rows is finished."""
+        if self._committing is not None:
+            await asyncio.wait([self._committing])
+
+    async def finished(self) -> None:
+        """Wait until the running fsync is finished."""
+        if self._finishing is not None:
+            await asyncio.wait([self._finishing])
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown()

@@ -1,0 +1,50 @@
+"""Metrics of commits for the status: counts, sizes and durations."""
+
+from bisect import bisect_left
+from typing import Final
+
+from gateway.broker.core.recent import STEPS, StepClock
+
+BOUNDS_MS: Final = (
+    *(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0),
+    *(50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0),
+)
+"""Upper bounds of the histogram's classes: from memory to a card that is about to fail."""
+
+
+class CommitMetrics:
+    """Counts, sizes and durations (in seconds) of commits since the start."""
+
+    def __init__(self) -> None:
+        self.batches = 0
+        self.blob_bytes = 0
+        self.seconds_total = 0.0
+        self.seconds_max = 0.0
+        self.counts = [0] * (len(BOUNDS_MS) + 1)
+        """Commits in each class of `BOUNDS_MS`, and above the last bound."""
+        self._longest = [0.0] * (STEPS + 1)
+        """The longest commit of each step of the last hour, current step first."""
+        self._clock = StepClock()
+
+    def add(self, seconds: float, blob_bytes: int) -> None:
+        """Count one commit."""
+        self.batches += 1
+        self.blob_bytes += blob_bytes
+        self.seconds_total += seconds
+        self.seconds_max = max(self.seconds_max, seconds)
+        self.counts[bisect_left(BOUNDS_MS, 1000 * seconds)] += 1
+        self._longest[0] = max(self._longest[0], seconds)
+
+    def advance(self, now: float) -> None:
+        """Discard maxima that are more than an hour older than `now` (monotonic, in seconds)."""
+        for _ in range(min(self._clock.passed(now), STEPS + 1)):
+            self._longest = [0.0, *self._longest[:STEPS]]
+
+    @property
+    def seconds_max_recent(self) -> float:
+        """Duration of the longest commit in the last hour."""
+        return max(self._longest)
+
+    def mean_ms(self) -> float:
+        """Return the mean duration of a commit in milliseconds."""
+        return 1000 * self.seconds_total / self.batches if self.batches else 0.0

@@ -1,0 +1,96 @@
+"""Recording of operators' actions as events of the session log: who did what, with what result.
+
+They show in the cloud why a client was disconnected. Reading is not an action. All actions reserved
+for operators are recorded, wherever they were requested.
+"""
+
+import json
+import socket
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from gateway.broker.core.token_bucket import TokenBucket
+
+RECORDED: Final = frozenset({"kick", "drop", "ban", "lift_ban", "reload", "operated"})
+"""Commands that are recorded as events."""
+
+REPORTED: Final = frozenset({"api_token_added", "api_token_removed"})
+"""Actions of the command line on files that the broker does not read, reported with `operated`."""
+
+REFUSED_PER_SECOND, REFUSED_BURST = 1.0, 20.0
+"""Refused requests recorded as events: a page under an attacker's control cannot fill the log."""
+
+SHOWN_CHARACTERS_MAX: Final = 200
+"""Characters of each value in a log line or event, at most."""
+
+_OF_CALLER: Final = frozenset({"command", "action", "by", "program", "role", "from"})
+_CREDENTIALS: Final = struct.Struct("3i")
+
+
+class Operations:
+    """Records an event for each action."""
+
+    def __init__(self, observe: Callable[[str, str], None], now: Callable[[], float]) -> None:
+        """Set the callbacks. `observe` takes the action and its details."""
+        self._observe = observe
+        self._now = now
+        self._refused = TokenBucket(REFUSED_PER_SECOND, REFUSED_BURST, now())
+
+    def note(self, request: Mapping[str, Any], answer: Mapping[str, Any], who: str) -> None:
+        """Record the event of an answered request."""
+        command = request.get("command")
+        if command not in RECORDED or (
+            answer["ok"] is not True and not self._refused.take(self._now())
+        ):
+            return
+        action = str(request.get("action")) if command == "operated" else str(command)
+        arguments = arguments_of(request)
+        detail = f"{who}: {arguments or 'no arguments'}: {outcome_of(answer)}"
+        self._observe(action, detail)
+
+    def note_signal(self, problem: str | None) -> None:
+        """Record a reload by SIGHUP. None: it succeeded."""
+        outcome = "done" if problem is None else f"failed: {shown(problem)}"
+        self._observe("reload", f"SIGHUP: no arguments: {outcome}")
+
+
+def who_of(request: Mapping[str, Any]) -> str:
+    """Return the name, role and address of the person or program that used the page.
+
+    The page states them.
+    """
+    kind = "the program " if request.get("program") is True else ""
+    by, role, place = (shown(request.get(key)) for key in ("by", "role", "from"))
+    return f"{kind}{by} ({role}) from {place}"
+
+
+def arguments_of(request: Mapping[str, Any]) -> str:
+    """Return the arguments of an action."""
+    return ", ".join(
+        f"{shown(key)}={shown(value)}"
+        for key, value in sorted(request.items())[:8]
+        if key not in _OF_CALLER
+    )
+
+
+def outcome_of(answer: Mapping[str, Any]) -> str:
+    """Return the result of an action. For a reload it names the keys that need a restart."""
+    if answer["ok"] is not True:
+        return f"refused: {answer['error']['message'][:SHOWN_CHARACTERS_MAX]!a}"
+    waiting = answer["result"].get("needs_restart")
+    return "done" if not waiting else f"done, needs a restart: {json.dumps(waiting)}"
+
+
+def shown(value: object) -> str:
+    """Return a value for a log line: printable ASCII, shortened."""
+    return ascii(value)[:SHOWN_CHARACTERS_MAX]
+
+
+def caller_at(peer: socket.socket | None) -> str:
+    """Return the local user at the other end of a Unix socket."""
+    if peer is None:
+        return "a user of this machine"
+    credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    _, user_id, _ = _CREDENTIALS.unpack(credentials)
+    return f"user id {user_id} of this machine"

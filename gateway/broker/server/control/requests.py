@@ -1,0 +1,291 @@
+"""Commands of the control sockets, for the API, the tools and our other processes.
+
+They are documented in docs/formats/control-socket.md.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from heapq import nsmallest
+from typing import Any
+
+from gateway.broker.access.errors import AccessFileError
+from gateway.broker.core.records.kinds import CloseReason, Observation
+from gateway.broker.server.bans import Bans
+from gateway.broker.server.control.ban_requests import BanRequests
+from gateway.broker.server.control.operating import OperatorCommands
+from gateway.broker.server.control.operations import REPORTED, Operations, who_of
+from gateway.broker.server.control.people import People
+from gateway.broker.server.control.refused import Refused, text_of
+from gateway.broker.server.control.sockets import ControlSocket, refusal_of
+from gateway.broker.server.event_loop.event_loop import EventLoop
+from gateway.broker.server.status.sessions import session_detail_of, session_of
+from gateway.configuration import Configuration, ConfigurationError
+from gateway.process.control.messages import LINE_BYTES_MAX
+
+logger = logging.getLogger(__name__)
+
+ANSWER_BYTES_MAX = LINE_BYTES_MAX - 64 * 1024
+"""Sessions in one answer, in bytes: the longest line of the protocol minus its frame."""
+
+REPORT_BYTES_MAX = 64 * 1024
+SESSIONS_LISTED_MAX = 1_000
+SOURCES = ("bridge", "uploader", "uplink")
+READING = frozenset({"status", "sessions", "session", "reports", "bans", "authenticate", "user"})
+"""Commands that `status.sock` accepts: none of them changes anything."""
+
+OBSERVABLE = {
+    each.word: each for each in (Observation.SERIAL_PORT_FOUND, Observation.SERIAL_PORT_LOST)
+}
+
+Request = dict[str, Any]
+Answer = dict[str, Any]
+Permit = Callable[[str, Request], None]
+"""Raises Refused for a command that a socket does not accept."""
+Note = Callable[[Request, Answer], None]
+
+
+class Control:
+    """Answers requests."""
+
+    def __init__(
+        self,
+        event_loop: EventLoop,
+        status: Callable[[], Awaitable[Answer]],
+        reload: Callable[[], dict[str, Any]],
+        version_key: bytes,
+        bans: Bans,
+    ) -> None:
+        """Set the dependencies. `version_key` is the secret of proof versions: see `People`."""
+        ban_requests = BanRequests(bans)
+        self._event_loop = event_loop
+        self._status = status
+        self._reload = reload
+        self._reports: dict[str, dict[str, Any]] = {}
+        self._sockets: list[ControlSocket] = []
+        self._operate_socket: ControlSocket | None = None
+        self._operate_problem: str | None = None
+        self.operating = OperatorCommands()
+        self.operations = Operations(self._operated, asyncio.get_running_loop().time)
+        self.people = people = People(event_loop.authentications, version_key)
+        self._commands: dict[str, Callable[[Request], Answer | Awaitable[Answer]]] = {
+            "status": lambda _: self._status(),
+            "sessions": self._sessions,
+            "session": self._session,
+            "kick": self._kick,
+            "drop": self._drop,
+            "reload": lambda _: self._reload(),
+            "ban": ban_requests.ban,
+            "bans": ban_requests.listed,
+            "lift_ban": ban_requests.lift,
+            "report": self._report,
+            "reports": self._all_reports,
+            "authenticate": people.authenticate,
+            "user": people.user,
+            "observe": self._observe,
+            "exported": self._exported,
+            "operated": _reported,
+        }
+
+    async def start(self, configuration: Configuration) -> None:
+        """Open the sockets. Raises OSError, which names the file and the fix."""
+        gateway = configuration.gateway
+        self._sockets = [
+            ControlSocket(gateway.control_socket, gateway.control_group, self._answer),
+            ControlSocket(gateway.status_socket, gateway.status_group, self._answer_reader),
+        ]
+        for each in self._sockets:
+            await each.start()
+        await self._operate(configuration)
+
+    async def keep_operating(self, configuration: Configuration) -> None:
+        """Open or close `operate.sock` according to the current configuration.
+
+        Called once a second.
+        """
+        try:
+            await self._operate(configuration)
+        except OSError as error:
+            problem = f"{error.filename}: {error.strerror}"
+            if problem != self._operate_problem:
+                logger.error("the page may not act: %s", problem)
+            self._operate_problem = problem
+        else:
+            self._operate_problem = None
+
+    async def _operate(self, configuration: Configuration) -> None:
+        gateway, self.operating.page = configuration.gateway, configuration.api
+        if configuration.api.has_operators and self._operate_socket is None:
+            operate_socket = ControlSocket(
+                gateway.operate_socket, gateway.operate_group, self._answer_page
+            )
+            try:
+                await operate_socket.start()
+            except OSError:
+                await operate_socket.stop()
+                raise
+            self._operate_socket = operate_socket
+        elif self._operate_socket is not None and not configuration.api.has_operators:
+            await self._operate_socket.stop()
+            self._operate_socket = None
+
+    async def stop(self) -> None:
+        """Close the sockets and all connections."""
+        self.people.stop()
+        for each in self._sockets:
+            await each.stop()
+        if self._operate_socket is not None:
+            await self._operate_socket.stop()
+            self._operate_socket = None
+
+    async def _answer_reader(self, line: bytes, caller: str) -> dict[str, Any]:
+        return await self._answer(line, caller, _permit_reading)
+
+    async def _answer_page(self, line: bytes, caller: str) -> dict[str, Any]:
+        return await self._answer(line, caller, self.operating.permit, self.operating.note)
+
+    async def _answer(
+        self, line: bytes, caller: str, permit: Permit | None = None, note: Note | None = None
+    ) -> dict[str, Any]:
+        try:
+            request = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            return refusal_of("bad_request", f"not a JSON object: {error}")
+        if not isinstance(request, dict):
+            return refusal_of("bad_request", "a request is a JSON object")
+        answer = await self._answer_to(request, permit)
+        if note is not None:
+            note(request, answer)
+        if permit is not _permit_reading:
+            self.operations.note(request, answer, caller if note is None else who_of(request))
+        return answer
+
+    async def _answer_to(self, request: Request, permit: Permit | None) -> dict[str, Any]:
+        try:
+            result = self._command_of(request, permit)(request)
+            if isinstance(result, Awaitable):
+                result = await result
+            return {"ok": True, "result": result}
+        except Refused as refused:
+            return refusal_of(refused.code, str(refused))
+        except (ConfigurationError, AccessFileError) as error:
+            return refusal_of("failed", f"the configuration stays as it was: {error}")
+
+    def _command_of(
+        self, request: Request, permit: Permit | None
+    ) -> Callable[[Request], Answer | Awaitable[Answer]]:
+        name = str(request.get("command"))
+        if name not in self._commands:
+            known = ", ".join(sorted(self._commands))
+            raise Refused("unknown_command", f"'command' has to be one of {known}")
+        if permit is not None:
+            permit(name, request)
+        return self._commands[name]
+
+    # -- sessions
+
+    def _sessions(self, request: Request) -> dict[str, Any]:
+        limit = request.get("limit", 100)
+        if not isinstance(limit, int) or not 1 <= limit <= SESSIONS_LISTED_MAX:
+            raise Refused("bad_request", f"'limit' has to be 1 to {SESSIONS_LISTED_MAX}")
+        after = text_of(request, "after", "")
+        sessions = self._event_loop.broker.state.sessions
+        # One more than is returned, to see whether there are more.
+        names = nsmallest(limit + 1, (name for name in sessions if name > after))
+        shown: list[dict[str, Any]] = []
+        size_bytes = 0
+        for name in names[:limit]:
+            session = session_of(sessions[name], self._event_loop.wall_clock)
+            size_bytes += len(json.dumps(session))
+            if size_bytes > ANSWER_BYTES_MAX:
+                break
+            shown.append(session)
+        complete = len(shown) == len(names)
+        return {"sessions": shown, "next": None if complete else shown[-1]["client_id"]}
+
+    def _session(self, request: Request) -> dict[str, Any]:
+        return session_detail_of(self._find(request), self._event_loop.wall_clock)
+
+    def _find(self, request: Request) -> Any:
+        client_id = text_of(request, "client_id")
+        session = self._event_loop.broker.state.sessions.get(client_id)
+        if session is None:
+            raise Refused("not_found", f"no session for client id {client_id[:200]!r}")
+        return session
+
+    def _kick(self, request: Request) -> dict[str, Any]:
+        session = self._find(request)
+        if session.connection is None:
+            raise Refused("not_found", f"{session.client_id[:200]!r} is not connected")
+        now = asyncio.get_running_loop().time()
+        self._event_loop.broker.lose(session.connection, CloseReason.KICKED, now)
+        self._event_loop.schedule()
+        return {"kicked": True}
+
+    def _drop(self, request: Request) -> dict[str, Any]:
+        session = self._find(request)
+        self._event_loop.broker.drop_session(session, asyncio.get_running_loop().time())
+        self._event_loop.schedule()
+        return {"dropped": True}
+
+    # -- our other processes
+
+    def _report(self, request: Request) -> dict[str, Any]:
+        source, status = request.get("source"), request.get("status")
+        if source not in SOURCES or not isinstance(status, dict):
+            raise Refused("bad_request", f"'source' is one of {SOURCES}, 'status' an object")
+        if len(json.dumps(status)) > REPORT_BYTES_MAX:
+            raise Refused("bad_request", f"'status' has at most {REPORT_BYTES_MAX} bytes")
+        self._reports[source] = {
+            "time_ms": self._event_loop.wall_clock.time_ms(),
+            "at": time.monotonic(),
+            "status": status,
+        }
+        return {}
+
+    def _all_reports(self, _: Request) -> dict[str, Any]:
+        now = time.monotonic()
+        return {
+            source: {
+                "time_ms": report["time_ms"],
+                "age_seconds": round(now - report["at"], 3),
+                "status": report["status"],
+            }
+            for source, report in self._reports.items()
+        }
+
+    def _observe(self, request: Request) -> dict[str, Any]:
+        event = OBSERVABLE.get(str(request.get("event")))
+        if event is None:
+            raise Refused("bad_request", f"'event' has to be one of {tuple(OBSERVABLE)}")
+        port, detail = text_of(request, "port"), text_of(request, "detail", "")
+        self._event_loop.broker.observe(None, event, port, detail)
+        self._event_loop.schedule()
+        return {}
+
+    def _operated(self, action: str, detail: str) -> None:
+        self._event_loop.broker.observe(None, Observation.OPERATED, action, detail)
+        self._event_loop.schedule()
+
+    def _exported(self, request: Request) -> dict[str, Any]:
+        sequence = request.get("sequence")
+        last = self._event_loop.broker.batch.next_sequence - 1
+        if not isinstance(sequence, int) or not 0 <= sequence <= last:
+            raise Refused("bad_request", f"'sequence' has to be 0 to {last}")
+        self._event_loop.committer.journal_room.exported(sequence)
+        return {}
+
+
+def _reported(request: Request) -> dict[str, Any]:
+    """Accept a report of what the command line did. Its event follows."""
+    if request.get("action") not in REPORTED:
+        raise Refused("bad_request", f"'action' has to be one of {sorted(REPORTED)}")
+    text_of(request, "name")
+    return {}
+
+
+def _permit_reading(name: str, _: Request) -> None:
+    if name not in READING:
+        raise Refused("forbidden", f"this socket only reads: {', '.join(sorted(READING))}")

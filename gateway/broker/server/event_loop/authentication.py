@@ -1,0 +1,267 @@
+"""Authentication requests of the core: each is answered by a task."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Final
+
+from gateway.broker.access.authentication import Authenticator, Source
+from gateway.broker.access.checks import Checks
+from gateway.broker.access.login import Login
+from gateway.broker.access.passwords import PasswordFile
+from gateway.broker.access.proven import Proven
+from gateway.broker.access.turns import Abandoned, Busy
+from gateway.broker.core.broker import Broker
+from gateway.broker.core.effects import AuthenticationAnswer, AuthenticationRequest
+from gateway.broker.core.sessions.connection import Connection, ConnectionState
+from gateway.broker.core.violation import Violation
+from gateway.broker.server.event_loop.exchanges import Exchanges
+from gateway.broker.server.event_loop.proofs import Proofs
+from gateway.broker.wire.codes import FIRST_ERROR, NOT_AUTHORIZED, SERVER_BUSY
+
+CREDENTIALS_REVOKED: Final = "credentials_revoked"
+"""Name of connections ended because their source no longer proves their user."""
+
+REVOKED_DETAIL: Final = "what proved its user does not hold any more"
+
+PAGE: Final = "page"
+"""The listener name of logins at the status page, for queries that depend on it."""
+
+
+def _do_nothing(username: str) -> None:
+    """Do nothing. Default if nothing records removed users."""
+
+
+def _note_nothing(username: str, seconds: float | None) -> None:
+    """Do nothing. Default if nothing records how long users are authenticated."""
+
+
+class Authentications:
+    """All running checks of credentials."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        authenticator: Authenticator,
+        answered: Callable[[Connection], None],
+    ) -> None:
+        self._broker = broker
+        self._authenticator = authenticator
+        self._answered = answered
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._exchanges = Exchanges()
+        self.proofs = Proofs(self._end)
+        self.user_gone: Callable[[str], None] = _do_nothing
+        """Called when a source no longer has a user whose connections were proven only by it."""
+        self.user_proven: Callable[[str, float | None], None] = _note_nothing
+        """Called with an accepted user, and for how many seconds its proof is valid; None: as long
+        as its source has it."""
+        self._counted: Counter[str] = Counter()
+
+    @property
+    def problems(self) -> list[str]:
+        """Messages from the sources of users that cannot answer now, and why."""
+        return self._authenticator.problems
+
+    def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
+        """Replace the users. See `Authenticator.replace_users`."""
+        return self._authenticator.replace_users(users)
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        """The current sources of users, by their keys in `[access]`."""
+        return self._authenticator.sources
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods of enhanced authentication that clients may use."""
+        return self._authenticator.methods
+
+    @property
+    def checks(self) -> Checks:
+        """The running checks, and the record of wrong guesses."""
+        return self._authenticator.checks
+
+    def tick(self) -> None:
+        """Check the proofs of open connections again. Called once a second."""
+        self.proofs.tick(self._authenticator.sources, self.checks)
+
+    def replace(self, authenticator: Authenticator) -> None:
+        """Replace the sources of users. Running exchanges are answered with "server busy"."""
+        before, self._authenticator = self._authenticator, authenticator
+        before.close_sources(authenticator)
+        detail = "the sources of users were replaced"
+        for connection in self._exchanges.connections:
+            self._settle(connection, AuthenticationAnswer(SERVER_BUSY, None, None, detail))
+
+    def begin(self, request: AuthenticationRequest) -> None:
+        """Start answering a request. `answered` is called when the core has received the answer."""
+        connection = request.connection
+        if not connection.is_open:
+            return  # lost since: a new exchange would never be removed
+        login = _login_of(request)
+        if request.is_first and request.method not in (None, *self._authenticator.methods):
+            detail = "the sources of users were replaced"
+            self._settle(connection, AuthenticationAnswer(SERVER_BUSY, None, None, detail))
+            return
+        if request.method is not None and request.is_first:
+            self._open(connection, request.method, login)
+        task = self._loop.create_task(self._ask(request, login))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def forget(self, connection: Connection) -> None:
+        """Forget a connection that is gone, or whose exchange is over."""
+        self._exchanges.forget(connection)
+
+    def stop(self) -> None:
+        """Stop all checks."""
+        self.proofs.stop()
+        for task in list(self._tasks):
+            task.cancel()
+        self._authenticator.close()
+        self._exchanges.clear()
+
+    def _open(self, connection: Connection, method: str, login: Login) -> None:
+        self._exchanges.forget(connection)
+        origin = login.origin
+        other = self._exchanges.one_too_many(origin)
+        if other is not None:
+            detail = f"{len(self._exchanges)} exchanges are under way"
+            self._settle(other, AuthenticationAnswer(SERVER_BUSY, None, None, detail))
+        patience_seconds = self._broker.limits.connect_timeout_seconds
+        deadline = self._loop.call_later(patience_seconds, self._expire, connection)
+        exchange = self._authenticator.begin(method, login)
+        self._exchanges.add(connection, exchange, origin, deadline)
+
+    def _expire(self, connection: Connection) -> None:
+        # A client that is not connected yet is subject to the core's connect timeout; one that
+        # started re-authentication and stopped would keep its exchange forever.
+        if connection.state is ConnectionState.CONNECTED:
+            detail = "re-authentication was not finished within connect_timeout"
+            self._settle(connection, AuthenticationAnswer(NOT_AUTHORIZED, None, None, detail))
+
+    async def _ask(self, request: AuthenticationRequest, login: Login) -> None:
+        connection = request.connection
+        exchange = self._exchanges.get(connection)
+        try:
+            if request.method is None:
+                answer = await self._checked(login)
+            elif exchange is None:
+                return  # lost, or timed out, since the request
+            else:
+                answer = await exchange.step(request.data)
+        except Abandoned:
+            return
+        except Busy:
+            detail = "too many proofs wait to be judged"
+            answer = AuthenticationAnswer(SERVER_BUSY, None, None, detail)
+        finally:
+            self._count()
+        if request.method is None or self._exchanges.get(connection) is exchange:
+            self._settle(connection, answer)
+            self._keep_proof(connection, answer, login)
+
+    def _keep_proof(
+        self, connection: Connection, answer: AuthenticationAnswer, login: Login
+    ) -> None:
+        if not isinstance(answer, Proven) or connection.session is None or not connection.is_open:
+            return
+        if answer.username is not None:
+            self.user_proven(answer.username, answer.lifetime_seconds)
+        source = self.sources.get(answer.source)
+        if source is not None and source.recheck_seconds is not None:
+            self.proofs.keep(connection, login, answer)
+
+    def _end(self, connection: Connection, is_gone: bool) -> None:
+        """End a connection whose proof is no longer valid."""
+        username = connection.username
+        source = self.proofs.source_of(connection)
+        if is_gone and username is not None:
+            others = self._connections_of(username)
+            if all(self.proofs.source_of(other) == source for other in others):
+                self.user_gone(username)
+        self.proofs.forget(connection)
+        violation = Violation(CREDENTIALS_REVOKED, NOT_AUTHORIZED, REVOKED_DETAIL)
+        self._broker.end_for(connection, violation, self._loop.time())
+        self._answered(connection)
+
+    def note_proof(self, username: str, seconds: float | None) -> None:
+        """Report that a certificate has authenticated a user."""
+        self.user_proven(username, seconds)
+
+    def withdraw(self, username: str) -> None:
+        """Treat a user as removed if the certificate was revoked and no other connection proves
+        it.
+        """
+        if not self._connections_of(username):
+            self.user_gone(username)
+
+    def _connections_of(self, username: str) -> list[Connection]:
+        return [
+            each.connection
+            for each in self._broker.state.sessions.values()
+            if each.username == username and each.connection is not None
+        ]
+
+    async def _checked(self, login: Login) -> AuthenticationAnswer:
+        while True:
+            asked = self._authenticator
+            answer = await asked.check(login)
+            if asked is self._authenticator:
+                return answer
+            # A login that was valid with the previous sources may not be valid any more.
+
+    def _count(self) -> None:
+        checks = self._authenticator.checks
+        now = Counter(login_delayed=checks.delayed, password_worker=checks.failed)
+        for reason, count in (now - self._counted).items():
+            self._broker.statistics.count_error(reason, count)
+        self._counted = now
+
+    def _settle(self, connection: Connection, answer: AuthenticationAnswer) -> None:
+        if answer.reason_code == 0 or answer.reason_code >= FIRST_ERROR:
+            self.forget(connection)
+        self._broker.authenticated(connection, answer, self._loop.time())
+        self._answered(connection)
+
+    async def check_page_login(
+        self, username: str, password: bytes, address: str
+    ) -> AuthenticationAnswer:
+        """Check the password of a person at the status page.
+
+        It is queued with the passwords of clients, and guessing is slowed down in the same way.
+        `address` is the person's address with a port, as for connections.
+        """
+        login = Login(username, password, listener=PAGE, address=address)
+        check = self._loop.create_task(self._checked(login))
+        self._tasks.add(check)
+        check.add_done_callback(self._tasks.discard)
+        # A wrong guess counts even if the client leaves before the answer.
+        return await asyncio.shield(check)
+
+    async def entry_of_page_user(self, source: str, username: str, address: str) -> bytes | None:
+        """Return the current proof of a person at the status page from one source, as in `Proven`.
+
+        None: there is no such user or source. Raises NotKnown.
+        """
+        login = Login(username, listener=PAGE, address=address)
+        return await self._authenticator.entry_of(source, login)
+
+
+def _login_of(request: AuthenticationRequest) -> Login:
+    connection = request.connection
+    if connection.session is not None:
+        client_id = connection.session.client_id
+    else:
+        client_id = "" if connection.connect is None else connection.connect.client_id
+    return Login(
+        request.username,
+        request.password if request.method is None else None,
+        client_id,
+        connection.listener,
+        connection.address,
+        connection.proven_user,
+        lambda: connection.is_open,
+    )

@@ -1,0 +1,43 @@
+"""Monitoring of the wall clock: steps and changes of quality are logged and recorded."""
+
+import logging
+
+from gateway.broker.core.broker import Broker
+from gateway.broker.core.records.kinds import Observation
+from gateway.broker.server.host.clock import WallClock
+
+logger = logging.getLogger(__name__)
+
+CLOCK_READ_SECONDS = 3_600.0
+"""Longest time between two records of the time. A power cut loses time that was not recorded; if
+the clock is never synchronised, deadlines are that much later."""
+
+
+class ClockWatch:
+    """Compares the wall clock with its last logged state."""
+
+    def __init__(self, wall_clock: WallClock, broker: Broker) -> None:
+        self._wall_clock = wall_clock
+        self._broker = broker
+        self._quality_logged = wall_clock.quality
+
+    def look(self, idle_seconds: float) -> None:
+        """Check the clock. Called once a second.
+
+        Args:
+            idle_seconds: seconds since the time was last recorded.
+        """
+        quality = self._wall_clock.look()
+        step_ms = self._wall_clock.step_ms()
+        if step_ms:
+            logger.warning(
+                "the clock stepped by %.3f s (%s); no deadline moves with it",
+                step_ms / 1000,
+                quality.word,
+            )
+            self._broker.observe(None, Observation.CLOCK_STEPPED, "", str(step_ms))
+        if quality != self._quality_logged:
+            logger.info("the clock is %s", quality.word)
+        if quality != self._quality_logged or idle_seconds >= CLOCK_READ_SECONDS:
+            self._broker.observe(None, Observation.CLOCK_READ, "", quality.word)
+        self._quality_logged = quality

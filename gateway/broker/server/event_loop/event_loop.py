@@ -1,0 +1,299 @@
+"""The event loop of the broker: one tick after every event.
+
+A tick sends the core's output, reads requested pages, starts requested credential checks, and lets
+the committer decide about the next batch. It knows connections only as `Channel`; the listeners
+handle sockets, WebSocket frames and PROXY headers.
+"""
+
+import asyncio
+from collections.abc import Callable
+from time import perf_counter
+
+from gateway.broker.access.authentication import Authenticator
+from gateway.broker.core.broker import Broker
+from gateway.broker.core.records.kinds import CloseReason
+from gateway.broker.core.sessions.connection import Connection, ConnectionState
+from gateway.broker.core.sessions.share import Share
+from gateway.broker.core.violation import Violation
+from gateway.broker.hooks.dispatch import Hooks
+from gateway.broker.server.commit.committer import Committer
+from gateway.broker.server.event_loop.alarm import Alarm
+from gateway.broker.server.event_loop.authentication import Authentications
+from gateway.broker.server.event_loop.channel import Channel
+from gateway.broker.server.event_loop.clock_watch import ClockWatch
+from gateway.broker.server.event_loop.closing import ClosingChannels
+from gateway.broker.server.event_loop.notices import log_notices
+from gateway.broker.server.event_loop.pages import Pages
+from gateway.broker.server.event_loop.reading import PIECE_BYTES, FairReader
+from gateway.broker.server.host.clock import WallClock
+from gateway.broker.store.recovery import Recovered
+from gateway.broker.store.store import Store
+from gateway.configuration.sections import Limits as BatchLimits
+
+UPKEEP_SECONDS = 1.0
+"""Interval of `upkeep`: checkpoints, exported blobs, the clock, disk space."""
+
+BURST_BYTES = 1024 * 1024
+"""Bytes received in a tick before sockets are written to: what a crowd publishes together must not
+accumulate in memory, once for each subscriber, before slow readers are noticed."""
+
+
+class EventLoop:
+    """Connects channels, core and store."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        store: Store,
+        recovered: Recovered,
+        batch_limits: BatchLimits,
+        authenticator: Authenticator,
+    ) -> None:
+        self.broker = broker
+        self.limits = broker.limits
+        self.store = store
+        self.batch_limits = batch_limits
+        self.authentications = Authentications(broker, authenticator, self._read_on)
+        time = recovered.state.time
+        self.wall_clock = WallClock(time.wall_ms, time.clock)
+        self._clock_watch = ClockWatch(self.wall_clock, broker)
+        self.failed = asyncio.Event()
+        self.first_sequence = broker.batch.next_sequence
+        """The first sequence number of this run."""
+        self.committer = self._committer_of(recovered)
+        self.reading = self._reading_of()
+        self._pages = Pages(broker, store)
+        self._loop = asyncio.get_running_loop()
+        self._started_at = self._loop.time()
+        self.hooks: Hooks | None = None
+        self.answer_system_topics: Callable[[], None] = lambda: None
+        """Called when clients have subscribed below `$SYS`."""
+        self.look_at_disk: Callable[[], None] = lambda: None
+        """Called once a second, and when there is no space for a batch."""
+        self.channels: dict[Connection, Channel] = {}
+        self.closing = ClosingChannels(self.channels)
+        self._work = broker.work
+        self._scheduled = False
+        self._committing = False
+        """True if the committer is running in this tick."""
+        self._alarm = Alarm(broker, self.schedule)
+        self._received_bytes = 0
+        """Bytes received since sockets were last written to."""
+
+    def _committer_of(self, recovered: Recovered) -> Committer:
+        return Committer(
+            self.broker,
+            self.store,
+            recovered,
+            self.batch_limits,
+            self.wall_clock,
+            released=self._batch_released,
+            written=self._write_out,
+            failed=lambda _: self.failed.set(),
+            full=lambda: self.look_at_disk(),  # noqa: PLW0108 - it is set later
+        )
+
+    def _reading_of(self) -> FairReader:
+        return FairReader(
+            self.broker,
+            self.batch_limits.max_uncommitted,
+            may_go_on=lambda: self.committer.failure is None,
+            lose=self.lose,
+            schedule=self.schedule,
+        )
+
+    # -- what happens
+
+    def has_descriptor(self) -> bool:
+        """Return True if another connection leaves enough descriptors for files.
+
+        If not, a connection that is being closed, or is silent, is cut to make room.
+        """
+        if not self.closing.is_room_short() or self.closing.cut_oldest():
+            return True
+        return self.broker.silent.give_way(None, self._loop.time())
+
+    def accept(
+        self,
+        channel: Channel,
+        address: str,
+        *,
+        anonymous: bool,
+        share: Share | None,
+        listener: str,
+    ) -> Connection:
+        """Accept a client's connection to a listener, whose name access rules may depend on."""
+        now = self._loop.time()
+        connection = self.broker.accept(address, anonymous, now, share, listener)
+        self.channels[connection] = channel
+        self.schedule()
+        return connection
+
+    def receive(self, channel: Channel, data: bytes) -> None:
+        """Process received bytes. Work that exceeds one turn continues in `FairReader`."""
+        if channel.unread:
+            channel.unread = channel.unread[channel.unread_from :] + data
+            channel.unread_from = 0
+            return
+        if channel.is_heavy and self.reading.puts_off(channel, data):
+            return
+        recorder = self.broker.batch
+        recorded_bytes = recorder.pending_bytes()
+        self._work.spent = 0
+        began = perf_counter()
+        if len(data) <= PIECE_BYTES:
+            self.broker.receive(channel.connection, data, self._loop.time())
+        else:
+            self.reading.begin(channel, data)
+        self.reading.end_turn(channel, began)
+        if recorder.pending_bytes() > self.batch_limits.max_uncommitted:
+            self.reading.look_at_records(channel, recorded_bytes)
+        connection = channel.connection
+        if connection.meters:
+            self.reading.look_at_rates(channel, recorded_bytes)
+        if connection.behind or channel.unread:
+            self.reading.fall_behind(channel)
+        elif connection.state is ConnectionState.AUTHENTICATING or connection.put_off.is_full:
+            channel.update_reading()
+        if not self._scheduled:
+            self.schedule()
+        self._received_bytes += len(data)
+        if self._received_bytes >= BURST_BYTES:
+            self.committer.write_down()
+            self._write_out()
+
+    def violate(self, channel: Channel, violation: Violation) -> None:
+        """End a connection because of a violation outside its MQTT packets."""
+        self.broker.end_for(channel.connection, violation, self._loop.time())
+        self.schedule()
+
+    def lose(self, channel: Channel) -> None:
+        """End a lost connection, after processing what it sent before, such as a DISCONNECT."""
+        if channel.is_behind() and channel.connection.is_open:
+            channel.lost = True
+            return
+        connection = channel.connection
+        self.channels.pop(connection, None)
+        self.closing.note_gone()
+        self.reading.forget(channel)
+        self.authentications.forget(connection)
+        self.authentications.proofs.forget(connection)
+        self.broker.lose(connection, CloseReason.NETWORK, self._loop.time())
+        connection.take_outgoing()
+        self.schedule()
+
+    def set_writable(self, channel: Channel, *, writable: bool) -> None:
+        """Report that a socket's buffer is full, or has room again."""
+        self.broker.set_writable(channel.connection, writable, self._loop.time())
+        self.schedule()
+
+    def set_reading(self, connection: Connection, *, reading: bool) -> None:
+        """Report that a socket is paused for reading, or read again."""
+        self.broker.set_reading(connection, reading, self._loop.time())
+
+    def limits_changed(self, batch_limits: BatchLimits) -> None:
+        """Apply the limits of a reloaded configuration. Those of the core are set already."""
+        self.batch_limits = self.committer.limits = batch_limits
+        self.reading.uncommitted_bytes_max = batch_limits.max_uncommitted
+        self.broker.limits_changed(self._loop.time())
+        self.schedule()
+
+    # -- the tick
+
+    def schedule(self) -> None:
+        """Schedule a tick after the events that asyncio is already processing."""
+        if not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._tick)
+
+    def _batch_released(self) -> None:
+        """Schedule a tick to send the released packets, unless one is running."""
+        if not self._committing or self.committer.wants_tick():
+            self.schedule()
+
+    def _tick(self) -> None:
+        self._scheduled = False
+        self.reading.tick_units = 0
+        broker = self.broker
+        if self.committer.failure is not None:
+            return
+        if self._pages.are_wanted():
+            self._pages.load()
+            if self._pages.are_wanted():
+                self.schedule()
+        for request in broker.effects.take_logins():
+            self.authentications.begin(request)
+        if broker.effects.resumed:
+            for connection in broker.effects.take_resumed():
+                self._read_on(connection)
+        if broker.effects.system_subscriptions:
+            self.answer_system_topics()
+        # Packets that may be sent already do not wait for the next batch to be durable, but only
+        # until records that they may reveal are written: then the committer calls `_write_out`.
+        if not broker.batch.lazy:
+            self._write_out()
+        self._committing = True
+        self.committer.tick()
+        self._committing = False
+        if self.hooks is not None:
+            self.hooks.release()
+        self._write_out()
+        self.reading.resume_overloaded()
+        self._alarm.set(broker.next_due())
+
+    def _write_out(self) -> None:
+        self._received_bytes = 0
+        for connection in self.broker.effects.take_writes():
+            channel = self.channels.get(connection)
+            if channel is not None:
+                channel.write()
+
+    def set_disk_full(self, full: bool) -> None:
+        """Stop or resume accepting data that needs disk space."""
+        self.broker.set_disk_full(full)
+        self.schedule()
+
+    def _read_on(self, connection: Connection) -> None:
+        """Resume reading after a credential check or a deferral."""
+        channel = self.channels.get(connection)
+        if channel is not None:
+            channel.update_reading()
+            if channel.is_behind():
+                self.reading.fall_behind(channel)
+        self.schedule()
+
+    def uptime_seconds(self) -> float:
+        """Return the broker's uptime in seconds, by the monotonic clock."""
+        return self._loop.time() - self._started_at
+
+    # -- upkeep and the end
+
+    def upkeep(self) -> None:
+        """Run the periodic work. Called once a second."""
+        self._alarm.look()
+        log_notices(self.broker.statistics, self._loop.time())
+        self.authentications.tick()
+        self._clock_watch.look(self._loop.time() - self.committer.writer.sealed_at)
+        self.committer.upkeep(self.batch_limits.max_journal)
+        self.look_at_disk()
+        self.schedule()
+
+    async def stop(self) -> None:
+        """End all connections, commit everything and close the store."""
+        committer = self.committer
+        if committer.failure is None:
+            now = self._loop.time()
+            for connection in list(self.channels):
+                self.broker.lose(connection, CloseReason.SHUTDOWN, now)
+            self.broker.stop(now)
+        self._alarm.stop()
+        self.authentications.stop()
+        log_notices(self.broker.statistics, self._loop.time())
+        await committer.drain()
+        if committer.failure is None:
+            self._tick()
+            await self.closing.all_gone()
+        for channel in list(self.channels.values()):
+            channel.abort()
+        is_clean = committer.failure is None and not committer.writer.is_unwritten
+        self.store.close(clean=is_clean)

@@ -1,0 +1,133 @@
+"""The two clocks: monotonic time is used for decisions, wall time is only recorded.
+
+A Raspberry Pi has no battery-backed clock: wall time may start in the past, and jump. Jumps are
+detected by comparing both clocks. The kernel reports whether wall time is synchronised at all. The
+current time cannot be earlier than the last time recorded by the previous run.
+"""
+
+import ctypes
+import sys
+import time
+from collections.abc import Callable
+from functools import cache
+
+from gateway.broker.core.records.kinds import ClockQuality
+
+STEP_MS = 1_000
+"""A difference between the clocks that counts as a step: far more than slewing causes."""
+
+SET_MS = 50
+"""A difference from which a clock that was synchronised a moment ago counts as set: both clocks are
+slewed alike, and reading them takes less."""
+
+CATCH_UP_MS = 3_600_000
+"""Largest difference by which the start waits for a synchronised clock that is slower than the
+synchronised time of the previous run. If it is larger, one of the two was set from a wrong server,
+and the newer one is used."""
+
+NS_PER_MS = 1_000_000
+
+
+_TIMEX_BYTES = 208
+_TIME_ERROR = 5  # adjtimex(2): the clock is not synchronised
+
+
+def quality() -> ClockQuality:
+    """Return whether the kernel considers its clock synchronised."""
+    adjtimex = _adjtimex()
+    state = -1 if adjtimex is None else adjtimex()
+    if state < 0:
+        return ClockQuality.UNKNOWN
+    return ClockQuality.UNSYNCHRONISED if state == _TIME_ERROR else ClockQuality.SYNCHRONISED
+
+
+@cache
+def _adjtimex() -> Callable[[], int] | None:
+    """Return a function that calls adjtimex(2) with `modes` 0, which only reads."""
+    if not sys.platform.startswith("linux"):
+        return None
+    function = ctypes.CDLL(None).adjtimex
+    # Larger than struct timex on every Linux.
+    buffer = ctypes.create_string_buffer(_TIMEX_BYTES * 2)
+
+    def read() -> int:
+        ctypes.memset(buffer, 0, ctypes.sizeof(ctypes.c_uint))
+        return int(function(buffer))
+
+    return read
+
+
+class WallClock:
+    """Wall time in milliseconds since 1970-01-01 UTC, its quality, and its steps.
+
+    `floor_ms` is the last time recorded by the previous run, and `floor_clock` its quality.
+    """
+
+    def __init__(self, floor_ms: int = 0, floor_clock: ClockQuality = ClockQuality.UNKNOWN) -> None:
+        self._floor_ms = floor_ms
+        self._floor_clock = floor_clock
+        self._started_ms = _monotonic_ms()
+        self._stepped_from_ms = _wall_ms() - self._started_ms
+        self.quality = ClockQuality.UNSYNCHRONISED
+        """The kernel's report at the last `look`."""
+        self._offset_ms = 0
+        """Wall time minus monotonic time at that moment."""
+        self.look()
+
+    def look(self) -> ClockQuality:
+        """Query the kernel for the clock's quality.
+
+        Once a second, as the system call may be slow.
+        """
+        found = quality()
+        self._offset_ms = _wall_ms() - _monotonic_ms()
+        if found is ClockQuality.SYNCHRONISED and quality() is not ClockQuality.SYNCHRONISED:
+            found = ClockQuality.UNSYNCHRONISED  # it was set while it was read
+        self.quality = found
+        return found
+
+    def shown(self) -> tuple[int, ClockQuality]:
+        """Return the time as every process of the gateway sees it now, and its quality."""
+        # Both clocks without a call in between, because this runs for each batch.
+        time_ms, found = time.time_ns() // NS_PER_MS, self.quality
+        if found is ClockQuality.SYNCHRONISED:
+            offset_ms = time_ms - time.monotonic_ns() // NS_PER_MS
+            if abs(offset_ms - self._offset_ms) > SET_MS:
+                # It was set since: the kernel has not reported about it yet.
+                found = ClockQuality.UNSYNCHRONISED
+        return time_ms, found
+
+    def read(self) -> tuple[int, ClockQuality]:
+        """Return the time to record, and its quality.
+
+        Recorded time does not go backwards across a restart, unless a synchronised clock shows that
+        the earlier record was wrong.
+        """
+        time_ms, found = self.shown()
+        if found is not ClockQuality.SYNCHRONISED:
+            floor_ms = self._floor_ms + time.monotonic_ns() // NS_PER_MS - self._started_ms
+            return max(time_ms, floor_ms), found
+        behind_ms = self._floor_ms - time_ms
+        if self._floor_clock is ClockQuality.SYNCHRONISED and 0 < behind_ms <= CATCH_UP_MS:
+            return self._floor_ms, found
+        return time_ms, found
+
+    @staticmethod
+    def time_ms() -> int:
+        """Return the current wall time in milliseconds since 1970-01-01 UTC."""
+        return _wall_ms()
+
+    def step_ms(self) -> int:
+        """Return by how many milliseconds wall time jumped since the last call; 0 if it did not."""
+        offset = _wall_ms() - _monotonic_ms()
+        step = offset - self._stepped_from_ms
+        self._stepped_from_ms = offset
+        return step if abs(step) >= STEP_MS else 0
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // NS_PER_MS
+
+
+def _monotonic_ms() -> int:
+    return time.monotonic_ns() // NS_PER_MS

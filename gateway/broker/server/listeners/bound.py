@@ -1,0 +1,123 @@
+"""Listening sockets before connections are accepted: a reload binds them before it is applied.
+
+Meanwhile the kernel queues the clients' connections.
+"""
+
+import contextlib
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.broker.server.host.unix_sockets import closed_to_others, inode_of, remove_stale
+from gateway.configuration import Listener
+
+BACKLOG = 1_024
+"""Connections queued by the kernel while the loop is busy: a fleet that reconnects after a
+restart."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The sockets of one listener; several if `localhost` has several addresses."""
+
+    sockets: tuple[socket.socket, ...]
+    file: tuple[Path, int] | None = None
+    """File and inode of a Unix socket."""
+
+    def remove_file(self) -> None:
+        """Remove the socket's file, unless another process has replaced it."""
+        if self.file is not None:
+            path, inode = self.file
+            with contextlib.suppress(FileNotFoundError):
+                if inode_of(path) == inode:
+                    path.unlink()
+
+    def close(self) -> None:
+        """Close the sockets and remove the file."""
+        self.remove_file()
+        for each in self.sockets:
+            each.close()
+
+    def share_port(self, *, shared: bool) -> None:
+        """Allow or forbid other sockets of this user to bind to the same port (SO_REUSEPORT)."""
+        for each in self.sockets:
+            if each.family != socket.AF_UNIX:
+                each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, shared)
+
+
+def bind(listener: Listener, given_up: Iterable[Bound] = ()) -> Bound:
+    """Bind and listen as configured.
+
+    Args:
+        listener: the configured listener.
+        given_up: sockets that will be closed if nothing else fails. One of them may have the
+            same port at an overlapping address: `127.0.0.1` when `0.0.0.0` replaces it.
+
+    Raises:
+        OSError: the address cannot be used. No socket stays open.
+    """
+    if listener.path is not None:
+        return _bind_unix(listener.path)
+    try:
+        return _bind_network(listener, shared=False)
+    except OSError as error:
+        same_port = [each for each in given_up if _has_port(each, listener.port)]
+        if not same_port:
+            raise
+        try:
+            for each in same_port:
+                each.share_port(shared=True)
+            return _bind_network(listener, shared=True)
+        except OSError:
+            raise error from None
+        finally:
+            for each in same_port:
+                each.share_port(shared=False)
+
+
+def _has_port(bound: Bound, port: int) -> bool:
+    return any(
+        each.family != socket.AF_UNIX and each.getsockname()[1] == port for each in bound.sockets
+    )
+
+
+def _bind_unix(path: Path) -> Bound:
+    remove_stale(path)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with closed_to_others():
+            listening.bind(str(path))
+        listening.listen(BACKLOG)
+        listening.setblocking(False)
+        return Bound((listening,), (path, inode_of(path)))
+    except OSError:
+        listening.close()
+        raise
+
+
+def _bind_network(listener: Listener, *, shared: bool) -> Bound:
+    places = socket.getaddrinfo(
+        listener.bind, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    made: list[socket.socket] = []
+    try:
+        for family, kind, protocol, _, address in dict.fromkeys(places):
+            listening = socket.socket(family, kind, protocol)
+            made.append(listening)
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, True)
+            if shared:
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, True)
+            if family == socket.AF_INET6:
+                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, True)
+            listening.bind(address)
+            listening.listen(BACKLOG)
+            listening.setblocking(False)
+    except OSError as error:
+        for each in made:
+            each.close()
+        where = f"{listener.bind} port {listener.port}"
+        raise OSError(error.errno, f"cannot listen: {error.strerror}", where) from error
+    bound = Bound(tuple(made))
+    bound.share_port(shared=False)
+    return bound

@@ -1,0 +1,238 @@
+"""Certificates of the TLS listeners, watched and replaced while the broker runs.
+
+New files are used from the next handshake on. Existing connections continue, except those whose
+certificate is on a new revocation list, or whose authority is no longer trusted. Unusable files
+change nothing. A connection ends when its client's certificate expires.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from gateway.broker.access.certificates import CertificateError, Loaded, TlsFiles, load
+from gateway.broker.access.peer_certificates import Peer
+from gateway.broker.core.rules.timeouts import CREDENTIALS_EXPIRED
+from gateway.broker.server.listeners.stream import MqttProtocol
+from gateway.broker.wire.codes import MAXIMUM_CONNECT_TIME, NOT_AUTHORIZED
+from gateway.process.files.file_state import FileState, states_of
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 60.0
+"""Interval of checks of the files: certbot renews them without informing other programs."""
+
+SETTLE_SECONDS: Final = 2.0
+"""Certificate and key are two files: they are read once both have stopped changing."""
+
+WARNINGS_SECONDS: Final = 86_400.0
+"""Interval of warnings about a certificate that expires soon."""
+
+EXPIRY_SECONDS: Final = 1.0
+"""Shortest time between two checks for expired client certificates."""
+
+WITHDRAWN: Final = "tls_authority_withdrawn"
+"""Name of connections ended because their client's authority is no longer trusted."""
+
+REVOKED: Final = "tls_certificate_revoked"
+"""Name of connections ended because their client's certificate was revoked."""
+
+
+class Certificates:
+    """Certificates of one listener."""
+
+    def __init__(self, files: TlsFiles) -> None:
+        """Load the files. Raises CertificateError."""
+        self.files = files
+        self.used_state = states_of(files.paths)
+        """State of the files in use."""
+        self._tried = self.used_state
+        """State of the files that were read last."""
+        self.settling: tuple[FileState, ...] | None = None
+        """State of changed files at the last check."""
+        self.loaded = load(files)
+        self.problem: str | None = None
+        """Why the files on disk are not used."""
+        self.peers: dict[MqttProtocol, Peer] = {}
+        """Client certificates of open connections."""
+        self.note_proof: Callable[[str, float | None], None] = lambda *_: None
+        """Called with a user authenticated by a certificate, and for how many seconds it is
+        valid."""
+        self.withdraw: Callable[[str], None] = lambda _: None
+        """Called with the user of a connection whose certificate is no longer valid."""
+        self.used: Callable[[], None] = lambda: None
+        """Called when other files are in use: the revocation list may have changed."""
+        self.shown: list[dict[str, Any]] = []
+        """Entries in the status, one for each address of the listener."""
+
+    def candidate(self, now: float) -> Loaded:
+        """Load the files on disk. Raises CertificateError if they cannot be used now."""
+        self._tried = states_of(self.files.paths)
+        try:
+            loaded = load(self.files)
+            problem = loaded.problem_at(now)
+            if problem is not None:
+                raise CertificateError(problem)
+        except CertificateError as error:
+            if self.problem != str(error):
+                logger.error("the certificate in use stays as it was: %s", error)
+            self.problem = str(error)
+            raise
+        return loaded
+
+    def is_outdated(self) -> bool:
+        """Return True if the files differ from those in use.
+
+        False for an expired certificate that was used from the start: there is no better one.
+        """
+        return self.problem is not None or states_of(self.files.paths) != self.used_state
+
+    def use(self, loaded: Loaded) -> None:
+        """Use a loaded certificate from the next handshake on."""
+        withdrawn = self.loaded.authorities - loaded.authorities
+        self.loaded = loaded
+        self.used_state = self._tried
+        self.problem = None
+        for protocol, peer in list(self.peers.items()):
+            if peer.issued in loaded.revoked:
+                end_revoked(protocol)
+            elif withdrawn and peer.anchor not in loaded.authorities:
+                end_withdrawn(protocol)
+            else:
+                continue
+            user = protocol.connection.proven_user
+            if user is not None:
+                self.withdraw(user)
+        self.used()
+
+    def end_expired(self, now: float) -> float:
+        """End connections whose client certificate has expired.
+
+        Return when the next one expires.
+        """
+        soonest = float("inf")
+        for protocol, peer in list(self.peers.items()):
+            if peer.not_after > now:
+                soonest = min(soonest, peer.not_after)
+            else:
+                detail = "its client's certificate has expired"
+                protocol.violate(CREDENTIALS_EXPIRED, detail, MAXIMUM_CONNECT_TIME)
+        return soonest
+
+    def adopt(self, other: "Certificates") -> None:
+        """Use another listener's files, which are loaded already, from the next handshake on."""
+        self.files = other.files
+        self._tried = other.used_state
+        self.settling = None
+        self.use(other.loaded)
+
+    def show(self, now: float) -> None:
+        """Update the certificate's fields in the status."""
+        loaded = self.loaded
+        for entry in self.shown:
+            entry["certificate"] = {
+                "subject": loaded.subject,
+                "not_after_ms": int(loaded.not_after * 1000),
+                "days_left": loaded.days_left(now),
+                "problem": self.problem or loaded.warning_at(now),
+            }
+
+
+class CertificateWatch:
+    """Watches the certificates of all listeners."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        """Set the clock: a function that returns wall time in seconds since 1970."""
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self.all: list[Certificates] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._warned_at = float("-inf")
+
+    def start(self) -> None:
+        """Start watching the files."""
+        self.stop()
+        if self.all:
+            self._warn()
+            self._look_later(LOOK_SECONDS)
+
+    def stop(self) -> None:
+        """Stop watching the files."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def candidates(self, asked: Iterable[Certificates]) -> list[tuple[Certificates, Loaded]]:
+        """Load those certificates whose files have changed. Pass the result to `use`.
+
+        Raises:
+            CertificateError: one of them cannot be used, so none is returned.
+        """
+        now = self._clock()
+        return [(each, each.candidate(now)) for each in asked if each.is_outdated()]
+
+    def use(self, candidates: list[tuple[Certificates, Loaded]]) -> bool:
+        """Use the loaded certificates. Return True if any differs from the one before."""
+        differs = False
+        for certificates, loaded in candidates:
+            differs |= not _is_same(certificates.loaded, loaded)
+            certificates.use(loaded)
+            certificates.show(self._clock())
+        return differs
+
+    def _look_later(self, seconds: float) -> None:
+        self._timer = self._loop.call_later(seconds, self.look)
+
+    def look(self) -> None:
+        """Load changed files once they have stopped changing."""
+        settling = False
+        for each in self.all:
+            found = states_of(each.files.paths)
+            if found not in (each.used_state, each.settling):
+                each.settling = found
+                settling = True
+            elif found != each.used_state or each.problem is not None:
+                self._replace(each)  # if the dates were the problem, they may be valid by now
+        self._warn()
+        now = self._clock()
+        soonest = min((each.end_expired(now) for each in self.all), default=float("inf"))
+        pause = SETTLE_SECONDS if settling else LOOK_SECONDS
+        self._look_later(min(pause, max(EXPIRY_SECONDS, soonest - now)))
+
+    def _replace(self, certificates: Certificates) -> None:
+        try:
+            loaded = certificates.candidate(self._clock())
+        except CertificateError:
+            return  # logged, and shown as the listener's problem
+        certificates.use(loaded)
+        logger.info("%s was replaced: new connections have it", certificates.files.certificate)
+
+    def _warn(self) -> None:
+        now = self._clock()
+        for each in self.all:
+            each.show(now)
+        if abs(now - self._warned_at) < WARNINGS_SECONDS:
+            return
+        self._warned_at = now
+        for each in self.all:
+            warning = each.loaded.warning_at(now)
+            if warning is not None:
+                logger.warning("%s", warning)
+
+
+def end_revoked(peer: MqttProtocol) -> None:
+    """End a connection whose client certificate was revoked."""
+    peer.violate(REVOKED, "the client's certificate is on the revocation list", NOT_AUTHORIZED)
+
+
+def end_withdrawn(peer: MqttProtocol) -> None:
+    """End a connection whose client certificate leads to no trusted authority any more."""
+    detail = "the authority of its client's certificate is not trusted any more"
+    peer.violate(WITHDRAWN, detail, NOT_AUTHORIZED)
+
+
+def _is_same(before: Loaded, after: Loaded) -> bool:
+    return all(
+        getattr(before, name) == getattr(after, name)
+        for name in ("subject", "not_before", "not_after", "revoked", "authorities")
+    )

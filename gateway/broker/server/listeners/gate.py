@@ -1,0 +1,87 @@
+"""First check of a new connection: limits that depend only on its address.
+
+It happens before TLS and before the core. An accepted connection is passed on, and this module is
+not called for it again.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, cast
+
+from gateway.broker.core.statistics import Statistics
+from gateway.broker.core.token_bucket import TokenBucket
+from gateway.broker.server.listeners.address_limits import (
+    LISTENER_RATE_REFUSED,
+    AddressLimits,
+    address_of,
+)
+from gateway.broker.server.listeners.stream import MqttProtocol
+
+NO_DESCRIPTOR: Final = "max_connections"
+"""Name of a connection refused because it would leave no descriptor for files."""
+
+Make = Callable[[], tuple[MqttProtocol, asyncio.Protocol]]
+"""Creates the protocol of a connection and its outermost layer: itself, TLS, or a PROXY header."""
+
+
+class GateLimits:
+    """Limits that apply to new connections of one listener."""
+
+    def __init__(
+        self,
+        statistics: Statistics,
+        addresses: AddressLimits | None,
+        bucket: TokenBucket | None,
+        listener: str,
+        has_descriptor: Callable[[], bool],
+    ) -> None:
+        """Set the limits and the callback.
+
+        Args:
+            statistics: counters for rejected connections.
+            addresses: limits by address. None: connections come from this machine, or from a proxy
+                whose own address does not count.
+            bucket: new connections per second at this listener; None: unlimited.
+            listener: name of the listener in messages.
+            has_descriptor: returns False if the process cannot have another connection.
+        """
+        self.statistics = statistics
+        self.addresses = addresses
+        self.bucket = bucket
+        self.listener = listener
+        self.has_descriptor = has_descriptor
+
+
+class Gate(asyncio.Protocol):
+    """Rejects a connection, or passes it on: to a PROXY header, TLS or the protocol."""
+
+    def __init__(self, keeping: GateLimits, make: Make) -> None:
+        """Set the limits. `make` is called for an accepted connection."""
+        self._keeping = keeping
+        self._make = make
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Accept or reject a connection."""
+        keeping = self._keeping
+        now = asyncio.get_running_loop().time()
+        refusal, key = "", ""
+        if keeping.bucket is not None and not keeping.bucket.take(now):
+            refusal = LISTENER_RATE_REFUSED
+            keeping.statistics.note(f"connection at {keeping.listener} refused: {refusal} reached")
+        elif keeping.addresses is not None:
+            peer = transport.get_extra_info("peername")
+            address = address_of(str(peer[0])) if isinstance(peer, tuple) and peer else None
+            refusal, key = keeping.addresses.enter(address, now)
+        if not refusal and not keeping.has_descriptor():
+            refusal = NO_DESCRIPTOR
+        if refusal:
+            if key and keeping.addresses is not None:
+                keeping.addresses.leave(key, now)
+            keeping.statistics.count_error(refusal)
+            cast(asyncio.Transport, transport).abort()
+            return
+        protocol, following = self._make()
+        cast(asyncio.Transport, transport).set_protocol(following)
+        following.connection_made(transport)
+        if key and keeping.addresses is not None:
+            protocol.counts_at(keeping.addresses, key)

@@ -1,0 +1,294 @@
+"""Open listeners: those from the start, and their changes at a reload.
+
+A change has two steps. The first one does everything that can fail (loading certificates, binding
+sockets) and changes nothing. The second one cannot fail. A listener that stays keeps its socket
+and, if clients authenticate in the same way as before, its connections.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.broker.access.certificates import CertificateError, Loaded
+from gateway.broker.access.revocation import names_of
+from gateway.broker.core.sessions.share import Share
+from gateway.broker.core.violation import Violation
+from gateway.broker.server.event_loop.event_loop import EventLoop
+from gateway.broker.server.listeners.address_limits import AddressLimits, AddressSettings
+from gateway.broker.server.listeners.bound import BACKLOG, Bound, bind
+from gateway.broker.server.listeners.certificates import Certificates, CertificateWatch
+from gateway.broker.server.listeners.handshake_turns import HandshakeTurns
+from gateway.broker.server.listeners.making import (
+    Factory,
+    factory_of,
+    paths_of,
+    policy_of,
+    tls_files_of,
+)
+from gateway.broker.server.listeners.policy import AdmissionPolicy
+from gateway.broker.server.listeners.stream import MqttProtocol
+from gateway.broker.wire.codes import ADMINISTRATIVE_ACTION
+from gateway.configuration import Listener
+from gateway.configuration.listener import ends_connections, paired
+
+logger = logging.getLogger(__name__)
+
+SECURED = {"mqtt": "mqtts", "websocket": "wss"}
+"""Names of the protocols with TLS."""
+
+LISTENER_CLOSED = "listener_closed"
+LISTENER_CHANGED = "listener_changed"
+"""Name of connections ended by a reload of their listener."""
+
+
+class Open:
+    """One open listener."""
+
+    def __init__(self, listener: Listener, bound: Bound) -> None:
+        self.listener = listener
+        self.bound = bound
+        self.share = Share()
+        self.policy: AdmissionPolicy
+        self.factory: Factory
+        self.certificates: Certificates | None = None
+        self.servers: list[asyncio.Server] = []
+        self.shown: list[dict[str, Any]] = []
+        self.is_closed = False
+
+
+@dataclass
+class Change:
+    """Planned changes of the listeners at a reload. `give_up` undoes the preparation."""
+
+    kept: list[tuple[Open, Listener]] = field(default_factory=list)
+    opened: list[Open] = field(default_factory=list)
+    closed: list[Open] = field(default_factory=list)
+    order: list[Open] = field(default_factory=list)
+    """In configured order."""
+    certificates: dict[Open, Certificates] = field(default_factory=dict)
+    """For listeners with other files than before."""
+    renewed: list[tuple[Certificates, Loaded]] = field(default_factory=list)
+    """For listeners with the same files, whose contents have changed."""
+
+    def give_up(self) -> None:
+        """Close the newly bound sockets."""
+        for each in self.opened:
+            each.bound.close()
+
+
+class OpenListeners:
+    """The open listeners. `shown` is their description in the status."""
+
+    def __init__(self, event_loop: EventLoop, settings: AddressSettings) -> None:
+        self._event_loop = event_loop
+        self.addresses = AddressLimits(event_loop.broker.statistics, settings)
+        self.certificates = CertificateWatch()
+        self._turns = HandshakeTurns()
+        self._open: list[Open] = []
+        self._serving: set[asyncio.Task[None]] = set()
+        self.certificates_differ = False
+        """True if the last `apply` found changed files of an unchanged listener."""
+        self.shown: list[dict[str, Any]] = []
+
+    def prepare(self, listeners: Sequence[Listener]) -> Change:
+        """Prepare a change to these listeners: do everything that may fail, and change nothing.
+
+        Raises:
+            OSError: a listener's address cannot be used.
+            CertificateError: a certificate cannot be used.
+        """
+        change = Change()
+        pairs = paired([each.listener for each in self._open], listeners)
+        by_listener = {id(each.listener): each for each in self._open}
+        change.closed = [by_listener[id(old)] for old, new in pairs if old and new is None]
+        try:
+            for old, new in pairs:
+                if new is None:
+                    continue
+                if old is None:
+                    given_up = [each.bound for each in change.closed]
+                    opened = Open(new, bind(new, given_up))
+                    change.opened.append(opened)
+                else:
+                    opened = by_listener[id(old)]
+                    change.kept.append((opened, new))
+                change.order.append(opened)
+                if new.tls is not None and (old is None or _needs_files(old, new)):
+                    change.certificates[opened] = self._certificates_of(new)
+            change.renewed = self.certificates.candidates(
+                each.certificates
+                for each, _ in change.kept
+                if each.certificates is not None and each not in change.certificates
+            )
+        except BaseException:
+            change.give_up()
+            raise
+        return change
+
+    def apply(self, change: Change) -> int:
+        """Apply the prepared change. Return the number of ended connections."""
+        ended = 0
+        for each in change.closed:
+            ended += self._close(each)
+        for each, listener in change.kept:
+            ended += self._change(each, listener, change.certificates.get(each))
+        for each in change.opened:
+            self._begin(each, each.listener, change.certificates.get(each))
+        self.certificates_differ = self.certificates.use(change.renewed)
+        self._open = change.order
+        self.certificates.all = [
+            each.certificates for each in self._open if each.certificates is not None
+        ]
+        self.shown[:] = [shown for each in self._open for shown in each.shown]
+        self._revoke()
+        self.certificates.start()
+        if change.opened:
+            serving = asyncio.get_running_loop().create_task(self._serve(change.opened))
+            self._serving.add(serving)
+            serving.add_done_callback(self._serving.discard)
+        return ended
+
+    async def _serve(self, opened: Sequence[Open]) -> None:
+        """Start accepting connections, which the kernel has queued until now."""
+        loop = asyncio.get_running_loop()
+        for each in opened:
+            if each.is_closed:
+                continue
+            create = loop.create_unix_server if each.listener.path else loop.create_server
+            for listening in each.bound.sockets:
+                server = await create(_of(each), sock=listening, backlog=BACKLOG)
+                each.servers.append(server)
+            for shown in each.shown:
+                logger.info("listening for %s", _in_words(shown))
+
+    async def start(self, listeners: Sequence[Listener]) -> None:
+        """Open these listeners. Raises as `prepare`."""
+        self.apply(self.prepare(listeners))
+        await asyncio.gather(*self._serving)
+
+    def close(self) -> None:
+        """Stop accepting connections, and remove our socket files."""
+        self.certificates.stop()
+        for serving in self._serving:
+            serving.cancel()
+        for each in self._open:
+            _stop(each)
+
+    # -- one listener
+
+    def _certificates_of(self, listener: Listener) -> Certificates:
+        certificates = Certificates(tls_files_of(listener))
+        # At the start an expired certificate is used, because there is no better one.
+        problem = certificates.loaded.problem_at(time.time()) if self._open else None
+        if problem is not None:
+            raise CertificateError(problem)
+        authentications = self._event_loop.authentications
+        certificates.note_proof = authentications.note_proof
+        certificates.withdraw = authentications.withdraw
+        certificates.used = self._revoke
+        return certificates
+
+    def _revoke(self) -> None:
+        """Stop delivery to stored sessions whose certificates are now revoked."""
+        revoked = [each.loaded.revoked for each in self.certificates.all]
+        count = self._event_loop.broker.revoking.revoke_certificates(names_of(revoked))
+        if count:
+            logger.warning(
+                "the certificates of %d stored sessions are revoked: they receive nothing", count
+            )
+
+    def _begin(self, each: Open, listener: Listener, certificates: Certificates | None) -> None:
+        each.listener = listener
+        each.certificates = certificates
+        each.policy = policy_of(listener, each.share)
+        each.shown = _shown_of(each)
+        self._make_factory(each)
+
+    def _change(self, each: Open, listener: Listener, certificates: Certificates | None) -> int:
+        before = each.listener
+        if before == listener:
+            each.listener = listener
+            return 0
+        if ends_connections(before, listener):
+            policy = each.policy
+            self._begin(each, listener, certificates)
+            logger.warning("the listener at %s changed: its connections end", listener.place)
+            return self._end(policy, LISTENER_CHANGED, "clients prove in another way who they are")
+        each.listener = listener
+        policy = policy_of(listener, each.share)
+        # Updated in place, so that connections being set up use the new values.
+        vars(each.policy).update(vars(policy))
+        if each.certificates is not None and certificates is not None:
+            each.certificates.adopt(certificates)
+        self._make_factory(each)
+        return 0
+
+    def _make_factory(self, each: Open) -> None:
+        each.factory = factory_of(
+            self._event_loop,
+            each.listener,
+            each.policy,
+            each.certificates,
+            self._turns,
+            self.addresses,
+        )
+
+    def _close(self, each: Open) -> int:
+        _stop(each)
+        logger.info("listening no more at %s", each.listener.place)
+        return self._end(each.policy, LISTENER_CLOSED, "its listener was closed")
+
+    def _end(self, policy: AdmissionPolicy, reason: str, detail: str) -> int:
+        policy.is_over = True
+        ended = 0
+        for connection, channel in list(self._event_loop.channels.items()):
+            is_its = isinstance(channel, MqttProtocol) and channel.policy is policy
+            if is_its and connection.is_open:
+                self._event_loop.violate(channel, Violation(reason, ADMINISTRATIVE_ACTION, detail))
+                ended += 1
+        return ended
+
+
+def _of(each: Open) -> Callable[[], asyncio.Protocol]:
+    def make() -> asyncio.Protocol:
+        return each.factory()  # the current one
+
+    return make
+
+
+def _stop(each: Open) -> None:
+    each.is_closed = True
+    for server in each.servers:
+        server.close()
+    each.bound.close()
+
+
+def _needs_files(before: Listener, after: Listener) -> bool:
+    return before.tls != after.tls or ends_connections(before, after)
+
+
+def _shown_of(each: Open) -> list[dict[str, Any]]:
+    listener, certificates = each.listener, each.certificates
+    named = {} if listener.name is None else {"name": listener.name}
+    if listener.path is not None:
+        return [{"protocol": "unix", "path": str(listener.path)} | named]
+    found: list[dict[str, Any]] = []
+    for listening in each.bound.sockets:
+        address, port = listening.getsockname()[:2]
+        protocol = listener.protocol if certificates is None else SECURED[listener.protocol]
+        shown: dict[str, Any] = {"protocol": protocol, "bind": address, "port": port} | named
+        if listener.protocol == "websocket":
+            shown["path"] = paths_of(listener)[0]
+        if certificates is not None:
+            certificates.shown.append(shown)
+        found.append(shown)
+    return found
+
+
+def _in_words(shown: dict[str, Any]) -> str:
+    if shown["protocol"] == "unix":
+        return f"mqtt on the Unix socket {shown['path']}"
+    return f"{shown['protocol']} on {shown['bind']} port {shown['port']}"

@@ -1,0 +1,116 @@
+"""Construction of the protocol objects for a listener's connections."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from gateway.broker.access.certificates import TlsFiles, revoked_of
+from gateway.broker.access.revocation import names_of
+from gateway.broker.core.quota import NO_LIMIT
+from gateway.broker.core.sessions.share import Share
+from gateway.broker.core.token_bucket import TokenBucket
+from gateway.broker.server.event_loop.event_loop import EventLoop
+from gateway.broker.server.listeners.address_limits import BURST_SECONDS, AddressLimits
+from gateway.broker.server.listeners.certificates import Certificates
+from gateway.broker.server.listeners.gate import Gate, GateLimits
+from gateway.broker.server.listeners.handshake import PATHS
+from gateway.broker.server.listeners.handshake_turns import HandshakeTurns
+from gateway.broker.server.listeners.policy import AdmissionPolicy
+from gateway.broker.server.listeners.proxied import ProxiedProtocol
+from gateway.broker.server.listeners.stream import MqttProtocol
+from gateway.broker.server.listeners.tls import TlsLayer
+from gateway.broker.server.listeners.websocket import WebSocketProtocol
+from gateway.configuration import Listener
+
+Factory = Callable[[], asyncio.Protocol]
+
+
+def tls_files_of(listener: Listener) -> TlsFiles:
+    """Return the certificate files of a listener with TLS."""
+    tls = listener.tls
+    assert tls is not None
+    return TlsFiles(
+        certificate=tls.certificate,
+        key=tls.key,
+        ca=tls.ca,
+        crl=tls.crl,
+        client_certificates=tls.client_certificates,
+        username=tls.username,
+        min_version=tls.min_version,
+        alpn="http/1.1" if listener.protocol == "websocket" else "mqtt",
+    )
+
+
+def revoked_by(listeners: Iterable[Listener]) -> frozenset[str]:
+    """Return the names of client certificates revoked at these listeners.
+
+    Raises:
+        CertificateError: a revocation list cannot be used.
+    """
+    return names_of(revoked_of(each.tls.crl) for each in listeners if each.tls is not None)
+
+
+def policy_of(listener: Listener, share: Share) -> AdmissionPolicy:
+    """Return the admission policy of a listener. Its limits are stored in `share`."""
+    share.connections_max = listener.max_connections or NO_LIMIT
+    share.client_packet_rate = listener.max_packet_rate or 0
+    share.client_byte_rate = listener.max_byte_rate or 0
+    share.sessions_max = listener.sessions or NO_LIMIT
+    share.login_rate = listener.login_rate or 0
+    share.packet_rate = listener.packet_rate or 0
+    share.byte_rate = listener.byte_rate or 0
+    return AdmissionPolicy(
+        anonymous=listener.anonymous,
+        share=share,
+        origins=listener.origins,
+        paths=paths_of(listener),
+        listener=listener.called,
+        is_local=not listener.is_reached_from_network,
+    )
+
+
+def paths_of(listener: Listener) -> tuple[str, ...]:
+    """Return the URL paths at which a listener offers WebSocket."""
+    return PATHS if listener.websocket_path is None else (listener.websocket_path,)
+
+
+def factory_of(
+    event_loop: EventLoop,
+    listener: Listener,
+    policy: AdmissionPolicy,
+    certificates: Certificates | None,
+    turns: HandshakeTurns,
+    addresses: AddressLimits,
+) -> Factory:
+    """Return a function that creates the protocol for each connection of a listener."""
+    protocol = WebSocketProtocol if listener.protocol == "websocket" else MqttProtocol
+    keeping = _gatekeeping_of(event_loop, listener, addresses)
+
+    def make() -> tuple[MqttProtocol, asyncio.Protocol]:
+        made = protocol(event_loop, policy)
+        following: MqttProtocol | TlsLayer = made
+        if certificates is not None:
+            following = TlsLayer(made, certificates, turns)
+        if not listener.proxy_protocol:
+            return made, following
+        takes_users = listener.proxy_protocol_certificates
+        proxied = ProxiedProtocol(made, following, addresses, takes_users=takes_users)
+        return made, proxied
+
+    return lambda: Gate(keeping, make)
+
+
+def _gatekeeping_of(
+    event_loop: EventLoop, listener: Listener, addresses: AddressLimits
+) -> GateLimits:
+    bucket = None
+    if listener.max_connection_rate is not None:
+        rate = float(listener.max_connection_rate)
+        bucket = TokenBucket(rate, rate * BURST_SECONDS, asyncio.get_running_loop().time())
+    has_addresses = listener.protocol != "unix" and not listener.proxy_protocol
+    return GateLimits(
+        event_loop.broker.statistics,
+        addresses if has_addresses else None,
+        bucket,
+        listener.called,
+        event_loop.has_descriptor,
+    )

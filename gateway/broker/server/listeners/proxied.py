@@ -1,0 +1,100 @@
+"""A connection through a proxy: first the PROXY header, then TLS or the protocol.
+
+The connection is counted, and its CONNECT timeout starts, when the proxy connects. After the header
+the transport is passed on, and this module is not called for it again.
+"""
+
+import asyncio
+from typing import cast
+
+from gateway.broker.access.peer_names import NoUser, checked_user
+from gateway.broker.server.listeners.address_limits import AddressLimits, address_in
+from gateway.broker.server.listeners.proxy_header import ProxyHeaderError, header_of
+from gateway.broker.server.listeners.stream import MqttProtocol
+from gateway.broker.server.listeners.tls import TlsLayer
+from gateway.broker.wire.codes import CONNECTION_RATE_EXCEEDED, PROTOCOL_ERROR
+
+
+class ProxiedProtocol(asyncio.Protocol):
+    """Reads the header, then passes the transport to `following`: TLS, or the protocol itself."""
+
+    def __init__(
+        self,
+        protocol: MqttProtocol,
+        following: MqttProtocol | TlsLayer,
+        addresses: AddressLimits,
+        *,
+        takes_users: bool = False,
+    ) -> None:
+        """Set the protocol and the next layer.
+
+        Args:
+            protocol: the MQTT protocol of the connection.
+            following: the layer that gets the transport after the header.
+            addresses: limits to check once the header has given the client's address.
+            takes_users: trust the proxy for the user name from a client certificate.
+        """
+        self._protocol = protocol
+        self._following = following
+        self._addresses = addresses
+        self._takes_users = takes_users
+        self._received = b""
+        self._transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport of the connection from the proxy."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._following.connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Process received bytes: a part of the header, or all of it and what follows."""
+        self._received += data
+        try:
+            header = header_of(self._received)
+        except ProxyHeaderError as error:
+            self._refuse(str(error))
+            return
+        if header is None:
+            return
+        if header.address is not None:
+            self._protocol.connection.address = header.address
+            if self._exceeds_limits(header.address):
+                return
+        if self._takes_users and header.user is not None:
+            try:
+                self._protocol.connection.proven_user = checked_user(header.user)
+            except NoUser as error:
+                self._refuse(str(error))
+                return
+        rest = self._received[header.length_bytes :]
+        self._transport.set_protocol(self._following)
+        if rest:
+            self._following.data_received(rest)
+
+    def _exceeds_limits(self, address: str) -> bool:
+        now = asyncio.get_running_loop().time()
+        refusal, key = self._addresses.enter(address_in(address), now)
+        if key:
+            self._protocol.counts_at(self._addresses, key)
+        if refusal:
+            self._refuse(f"[quotas] or a ban refuses {address}", refusal, CONNECTION_RATE_EXCEEDED)
+        return bool(refusal)
+
+    def _refuse(
+        self, detail: str, reason: str = "proxy_header", reason_code: int = PROTOCOL_ERROR
+    ) -> None:
+        self._received = b""
+        self._protocol.violate(reason, detail, reason_code)
+        self._transport.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Report that the connection was lost before its header was complete."""
+        self._following.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Report that the peer reads too slowly."""
+        self._following.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Report that the peer has caught up."""
+        self._following.resume_writing()

@@ -1,0 +1,188 @@
+"""MQTT on a byte stream (TCP or a Unix socket): passes bytes on and enforces limits.
+
+The PROXY header and WebSocket frames have their own modules, so that without them a received byte
+takes only one call from the socket to the event loop.
+"""
+
+import asyncio
+from typing import cast
+
+from gateway.broker.core.sessions.connection import ConnectionState
+from gateway.broker.core.violation import Violation
+from gateway.broker.server.event_loop.channel import Channel
+from gateway.broker.server.event_loop.event_loop import EventLoop
+from gateway.broker.server.listeners.address_limits import AddressLimits
+from gateway.broker.server.listeners.lingering import LINGER_SECONDS, linger_on
+from gateway.broker.server.listeners.policy import AdmissionPolicy
+from gateway.broker.wire.codes import ADMINISTRATIVE_ACTION, PROTOCOL_ERROR
+from gateway.process.tls_transport import TlsTransport
+
+CLOSE_SECONDS = 5.0
+"""How long a closed connection may take to send its remaining data before it is cut."""
+
+
+class MqttProtocol(asyncio.Protocol, Channel):
+    """A connection, both as asyncio's protocol and as the event loop's channel."""
+
+    def __init__(self, event_loop: EventLoop, policy: AdmissionPolicy) -> None:
+        super().__init__()
+        self._event_loop = event_loop
+        self.policy = policy
+        self.transport: asyncio.Transport
+        self._full = False
+        """True if the transport's buffer is full."""
+        self._is_ending = False
+        """True if the connection is being closed, so that nothing more is written."""
+        self._cut: asyncio.TimerHandle | None = None
+        """Timer that ends a connection whose peer does not read the last data."""
+        self._counted: tuple[AddressLimits, str] | None = None
+        """The counters of its address."""
+
+    def counts_at(self, addresses: AddressLimits, key: str) -> None:
+        """Count this connection for its address until it is gone."""
+        self._counted = addresses, key
+        share = addresses.share_of(key)
+        if share is not None:
+            self.connection.counts_at(share, asyncio.get_running_loop().time())
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport of a client that connected."""
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(self._event_loop.limits.max_write_buffer_bytes)
+        address = text_of(transport.get_extra_info("peername"))
+        policy = self.policy
+        self.connection = self._event_loop.accept(
+            self,
+            address,
+            anonymous=policy.anonymous,
+            share=policy.share,
+            listener=policy.listener,
+        )
+        self.connection.is_local = policy.is_local
+        if policy.is_over:
+            self.violate("listener_closed", "its listener was closed", ADMINISTRATIVE_ACTION)
+
+    def data_received(self, data: bytes) -> None:
+        """Pass received bytes to the core, in one call per read."""
+        self._event_loop.receive(self, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Report that the connection is gone, whichever side ended it."""
+        if self._cut is not None:
+            self._cut.cancel()
+        self._event_loop.closing.forget(self)
+        if self._counted is not None:
+            addresses, key = self._counted
+            self._counted = None
+            addresses.leave(key, asyncio.get_running_loop().time())
+        self._event_loop.lose(self)
+
+    def pause_writing(self) -> None:
+        """Stop sending to a peer that reads too slowly, and stop reading from it."""
+        self._full = True
+        self._event_loop.set_writable(self, writable=False)
+        self.update_reading()
+
+    def resume_writing(self) -> None:
+        """Resume a peer that has caught up."""
+        self._full = False
+        self._event_loop.set_writable(self, writable=True)
+        self.update_reading()
+
+    def violate(self, reason: str, detail: str, reason_code: int = PROTOCOL_ERROR) -> None:
+        """Count and log a violation outside MQTT packets, and close."""
+        self._event_loop.violate(self, Violation(reason, reason_code, detail))
+
+    def update_reading(self) -> None:
+        """Read from the socket only while its input can be processed."""
+        if self._is_ending or self.transport.is_closing():
+            return
+        wanted = self._can_take_more()
+        if wanted and not self.transport.is_reading():
+            self.transport.resume_reading()
+        elif not wanted and self.transport.is_reading():
+            self.transport.pause_reading()
+        self._event_loop.set_reading(self.connection, reading=wanted)
+
+    def _can_take_more(self) -> bool:
+        connection = self.connection
+        return not (
+            self._full
+            or self.overloaded
+            or self.throttled
+            or self.is_behind()
+            or connection.state in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED)
+            or connection.put_off.is_full
+        )
+
+    def write(self) -> None:
+        """Write the core's output to the socket in one call.
+
+        Close if the core closed the connection.
+        """
+        connection = self.connection
+        if not connection.outgoing.is_empty():
+            data = self.take_outgoing()
+            if not self.lost:
+                self.transport.write(data)
+        if connection.closing:
+            self.end()
+
+    def end(self) -> None:
+        """Close the connection after everything is sent.
+
+        Input is read for a short time, because a TCP reset would destroy data that the client has
+        not read yet.
+        """
+        transport = self.transport
+        if self._is_ending or transport.is_closing():
+            return
+        self._is_ending = True
+        seconds = CLOSE_SECONDS if transport.get_write_buffer_size() else LINGER_SECONDS
+        if self.connection.has_left or not self._was_answered():
+            transport.close()
+        elif isinstance(transport, TlsTransport):
+            transport.end_before(linger_on)
+        else:
+            linger_on(transport)
+        self.cut_later(seconds)
+
+    def take_outgoing(self) -> bytes:
+        """Return the packets that may be sent now, joined, and count them as sent."""
+        data = self.connection.take_outgoing()
+        self._event_loop.broker.statistics.bytes_sent += len(data)
+        return data
+
+    def abort(self) -> None:
+        """End the connection immediately, without sending remaining data."""
+        self.transport.abort()
+
+    def _was_answered(self) -> bool:
+        """Return True if data was sent that the client may not have read yet."""
+        return self.connection.version != 0
+
+    def cut_later(self, seconds: float = CLOSE_SECONDS) -> None:
+        """Abort later if the peer does not read the last data, or does not close its side."""
+        if self._cut is None:
+            loop = asyncio.get_running_loop()
+            self._cut = loop.call_later(seconds, self.transport.abort)
+            self._event_loop.closing.add(self)
+
+
+def text_of(peername: object) -> str:
+    """Return a peer's address as printable ASCII, for logs and the journal.
+
+    A Unix socket may be bound to arbitrary bytes: a path that is not UTF-8 (a str with surrogates),
+    an abstract name (bytes that begin with NUL), or a name with line breaks.
+    """
+    if isinstance(peername, tuple) and len(peername) >= 2:
+        host, port = peername[:2]
+        return f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"
+    if isinstance(peername, bytes):
+        peername = peername.decode("utf-8", "surrogateescape")
+    name = str(peername or "local")
+    if name.startswith("\0"):
+        name = f"@{name[1:]}"
+    if name.isascii() and name.isprintable():
+        return name
+    return name.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,228 @@
+"""TLS between the socket and the MQTT protocol, after a PROXY header if there is one.
+
+The data of one read is decrypted together and passed on in one call, as without TLS. If this
+exceeds a slice, for example because a client sends endless empty records, the rest waits for the
+next turn of the event loop.
+
+OpenSSL's output is written to the socket's buffer in the same call. The limits of that buffer are
+the protocol's.
+"""
+
+import asyncio
+import ssl
+import time
+from time import perf_counter
+from typing import Final
+
+from gateway.broker.access.certificates import said_by
+from gateway.broker.access.peer_certificates import peer_of
+from gateway.broker.access.peer_names import NoUser, user_of
+from gateway.broker.server.listeners.certificates import Certificates, end_revoked, end_withdrawn
+from gateway.broker.server.listeners.handshake_turns import HandshakeTurns
+from gateway.broker.server.listeners.stream import MqttProtocol
+from gateway.process.tls_transport import READ_BYTES, TlsTransport
+
+HANDSHAKE_FAILED: Final = "tls_handshake"
+CERTIFICATE_REFUSED: Final = "tls_client_certificate"
+RECORD_WRONG: Final = "tls_record"
+"""Name of the error in the status's `errors`."""
+
+PIECE_BYTES: Final = 16 * 1024
+"""Encrypted bytes passed to OpenSSL between two checks of the clock: 750 of the shortest
+records."""
+
+SLICE_SECONDS: Final = 0.002
+"""Time per turn of the loop for the records of one client."""
+
+_OF_CERTIFICATES: Final = ("PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VERIFY_FAILED")
+_NO_TLS: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST")
+
+
+class TlsLayer(TlsTransport[MqttProtocol]):
+    """One TLS connection. Until the handshake is complete it can only be closed, not written to."""
+
+    def __init__(
+        self, protocol: MqttProtocol, certificates: Certificates, turns: HandshakeTurns
+    ) -> None:
+        super().__init__(protocol)
+        self._certificates = certificates
+        self._turns = turns
+        self._unread = b""
+        """Received data not passed to OpenSSL yet."""
+        self._wants_reading = True
+        self._waits = False
+        """True if it waits for a turn of the loop: nothing is read meanwhile."""
+
+    # -- towards the socket: a protocol
+
+    def data_received(self, data: bytes) -> None:
+        """Process received bytes: handshake messages or records."""
+        if self._is_over:
+            return
+        self._unread = self._unread + data if self._unread else data
+        if self._waits:
+            return
+        if self._is_established:
+            self._decrypt()
+        elif not self._turns.take(self._shake_hands):
+            self._waits = True
+            self._update_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Report that the connection is gone, whichever side ended it."""
+        self._certificates.peers.pop(self._protocol, None)
+        super().connection_lost(exc)
+
+    # -- the handshake
+
+    def _shake_hands(self) -> None:
+        self._waits = False
+        if self._is_over:
+            return
+        tls = self._tls or self._begin(self._certificates.loaded.context)
+        while self._unread and not self._is_established:
+            self._feed()
+            try:
+                tls.do_handshake()
+                self._is_established = True
+            except ssl.SSLWantReadError:
+                continue  # as it is after each flight
+            except ssl.SSLError as error:
+                self._flush()  # the alert with the reason
+                self._refuse(error)
+                return
+        self._flush()
+        if not self._is_established or self._takes_peer(tls):
+            self._update_reading()
+            if self._is_established and (self._unread or self._received.pending):
+                self._decrypt()
+
+    def _takes_peer(self, tls: ssl.SSLObject) -> bool:
+        """Store the client certificate's details.
+
+        Return False if the connection must not continue.
+        """
+        certificates = self._certificates
+        encoded = tls.getpeercert(binary_form=True)
+        if certificates.files.ca is None or encoded is None:
+            return True
+        peer = peer_of(tls, encoded)
+        # The files may have been replaced during the handshake.
+        if peer.issued in certificates.loaded.revoked:
+            end_revoked(self._protocol)
+            return False
+        if peer.anchor is not None and peer.anchor not in certificates.loaded.authorities:
+            end_withdrawn(self._protocol)
+            return False
+        try:
+            user = user_of(tls.getpeercert() or {}, certificates.files.username)
+        except NoUser as error:
+            self._end(CERTIFICATE_REFUSED, str(error))
+            return False
+        self._protocol.connection.proven_user = user
+        self._protocol.connection.certificate = peer.issued.name
+        certificates.peers[self._protocol] = peer
+        if user is not None:
+            certificates.note_proof(user, max(0.0, peer.not_after - time.time()))
+        return True
+
+    def _refuse(self, error: ssl.SSLError) -> None:
+        said = said_by(error)
+        if error.reason in _NO_TLS:
+            said = "what came is not TLS: use TLS at this port, or the port of a listener without"
+        reason = CERTIFICATE_REFUSED if error.reason in _OF_CERTIFICATES else HANDSHAKE_FAILED
+        self._end(reason, said)
+
+    def _end(self, reason: str, detail: str) -> None:
+        self._is_over = not self._is_established
+        self._protocol.violate(reason, detail)
+
+    # -- records
+
+    def _decrypt(self) -> None:
+        parts: list[bytes] = []
+        due = perf_counter() + SLICE_SECONDS
+        self._feed()
+        wrong = self._read_into(parts)
+        while self._unread and isinstance(wrong, ssl.SSLWantReadError):
+            if perf_counter() >= due:
+                self._go_on_later()
+                break
+            self._feed()
+            wrong = self._read_into(parts)
+        self._flush()  # replies of TLS itself to a key update
+        if parts:
+            self._protocol.data_received(parts[0] if len(parts) == 1 else b"".join(parts))
+        if wrong is None:
+            self.close()  # the client closed TLS, so no more data can arrive
+        elif not isinstance(wrong, ssl.SSLWantReadError) and not self._is_over:
+            self._end(RECORD_WRONG, said_by(wrong))
+        elif self._waits:
+            self._update_reading()
+
+    def _go_on_later(self) -> None:
+        self._waits = True
+        asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        self._waits = False
+        # The rest of a read also waits if the protocol has paused reading: `resume_reading`.
+        if not self._is_over and self._wants_reading:
+            self._decrypt()
+            self._update_reading()
+
+    def _feed(self) -> None:
+        """Pass the next piece of received data to OpenSSL."""
+        unread = self._unread
+        if len(unread) <= PIECE_BYTES:
+            self._received.write(unread)
+            self._unread = b""
+        else:
+            self._received.write(unread[:PIECE_BYTES])
+            self._unread = unread[PIECE_BYTES:]
+
+    def _read_into(self, parts: list[bytes]) -> ssl.SSLError | None:
+        """Decrypt complete records. Return why there are no more; None: the client closed TLS."""
+        assert self._tls is not None
+        try:
+            while part := self._tls.read(READ_BYTES):
+                parts.append(part)
+        except ssl.SSLError as error:
+            # Its traceback would refer to the frames that refer to it: a cycle for each read.
+            return error.with_traceback(None)
+        return None
+
+    def _update_reading(self) -> None:
+        wanted = self._wants_reading and not self._waits
+        if self._socket.is_closing() or wanted == self._socket.is_reading():
+            return
+        if wanted:
+            self._socket.resume_reading()
+        else:
+            self._socket.pause_reading()
+
+    # -- towards the protocol: a transport
+
+    def pause_reading(self) -> None:
+        """Pause reading."""
+        self._wants_reading = False
+        self._update_reading()
+
+    def resume_reading(self) -> None:
+        """Resume reading, starting with data received before the pause."""
+        self._wants_reading = True
+        if self._unread and self._is_established and not self._waits:
+            self._go_on_later()
+        self._update_reading()
+
+    def is_reading(self) -> bool:
+        """Return whether the protocol wants to read."""
+        return self._wants_reading and not self._socket.is_closing()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Set the buffer sizes at which writing is paused, in encrypted bytes."""
+        self._socket.set_write_buffer_limits(high, low)
+
+    def get_write_buffer_size(self) -> int:
+        """Return the number of buffered encrypted bytes."""
+        return self._socket.get_write_buffer_size()

@@ -1,0 +1,285 @@
+"""Reloading of configuration, users and access rules, and what still needs a restart.
+
+First everything that can fail is done: reading, checking and binding. Then the changes are applied,
+which cannot fail.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.broker.access.authentication import Authenticator
+from gateway.broker.access.errors import AccessFileError
+from gateway.broker.access.passwords import PasswordFile
+from gateway.broker.access.rules import FileRules
+from gateway.broker.server.bans import Bans
+from gateway.broker.server.event_loop.event_loop import EventLoop
+from gateway.broker.server.housekeeping import Housekeeping
+from gateway.broker.server.limits import apply_limits, space_limits_of
+from gateway.broker.server.listeners.address_limits import address_settings_of
+from gateway.broker.server.listeners.listening import Change, OpenListeners
+from gateway.broker.server.quotas import ConfiguredQuotas, quotas_of
+from gateway.broker.server.removed_users import RemovedUsers
+from gateway.broker.server.rights import rules_of
+from gateway.broker.server.source_files import SourceFiles, source_files_of, takes_keys_away
+from gateway.broker.server.starting import (
+    authenticator_of,
+    give_bridge_its_sessions,
+    other_sources_of,
+    users_of,
+)
+from gateway.broker.server.status.system_topics import SystemTopics
+from gateway.configuration import Configuration, ConfigurationError
+from gateway.configuration.effects import Changes, changes_between, in_force
+from gateway.process.service import Service
+
+logger = logging.getLogger(__name__)
+
+ReadConfiguration = Callable[[], Configuration]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that a reload needs, read and validated."""
+
+    configuration: Configuration
+    """The new configuration; values that need a restart are unchanged."""
+    changes: Changes
+    users: PasswordFile | None
+    authenticator: Authenticator | None
+    """For changed sources of users; None: they are unchanged."""
+    source_files: SourceFiles
+    rules: FileRules | None
+    quotas: ConfiguredQuotas
+    listeners: Change
+
+
+class Reloader:
+    """Replaces the configuration of a running broker."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        read: ReadConfiguration | None,
+        service: Service,
+        event_loop: EventLoop,
+        system_topics: SystemTopics,
+        housekeeping: Housekeeping,
+        listening: OpenListeners,
+        bans: Bans,
+        removed_users: RemovedUsers,
+        source_files: SourceFiles,
+        rules: FileRules | None = None,
+    ) -> None:
+        self.configuration = configuration
+        """The configuration in force."""
+        self.needs_restart: tuple[str, ...] = ()
+        """Keys of the last file read whose values need a restart."""
+        self.note_signal: Callable[[str | None], None] = lambda _: None
+        """Called with the result of a reload at SIGHUP; None: success."""
+        self.rules = rules
+        """The access rules in force; None: everything is allowed."""
+        self._read = read
+        self._service = service
+        self._event_loop = event_loop
+        self._system_topics = system_topics
+        self._housekeeping = housekeeping
+        self._listening = listening
+        self._bans = bans
+        self._removed_users = removed_users
+        self._source_files = source_files
+        """Digests of the files of the current sources."""
+
+    def reload(self) -> dict[str, Any]:
+        """Read configuration, users, rules and certificates again, and apply them.
+
+        Returns:
+            The keys that took effect and those that wait, as in docs/formats/control-socket.md.
+
+        Raises:
+            ConfigurationError, AccessFileError: nothing has changed.
+        """
+        if self._read is None:
+            return _answer_of(Changes((), (), {}, ()), [], 0)
+        self._service.reloading()
+        try:
+            prepared = self._prepared(self._read())
+        finally:
+            self._service.ready()
+        contents, ended = self._apply(prepared)
+        self.needs_restart = prepared.changes.needs_restart
+        answer = _answer_of(prepared.changes, contents, ended)
+        _log(answer)
+        return answer
+
+    def _prepared(self, wanted: Configuration) -> Prepared:
+        """Do everything that can fail. Raises ConfigurationError and AccessFileError."""
+        configuration = in_force(self.configuration, wanted)
+        changes = changes_between(self.configuration, wanted)
+        users = users_of(configuration)
+        source_files = source_files_of(configuration)
+        authenticator = self._authenticator_of(configuration, users, source_files)
+        rules = rules_of(configuration)
+        try:
+            quotas = quotas_of(configuration)
+            # Last, so that no bound socket has to be given up because of another mistake.
+            listeners = self._listening.prepare(configuration.listeners)
+        except OSError as error:
+            where = "" if error.filename is None else f" at {error.filename}"
+            raise ConfigurationError([f"[[listeners]]{where}: {error.strerror}"]) from error
+        return Prepared(
+            *(configuration, changes, users, authenticator, source_files),
+            *(rules, quotas, listeners),
+        )
+
+    def _authenticator_of(
+        self, configuration: Configuration, users: PasswordFile | None, source_files: SourceFiles
+    ) -> Authenticator | None:
+        """Return an authenticator for changed sources of users; None if they are unchanged.
+
+        Sources with unchanged settings and files are kept, with their caches.
+        """
+        before, after = self.configuration.access, configuration.access
+        other = self._with_other_files(source_files) | {
+            name for name in ("jwt", "mysql") if getattr(before, name) != getattr(after, name)
+        }
+        if before.sources == after.sources and not other:
+            return None
+        sources = self._event_loop.authentications.sources
+        kept = {name: source for name, source in sources.items() if name not in other}
+        try:
+            others = other_sources_of(configuration, kept)
+        except ModuleNotFoundError as error:
+            mend = (
+                f"the Python package {error.name} is missing: install the wheel file with its "
+                "extra, './oncegate-VERSION-PLATFORM.whl[all]' (docs/install.md)"
+            )
+            raise ConfigurationError([f"[access]: {mend}"]) from None
+        checks = self._event_loop.authentications.checks
+        return authenticator_of(configuration, users, others, checks)
+
+    def _with_other_files(self, source_files: SourceFiles) -> set[str]:
+        """Return the sources whose files have changed since they were loaded."""
+        before = self._source_files
+        names = {*before, *source_files}
+        return {name for name in names if before.get(name) != source_files.get(name)}
+
+    def _apply(self, prepared: Prepared) -> tuple[list[str], int]:
+        """Apply a reload.
+
+        Return the keys of files that changed, and the number of ended connections.
+        """
+        configuration, event_loop = prepared.configuration, self._event_loop
+        before, self.configuration = self.configuration, configuration
+        now = asyncio.get_running_loop().time()
+        apply_limits(event_loop.broker.limits, configuration)
+        event_loop.broker.limits.quotas = prepared.quotas
+        ended = self._listening.apply(prepared.listeners)
+        contents, revoked = self._apply_rights(before, prepared)
+        event_loop.limits_changed(configuration.limits)
+        if configuration.flapping != before.flapping:
+            self._bans.set_flapping(configuration.flapping)
+        if configuration.session_log.payload_topics != before.session_log.payload_topics:
+            event_loop.broker.state.tree.log_topics(list(configuration.session_log.payload_topics))
+        self._listening.addresses.replace_settings(address_settings_of(configuration), now)
+        self._system_topics.set_interval(configuration.mqtt.sys_interval)
+        self._housekeeping.limits = space_limits_of(configuration)
+        if self._listening.certificates_differ:
+            contents.append("listeners.tls")
+        event_loop.schedule()
+        return contents, ended + revoked
+
+    def _apply_rights(self, before: Configuration, prepared: Prepared) -> tuple[list[str], int]:
+        """Apply changed users and rules to existing sessions and connections."""
+        broker, configuration = self._event_loop.broker, prepared.configuration
+        contents = [
+            f"access.{name}" for name in sorted(self._with_other_files(prepared.source_files))
+        ]
+        revoked = self._apply_sources(before, prepared)
+        if prepared.users is not None:
+            changed = self._event_loop.authentications.replace_users(prepared.users)
+            if changed is not None:
+                contents.append("access.password_file")
+                revoked |= changed
+        rules_differ = _text_of(prepared.rules) != _text_of(self.rules)
+        if rules_differ:
+            contents.append("access.rules_file")
+            self.rules = prepared.rules
+            broker.restrict(prepared.rules)
+        self._removed_users.take(configuration, prepared.users)
+        if not (contents or revoked):
+            return [], 0
+        ended = broker.enforce(revoked, asyncio.get_running_loop().time())
+        logger.info("access has changed; connections ended: %d", ended)
+        return contents, ended
+
+    def _apply_sources(self, before: Configuration, prepared: Prepared) -> frozenset[str]:
+        """Replace the sources of users. Return the users who have to log in again."""
+        event_loop, broker = self._event_loop, self._event_loop.broker
+        access, files = prepared.configuration.access, prepared.source_files
+        proofs_hold = not takes_keys_away(self._source_files, files) and all(
+            getattr(before.access, key) == getattr(access, key)
+            for key in ("sources", "jwt", "mysql")
+        )
+        self._source_files = files
+        authenticates = prepared.configuration.authenticates
+        authenticator = prepared.authenticator
+        if authenticator is None and authenticates == before.authenticates:
+            return frozenset()
+        if authenticator is not None:
+            event_loop.authentications.replace(authenticator)
+        broker.authenticate(authenticates, event_loop.authentications.methods)
+        give_bridge_its_sessions(broker, prepared.configuration)
+        if proofs_hold and authenticates == before.authenticates:
+            return frozenset()  # the same users with the same proofs
+        # They were authenticated by another source, or never.
+        names = (
+            connection.username
+            for connection in event_loop.channels
+            if connection.proven_user is None
+        )
+        return frozenset(name for name in names if name is not None)
+
+    def reload_on_signal(self) -> None:
+        """Reload at SIGHUP, like `reload`.
+
+        If there is a mistake, nothing changes and it is logged.
+        """
+        problem = None
+        try:
+            self.reload()
+        except (ConfigurationError, AccessFileError) as error:
+            problem = str(error)
+            logger.error("the configuration stays as it was: %s", error)
+        self.note_signal(problem)
+
+
+def _answer_of(changes: Changes, contents: list[str], ended: int) -> dict[str, Any]:
+    return {
+        "changed": [*changes.taken, *(key for key in contents if key not in changes.taken)],
+        "new_connections": list(changes.new_connections),
+        "processes": {process: list(keys) for process, keys in changes.processes.items()},
+        "needs_restart": list(changes.needs_restart),
+        "connections_ended": ended,
+    }
+
+
+def _log(answer: dict[str, Any]) -> None:
+    logger.info(
+        "configuration read again; in force: %s; connections ended: %d",
+        ", ".join(answer["changed"]) or "nothing else than before",
+        answer["connections_ended"],
+    )
+    for process, keys in answer["processes"].items():
+        logger.warning(
+            "these keys wait for a restart of `oncegate %s`: %s", process, ", ".join(keys)
+        )
+    if answer["needs_restart"]:
+        waiting = ", ".join(answer["needs_restart"])
+        logger.warning("these keys wait for a restart of the gateway: %s", waiting)
+
+
+def _text_of(rules: FileRules | None) -> str | None:
+    return None if rules is None else rules.file.text

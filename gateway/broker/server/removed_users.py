@@ -1,0 +1,155 @@
+"""Removed users: stored sessions and pending wills of users that a source no longer has.
+
+Such sessions receive nothing, and the wills are not published, until a source authenticates the
+user again. With only a password file, its list of users is sufficient. If other sources exist that
+cannot be listed (certificates, tokens, a database), a session's user may belong to one of those.
+Only users that were in the file and no longer are count as removed. They are stored across
+restarts, because the file may change while the broker is stopped. The certificates of stored
+sessions are stored too.
+"""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Final
+
+from gateway.broker.access.passwords import PasswordFile
+from gateway.broker.access.removed_file import FILE_NAME, Kept, RemovedFileError, load, save
+from gateway.broker.core.broker import Broker
+from gateway.broker.server.proof_ends import ProofEnds
+from gateway.broker.server.rights import users_known
+from gateway.configuration import Configuration
+from gateway.process.files.disk_errors import line_of
+
+logger = logging.getLogger(__name__)
+
+NO_USERS: Final[frozenset[str]] = frozenset()
+
+WRITE_SECONDS: Final = 600.0
+"""Interval of writes that only concern proofs of sessions: proofs lost in a power cut count as
+valid until the start."""
+
+CERTIFICATE_SECONDS: Final = 10.0
+"""Time from a login with a certificate to writing which one it was: one that is lost in a power cut
+is not searched in revocation lists. All sessions are visited at most this often."""
+
+
+class RemovedUsers:
+    """Reports removed users to the core."""
+
+    def __init__(self, data_dir: Path, broker: Broker) -> None:
+        """Load what the last run stored. An unusable file is set aside."""
+        self._path = data_dir / FILE_NAME
+        self._broker = broker
+        self._users: frozenset[str] | None = None
+        """All existing users; None: unknown."""
+        self._is_unwritten = False
+        self._writes_at = 0.0
+        self._certificates_at = float("inf")
+        """When to check for new certificates of sessions."""
+        self._loop = asyncio.get_running_loop()
+        try:
+            self._kept = load(self._path)
+        except RemovedFileError as error:
+            logger.error(
+                "%s; users that were removed while the broker was down keep their sessions", error
+            )
+            self._kept = Kept()
+            try:
+                self._path.replace(self._path.with_name(f"{FILE_NAME}.damaged"))
+            except OSError as failure:
+                logger.error("%s stays in its place: %s", self._path, line_of(failure))
+
+        self.proof_ends = ProofEnds(broker, self._kept.ends)
+        for client_id, certificate in self._kept.certificates.items():
+            session = broker.state.sessions.get(client_id)
+            if session is not None:
+                session.certificate = certificate
+
+    def take(self, configuration: Configuration, file: PasswordFile | None) -> None:
+        """Apply the current users of the password file. None: there is no file."""
+        names = NO_USERS if file is None else file.usernames
+        self._users = users_known(configuration, file)
+        removed = (self._kept.removed | self._kept.known) - names
+        has_lists_alone = self._users is not None or not configuration.authenticates
+        self.proof_ends.take(
+            None if has_lists_alone else names,
+            configuration.access.sessions_outlive_proof,
+            has_database=configuration.access.mysql is not None,
+            gone=removed,
+        )
+        self._keep(names, removed)
+
+    def add(self, username: str) -> None:
+        """Record a user that was removed from a database."""
+        self._keep(self._kept.known, self._kept.removed | {username})
+
+    def note_proof(self, username: str, seconds: float | None) -> None:
+        """Record for how many seconds a user is proven; None: a list or a database has it."""
+        now = self._loop.time()
+        self.proof_ends.note(username, seconds, now)
+        if seconds is not None:
+            self._certificates_at = min(self._certificates_at, now + CERTIFICATE_SECONDS)
+
+    def stop(self) -> None:
+        """Store the proofs of users and when they expire."""
+        kept = self._of_sessions(self._kept.known, self._kept.removed)
+        if kept != self._kept:
+            self._write(kept)
+
+    def tick(self) -> None:
+        """Forget users that were authenticated again, and retry failed writes.
+
+        Called once a second.
+        """
+        now = self._loop.time()
+        over = self.proof_ends.over(now)
+        if over:
+            logger.warning(
+                "%d users were proven last too long ago: their sessions receive nothing", len(over)
+            )
+            self._keep(self._kept.known, self._kept.removed | over)
+        removed = self._kept.removed
+        if self._broker.revoking.core.authenticates:
+            removed &= self._broker.revoking.permissions.gone
+        differs = removed != self._kept.removed or self._is_unwritten
+        if now >= self._certificates_at:
+            self._certificates_at = float("inf")
+            differs |= self._certificates() != self._kept.certificates
+        if differs or now >= self._writes_at:
+            self._writes_at = now + WRITE_SECONDS
+            kept = self._of_sessions(self._kept.known, removed)
+            if differs or kept != self._kept:
+                self._write(kept)
+
+    def _keep(self, known: frozenset[str], removed: frozenset[str]) -> None:
+        owners = self._broker.state.owners.users()
+        kept = self._of_sessions(known, removed.intersection(owners))
+        if kept != self._kept or self._is_unwritten:
+            self._write(kept)
+        self._broker.know_users(self._users, kept.removed)
+
+    def _of_sessions(self, known: frozenset[str], removed: frozenset[str]) -> Kept:
+        """Return the data to store, including the current details of stored sessions."""
+        return Kept(known, removed, self.proof_ends.of_sessions(), self._certificates())
+
+    def _certificates(self) -> dict[str, str]:
+        return {
+            session.client_id: session.certificate
+            for session in self._broker.state.sessions.values()
+            if session.persistent and session.certificate is not None
+        }
+
+    def _write(self, kept: Kept) -> None:
+        self._kept = kept
+        self._writes_at = self._loop.time() + WRITE_SECONDS
+        try:
+            # Before any user of a reloaded file logs in, because it must be recorded as known.
+            save(self._path, kept)
+        except OSError as error:
+            if not self._is_unwritten:
+                detail = "users that are removed now would keep their sessions after a restart"
+                logger.error("%s: %s: %s", self._path, detail, line_of(error))
+            self._is_unwritten = True
+        else:
+            self._is_unwritten = False

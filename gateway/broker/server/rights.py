@@ -1,0 +1,120 @@
+"""Access rules and known users of a broker, from its configuration."""
+
+from collections.abc import Iterator
+
+from gateway.broker.access.default_rules import default_rules
+from gateway.broker.access.passwords import PasswordFile
+from gateway.broker.access.rules import FileRules
+from gateway.broker.access.rules_file import RulesFile, RulesFileError, load
+from gateway.broker.core.rules.permissions import Client
+from gateway.configuration import Configuration, Listener, Serial
+from gateway.configuration.addresses import host_and_port_of, is_loopback
+from gateway.configuration.whole import GATEWAY_TOPIC
+
+
+def rules_of(configuration: Configuration) -> FileRules | None:
+    """Return the access rules of a broker; None: everything is allowed.
+
+    Raises:
+        RulesFileError: the file is invalid, or does not let the bridge publish readings.
+    """
+    file = rules_file_of(configuration)
+    if file is None:
+        return None
+    rules = FileRules(file)
+    is_own = configuration.access.rules_file is not None
+    if is_own and configuration.serial and configuration.bridge.broker is None:
+        _refuse_silent_bridge(rules, configuration)
+    return rules
+
+
+def rules_file_of(configuration: Configuration) -> RulesFile | None:
+    """Return the rules in `[access] rules_file`, or the default ones. Raises RulesFileError.
+
+    The default rules apply to a broker with users that is reachable from the network. None: no
+    rules.
+    """
+    path = configuration.access.rules_file
+    if path is not None:
+        return load(path)
+    if not configuration.access.sources and not _proves_users(configuration):
+        return None
+    if all(_is_open(listener) for listener in configuration.listeners):
+        return None
+    return default_rules(
+        open_listeners=[each.called for each in configuration.listeners if _is_open(each)],
+        bridge_user=bridge_user_of(configuration),
+        home_assistant_prefix=configuration.bridge.home_assistant_prefix,
+        states=_states_of(configuration),
+    )
+
+
+def bridge_user_of(configuration: Configuration) -> str | None:
+    """Return the bridge's user at this broker; None: it has none, or uses another broker."""
+    bridge = configuration.bridge
+    if not configuration.access.sources:
+        return None
+    if bridge.broker is not None and not is_loopback(host_and_port_of(bridge.broker)[0]):
+        return None
+    return bridge.username
+
+
+def users_known(configuration: Configuration, users: PasswordFile | None) -> frozenset[str] | None:
+    """Return all existing users. None: a certificate or another source may name others."""
+    others = {*configuration.access.sources} - {"password_file"}
+    return None if users is None or others or _proves_users(configuration) else users.usernames
+
+
+def _proves_users(configuration: Configuration) -> bool:
+    """Return True if a certificate can authenticate clients."""
+    return any(listener.proves_users for listener in configuration.listeners)
+
+
+def _is_open(listener: Listener) -> bool:
+    """Return True if a listener allows everything by default, without a rules file."""
+    return not listener.is_reached_from_network or listener.is_open_to_network
+
+
+def _refuse_silent_bridge(rules: FileRules, configuration: Configuration) -> None:
+    # The bridge uses MQTT 3.1.1, in which a denied message is acknowledged and dropped: its
+    # readings would be lost silently.
+    first = next(each for each in configuration.listeners if each.is_plain)
+    bridge = Client(configuration.bridge.client_id, bridge_user_of(configuration), first.called)
+    who = f"user {bridge.username}" if bridge.username else f"client {bridge.client_id}*"
+    for topic, topic_filter, what in _topics_of_bridge(configuration):
+        decision = rules.decide(bridge, "publish", topic, qos=2)
+        if not decision.allowed or not rules.may_connect(bridge):
+            problem = (
+                f"{rules.file.name}: the bridge must not publish to {topic}, so that {what} "
+                f"would be lost: put this line before all others: allow {who} all {topic_filter}"
+            )
+            raise RulesFileError([problem])
+
+
+def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, str]]:
+    """Yield a topic of each kind that the bridge uses, the filter of that kind, and its
+    contents.
+    """
+    for port in configuration.serial:
+        yield f"sensors/{_device_of(port)}/value", "sensors/#", "readings"
+    for each in _states_of(configuration):
+        yield f"{each.removesuffix('#')}state", each, "states"
+    prefix = configuration.bridge.home_assistant_prefix
+    if prefix is not None:
+        yield f"{prefix}/device/any/config", f"{prefix}/#", "descriptions for Home Assistant"
+
+
+def _states_of(configuration: Configuration) -> list[str]:
+    """Return topic filters for the states of gateway, ports and devices that the bridge
+    publishes.
+    """
+    bridge = configuration.bridge
+    filters = [] if bridge.availability_topic is None else [f"{bridge.availability_topic}/#"]
+    return filters if bridge.home_assistant_prefix is None else [*filters, f"{GATEWAY_TOPIC}/#"]
+
+
+def _device_of(port: Serial) -> str:
+    """Return the name of one of a port's devices, as used in its topics."""
+    if port.protocol.device_prefix is not None:
+        return f"{port.protocol.device_prefix}0"
+    return (*port.protocol.device_names, port.device or port.name)[0]

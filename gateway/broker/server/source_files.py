@@ -1,0 +1,61 @@
+"""Digests of the files named in `[access.jwt]` and `[access.mysql]`, to detect changes at a
+reload.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from gateway.broker.access.fetching import NotFetched
+from gateway.broker.access.provider_keys import from_file
+from gateway.configuration import Configuration
+
+SourceFiles = Mapping[str, frozenset[str]]
+"""By the source's key in `[access]`: a text for each file, or for each key in a file of keys."""
+
+_KEY: Final = "key "
+
+
+def source_files_of(configuration: Configuration) -> SourceFiles:
+    """Return digests of the contents of each source's files.
+
+    An unreadable file has no contents; creating the source reports the reason. Call this before
+    creating the source, so that a change in between is detected.
+    """
+    access = configuration.access
+    files: dict[str, frozenset[str]] = {}
+    if access.jwt is not None:
+        files["jwt"] = _keys_in(access.jwt.jwks_file) | _digest_of("ca", access.jwt.ca)
+    if access.mysql is not None:
+        password = _digest_of("password_file", access.mysql.password_file)
+        files["mysql"] = password | _digest_of("ca", access.mysql.ca)
+    return files
+
+
+def takes_keys_away(before: SourceFiles, after: SourceFiles) -> bool:
+    """Return True if a key was removed from the provider's file."""
+    gone = before.get("jwt", frozenset()) - after.get("jwt", frozenset())
+    return any(each.startswith(_KEY) for each in gone)
+
+
+def _keys_in(path: Path | None) -> frozenset[str]:
+    if path is None:
+        return frozenset()
+    try:
+        keys = from_file(path)()
+    except NotFetched:
+        return frozenset()
+    return frozenset(_KEY + json.dumps(key, sort_keys=True) for key in keys)
+
+
+def _digest_of(name: str, path: Path | None) -> frozenset[str]:
+    if path is None:
+        return frozenset()
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256")
+    except OSError:
+        return frozenset()
+    return frozenset([f"{name} {digest.hexdigest()}"])

@@ -1,0 +1,212 @@
+"""Construction of a broker's parts from its configuration and data directory."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Mapping
+from importlib.metadata import version
+
+from gateway.broker.access.authentication import Authenticator, Source
+from gateway.broker.access.checks import Checks
+from gateway.broker.access.decoys import load_key
+from gateway.broker.access.passwords import PasswordFile
+from gateway.broker.access.rules import FileRules
+from gateway.broker.access.users import FileUsers
+from gateway.broker.core.broker import Broker
+from gateway.broker.core.limits import Limits
+from gateway.broker.core.records.kinds import Observation, StartKind
+from gateway.broker.core.records.recorder import Recorder
+from gateway.broker.disk_budget.inventory import disk_of
+from gateway.broker.server.event_loop.event_loop import EventLoop
+from gateway.broker.server.host import garbage
+from gateway.broker.server.host.clock import WallClock
+from gateway.broker.server.limits import apply_limits, bound_by_files, space_limits_of
+from gateway.broker.server.quotas import quotas_of
+from gateway.broker.server.rights import bridge_user_of
+from gateway.broker.server.status.status import Identity
+from gateway.broker.store.journal import FILE_BYTES
+from gateway.broker.store.opening import Opened
+from gateway.broker.store.store import Store
+from gateway.configuration import Configuration, log_identity
+
+logger = logging.getLogger(__name__)
+
+JOURNAL_FILES = 8
+"""`max_journal` is divided into at least this many files."""
+
+
+def users_of(configuration: Configuration) -> PasswordFile | None:
+    """Load the password file, if there is one.
+
+    Raises:
+        PasswordFileError: it cannot be used.
+    """
+    path = configuration.access.password_file
+    return None if path is None else PasswordFile.load(path)
+
+
+def other_sources_of(
+    configuration: Configuration, kept: Mapping[str, Source] | None = None
+) -> dict[str, Source]:
+    """Return the sources of users other than the password file, by their keys in `[access]`.
+
+    Those in `kept` are reused.
+
+    Raises:
+        AccessFileError: one of their files cannot be used.
+    """
+    access = configuration.access
+    sources: dict[str, Source] = dict(kept or {})
+    if access.jwt is not None and "jwt" not in sources:
+        from gateway.broker.server.sources import token_users_of  # noqa: PLC0415 - it needs an extra
+
+        sources["jwt"] = token_users_of(access.jwt)
+    if access.mysql is not None and "mysql" not in sources:
+        from gateway.broker.server.database_source import database_users_of  # noqa: PLC0415 - so does it
+
+        sources["mysql"] = database_users_of(access.mysql)
+    return sources
+
+
+def authenticator_of(
+    configuration: Configuration,
+    users: PasswordFile | None,
+    others: dict[str, Source],
+    checks: Checks | None = None,
+) -> Authenticator:
+    """Return an authenticator with the configured sources of users, in their order.
+
+    If `others` already contains the password file, it is not replaced. `checks` are taken over from
+    the authenticator that this one replaces.
+    """
+    sources = dict(others)
+    if users is not None and "password_file" not in sources:
+        key = load_key(configuration.gateway.data_dir)
+        sources["password_file"] = FileUsers(users, key)
+    return Authenticator([sources[name] for name in configuration.access.sources], checks)
+
+
+def store_of(configuration: Configuration) -> Store:
+    """Return the store of the data directory, not opened yet."""
+    data_dir = configuration.gateway.data_dir
+    # Beyond max_journal whole files are dropped, so no file may be a large part of it.
+    limit = configuration.limits.max_journal // JOURNAL_FILES
+    store = Store(data_dir, min(FILE_BYTES, limit))
+    space = space_limits_of(configuration)
+    store.wal_room_bytes = space.of_disk(disk_of(data_dir).total_bytes).reserve
+    return store
+
+
+def opened_of(store: Store, configuration: Configuration) -> Opened:
+    """Recover the state of the last run.
+
+    Raises:
+        DataDirectoryInUse: another broker uses the data directory.
+    """
+    now = asyncio.get_running_loop().time()
+    with garbage.ignored():
+        return store.open(list(configuration.session_log.payload_topics), now)
+
+
+def broker_of(
+    configuration: Configuration, opened: Opened, boot: bytes, authenticator: Authenticator
+) -> Broker:
+    """Return the core with the recovered state."""
+    limits = Limits()
+    apply_limits(limits, configuration)
+    bound = bound_by_files(configuration)
+    if bound is not None:
+        logger.warning("%s", bound)
+    limits.quotas = quotas_of(configuration)
+    recovered = opened.recovered
+    recorder = Recorder(
+        recovered.state, opened.store, boot, recovered.next_batch, recovered.next_sequence
+    )
+    return Broker(
+        recovered.state, recorder, limits, configuration.authenticates, authenticator.methods
+    )
+
+
+def apply_rules(broker: Broker, rules: FileRules | None) -> None:
+    """Apply access rules to the recovered state before anything runs.
+
+    None: everything is allowed.
+    """
+    broker.restrict(rules)
+    name = "everything is allowed" if rules is None else rules.file.name
+    logger.info("access rules: %s", name)
+
+
+def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> None:
+    """Assign the bridge's sessions to its user, since they may be older than the first users.
+
+    A session without a user is refused to a client that names one. Without this, the bridge's
+    messages in flight would wait until an operator deletes the session.
+    """
+    user = bridge_user_of(configuration)
+    if user is None:
+        return
+    name = re.compile(re.escape(configuration.bridge.client_id) + "(-[0-9a-f]{8})?")
+    for session in list(broker.state.sessions.values()):
+        if session.username is None and name.fullmatch(session.client_id) is not None:
+            broker.give(session, user)
+
+
+def identity_of(configuration: Configuration, opened: Opened, boot: bytes) -> Identity:
+    """Return the values that do not change while the process runs."""
+    return Identity(
+        log_identity(configuration),
+        boot.hex(),
+        version("oncegate"),
+        opened.recovery.word,
+        "; ".join(opened.damage) or None,
+    )
+
+
+def begin_run(event_loop: EventLoop, opened: Opened, identity: Identity) -> None:
+    """Log and record how the last run ended, and start the core with its state."""
+    broker = event_loop.broker
+    _log_recovery(opened)
+    for damage in opened.damage:
+        broker.observe(None, Observation.STORE_DAMAGED, "", damage)
+    broker.start(
+        opened.recovery,
+        identity.version,
+        opened.recovered.previous_boot,
+        asyncio.get_running_loop().time(),
+        *event_loop.wall_clock.read(),
+    )
+    _log_clock(event_loop.wall_clock)
+    event_loop.schedule()
+
+
+def _log_clock(wall_clock: WallClock) -> None:
+    quality = wall_clock.quality.word
+    if quality != "synchronised":
+        logger.warning(
+            "the clock is %s: times that are written down are at least the last one known; "
+            "durations do not depend on it",
+            quality,
+        )
+
+
+def _log_recovery(opened: Opened) -> None:
+    for damage in opened.damage:
+        logger.error("%s", damage)
+    if opened.damage:
+        logger.error(
+            "what can be read is kept; `oncegate audit` lists what is missing. A card that loses "
+            "what it had should be replaced"
+        )
+    recovered = opened.recovered
+    if opened.recovery is StartKind.UNCLEAN:
+        logger.warning(
+            "the last run did not stop cleanly; %d facts replayed from the journal",
+            recovered.facts_applied,
+        )
+    logger.info(
+        "sessions: %d, retained messages: %d, session log at %d",
+        len(recovered.state.sessions),
+        len(recovered.state.retained),
+        recovered.next_sequence,
+    )

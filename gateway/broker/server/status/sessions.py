@@ -1,0 +1,63 @@
+"""Sessions as shown by the control socket (docs/formats/control-socket.md)."""
+
+import asyncio
+from typing import Any
+
+from gateway.broker.core.sessions.message import STATE_NAMES
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.server.host.clock import WallClock
+
+LISTED_MAX = 1_000
+"""Subscriptions and deliveries listed for one session, at most."""
+
+
+def session_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:
+    """Return a session's entry in the list of sessions."""
+    connection = session.connection
+    return {
+        "client_id": session.client_id,
+        "session": session.number,
+        "connected": connection is not None,
+        "clean": not session.persistent,
+        "protocol": session.protocol,
+        "address": None if connection is None else connection.address,
+        "connected_since_ms": None
+        if connection is None
+        else _wall_ms_at(connection.connected_at, wall_clock),
+        "keep_alive_seconds": 0 if connection is None else connection.keep_alive_seconds,
+        "subscription_count": len(session.subscriptions),
+        "inflight": len(session.outbound),
+        "awaiting_release": len(session.inbound),
+        "queued_messages": session.queued_count,
+        "queued_bytes": session.queued_bytes,
+        "dropped_messages": session.dropped_messages,
+        "received_messages": session.received_messages,
+        "delivered_messages": session.delivered_messages,
+    }
+
+
+def session_detail_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:
+    """Return a session with its subscriptions and messages in flight."""
+    detail = session_of(session, wall_clock)
+    detail["username"] = session.username
+    detail["denials"] = session.denials
+    detail["subscriptions"] = [
+        {"filter": subscription.topic_filter, "qos": subscription.qos}
+        for subscription in list(session.subscriptions.values())[:LISTED_MAX]
+    ]
+    detail["inflight"] = [
+        {
+            "packet_id": delivery.packet_id,
+            "message": delivery.message_number,
+            "qos": delivery.qos,
+            "state": STATE_NAMES[delivery.state],
+        }
+        for delivery in session.outbound.values()[:LISTED_MAX]
+    ]
+    return detail
+
+
+def _wall_ms_at(when: float, wall_clock: WallClock) -> int:
+    """Convert a time of the event loop to wall time, as currently known."""
+    since_seconds = asyncio.get_running_loop().time() - when
+    return wall_clock.time_ms() - int(since_seconds * 1000)

@@ -1,0 +1,174 @@
+"""The broker's status as shown by the control socket (docs/formats/control-socket.md)."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gateway.broker.core.broker import Broker
+from gateway.broker.server.commit.metrics import BOUNDS_MS
+from gateway.broker.server.event_loop.event_loop import EventLoop
+from gateway.broker.server.host.compiled import COMPILED
+from gateway.broker.server.status.totals import SessionTotals, Totals
+from gateway.broker.server.status.warnings import LISTED_MAX, recent_of, shared_of, warnings_of
+
+
+class Identity:
+    """Values that do not change while the process runs."""
+
+    def __init__(
+        self, gateway: str, boot: str, version: str, recovery: str, damage: str | None
+    ) -> None:
+        self.gateway = gateway
+        self.boot = boot
+        self.version = version
+        self.recovery = recovery
+        self.damage = damage
+
+
+class Status:
+    """Assembles the status from totals over sessions and other counters."""
+
+    def __init__(
+        self,
+        event_loop: EventLoop,
+        totals: SessionTotals,
+        identity: Identity,
+        listeners: list[dict[str, Any]],
+        disk: Callable[[], dict[str, Any]],
+    ) -> None:
+        """Set where the values come from.
+
+        Args:
+            event_loop: the running broker.
+            totals: sums over all sessions.
+            identity: values that do not change.
+            listeners: entries of the listeners; the list may grow.
+            disk: returns `disk` of the status.
+        """
+        self.state = "starting"
+        self._event_loop = event_loop
+        self._totals = totals
+        self._identity = identity
+        self._listeners = listeners
+        self._disk = disk
+        self.needs_restart: Callable[[], tuple[str, ...]] = tuple
+        """Returns the keys whose values need a restart."""
+        self.bound_by_files: Callable[[], str | None] = lambda: None
+        """Returns why connections are limited below `max_connections`, or None."""
+        self.operations: Callable[[], Mapping[str, int]] = dict
+        """Returns the actions done at the page, by command."""
+
+    async def current(self) -> dict[str, Any]:
+        """Return the complete status, after a new walk over the sessions."""
+        return self.of(await self._totals.current())
+
+    def of(self, totals: Totals) -> dict[str, Any]:
+        """Return the complete status with the given totals."""
+        event_loop, identity = self._event_loop, self._identity
+        hooks = event_loop.hooks
+        return {
+            **self._process(),
+            "listeners": self._listeners,
+            **_clients_of(event_loop.broker, totals),
+            **_messages_of(event_loop.broker, totals),
+            "journal": _journal_of(event_loop),
+            "disk": self._disk(),
+            "store": {"recovery": identity.recovery, "detail": identity.damage},
+            "hooks": None if hooks is None else hooks.status(),
+            "needs_restart": list(self.needs_restart()),
+            "operations": dict(sorted(self.operations().items())),
+            "warnings": warnings_of(
+                event_loop,
+                identity.damage,
+                self._listeners,
+                self.needs_restart(),
+                totals,
+                self.bound_by_files(),
+            ),
+        }
+
+    def _process(self) -> dict[str, Any]:
+        identity = self._identity
+        time_ms, quality = self._event_loop.wall_clock.shown()
+        uptime_seconds = self._event_loop.uptime_seconds()
+        return {
+            "gateway": identity.gateway,
+            "boot": identity.boot,
+            "version": identity.version,
+            "compiled": COMPILED,
+            "pid": os.getpid(),
+            "state": self.state,
+            "time_ms": time_ms,
+            "clock": quality.word,
+            "started_ms": time_ms - int(uptime_seconds * 1000),
+            "uptime_seconds": round(uptime_seconds, 3),
+        }
+
+
+def _clients_of(broker: Broker, totals: Totals) -> dict[str, Any]:
+    statistics = broker.statistics
+    return {
+        "connections": {
+            "open": statistics.connections_open,
+            "accepted": statistics.connections_accepted,
+            "refused": statistics.connections_refused,
+            "limit": broker.limits.max_connections,
+        },
+        "sessions": {
+            "connected": totals.connected,
+            "persistent": totals.persistent,
+            "total": totals.sessions,
+        },
+        "subscriptions": broker.state.tree.subscription_count,
+        "retained": len(broker.state.retained),
+    }
+
+
+def _messages_of(broker: Broker, totals: Totals) -> dict[str, Any]:
+    statistics = broker.statistics
+    return {
+        "messages": {
+            "received": {
+                "qos0": statistics.received_qos0,
+                "qos1": statistics.received_qos1,
+                "qos2": statistics.received_qos2,
+            },
+            "sent": {
+                "qos0": statistics.sent_qos0,
+                "qos1": statistics.sent_qos1,
+                "qos2": statistics.sent_qos2,
+            },
+            "dropped": dict(sorted(statistics.dropped.items())),
+            "dropped_last_hour": recent_of(statistics.recently_dropped.largest(LISTED_MAX)),
+            "duplicates_suppressed": statistics.duplicates_suppressed,
+        },
+        "queued": {
+            "messages": totals.queued_messages,
+            "bytes": totals.queued_bytes,
+            "memory_bytes": broker.state.memory_queues.bytes_count,
+            "memory_limit_bytes": broker.limits.max_queue_memory_bytes,
+            "slowing": len(totals.slowing),
+            "filling": len(totals.filling),
+        },
+        "inflight": totals.inflight,
+        "awaiting_release": totals.awaiting_release,
+        "errors": dict(sorted(statistics.errors.items())),
+        "shared_client_ids_last_hour": shared_of(statistics.takeovers.largest(LISTED_MAX)),
+        "denied_last_hour": recent_of(statistics.recently_denied.largest(LISTED_MAX)),
+    }
+
+
+def _journal_of(event_loop: EventLoop) -> dict[str, Any]:
+    metrics, recorder = event_loop.committer.metrics, event_loop.broker.batch
+    return {
+        "batches": metrics.batches,
+        "facts": recorder.next_sequence - event_loop.first_sequence,
+        "first_sequence": event_loop.first_sequence,
+        "last_sequence": recorder.next_sequence - 1,
+        "exported_sequence": event_loop.store.exported_sequence,
+        "bytes": event_loop.store.journal_total_bytes,
+        "commit_ms_mean": round(metrics.mean_ms(), 3),
+        "commit_ms_max": round(1000 * metrics.seconds_max, 3),
+        "commit_ms_max_last_hour": round(1000 * metrics.seconds_max_recent, 3),
+        "commit_histogram": {"bounds_ms": list(BOUNDS_MS), "counts": list(metrics.counts)},
+    }

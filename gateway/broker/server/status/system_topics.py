@@ -1,0 +1,101 @@
+"""Publication of `$SYS`: to subscribers every `sys_interval`, to new ones immediately.
+
+Nothing is published while there are no subscribers. Only load averages are always updated: an
+average that starts with its first reader would be wrong for a quarter of an hour.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from gateway.broker.core.broker import Broker
+from gateway.broker.server.status.load_average import LoadAverages
+from gateway.broker.server.status.system_values import counts_of, values_of
+from gateway.broker.server.status.totals import SessionTotals, Totals
+
+TOTALS_AGE_SECONDS_MAX: Final = 1.0
+"""Age up to which totals are reused: many new subscribers cost one walk."""
+
+
+class SystemTopics:
+    """Computes the values of the `$SYS` topics and passes them to the core."""
+
+    def __init__(
+        self, broker: Broker, totals: SessionTotals, version: str, schedule: Callable[[], None]
+    ) -> None:
+        self._broker = broker
+        self._totals = totals
+        self._version = version
+        self._schedule = schedule
+        self._loop = asyncio.get_running_loop()
+        self._started_at = self._loop.time()
+        self._averages = LoadAverages(counts_of(broker), self._started_at)
+        self._interval_seconds: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._asked = False
+        """True if totals were requested and have not arrived."""
+        self._publish_due = False
+        self._published: dict[str, bytes] = {}
+        """The values that subscribers have; empty while there are none."""
+
+    def set_interval(self, seconds: float | None) -> None:
+        """Set the interval of publication. None: never, not even to new subscribers."""
+        if seconds == self._interval_seconds:
+            return
+        self.stop()
+        self._interval_seconds = seconds
+        if seconds is not None:
+            self._timer = self._loop.call_later(seconds, self._interval_over)
+
+    def stop(self) -> None:
+        """Stop publishing."""
+        self._interval_seconds = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def answer(self) -> None:
+        """Send the current values to new subscribers."""
+        if self._interval_seconds is None:
+            self._broker.effects.system_subscriptions.clear()
+        else:
+            self._ask()
+
+    def _interval_over(self) -> None:
+        if self._interval_seconds is None:
+            return
+        self._timer = self._loop.call_later(self._interval_seconds, self._interval_over)
+        self._averages.update(counts_of(self._broker), self._loop.time())
+        if self._broker.state.tree.system_count:
+            self._publish_due = True
+            self._ask()
+        else:
+            self._published = {}
+
+    def _ask(self) -> None:
+        if not self._asked:
+            self._asked = True
+            self._totals.ask(self._receive, age_seconds_max=TOTALS_AGE_SECONDS_MAX)
+
+    def _receive(self, totals: Totals) -> None:
+        self._asked = False
+        if self._interval_seconds is not None:
+            self._publish(totals)
+
+    def _publish(self, totals: Totals) -> None:
+        broker = self._broker
+        uptime_seconds = self._loop.time() - self._started_at
+        averages = self._averages.values()
+        values = values_of(broker, self._version, uptime_seconds, totals, averages)
+        if self._publish_due:
+            self._publish_due = False
+            known = self._published
+            news = {topic: text for topic, text in values.items() if known.get(topic) != text}
+            broker.publish_system_values(news)
+            self._published = values
+        elif not self._published:
+            # All subscribers get everything now; the next round sends changes relative to this.
+            self._published = values
+        if broker.effects.system_subscriptions:
+            broker.answer_system_subscriptions(values)
+        self._schedule()

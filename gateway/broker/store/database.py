@@ -1,0 +1,266 @@
+"""The database file: opening, locking, checking, and salvage after damage."""
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+from gateway.broker.store import medium
+from gateway.broker.store.no_room import rows_lack_room
+from gateway.broker.store.tables import JOURNAL_TABLE, TABLES
+from gateway.process.files.disk_errors import is_unreadable
+from gateway.process.files.durable import fsync_folder, move_durably, pwrite_all
+from gateway.process.files.lock import LockTaken, ProcessLock
+from gateway.process.files.salvage import READING_FAILED, copy_table, is_damage, lengthen_cut_off
+
+DATABASE_NAME = "broker.db"
+LOCK_NAME = "broker.lock"
+RUNNING_NAME = "broker.running"
+DAMAGED_FOLDER = "damaged"
+SALVAGED_NAME = "broker.db.salvaged"
+"""Rows saved from a damaged database, until this file replaces it."""
+
+CACHE_KIBIBYTES = 8_192
+"""SQLite's page cache: holds the tables of a small gateway, and the dirty pages of a burst."""
+
+BUSY_MILLISECONDS = 5_000
+"""How long a reader waits while another process recovers the WAL."""
+
+WAL_PART_BYTES = 1024 * 1024
+"""Part of the WAL held in memory at a time; a burst makes the WAL some ten MiB long."""
+
+
+class DataDirectoryInUse(RuntimeError):
+    """Another broker uses this data directory."""
+
+
+class StoreUnavailable(OSError):
+    """The database cannot be used now, but is not damaged."""
+
+
+class UnreadableDatabase(RuntimeError):
+    """The disk failed to read a page this time."""
+
+
+def refuse_if_unavailable(path: Path, error: BaseException) -> None:
+    """Raise StoreUnavailable if an error is not damage, but a full, read-only or locked disk.
+
+    Setting the file aside for such an error would lose its contents.
+    """
+    if is_damage(error):
+        return
+    raise StoreUnavailable(
+        f"cannot use {path}: {error}; it was left as it is. Look at the disk (full? read-only? "
+        "opened by another program?), then start again"
+    ) from error
+
+
+def lock(data_dir: Path) -> ProcessLock:
+    """Lock the data directory for this process, until the lock is closed.
+
+    Raises:
+        DataDirectoryInUse: another broker holds the lock.
+        StoreUnavailable: the directory is not writable, or there is a link in place of the lock.
+    """
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        taken = ProcessLock(data_dir / LOCK_NAME)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"cannot write into the data directory: {error.filename or data_dir}: "
+            f"{error.strerror}; look at the disk (read-only? full? whose is it?), or choose "
+            "another with --data-dir"
+        ) from error
+    try:
+        taken.take()
+    except LockTaken as refusal:
+        raise DataDirectoryInUse(
+            f"data directory {data_dir} is in use by another broker (process "
+            f"{refusal.holder or 'unknown'}): stop it, or give this one its own with --data-dir"
+        ) from None
+    taken.note_holder()
+    return taken
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a connection for writing: WAL mode, explicit transactions and fsyncs.
+
+    A COMMIT is durable only when the WAL is synced. No client waits for that, since the journal
+    contains everything until then.
+    """
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+    # SQLite's own checkpoint would run inside a COMMIT that a client waits for.
+    connection.execute("PRAGMA wal_autocheckpoint=0")
+    connection.execute(f"PRAGMA cache_size=-{CACHE_KIBIBYTES}")
+    connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
+    # Then only a COMMIT writes, and only it can find the disk full.
+    connection.execute("PRAGMA cache_spill=OFF")
+    return connection
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """Open a read-only connection, which sees committed data."""
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
+    return connection
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Create or migrate the tables."""
+    from gateway.broker.store import schema  # noqa: PLC0415 - see there
+
+    schema.migrate(connection)
+
+
+def rewrite_wal(path: Path) -> None:
+    """Write the WAL's contents in the page cache to the disk again. Raises OSError.
+
+    After a failed fsync Linux marks the pages as clean: reads return what was written, but it never
+    reaches the disk. At startup, tables in such frames would seem durable, the journal that they
+    cover would be dropped, and a power cut would lose both. Writing the same bytes again makes the
+    pages dirty. A power cut meanwhile leaves old or new bytes, which are the same.
+    """
+    wal = path.with_name(path.name + "-wal")
+    try:
+        descriptor = os.open(wal, os.O_RDWR)
+    except FileNotFoundError:
+        return
+    try:
+        at = 0
+        while part := _read_wal(descriptor, at):
+            pwrite_all(descriptor, part, at)
+            at += len(part)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    fsync_folder(path.parent)
+
+
+def _read_wal(descriptor: int, at: int) -> bytes:
+    """Read the next bytes of a WAL, up to the first unreadable ones. SQLite validates them."""
+    try:
+        return os.pread(descriptor, WAL_PART_BYTES, at)
+    except OSError as error:
+        if not is_unreadable(error):
+            raise
+        return b""
+
+
+def empty_wal(connection: sqlite3.Connection) -> None:
+    """Copy the WAL of earlier runs into the database file, synced, and start a new one.
+
+    Nothing is ever appended to a WAL of unknown durability. If another process reads the WAL, or
+    the disk is too full for the copy, it stays, which is harmless: `rewrite_wal` made it durable.
+    """
+    try:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError as error:
+        if not rows_lack_room(error):
+            raise
+
+
+def damage_of(path: Path, *, thorough: bool) -> str | None:
+    """Return the damage found in a database file, or None.
+
+    `thorough` reads every page (used after an unclean stop). Otherwise only the schema is read.
+    Unreadable data counts as damage only after repeated attempts.
+
+    Raises:
+        StoreUnavailable: it cannot be opened, but is not damaged.
+    """
+    for _ in range(medium.READ_ATTEMPTS - 1):
+        try:
+            return _damage_of(path, thorough=thorough)
+        except UnreadableDatabase:
+            time.sleep(medium.READ_RETRY_SECONDS)
+    try:
+        return _damage_of(path, thorough=thorough)
+    except UnreadableDatabase as error:
+        return str(error)
+
+
+def _damage_of(path: Path, *, thorough: bool) -> str | None:
+    """Check once. Raises StoreUnavailable and UnreadableDatabase."""
+    try:
+        with closing(connect(path)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            if not thorough:
+                return None
+            row = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        refuse_if_unavailable(path, error)
+        if error.sqlite_errorcode in READING_FAILED:
+            raise UnreadableDatabase(str(error)) from error
+        return str(error)
+    found = str(row[0])
+    # The check reports unreadable pages by the number of the error.
+    if any(f"={code}" in found or f"code {code}" in found for code in READING_FAILED):
+        raise UnreadableDatabase(found)
+    return None if found == "ok" else found
+
+
+def set_aside(path: Path) -> Path:
+    """Move a damaged database with its WAL into a new folder. Return its new path."""
+    folder = _new_damaged_folder(path.parent)
+    for suffix in ("", "-wal", "-shm"):
+        source = path.with_name(path.name + suffix)
+        if source.exists():
+            source.rename(folder / source.name)
+    fsync_folder(folder)
+    fsync_folder(path.parent)
+    return folder / path.name
+
+
+def set_file_aside(path: Path, data_dir: Path) -> Path:
+    """Move a completely unreadable file into a new folder. Return its new path."""
+    kept = _new_damaged_folder(data_dir) / path.name
+    move_durably(path, kept)
+    return kept
+
+
+def _new_damaged_folder(data_dir: Path) -> Path:
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    parent = data_dir / DAMAGED_FOLDER
+    folder = parent / stamp
+    count = 1
+    while folder.exists():
+        count += 1
+        folder = parent / f"{stamp}-{count}"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def finish_salvage(path: Path) -> bool:
+    """Put a salvaged database in place of the damaged one. Return False if there is none."""
+    salvaged = path.with_name(SALVAGED_NAME)
+    if path.exists() or not salvaged.exists():
+        return False
+    if any(path.with_name(path.name + suffix).exists() for suffix in ("-wal", "-shm")):
+        # The power failed while the damaged file's companions were being moved.
+        set_aside(path)
+    move_durably(salvaged, path)
+    return True
+
+
+def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
+    """Copy all readable rows. Return the number of saved rows by table."""
+    saved = dict.fromkeys(TABLES, 0)
+    lengthen_cut_off(damaged)
+    try:
+        source = sqlite3.connect(damaged, isolation_level=None)
+    except sqlite3.DatabaseError:
+        return saved
+    connection.execute("BEGIN IMMEDIATE")
+    with closing(source):
+        for table in TABLES:
+            saved[table] = copy_table(source, connection, table)
+        # Until format 3 the journal was a table: it becomes files when the saved data is opened.
+        connection.execute(JOURNAL_TABLE)
+        if not copy_table(source, connection, "journal"):
+            connection.execute("DROP TABLE journal")
+    connection.execute("COMMIT")
+    return saved

@@ -1,0 +1,330 @@
+"""The journal on disk: a batch takes one write and one fdatasync, and waits for nothing else.
+
+The files have the same length and are written from front to end. A file whose events are in the
+tables and exported is reused, so that the journal needs no new space and changes no metadata.
+"""
+
+import os
+import secrets
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+
+from gateway.broker.store.journal_files import (
+    FILE_PATTERN,
+    FOLDER_NAME,
+    FRAME,
+    HEADER_BYTES,
+    NUMBER_DIGITS,
+    SALT_BYTES,
+    JournalFile,
+    frame_of,
+    header_of,
+)
+from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.medium import BLOCK_BYTES, read_at
+from gateway.broker.store.no_room import NoRoom, no_room_of
+from gateway.process.files.disk_errors import is_full
+from gateway.process.files.durable import fsync_folder, pwrite_all
+from gateway.process.files.private import open_private
+
+FILE_BYTES = 4 * 1024 * 1024
+"""Length of a file, the unit in which the journal is dropped. Another file takes two fsyncs."""
+
+ROOM_BYTES = 64 * 1024
+"""A file grows by this much at a time: for each commit that makes a file longer the file system
+writes the new length, and such a commit takes up to twice as long."""
+
+SMALL_FRAME_BYTES = ROOM_BYTES // 4
+"""Larger frames get no spare room after them: it would cost more than it saves."""
+
+SPARE_NAME = "spare"
+"""A file whose events are no longer needed, kept to be reused."""
+
+RESERVE_NAME = "reserve"
+"""A file with blocks already allocated, used when the disk is full."""
+
+RESERVE_PARTIAL_NAME = "reserve.partial"
+
+DROP_FILES_MAX = 4
+"""Files dropped between two commits: freeing the blocks of one takes the file system some time."""
+
+
+class Journal:
+    """The files of the journal, as seen by their only writer.
+
+    `append` may run in another thread. Meanwhile other threads may only read (`total_bytes`,
+    `has_droppable`).
+    """
+
+    def __init__(self, data_dir: Path, file_bytes: int = FILE_BYTES) -> None:
+        self.folder = data_dir / FOLDER_NAME
+        self.file_bytes = file_bytes
+        self._files: list[JournalFile] = []
+        """The newest, which is last, is being written to."""
+        self.reserve_bytes = 0
+        """Length of the reserve file; 0: no reserve is wanted."""
+        self._number = 0
+        self._descriptor = -1
+        self._at = 0
+        """Position of the next frame."""
+        self._length = 0
+        """Length of the file that is written to: up to here no commit makes it longer."""
+        self._ahead = b""
+        """A frame that is already in the file, at the position of the next one."""
+        self._is_torn = False
+        """After the newest frame there is part of another, for which there was no room."""
+
+    def resume(self, reading: JournalReading) -> None:
+        """Continue after the newest blob of earlier runs, all of which were read. Raises OSError.
+
+        After damage a new file is started, whose new salt makes unreadable data invalid.
+        """
+        self.folder.mkdir(exist_ok=True)
+        self._files = list(reading.files)
+        numbers = (int(path.stem) for path in self.folder.glob(FILE_PATTERN))
+        # The name of a missing file is not used again: the file may come back.
+        self._number = max((reading.known_file, *numbers))
+        if reading.end is None or reading.end[0].salt is None:
+            return
+        if reading.gaps or reading.unread_end_bytes:
+            return
+        file, start, end = reading.end
+        if file is not self._files[-1]:
+            return
+        self._descriptor = open_private(file.path, os.O_RDWR)
+        self._length = file.size_bytes
+        # Again: if the last fsync of the previous broker failed, the page cache may differ from the
+        # disk.
+        newest = read_at(self._descriptor, end - start, start)
+        # Zeros after it: a frame torn there would look like damage once the next one, which does
+        # not fit, goes into another file.
+        nothing = bytes(min(FRAME.size, max(0, self._length - end)))
+        pwrite_all(self._descriptor, newest + nothing, start)
+        os.fdatasync(self._descriptor)
+        self._at = file.size_bytes = end
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The newest file by the number in its name, and the end of its newest frame."""
+        return self._number, self._files[-1].size_bytes if self._files else 0
+
+    # -- a batch
+
+    def has_room(self, blob_bytes: int) -> bool:
+        """Return True if the newest file has room for a blob of this size.
+
+        A file that was the reserve is longer than the others.
+        """
+        end = self._at + FRAME.size + blob_bytes
+        return self._descriptor >= 0 and (end <= self.file_bytes or end <= self._length)
+
+    def write_ahead(self, blob: bytes) -> None:
+        """Write the frame of the blob that is appended next, unless a new file must be started.
+
+        Errors are ignored, since `append` will encounter them again.
+        """
+        if not self.has_room(len(blob)):
+            return
+        salt = self._files[-1].salt
+        assert salt is not None
+        frame = frame_of(salt, blob)
+        self._is_torn = True
+        with suppress(OSError):
+            pwrite_all(self._descriptor, frame, self._at)
+            self._ahead = frame
+
+    def append(self, first_sequence: int, blob: bytes) -> None:
+        """Append a blob durably, using the reserve if the disk is full.
+
+        Raises:
+            NoRoom: the disk is full and the reserve is used up. A part of the blob may be in the
+                file. This is harmless: the call may be repeated, and the next append overwrites it.
+            OSError: any other error, after which nothing more may be appended.
+        """
+        try:
+            if self.has_room(len(blob)):
+                file = self._files[-1]
+                assert file.salt is not None
+                self._write(self._ahead or frame_of(file.salt, blob))
+                file.size_bytes = self._at
+            else:
+                self._leave_file()
+                self._begin_file(first_sequence, blob, self.folder / SPARE_NAME)
+        except NoRoom:
+            source = self._file_with_room(HEADER_BYTES + FRAME.size + len(blob))
+            if source is None:
+                raise
+            self._leave_file()
+            self._begin_file(first_sequence, blob, source)
+
+    def _file_with_room(self, size_bytes: int) -> Path | None:
+        """Return an existing file with enough blocks to start a new journal file in, or None."""
+        for name in (SPARE_NAME, RESERVE_NAME):
+            path = self.folder / name
+            if path.exists() and path.stat().st_size >= size_bytes:
+                return path
+        return None
+
+    def _leave_file(self) -> None:
+        """Close the newest file for appending."""
+        if self._descriptor < 0:
+            return
+        if self._is_torn:
+            # A batch begun after the newest frame goes into another file: see `resume`.
+            with suppress(OSError):
+                pwrite_all(self._descriptor, bytes(FRAME.size), self._at)
+            os.fdatasync(self._descriptor)
+            self._is_torn = False
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+    def _begin_file(self, first_sequence: int, blob: bytes, source: Path) -> None:
+        """Write header and first frame into a hidden file, then give it its name.
+
+        After NoRoom the next file is started in the same way.
+        """
+        salt = secrets.token_bytes(SALT_BYTES)
+        path = self.folder / f"{self._number + 1:0{NUMBER_DIGITS}d}.ogj"
+        length = 0
+        try:
+            self._descriptor = open_private(source, os.O_RDWR | os.O_CREAT)
+            self._length = length = os.fstat(self._descriptor).st_size
+            self._at = 0
+            self._write(header_of(salt, first_sequence) + frame_of(salt, blob))
+            source.rename(path)
+            fsync_folder(self.folder)
+        except OSError as error:
+            self.close()
+            if not is_full(error):
+                raise
+            if source.exists() and not length:
+                source.unlink()  # a partly written spare is not worth keeping
+            raise no_room_of(error) from None
+        self._number += 1
+        self._files.append(JournalFile(path, first_sequence, salt, self._at))
+
+    def _write(self, data: bytes) -> None:
+        end = self._at + len(data)
+        try:
+            if not self._ahead:
+                pwrite_all(self._descriptor, data, self._at)
+        except OSError as error:
+            if not is_full(error):
+                raise
+            self._is_torn = True
+            raise no_room_of(error) from None
+        self._ahead = b""
+        self._is_torn = False
+        if end > self._length:
+            self._length = end
+            if len(data) <= SMALL_FRAME_BYTES:
+                self._make_room()
+        # After any failure here the state of the disk is uncertain, so this is not NoRoom.
+        os.fdatasync(self._descriptor)
+        self._at = end
+
+    def _make_room(self) -> None:
+        """Fill the file with zeros ahead of the next commits, as far as the disk has space."""
+        length = min(-(-self._length // ROOM_BYTES) * ROOM_BYTES, self.file_bytes)
+        # Block by block: the kernel buffers a large write, and counts it as written, as a whole.
+        while self._length < length:
+            end = min((self._length // BLOCK_BYTES + 1) * BLOCK_BYTES, length)
+            try:
+                pwrite_all(self._descriptor, bytes(end - self._length), self._length)
+            except OSError as error:
+                if not is_full(error):
+                    raise
+                return
+            self._length = end
+
+    # -- the reserve
+
+    def has_reserve(self) -> bool:
+        """Return True if there is a reserve for a full disk."""
+        return (self.folder / RESERVE_NAME).exists()
+
+    def make_reserve(self, size_bytes: int) -> None:
+        """Create a reserve of at least `size_bytes` if there is none. Blocks.
+
+        May run in parallel: the file gets its name when it is complete. Raises OSError.
+        """
+        self.reserve_bytes = size_bytes
+        if self.has_reserve():
+            return
+        partial = self.folder / RESERVE_PARTIAL_NAME
+        try:
+            with os.fdopen(open_private(partial, os.O_WRONLY | os.O_CREAT), "wb") as file:
+                os.posix_fallocate(file.fileno(), 0, size_bytes)
+                os.fsync(file.fileno())
+            partial.rename(self.folder / RESERVE_NAME)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
+        fsync_folder(self.folder)
+
+    def give_up_reserve(self) -> bool:
+        """Delete the reserve to free its space. Return False if there is none."""
+        if not self.has_reserve():
+            return False
+        (self.folder / RESERVE_NAME).unlink()
+        return True
+
+    # -- files that are no longer needed
+
+    @property
+    def total_bytes(self) -> int:
+        """Size of all stored events in bytes."""
+        return sum(file.size_bytes for file in self._files)
+
+    def has_droppable(self, before_sequence: int) -> bool:
+        """Return True if a file other than the newest has only events before `before_sequence`."""
+        return len(self._files) > 1 and self._files[1].first_sequence <= before_sequence
+
+    def droppable(self, before_sequence: int) -> list[tuple[Path, int, int, int]]:
+        """Return path, size, first and last event of the files that `drop` may delete."""
+        files = list(self._files)
+        return [
+            (file.path, file.size_bytes, file.first_sequence, after.first_sequence - 1)
+            for file, after in pairwise(files)
+            if after.first_sequence <= before_sequence
+        ]
+
+    def drop(self, before_sequence: int, bytes_max: int = 0) -> tuple[int, int] | None:
+        """Delete the oldest files that have only events before `before_sequence`.
+
+        Args:
+            before_sequence: events from here on are kept.
+            bytes_max: delete only until the journal has this size.
+
+        Returns:
+            The first deleted sequence number, and the first one that is left; None: nothing was
+            deleted. A power cut may restore files, which is harmless.
+        """
+        first = self._files[0].first_sequence if self._files else 0
+        for _ in range(DROP_FILES_MAX):
+            if not self.has_droppable(before_sequence) or self.total_bytes <= bytes_max:
+                break
+            self._let_go_of(self._files.pop(0).path)
+        now_first = self._files[0].first_sequence if self._files else 0
+        return (first, now_first) if now_first > first else None
+
+    def _let_go_of(self, path: Path) -> None:
+        """Delete a file, or reuse it as spare file or reserve if one is needed.
+
+        On a disk that other programs fill, freed blocks would be lost.
+        """
+        size_bytes = path.stat().st_size
+        if size_bytes >= self.reserve_bytes > 0 and not self.has_reserve():
+            path.rename(self.folder / RESERVE_NAME)
+        elif size_bytes <= self.file_bytes and not (self.folder / SPARE_NAME).exists():
+            path.rename(self.folder / SPARE_NAME)
+        else:
+            path.unlink()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+            self._is_torn = False

@@ -1,0 +1,161 @@
+"""Reading of the journal by another process: in order, in pages, while the broker runs."""
+
+import errno
+import logging
+import os
+from pathlib import Path
+
+from gateway.broker.core.records.blob import has_valid_crc
+from gateway.broker.store.formats import refuse_newer_blob
+from gateway.broker.store.journal_files import (
+    FOLDER_NAME,
+    HEADER_BYTES,
+    JournalFile,
+    frames,
+    placed_files,
+    salt_in,
+    sequence_of,
+)
+from gateway.broker.store.medium import read_at, read_blocks
+from gateway.process.files.disk_errors import is_unreadable, line_of
+
+logger = logging.getLogger(__name__)
+
+READ_AHEAD_BYTES = 64 * 1024
+"""Bytes of the newest file that are read beyond those wanted: the rest may be from an earlier
+use."""
+
+
+UNREADABLE_TRIES_MAX = 40
+"""Calls that fail on blocks which the medium does not return, before the export skips them and the
+session log shows a gap: ten seconds at the exporter's pace, ten times as long as a start waits,
+because clients wait for a start."""
+
+
+class JournalReader:
+    """Reads blobs from a data directory, even while a broker writes there."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._folder = data_dir / FOLDER_NAME
+        self._readable = True
+        self._salt: bytes | None = None
+        self._at = HEADER_BYTES
+        """Start of the newest blob read, in the file with this salt."""
+        self._sequence = 0
+        """Sequence number of that blob."""
+        self._synced: tuple[bytes | None, int] | None = None
+        """Salt of the file, and the position in it of the newest blob known to be durable: a call
+        that finds nothing new does not access the disk."""
+        self._unreadable_tries = 0
+        """Calls in a row for which the medium failed."""
+
+    def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
+        """Return blobs with events after `sequence`, oldest first, about `bytes_max` bytes.
+
+        They are durable. Returns nothing while there is no journal or it cannot be read.
+        """
+        try:
+            blobs = self._read(sequence + 1, bytes_max)
+        except OSError as error:
+            if is_unreadable(error):
+                self._unreadable_tries += 1
+            if self._readable:
+                logger.warning("the journal cannot be read just now: %s", line_of(error))
+            self._readable = False
+            return []
+        self._readable = True
+        if blobs and sequence_of(blobs[-1]) > sequence:
+            self._unreadable_tries = 0
+        return blobs
+
+    def _read(self, sequence: int, bytes_max: int) -> list[bytes]:
+        files, unplaced = placed_files(self._folder)
+        if self._unreadable_tries < UNREADABLE_TRIES_MAX:
+            for path in (*unplaced, *(file.path for file in files if not file.header_is_readable)):
+                raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        # The file that holds `sequence` begins at or before it.
+        first = sum(file.first_sequence <= sequence for file in files) - 1
+        blobs: list[bytes] = []
+        size_bytes = 0
+        for index in range(max(first, 0), len(files)):
+            is_newest = index == len(files) - 1
+            for blob in self._read_file(files[index], sequence, bytes_max - size_bytes, is_newest):
+                blobs.append(blob)
+                size_bytes += len(blob)
+            if size_bytes >= bytes_max:
+                break
+        return blobs
+
+    def _bytes_of(self, descriptor: int, count: int, at: int) -> bytes:
+        """Read from a file; zeros if the disk has failed repeatedly. Raises OSError."""
+        if self._unreadable_tries < UNREADABLE_TRIES_MAX:
+            return read_at(descriptor, count, at)
+        return read_blocks(descriptor, count, at).data
+
+    def _read_file(
+        self, file: JournalFile, sequence: int, bytes_max: int, is_newest: bool
+    ) -> list[bytes]:
+        """Read blobs, starting with the one that contains `sequence`, and make sure that they are
+        on disk.
+        """
+        try:
+            descriptor = os.open(file.path, os.O_RDONLY)
+        except FileNotFoundError:
+            return []  # just dropped: exported, or reported as missing
+        try:
+            start = HEADER_BYTES
+            if file.salt is not None and file.salt == self._salt and self._sequence <= sequence:
+                start = self._at
+            length = file.size_bytes - start
+            if is_newest:
+                length = min(length, bytes_max + READ_AHEAD_BYTES)
+            data = self._bytes_of(descriptor, length, start)
+            if next(frames(data, 0, file.salt, behind_damage=False), None) is None:
+                data = self._bytes_of(descriptor, file.size_bytes - start, start)
+            found = self._found(
+                data, start, file, sequence, bytes_max=bytes_max, is_newest=is_newest
+            )
+            newest = (file.salt, found[-1][0]) if found else None
+            if newest is not None and newest != self._synced:
+                # The broker may not have fsynced yet what it has just written.
+                os.fdatasync(descriptor)
+            head = salt_in(self._bytes_of(descriptor, HEADER_BYTES, 0))
+        finally:
+            os.close(descriptor)
+        if (None if head is None else head[0]) != file.salt:
+            return []  # just reused
+        if newest is not None:
+            self._synced = newest
+            self._salt, self._at = newest
+            self._sequence = sequence_of(found[-1][1])
+        for _, blob in found:
+            refuse_newer_blob(file.path, blob)
+        return [blob for _, blob in found]
+
+    @staticmethod
+    def _found(
+        data: bytes,
+        start: int,
+        file: JournalFile,
+        sequence: int,
+        *,
+        bytes_max: int,
+        is_newest: bool,
+    ) -> list[tuple[int, bytes]]:
+        """Return the blobs in `data`, which starts at `start`, with their positions in the file."""
+        found: list[tuple[int, bytes]] = []
+        size_bytes = 0
+        # After the newest blob there are only remains of an earlier use, which are not searched.
+        for at, blob in frames(data, 0, file.salt, behind_damage=not is_newest):
+            if found and sequence_of(blob) <= sequence:
+                # The previous one ends before `sequence`.
+                found.clear()
+                size_bytes = 0
+            found.append((start + at, blob))
+            size_bytes += len(blob)
+            if size_bytes >= bytes_max and sequence_of(blob) >= sequence:
+                break
+        if is_newest and found and not has_valid_crc(found[-1][1]):
+            # It is being written, or was when the power failed.
+            found.pop()
+        return found

@@ -1,0 +1,219 @@
+"""Reading of the journal at startup: from the checkpoint to its end, with the damage found.
+
+Unreadable data is retried, then reported, and never mistaken for the journal's end: after an
+unreadable block there may be batches that were acknowledged.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from gateway.broker.core.records.blob import Blob, DamagedBlob
+from gateway.broker.store.formats import refuse_newer_blob
+from gateway.broker.store.journal_end import JournalEnd
+from gateway.broker.store.journal_files import (
+    FRAME,
+    HEADER_BYTES,
+    NUMBER_DIGITS,
+    JournalFile,
+    frames,
+    may_be_of,
+    placed_files,
+    store_of,
+)
+from gateway.broker.store.medium import READ_ATTEMPTS, Contents
+
+Gap = tuple[int, int]
+"""First and last missing sequence number."""
+
+
+class JournalReading:
+    """The blobs of a journal since a checkpoint, in order, and the damage found.
+
+    While the broker writes, the last blob may be a batch that is not durable yet.
+
+    Args:
+        folder: folder of the journal.
+        checkpoint: the first sequence number that the tables do not cover.
+        passed_over: ranges that earlier starts could not read and skipped. They are never used,
+            even if they become readable: later batches were recorded without them.
+        stores: the stores whose batches are used; empty: those of any.
+        known_end: the recorded minimum end of the journal, read before the files.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        checkpoint: int,
+        passed_over: Iterable[Gap] = (),
+        stores: Collection[str] = (),
+        known_end: JournalEnd | None = None,
+    ) -> None:
+        self.folder = folder
+        self.checkpoint = checkpoint
+        self.files, self.unplaced = placed_files(folder, READ_ATTEMPTS)
+        """Files in order, and those that cannot be read at all, whose position is unknown."""
+        self.damage: list[str] = []
+        self.stores = set() if known_end is None else {known_end.store}
+        """Ids of the stores named by the record and by the batches."""
+        self.known_end = known_end
+        self.lacks_end = False
+        """Batches that were durable are missing at the end."""
+        self.end_events = 0
+        """Number of their events."""
+        self.end_messages = 0
+        """Number of messages that were numbered in them. Not each of these was recorded."""
+        if stores:
+            self._leave_out_foreign(stores)
+        self.gaps: list[Gap] = []
+        """Gaps after the checkpoint that this reading found, not counting the search after the
+        newest blob."""
+        self.unread_end_bytes = 0
+        """Bytes after the newest blob that the medium does not return: they may hold batches that
+        were acknowledged. 0: the end was read."""
+        self.end: tuple[JournalFile, int, int] | None = None
+        """The newest blob's file, and where its frame begins and ends."""
+        self.next_sequence = 1
+        """The number after the newest blob's last event."""
+        self._passed_over = sorted(passed_over)
+        self._reason = ""
+
+    @property
+    def known_to(self) -> int:
+        """The first sequence number that was not certainly durable; 0 if unknown."""
+        return 0 if self.known_end is None else self.known_end.next_sequence
+
+    @property
+    def known_file(self) -> int:
+        """The number in the name of the newest known file; 0 if unknown."""
+        return 0 if self.known_end is None else self.known_end.file_number
+
+    def _leave_out_foreign(self, stores: Collection[str]) -> None:
+        """Ignore files written by another gateway's broker, or for an earlier database."""
+        for file in list(self.files):
+            try:
+                store = None if may_be_of(file, stores) else store_of(file)
+            except FileNotFoundError:
+                continue  # just dropped
+            if store is not None and store not in stores:
+                self.files.remove(file)
+                self.damage.append(
+                    f"{file.path.name} in the journal is of another store ({store}) and left out"
+                )
+
+    def blobs(self) -> Iterator[Blob]:
+        """Yield the blobs since `checkpoint`, and earlier ones in the same file.
+
+        An incomplete newest blob was being written during a power cut. It was not acknowledged, and
+        is skipped. Raises OSError, and OtherFormat for a blob of a later version.
+        """
+        first = 0
+        for index, file in enumerate(self.files):
+            if file.first_sequence <= self.checkpoint:
+                first = index
+        read: list[tuple[JournalFile, Contents]] = []
+        for file in self.files[first:]:
+            if file.salt is None:
+                self.damage.append(f"the header of {file.path.name} in the journal is damaged")
+            contents = file.read(READ_ATTEMPTS)
+            if contents is not None:
+                read.append((file, Contents(b"", contents.unreadable)))
+                yield from self._blobs_in(file, contents.data)
+        self._look_at_the_end(read)
+        if self.next_sequence < self.checkpoint and not self._is_passed_over(
+            self.next_sequence, self.checkpoint - 1
+        ):
+            self.damage.append(
+                f"journal events {self.next_sequence} to {self.checkpoint - 1} cannot be read: "
+                "they are in the tables"
+            )
+
+    def _blobs_in(self, file: JournalFile, contents: bytes) -> Iterator[Blob]:
+        for at, content in frames(contents, HEADER_BYTES, file.salt):
+            try:
+                blob = Blob(content)
+            except DamagedBlob as error:
+                refuse_newer_blob(file.path, content)
+                self._reason = f": {error}"
+                continue
+            if blob.first_sequence < self.next_sequence:
+                continue  # from an earlier use of a file whose header is damaged
+            if self._is_passed_over(blob.first_sequence, blob.first_sequence):
+                continue  # it has become readable again
+            first = max(self.next_sequence, self.checkpoint)
+            self._note_gap(first, blob.first_sequence - 1, self._place_before(file, at))
+            self.next_sequence = blob.first_sequence + blob.record_count
+            self.stores.add(blob.store)
+            self.end = (file, at, at + FRAME.size + len(content))
+            yield blob
+
+    def _place_before(self, file: JournalFile, at: int) -> str:
+        """Describe where the bytes between the newest blob and a later one are."""
+        if self.end is not None and self.end[0] is file:
+            return f"{at - self.end[2]} bytes of {file.path.name}"
+        if at > HEADER_BYTES:
+            return f"{at - HEADER_BYTES} bytes of {file.path.name}"
+        return f"before {file.path.name}"
+
+    def _note_gap(self, first: int, last: int, where: str) -> None:
+        if first <= last and not self._is_passed_over(first, last):
+            self.damage.append(
+                f"journal events {first} to {last} cannot be read ({where}){self._reason}"
+            )
+            self.gaps.append((first, last))
+        self._reason = ""
+
+    def look_for_end(self, next_sequence: int, next_message: int) -> None:
+        """Report what is missing between the end that was found and the recorded one.
+
+        Args:
+            next_sequence: the sequence number after everything that was found.
+            next_message: the number after that of the newest message that was found.
+        """
+        known = self.known_end
+        if known is None or self._is_passed_over(next_sequence, self.known_to - 1):
+            return
+        name = f"{known.file_number:0{NUMBER_DIGITS}d}.ogj"
+        found_bytes = 0
+        if self.end is not None and self.end[0].path.name == name:
+            found_bytes = self.end[2]
+        lost_bytes = max(0, known.end_bytes - found_bytes)
+        last = known.next_sequence - 1
+        self.lacks_end = True
+        self.end_events = known.next_sequence - next_sequence
+        self.end_messages = max(0, known.next_message - next_message)
+        self.gaps.append((next_sequence, last))
+        self.damage.append(
+            f"the end of the journal is missing: events {next_sequence} to {last}, which were "
+            f"acknowledged, are lost ({lost_bytes} of {known.end_bytes} bytes of {name})"
+        )
+
+    def _is_passed_over(self, first: int, last: int) -> bool:
+        """Return True if a whole range was skipped by earlier starts."""
+        for gap_first, gap_last in self._passed_over:
+            if gap_first <= first <= gap_last:
+                first = gap_last + 1
+        return first > last
+
+    def _look_at_the_end(self, read: list[tuple[JournalFile, Contents]]) -> None:
+        """Report what is unreadable after the newest blob, in its file and in later ones.
+
+        Unreadable data before it is reported as a gap in the numbers.
+        """
+        found: list[str] = []
+        is_behind = self.end is None
+        for file, contents in read:
+            at = 0
+            if self.end is not None and file is self.end[0]:
+                is_behind, at = True, self.end[2]
+            size_bytes = sum(r.stop - max(at, r.start) for r in contents.unreadable if r.stop > at)
+            if is_behind and size_bytes:
+                self.unread_end_bytes += size_bytes
+                found.append(f"{size_bytes} bytes of {file.path.name}")
+        for path in self.unplaced:
+            self.unread_end_bytes += path.stat().st_size
+            found.append(f"all of {path.name}")
+        if found:
+            self.damage.append(
+                f"the end of the journal cannot be read ({', '.join(found)}): "
+                "what was acknowledged there is lost"
+            )

@@ -1,0 +1,198 @@
+"""Migration of a database from an earlier format. Nothing is lost, or lost without a report.
+
+Up to format 3 the journal was a table. First its rows are written to files. Then, in one synced
+transaction, the tables get new columns and the journal's table is dropped. A power cut meanwhile
+repeats or completes the migration.
+"""
+
+import os
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from struct import Struct
+
+from gateway.broker.core.records import layout
+from gateway.broker.core.records.blob import has_valid_crc, packed
+from gateway.broker.core.records.kinds import RecordKind
+from gateway.broker.core.sessions.session import EXPIRY_NEVER
+from gateway.broker.store import database, owners
+from gateway.broker.store.formats import FORMAT, KEY, format_of
+from gateway.broker.store.journal import FILE_BYTES
+from gateway.broker.store.journal_files import (
+    FOLDER_NAME,
+    NUMBER_DIGITS,
+    SALT_BYTES,
+    frame_of,
+    header_of,
+    journal_files,
+)
+from gateway.process.files.durable import fsync_folder
+from gateway.process.files.private import open_private
+
+MOVING_NAME = "journal.moving"
+"""The folder in which files are made from the table."""
+
+LEFT_TABLE = "journal_not_applied"
+"""New name of a table whose rows were not applied when a later version started."""
+
+
+def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> list[str]:
+    """Migrate a database. Return messages to report in the same way as damage.
+
+    Args:
+        connection: for writing, in autocommit mode.
+        data_dir: directory for the journal's files; None: there is no journal yet.
+
+    Raises:
+        OSError, sqlite3.Error: nothing is lost, and the next start repeats the migration.
+    """
+    found = format_of(connection)
+    reports: list[str] = []
+    if found == str(FORMAT):
+        return reports  # a start on a full disk must not have to write
+    if found is not None:
+        moved = "keep"
+        if data_dir is not None and _has_journal(connection):
+            moved = _move_journal(connection, data_dir, is_first=found == "1")
+        # The following changes have to be on the disk before anything is built on them.
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("BEGIN IMMEDIATE")
+        if moved == "drop":
+            connection.execute("DROP TABLE journal")
+        elif moved == "leave":
+            connection.execute(f"ALTER TABLE journal RENAME TO {LEFT_TABLE}")
+            reports.append(
+                "batches of an earlier format were not applied when a later version started: they "
+                f"are kept in the table {LEFT_TABLE}"
+            )
+        if found == "1":
+            _add_columns_of_5_0(connection)
+        if found in ("1", "2"):
+            connection.execute("INSERT INTO meta VALUES (?, ?)", (owners.KEY, owners.ALL))
+        connection.execute("COMMIT")
+    database.migrate(connection)
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (KEY, str(FORMAT)))
+    connection.execute("PRAGMA synchronous=NORMAL")
+    return reports
+
+
+def _has_journal(connection: sqlite3.Connection) -> bool:
+    query = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'journal'"
+    return bool(connection.execute(query).fetchone()[0])
+
+
+def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: bool) -> str:
+    """Write the journal's table to files.
+
+    Return what happens to the table: "drop", "leave" or "keep".
+    """
+    blobs = _blobs(connection, is_first=is_first)
+    first = next(blobs, None)
+    if first is None:
+        return "drop"
+    folder, moving = data_dir / FOLDER_NAME, data_dir / MOVING_NAME
+    files = journal_files(folder)
+    if files:
+        # Made here before a power cut, or by a version that did not know the table.
+        found = files[0].blobs(is_newest=False)
+        return "drop" if found and found[0] == first[1] else "leave"
+    shutil.rmtree(moving, ignore_errors=True)
+    moving.mkdir()
+    number = 0
+    for number, (sequence, frames) in enumerate(_files(first, blobs), 1):
+        _write_file(moving / f"{number:0{NUMBER_DIGITS}d}.ogj", sequence, frames)
+    fsync_folder(moving)
+    if folder.exists():
+        shutil.rmtree(folder)  # it holds no batch
+    moving.rename(folder)
+    fsync_folder(data_dir)
+    return "drop"
+
+
+def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[int, bytes]]:
+    """Yield sequence number and blob of each row. Damaged blobs are yielded unchanged."""
+    for sequence, blob in connection.execute(
+        "SELECT sequence, blob FROM journal ORDER BY sequence"
+    ):
+        if isinstance(blob, bytes) and len(blob) >= layout.BLOB_HEADER_1.size + layout.CRC.size:
+            yield sequence, _of_5_0(blob) if is_first else blob
+
+
+def _files(
+    first: tuple[int, bytes], blobs: Iterator[tuple[int, bytes]]
+) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the first sequence number and the blobs of each file."""
+    sequence, frames = first[0], [first[1]]
+    size_bytes = len(first[1])
+    for next_sequence, blob in blobs:
+        if size_bytes + len(blob) > FILE_BYTES:
+            yield sequence, frames
+            sequence, frames, size_bytes = next_sequence, [], 0
+        frames.append(blob)
+        size_bytes += len(blob)
+    yield sequence, frames
+
+
+def _write_file(path: Path, first_sequence: int, blobs: list[bytes]) -> None:
+    salt = secrets.token_bytes(SALT_BYTES)
+    data = header_of(salt, first_sequence) + b"".join(frame_of(salt, blob) for blob in blobs)
+    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _add_columns_of_5_0(connection: sqlite3.Connection) -> None:
+    """Add the columns missing in format 1. Sessions of MQTT 3.1.1 do not expire."""
+    connection.execute("ALTER TABLE sessions ADD COLUMN expiry INTEGER NOT NULL DEFAULT 0")
+    connection.execute("UPDATE sessions SET expiry = ?", (EXPIRY_NEVER,))
+    for column in ("delay INTEGER NOT NULL DEFAULT 0", "expiry INTEGER NOT NULL DEFAULT -1"):
+        connection.execute(f"ALTER TABLE wills ADD COLUMN {column}")
+    connection.execute("ALTER TABLE wills ADD COLUMN properties BLOB NOT NULL DEFAULT x''")
+
+
+# -- blobs of format 1: two records were shorter
+
+_CONNECT_1 = Struct("<BIBBHB")
+"""flags u8 | protocol u8 | keep-alive u16 | address bytes u8, then the address."""
+
+_WILL_1 = Struct("<BIBHI")
+"""flags u8 | bytes of topic u16, payload u32 | topic | payload."""
+
+_LAYOUTS = layout.LAYOUTS | {
+    RecordKind.SESSION_OPENED.value: layout.RecordLayout(_CONNECT_1, (5,)),
+    RecordKind.SESSION_RESUMED.value: layout.RecordLayout(_CONNECT_1, (5,)),
+    RecordKind.WILL_SET.value: layout.RecordLayout(_WILL_1, (3, 4)),
+}
+
+
+def _of_5_0(blob: bytes) -> bytes:
+    """Convert a blob of format 1 to the records of format 2.
+
+    A damaged blob is returned unchanged, and is found to be damaged when it is read.
+    """
+    if not has_valid_crc(blob):
+        return blob
+    head = list(layout.BLOB_HEADER_1.unpack_from(blob))
+    names_end = layout.BLOB_HEADER_1.size + head[8]
+    records = bytearray()
+    at, end = names_end, len(blob) - layout.CRC.size
+    while at < end:
+        record = _LAYOUTS[blob[at]]
+        former = record.fixed
+        fields = former.unpack_from(blob, at)
+        texts = at + former.size
+        at = texts + sum(fields[index] for index in record.lengths)
+        if former is _CONNECT_1:
+            expiry = 0 if fields[2] & 1 else EXPIRY_NEVER
+            records += layout.CONNECT_RECORD.pack(*fields[:5], expiry, fields[5])
+        elif former is _WILL_1:
+            records += layout.WILL_RECORD.pack(*fields[:3], 0, -1, fields[3], fields[4], 0)
+        else:
+            records += blob[texts - former.size : texts]
+        records += blob[texts:at]
+    head[9] = len(records)
+    names = blob[layout.BLOB_HEADER_1.size : names_end]
+    return packed(layout.BLOB_HEADER_1.pack(*head), names, bytes(records))

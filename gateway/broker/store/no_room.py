@@ -1,0 +1,41 @@
+"""Errors of a full disk, which allow a retry, as opposed to those of a failing disk."""
+
+import sqlite3
+
+from gateway.process.files import descriptors
+from gateway.process.files.disk_errors import is_full
+
+_NO_ROOM_FOR_ROWS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
+"""SQLite has a code of its own for ENOSPC, but not when it extends its shared memory."""
+
+
+class NoRoom(OSError):
+    """The disk is full.
+
+    The data is not durable and was not reported as such. The call may be repeated.
+    """
+
+
+def no_room_of(error: OSError) -> NoRoom:
+    """Convert an error to one that allows a retry."""
+    return NoRoom(error.errno, error.strerror, error.filename)
+
+
+def lacks_room(error: BaseException | None) -> bool:
+    """Return True if an error, or one of its causes, means that the disk is full."""
+    while error is not None:
+        if isinstance(error, sqlite3.Error) and rows_lack_room(error):
+            return True
+        if is_full(error):
+            return True
+        error = error.__cause__
+    return False
+
+
+def rows_lack_room(error: sqlite3.Error) -> bool:
+    """Return True if SQLite failed because of a lack of disk space or file descriptors."""
+    code = getattr(error, "sqlite_errorcode", None)
+    # SQLite gives no cause when it cannot open a file.
+    return code in _NO_ROOM_FOR_ROWS or (
+        code == sqlite3.SQLITE_CANTOPEN and descriptors.are_used_up()
+    )

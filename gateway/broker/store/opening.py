@@ -1,0 +1,236 @@
+"""Opening of the store: repairs the database, rebuilds the state, and continues the journal.
+
+If the data is from a later version, or the disk refuses, nothing is changed.
+"""
+
+import os
+import secrets
+import sqlite3
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from gateway.broker.core.records.kinds import StartKind
+from gateway.broker.store import database, formats, migration, owners
+from gateway.broker.store.journal import Journal
+from gateway.broker.store.journal_files import FILE_PATTERN, journal_files, sequence_of
+from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.lost_messages import lost_messages
+from gateway.broker.store.recovery import PASSED_OVER, STORES_BEFORE, Recovered, recover
+from gateway.broker.store.unsynced import Unsynced
+from gateway.process.files.disk_errors import is_full
+from gateway.process.files.salvage import lengthen_emptied
+
+MESSAGES_SKIPPED_AFTER_SALVAGE = 1_000_000
+"""Message numbers left out after damage: lost blobs may have used some."""
+
+SESSIONS_SKIPPED_AFTER_SALVAGE = 1_000_000
+"""Session numbers left out if the journal's end cannot be read: a session takes more than 14 bytes
+there, and a number has 32 bits."""
+
+
+@dataclass
+class Opened:
+    """Result of opening the store, for the log, the status page and the session log."""
+
+    recovered: Recovered
+    recovery: StartKind
+    store: bytes
+    damage: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Files:
+    """The open files of a running store, other than the journal."""
+
+    writer: sqlite3.Connection
+    """Writes rows; not while its thread runs a commit."""
+    reader: sqlite3.Connection
+    """Reads pages of queues."""
+    copier: sqlite3.Connection
+    """Copies the WAL into the database file."""
+    wal: IO[bytes]
+    """Opened to be fsynced."""
+    unsynced: Unsynced
+
+    def close(self) -> None:
+        """Close all of them."""
+        self.reader.close()
+        self.copier.close()
+        self.writer.close()
+        self.wal.close()
+        self.unsynced.close()
+
+
+class StoreOpening:
+    """One attempt to open a data directory."""
+
+    def __init__(self, data_dir: Path, journal: Journal, wal_room_bytes: int) -> None:
+        """Prepare the attempt.
+
+        `wal_room_bytes` are allocated to the WAL, for checkpoints on a full disk.
+        """
+        self.data_dir = data_dir
+        self.path = data_dir / database.DATABASE_NAME
+        self.journal = journal
+        self.wal_room_bytes = wal_room_bytes
+        self._writer: sqlite3.Connection
+        self._others: list[sqlite3.Connection | IO[bytes]] = []
+
+    def open(self, logged_filters: list[str], now: float, *, unclean: bool) -> tuple[Opened, Files]:
+        """Open the database, repair it if necessary, and rebuild the state.
+
+        `unclean`: the last run did not stop cleanly. Raises sqlite3.Error, OSError and OtherFormat.
+        """
+        formats.refuse_newer_database(self.path)
+        journal_files(self.journal.folder)  # refuses files that a later version wrote
+        damage: list[str] = []
+        if database.finish_salvage(self.path):
+            damage.append("a salvage that had been cut short was finished")
+        is_new = not self.path.exists()
+        if not is_new:
+            self._repair(damage, unclean=unclean)
+        recovered, store = self._load_or_replace(logged_filters, now, damage)
+        if is_new and recovered.journal.end is not None:
+            damage.append(f"{self.path.name} was missing beside its journal")
+        damage.extend(recovered.damage)
+        if damage:
+            damage.extend(lost_messages(self._writer, recovered))
+            recovered.state.next_message_number += MESSAGES_SKIPPED_AFTER_SALVAGE
+            self._go_on_without(recovered)
+        self.journal.resume(recovered.journal)
+        for blob in recovered.unsynced:
+            self.journal.append(sequence_of(blob), blob)
+        files = self._open_files(recovered)
+        if damage:
+            recovery = StartKind.SALVAGED
+        elif is_new:
+            recovery = StartKind.NEW
+        else:
+            recovery = StartKind.UNCLEAN if unclean else StartKind.CLEAN
+        return Opened(recovered, recovery, store, damage), files
+
+    def close(self) -> None:
+        """Close everything that a failed attempt has opened."""
+        for opened in self._others:
+            opened.close()
+        self._others.clear()
+        self.journal.close()
+
+    def _repair(self, damage: list[str], *, unclean: bool) -> None:
+        emptied = lengthen_emptied(self.path)
+        database.rewrite_wal(self.path)
+        found = database.damage_of(self.path, thorough=unclean or emptied)
+        if found is not None or emptied:
+            damage.append(self._replace(found or "a file of zero bytes beside its WAL"))
+
+    def _load_or_replace(
+        self, logged_filters: list[str], now: float, damage: list[str]
+    ) -> tuple[Recovered, bytes]:
+        try:
+            return self._load(logged_filters, now)
+        except (sqlite3.DatabaseError, ValueError, TypeError, KeyError) as error:
+            # Something that the check at the start did not find: damage elsewhere, or rows that no
+            # broker wrote.
+            database.refuse_if_unavailable(self.path, error)
+            damage.append(self._replace(f"it cannot be loaded: {error}"))
+            return self._load(logged_filters, now)
+
+    def _load(self, logged_filters: list[str], now: float) -> tuple[Recovered, bytes]:
+        """Connect and load everything. Return the state and the store's id."""
+        self._writer = database.connect(self.path)
+        try:
+            database.empty_wal(self._writer)
+            notes = migration.migrate(self._writer, self.data_dir)
+            recovered = recover(
+                self._writer, self.data_dir, logged_filters, now, with_unsynced=True
+            )
+            recovered.damage.extend(notes)
+            owners.settle(self._writer, recovered.state)
+            store = self._store_id(recovered.journal)
+        except BaseException:
+            self._writer.close()
+            raise
+        self._others.append(self._writer)
+        return recovered, store
+
+    def _open_files(self, recovered: Recovered) -> Files:
+        unsynced = Unsynced(self.journal.folder, recovered.previous_boot)
+        reader = database.connect_read_only(self.path)
+        self._others.append(reader)
+        copier = database.connect(self.path)
+        self._others.append(copier)
+        wal = self.path.with_name(self.path.name + "-wal").open("rb")
+        self._others.append(wal)
+        # The id of a new store before a blob has it, and the gaps that are skipped.
+        os.fsync(wal.fileno())
+        self._make_wal_room()
+        return Files(self._writer, reader, copier, wal, unsynced)
+
+    def _make_wal_room(self) -> None:
+        """Allocate blocks of the WAL for checkpoints on a full disk, before anything is written to
+        it.
+
+        SQLite treats zeros after its frames as their end, and does not shorten the file before the
+        database is closed.
+        """
+        try:
+            with self.path.with_name(self.path.name + "-wal").open("r+b") as wal:
+                if os.fstat(wal.fileno()).st_size < self.wal_room_bytes:
+                    os.posix_fallocate(wal.fileno(), 0, self.wal_room_bytes)
+        except OSError as error:
+            if not is_full(error):
+                raise
+
+    def _replace(self, found: str) -> str:
+        """Set the damaged file aside, salvage its rows, and return a sentence about it for the
+        report.
+        """
+        # Saved first, then set aside, then replaced: a power cut in between loses nothing.
+        salvaged = self.path.with_name(database.SALVAGED_NAME)
+        salvaged.unlink(missing_ok=True)
+        connection = database.connect(salvaged)
+        database.migrate(connection)
+        saved = database.salvage(self.path, connection)
+        connection.close()
+        kept = database.set_aside(self.path)
+        database.finish_salvage(self.path)
+        rows = ", ".join(f"{count} {table}" for table, count in saved.items() if count)
+        return (
+            f"database damaged ({found}); kept as "
+            f"{kept.parent.relative_to(self.data_dir)}, salvaged: {rows or 'nothing'}"
+        )
+
+    def _go_on_without(self, recovered: Recovered) -> None:
+        """Record what is unreadable, so that it is never applied after newer records.
+
+        If it is at the journal's end, numbers that it may have used are not used again: an event
+        takes at least one byte there.
+        """
+        journal = recovered.journal
+        if journal.unread_end_bytes:
+            first = recovered.next_sequence
+            recovered.next_sequence += journal.unread_end_bytes
+            recovered.passed_over.append((first, recovered.next_sequence - 1))
+        if journal.unread_end_bytes or journal.lacks_end:
+            recovered.state.next_session_number += SESSIONS_SKIPPED_AFTER_SALVAGE
+        if recovered.passed_over:
+            text = " ".join(f"{first}-{last}" for first, last in recovered.passed_over)
+            self._writer.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (PASSED_OVER, text))
+        kept = {file.path for file in journal.files}
+        for path in sorted(journal.folder.glob(FILE_PATTERN)):
+            if path not in kept:
+                database.set_file_aside(path, self.data_dir)
+
+    def _store_id(self, journal: JournalReading) -> bytes:
+        """Return the store's id. Create a new one if the tables that contained it are gone."""
+        row = self._writer.execute("SELECT value FROM meta WHERE key = 'store'").fetchone()
+        if row is not None:
+            return bytes.fromhex(row[0])
+        store = secrets.token_bytes(8)
+        before = " ".join(sorted(journal.stores))
+        self._writer.execute("BEGIN")
+        self._writer.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (STORES_BEFORE, before))
+        self._writer.execute("INSERT INTO meta VALUES ('store', ?)", (store.hex(),))
+        self._writer.execute("COMMIT")
+        return store

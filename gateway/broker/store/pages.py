@@ -1,0 +1,43 @@
+"""Pages of queued messages: the next messages for a client, read in bounded pieces."""
+
+import sqlite3
+
+from gateway.broker.core.sessions.message import Delivery
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.store.recovery import message_of
+
+PAGE_BYTES_MAX = 1024 * 1024
+"""Payload bytes in a page: 256 messages of `max_packet_size` would be half a gigabyte."""
+
+
+def load_page(
+    connection: sqlite3.Connection,
+    session: Session,
+    first_position: int,
+    end_position: int,
+    payload_bytes_max: int | None,
+) -> tuple[list[Delivery], int]:
+    """Read a part of a session's queue.
+
+    Returns:
+        The deliveries, and how many positions they cover: all, or fewer if the payloads reach
+        `payload_bytes_max`. The message that reaches it is included, so a page is never empty.
+    """
+    deliveries: list[Delivery] = []
+    payload_bytes = 0
+    rows = connection.execute(
+        "SELECT q.position, q.message, q.flags, m.topic, m.payload, m.flags, m.properties"
+        " FROM queue q LEFT JOIN messages m ON m.number = q.message"
+        " WHERE q.session = ? AND q.position >= ? AND q.position < ? ORDER BY q.position",
+        (session.number, first_position, end_position),
+    )
+    for position, number, flags, topic, *row in rows:
+        message = None
+        if topic is not None:
+            message = message_of(number, topic, *row)
+            payload_bytes += len(message.payload)
+        deliveries.append(Delivery(session, message, number, flags, position))
+        if payload_bytes_max is not None and payload_bytes >= payload_bytes_max:
+            rows.close()  # an open query would keep the WAL from being reused from its beginning
+            return deliveries, position + 1 - first_position
+    return deliveries, end_position - first_position

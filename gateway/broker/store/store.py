@@ -1,0 +1,300 @@
+"""The store's interface: opening, commits of batches, checkpoints, loading of pages.
+
+Everything except `fsync_commit`, `commit_rows` and `finish_checkpoint` runs on the caller's thread,
+in bounded slices. While a batch is being committed, the caller must not use the journal; while rows
+are, it must not use the writing connection.
+"""
+
+import os
+import sqlite3
+import time
+from pathlib import Path
+
+from gateway.broker.core.changes import Changes
+from gateway.broker.core.sessions.message import Delivery, Message
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.store import database, formats
+from gateway.broker.store.checkpointing import REPLAY_BYTES_MAX, CheckpointSchedule
+from gateway.broker.store.journal import FILE_BYTES, Journal
+from gateway.broker.store.journal_end import EndRecord, JournalEnd
+from gateway.broker.store.journal_files import count_of
+from gateway.broker.store.no_room import lacks_room
+from gateway.broker.store.opening import Files, Opened, StoreOpening
+from gateway.broker.store.pages import load_page
+from gateway.broker.store.recovery import Recovered, load_contents
+from gateway.process.files.durable import fsync_folder
+from gateway.process.files.private import open_private
+
+
+class Store:
+    """The broker's database."""
+
+    def __init__(self, data_dir: Path, journal_file_bytes: int = FILE_BYTES) -> None:
+        self.data_dir = data_dir
+        self.path = data_dir / database.DATABASE_NAME
+        self._lock = database.lock(data_dir)
+        self._running = data_dir / database.RUNNING_NAME
+        self.journal = Journal(data_dir, journal_file_bytes)
+        self.wal_room_bytes = 0
+        """Size given to the WAL at a start: blocks for checkpoints on a full disk."""
+        self._files: Files
+        self._checkpoints: CheckpointSchedule
+        self._end_record = EndRecord(data_dir)
+        self._pending: tuple[int, bytes, int] | None = None
+        """First sequence number and blob of the begun batch, and the next message number."""
+        self._unnoted: tuple[int, int, int, int] | None = None
+        """End of the journal since the newest commit: `note_end` writes it to the record."""
+        self.exported_sequence = 0
+
+    # -- opening
+
+    def open(self, logged_filters: list[str], now: float) -> Opened:
+        """Open the database, repair it if necessary, and rebuild the state.
+
+        On a full disk the journal's reserve is given up for this, so that stored messages can be
+        delivered.
+
+        Raises:
+            StoreUnavailable: the disk is full, read-only or otherwise unusable, or the data is from
+                a later version; nothing was changed.
+        """
+        try:
+            try:
+                return self._open(logged_filters, now)
+            except (sqlite3.Error, OSError) as error:
+                if not (lacks_room(error) and self.journal.give_up_reserve()):
+                    raise
+                return self._open(logged_filters, now)
+        except (sqlite3.Error, database.StoreUnavailable) as error:
+            self._lock.close()
+            database.refuse_if_unavailable(self.path, error)
+            raise
+        except formats.OtherFormat as error:
+            self._lock.close()
+            raise database.StoreUnavailable(str(error)) from error
+        except OSError as error:
+            self._lock.close()
+            where = error.filename or self.journal.folder
+            raise database.StoreUnavailable(
+                f"cannot use {where}: {error.strerror}; look at the disk (full? read-only? "
+                "whose is it?), then start again"
+            ) from error
+
+    def _open(self, logged_filters: list[str], now: float) -> Opened:
+        unclean = self._running.exists()
+        opening = StoreOpening(self.data_dir, self.journal, self.wal_room_bytes)
+        try:
+            opened, self._files = opening.open(logged_filters, now, unclean=unclean)
+            recovered = opened.recovered
+            self._checkpoints = CheckpointSchedule(
+                self._files, recovered.covered, now, sweep=unclean or bool(opened.damage)
+            )
+            # In a series of short runs, each would replay everything from the runs before it.
+            self._checkpoints.journal_bytes = recovered.replayed_bytes
+            os.close(open_private(self._running, os.O_WRONLY | os.O_CREAT))
+            fsync_folder(self.data_dir)
+            numbers = recovered.next_sequence, recovered.state.next_message_number
+            end = JournalEnd(opened.store.hex(), *numbers, *self.journal.position)
+            self._end_record.begin(end)
+            if recovered.replayed_bytes >= REPLAY_BYTES_MAX:
+                self._write_checkpoint(recovered, now)
+        except (sqlite3.Error, OSError) as error:
+            if lacks_room(error):
+                opening.close()  # it is tried again
+                self._end_record.close()
+            raise
+        return opened
+
+    def _write_checkpoint(self, recovered: Recovered, now: float) -> None:
+        """Write a complete checkpoint. If the disk is too full, it is postponed."""
+        self.begin_checkpoint(recovered, recovered.next_sequence, now)
+        while self.checkpointing:
+            self.begin(recovered.next_sequence, None)
+            self.step_checkpoint()
+            self.commit_rows()
+            self.rows_committed()
+        if not self.checkpoint_lacks_room:
+            self.checkpoint_finished(self.finish_checkpoint())
+
+    # -- a batch: `begin`, then `fsync_commit` on the commit thread
+
+    def begin(self, first_sequence: int, blob: bytes | None, next_message: int = 0) -> None:
+        """Set the batch's blob, and open a transaction for rows if a checkpoint needs one."""
+        if blob is not None:
+            self._pending = (first_sequence, blob, next_message)
+            self._checkpoints.journal_bytes += len(blob)
+        self._checkpoints.begin_rows()
+
+    def write_ahead(self) -> None:
+        """Write the current batch without fsync, so that a killed process does not lose it.
+
+        `fsync_commit` makes it durable, and starts another file or uses the reserve if necessary.
+        """
+        if self._pending is not None:
+            self.journal.write_ahead(self._pending[1])
+
+    def has_room_ahead(self, blob_bytes: int) -> bool:
+        """Return True if `write_ahead` can write a blob of this size."""
+        return self.journal.has_room(blob_bytes)
+
+    def write_unsynced(self, batch_number: int, part: bytes) -> None:
+        """Write a part of the batch being collected, even while another one is committed.
+
+        Raises:
+            OSError: the disk fails. A full disk is not an error: see `Unsynced.write`.
+        """
+        self._files.unsynced.write(batch_number, part)
+
+    def fsync_commit(self) -> float:
+        """Make the batch durable. Blocks. Return how many seconds it took.
+
+        Raises:
+            NoRoom: the disk is full. The batch is still pending: call again.
+            OSError: the state on disk is uncertain, so the process has to end.
+        """
+        began = time.monotonic()
+        if self._pending is not None:
+            first_sequence, blob, next_message = self._pending
+            self.journal.append(first_sequence, blob)
+            self._pending = None
+            next_sequence = first_sequence + count_of(blob)
+            self._unnoted = (next_sequence, next_message, *self.journal.position)
+        return time.monotonic() - began
+
+    def note_end(self) -> None:
+        """Record the end of the newest commit, after its packets were released. Raises OSError.
+
+        If the process is killed before this, the record is that of the previous commit.
+        """
+        if self._unnoted is not None:
+            self._end_record.note(*self._unnoted)
+            self._unnoted = None
+
+    # -- checkpoints: see `CheckpointSchedule`
+
+    def wants_checkpoint(self, changes: Changes, interval_seconds: float, now: float) -> bool:
+        """Return True if a checkpoint should begin."""
+        return self._checkpoints.is_wanted(changes, interval_seconds, now)
+
+    @property
+    def checkpointing(self) -> bool:
+        """True if a checkpoint has rows to write, and none are being committed."""
+        return self._checkpoints.wants_rows
+
+    @property
+    def checkpoint_lacks_room(self) -> bool:
+        """True if the disk was too full for a checkpoint's rows, so that it waits."""
+        return self._checkpoints.lacks_room
+
+    @property
+    def written_to(self) -> int:
+        """The first sequence number for which no rows are written, durably or not."""
+        return self._checkpoints.written_to
+
+    def resume_checkpoint(self) -> None:
+        """Retry the rows for which there was no space."""
+        self._checkpoints.resume()
+
+    def begin_checkpoint(self, recovered: Recovered, next_sequence: int, now: float) -> None:
+        """Freeze the net change up to `next_sequence`. Steps write its rows."""
+        self._checkpoints.begin(recovered.state, next_sequence, now)
+
+    def step_checkpoint(self, *, serving: bool = False) -> None:
+        """Write rows for a few milliseconds, in the transaction that this batch began."""
+        self._checkpoints.step(serving=serving)
+
+    @property
+    def has_rows(self) -> bool:
+        """True if there are rows to commit, or being committed."""
+        return self._checkpoints.has_rows
+
+    def commit_rows(self) -> None:
+        """Commit rows in a thread, after the batch that came with them is durable.
+
+        Raises:
+            sqlite3.Error: the state on disk is uncertain, so the process has to end.
+        """
+        self._checkpoints.commit_rows()
+
+    def rows_committed(self) -> set[Session] | None:
+        """Process the result of `commit_rows`. Return the changed sessions after the last row."""
+        return self._checkpoints.rows_committed()
+
+    def finish_checkpoint(self) -> int:
+        """Make the committed rows durable. Call this in a thread.
+
+        Returns:
+            The argument for `checkpoint_finished`.
+        """
+        self._end_record.fsync()
+        return self._checkpoints.finish()
+
+    def checkpoint_finished(self, covered: int) -> None:
+        """Record that the tables durably cover the journal up to `covered`."""
+        self._checkpoints.finished(covered)
+
+    # -- what the journal may drop
+
+    @property
+    def journal_total_bytes(self) -> int:
+        """Size of the stored part of the journal in bytes."""
+        return self.journal.total_bytes
+
+    def droppable_files(self) -> list[tuple[Path, int, int, int]]:
+        """Return path, size, first and last event of files needed only for the session log."""
+        return self.journal.droppable(self._checkpoints.covered)
+
+    def has_droppable(self) -> bool:
+        """Return True if `drop_exported` would drop anything."""
+        return self.journal.has_droppable(self._exported_and_covered())
+
+    def drop_exported(self) -> bool:
+        """Drop what is both in the tables and exported. Return True if there was anything."""
+        return self.journal.drop(self._exported_and_covered()) is not None
+
+    def _exported_and_covered(self) -> int:
+        return min(self._checkpoints.covered, self.exported_sequence + 1)
+
+    def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
+        """Drop the oldest files that the tables cover, exported or not, down to `bytes_max`.
+
+        Returns:
+            First and last sequence number that the session log will lack, or None.
+        """
+        dropped = self.journal.drop(self._checkpoints.covered, bytes_max)
+        if dropped is None:
+            return None
+        first = max(dropped[0], self.exported_sequence + 1)
+        return (first, dropped[1] - 1) if first < dropped[1] else None
+
+    # -- pages
+
+    def load_page(
+        self,
+        session: Session,
+        first_position: int,
+        count: int,
+        contents: list[int],
+        payload_bytes_max: int | None = None,
+    ) -> tuple[dict[int, Message], list[Delivery], int]:
+        """Load messages in flight by number, and a page of a session's queue. See `pages`."""
+        reader = self._files.reader
+        messages = load_contents(reader, contents)
+        end = first_position + count
+        page = load_page(reader, session, first_position, end, payload_bytes_max)
+        return messages, *page
+
+    # -- closing
+
+    def close(self, *, clean: bool) -> None:
+        """Close the store. `clean` means that everything was committed."""
+        self._files.close()
+        self.journal.close()
+        if clean:
+            self.note_end()
+            self._end_record.fsync()
+        self._end_record.close()
+        if clean:
+            self._running.unlink(missing_ok=True)
+            fsync_folder(self.data_dir)
+        self._lock.close()

@@ -1,0 +1,166 @@
+"""Files for records that are written before they are synced, because no client waits for them.
+
+They share a later fsync, up to `lazy_commit_delay` later. Data that was written survives if the
+process is killed, so each tick writes its records here; the journal itself allows only one
+unfinished frame. Two files alternate: while a batch is being committed, the next one is collected.
+The files are never synced, and each batch overwrites the last but one::
+
+    magic "OGU1" | salt 8 | boot before 8 | CRC 4 | frames as in the journal, one for each part
+
+At startup the parts that continue the journal's end, up to the first missing one, are committed to
+the journal before anything else. After a power cut these are whatever the file system happened to
+write of the last second.
+"""
+
+import os
+import secrets
+import struct
+from pathlib import Path
+from zlib import crc32
+
+from gateway.broker.core.records import layout
+from gateway.broker.core.records.blob import Blob, DamagedBlob, joined
+from gateway.broker.store.journal_files import SALT_BYTES, frame_of, frames
+from gateway.process.files.disk_errors import is_full, is_unreadable
+from gateway.process.files.durable import pwrite_all
+from gateway.process.files.private import open_private
+
+FILE_NAMES = ("unsynced-0", "unsynced-1")
+"""In the journal's folder: for batches with an even number, and for those with an odd one."""
+
+MAGIC = b"OGU1"
+_HEADER = struct.Struct("<4s8s8s")
+HEADER_BYTES = _HEADER.size + layout.CRC.size
+BOOT_BYTES = 8
+
+KEPT_BYTES = 256 * 1024
+"""A file made longer by a large batch is cut to this length when the next batch begins."""
+
+
+class _File:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.descriptor = -1
+        self.batch = -1
+        self.at = HEADER_BYTES
+        self.has_hole = False
+        """Part of the batch is missing: the parts after it would never count."""
+
+
+class Unsynced:
+    """The two files, as written by the broker. Not thread-safe."""
+
+    def __init__(self, folder: Path, boot_before: str) -> None:
+        self._salt = secrets.token_bytes(SALT_BYTES)
+        self._boot_before = bytes.fromhex(boot_before) or bytes(BOOT_BYTES)
+        self._files = [_File(folder / name) for name in FILE_NAMES]
+        for file in self._files:
+            # What the previous run left is in the journal by now.
+            file.path.unlink(missing_ok=True)
+
+    def write(self, batch: int, part: bytes) -> None:
+        """Write a part of the batch with this number. The parts must come in order.
+
+        On a full disk nothing is written, including the batch's later parts. A killed process then
+        loses records that no client was waiting for. Raises OSError for other errors.
+        """
+        file = self._files[batch % 2]
+        if file.batch != batch:
+            self._begin(file, batch)
+        if file.has_hole:
+            return
+        frame = frame_of(self._salt, part)
+        try:
+            pwrite_all(file.descriptor, frame, file.at)
+        except OSError as error:
+            if not is_full(error):
+                raise
+            file.has_hole = True
+        file.at += len(frame)
+
+    def _begin(self, file: _File, batch: int) -> None:
+        file.has_hole = False
+        if file.descriptor < 0:
+            header = _HEADER.pack(MAGIC, self._salt, self._boot_before)
+            try:
+                file.descriptor = open_private(file.path, os.O_RDWR | os.O_CREAT)
+                pwrite_all(file.descriptor, header + layout.CRC.pack(crc32(header)), 0)
+            except OSError as error:
+                if not is_full(error):
+                    raise
+                file.has_hole = True
+                if file.descriptor >= 0:  # without a header nothing in it would count
+                    os.close(file.descriptor)
+                    file.descriptor = -1
+        elif file.at > KEPT_BYTES:
+            os.ftruncate(file.descriptor, KEPT_BYTES)
+        file.batch = batch
+        file.at = HEADER_BYTES
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files:
+            if file.descriptor >= 0:
+                os.close(file.descriptor)
+                file.descriptor = -1
+
+
+def unsynced_batches(folder: Path, next_sequence: int, boot: str) -> list[bytes]:
+    """Return what was written and not committed, as one blob per batch.
+
+    Args:
+        folder: folder of the journal.
+        next_sequence: the sequence number after the journal's newest blob.
+        boot: the boot that wrote that blob; "" if there is none.
+    """
+    found = [parts for name in FILE_NAMES if (parts := _parts_in(folder / name, boot))]
+    blobs: list[bytes] = []
+    for parts in sorted(found, key=lambda parts: parts[0].first_sequence):
+        if parts[0].first_sequence == next_sequence:
+            blobs.append(joined(parts))
+            next_sequence = parts[-1].first_sequence + parts[-1].record_count
+    return blobs
+
+
+def _parts_in(path: Path, boot: str) -> list[Blob]:
+    """Return the parts of the batch in a file, up to the first gap."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        if not is_unreadable(error):
+            raise
+        return []  # it never was more than a copy in memory
+    if len(data) < HEADER_BYTES or crc32(data[: _HEADER.size]) != _crc_at(data, _HEADER.size):
+        return []
+    magic, salt, boot_before = _HEADER.unpack_from(data)
+    if magic != MAGIC:
+        return []
+    parts: list[Blob] = []
+    for _, content in frames(data, HEADER_BYTES, salt, behind_damage=False):
+        try:
+            part = Blob(content)
+        except DamagedBlob:
+            break
+        if not part.has_gateway_time or (parts and not _follows(part, parts[-1])):
+            break  # from an earlier batch, which was longer
+        parts.append(part)
+    # From the run with the newest blob, or from the run after it, before it committed any.
+    is_latest = bool(parts) and boot in (
+        parts[0].boot,
+        boot_before.hex() if any(boot_before) else "",
+    )
+    return parts if is_latest else []
+
+
+def _crc_at(data: bytes, at: int) -> int:
+    crc: int = layout.CRC.unpack_from(data, at)[0]
+    return crc
+
+
+def _follows(part: Blob, before: Blob) -> bool:
+    return (
+        part.number == before.number
+        and part.first_sequence == before.first_sequence + before.record_count
+    )

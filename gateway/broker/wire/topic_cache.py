@@ -1,0 +1,66 @@
+"""Cache of validated topics, by their encoded bytes.
+
+Sensors publish to the same topics again and again, and decoding and checking a topic costs more
+than the rest of a small PUBLISH. The process therefore caches a bounded number of topics. When the
+cache is full it is cleared, which is simple and cheap: each topic is cached again with its next
+message.
+"""
+
+from typing import Final
+
+from gateway.broker.wire import malformed as wrong
+from gateway.broker.wire.codes import PROTOCOL_ERROR
+from gateway.broker.wire.limits import (
+    TOPIC_CACHE_BYTES_MAX,
+    TOPIC_CACHE_COUNT_MAX,
+    TOPIC_CACHE_FIELD_BYTES_MAX,
+)
+from gateway.broker.wire.malformed import Malformed
+from gateway.broker.wire.reading import text_of
+from gateway.broker.wire.topics import has_control_character, validate_topic_name
+
+
+class TopicCache:
+    """Cache of topics. `known` maps a topic field (length u16, UTF-8) to its text.
+
+    Treat it as read-only.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[bytes, str] = {}
+        self.size_bytes = 0
+
+    def learn(self, field: bytes, allows_control_characters: bool) -> str:
+        """Return the text of a topic field that is not cached yet. Raises Malformed.
+
+        Topics with control characters are never cached, since they are not allowed on every
+        connection.
+        """
+        topic = text_of(field[2:], "topic name of PUBLISH")
+        error = validate_topic_name(topic)
+        if error is not None:
+            raise Malformed(wrong.TOPIC_NAME, f"PUBLISH: {error}", PROTOCOL_ERROR)
+        if has_control_character(topic):
+            if not allows_control_characters:
+                raise Malformed(
+                    wrong.CONTROL_CHARACTER,
+                    "the topic name of PUBLISH contains a control character: expected none of "
+                    "U+0001 to U+001F and U+007F to U+009F",
+                )
+        elif len(field) <= TOPIC_CACHE_FIELD_BYTES_MAX:
+            self._remember(field, topic)
+        return topic
+
+    def _remember(self, field: bytes, topic: str) -> None:
+        if (
+            len(self.known) >= TOPIC_CACHE_COUNT_MAX
+            or self.size_bytes + len(field) > TOPIC_CACHE_BYTES_MAX
+        ):
+            # Decoders keep a reference to the dict: empty it, do not replace it.
+            self.known.clear()
+            self.size_bytes = 0
+        self.known[field] = topic
+        self.size_bytes += len(field)
+
+
+TOPICS: Final = TopicCache()

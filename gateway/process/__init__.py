@@ -1,0 +1,1 @@
+"""The parts that every process shares: files, control socket, MQTT client, scheduling, systemd."""

@@ -1,0 +1,106 @@
+"""Client of a control socket: one connection, one request at a time.
+
+Every failure raises an exception within a fixed time, whatever the other side sends: OSError
+(including TimeoutError) and EOFError if no broker answers, `messages.UnusableAnswer` if something
+else does, and `messages.Refused` if the broker refuses.
+"""
+
+import asyncio
+import socket
+from pathlib import Path
+from typing import Any
+
+from gateway.process.control.messages import (
+    LINE_BYTES_MAX,
+    Request,
+    UnusableAnswer,
+    line_of,
+    result_of,
+)
+
+
+class ControlClient:
+    """A client whose connection is kept open, and replaced after any failure except a refusal.
+
+    Use it from one event loop.
+    """
+
+    def __init__(self, path: Path, answer_seconds_max: float) -> None:
+        self._path = path
+        self._answer_seconds_max = answer_seconds_max
+        self._turn = asyncio.Lock()
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def request(self, request: Request) -> dict[str, Any]:
+        """Send a request and return its result. Connects if necessary."""
+        return await self._request(line_of(request), may_repeat=False)
+
+    async def read(self, request: Request) -> dict[str, Any]:
+        """Like `request`, for a request that changes nothing.
+
+        If the open connection has ended, for example after a restart of the broker, the request is
+        sent again over a new one.
+        """
+        return await self._request(line_of(request), may_repeat=True)
+
+    def close(self) -> None:
+        """Close the connection. A later request opens a new one."""
+        if self._streams is not None:
+            # No request is running, so nothing unsent is lost.
+            self._streams[1].transport.abort()
+            self._streams = None
+
+    async def _request(self, line: bytes, *, may_repeat: bool) -> dict[str, Any]:
+        async with self._turn:
+            finished = False
+            try:
+                async with asyncio.timeout(self._answer_seconds_max):
+                    answer = await self._exchange(line, may_repeat=may_repeat)
+                finished = True
+            finally:
+                # A late answer would be mistaken for the answer to the next request.
+                if not finished:
+                    self.close()
+            try:
+                return result_of(answer)
+            except UnusableAnswer:
+                self.close()
+                raise
+
+    async def _exchange(self, line: bytes, *, may_repeat: bool) -> bytes:
+        if self._streams is not None:
+            try:
+                return await _answer_to(line, *self._streams)
+            except (ConnectionError, EOFError):
+                if not may_repeat:
+                    raise
+                self.close()
+        self._streams = await asyncio.open_unix_connection(self._path, limit=LINE_BYTES_MAX)
+        return await _answer_to(line, *self._streams)
+
+
+async def _answer_to(
+    line: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> bytes:
+    writer.write(line)
+    await writer.drain()
+    try:
+        return await reader.readuntil(b"\n")
+    except asyncio.LimitOverrunError as error:
+        raise UnusableAnswer(f"a line of more than {LINE_BYTES_MAX:,} bytes") from error
+
+
+def ask(path: Path, answer_seconds_max: float, request: Request) -> dict[str, Any]:
+    """Send one request over a connection of its own, without an event loop. Return its result.
+
+    Raises what `ControlClient.request` raises, and ValueError if the request is too long.
+    """
+    line = line_of(request)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(answer_seconds_max)
+        connection.connect(str(path))
+        connection.sendall(line)
+        answer = connection.makefile("rb").readline(LINE_BYTES_MAX + 1)
+    if not answer.endswith(b"\n"):
+        raise UnusableAnswer("it is not a line")
+    return result_of(answer)

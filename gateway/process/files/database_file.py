@@ -1,0 +1,124 @@
+"""Replacement of a whole SQLite database, and repair of its WAL before it is read.
+
+A new file is created under another name and then renamed, so that a power cut during the
+replacement does no harm: either the damage is found again, or the complete new file is::
+
+    x.db.new -> x.db.salvaged; x.db -> x.db.damaged-...; -> x.db
+"""
+
+import logging
+import os
+import struct
+import time
+from collections.abc import Callable
+from io import FileIO
+from pathlib import Path
+
+from gateway.process.files.disk_errors import line_of
+from gateway.process.files.durable import fsync_file, fsync_folder, move_durably
+
+logger = logging.getLogger(__name__)
+
+_PAGE_BYTES_MIN = 512
+_WAL_HEADER = struct.Struct(">8xI4x8s8x")
+_FRAME_HEADER = struct.Struct(">8x8s8x")
+_COMPANIONS = ("-wal", "-shm", "-journal")
+
+
+def rewrite_wal(path: Path) -> None:
+    """Write the WAL's contents in the page cache to the disk again.
+
+    After a failed fsync Linux marks the pages as clean: reads return what was written, but it never
+    reaches the disk. SQLite would accept such a frame, append after it, and lose all of that at a
+    power cut. Writing the same bytes again makes the pages dirty. A power cut meanwhile leaves each
+    sector with either its old bytes or the same new ones.
+    """
+    wal = path.with_name(f"{path.name}-wal")
+    if not wal.exists():
+        return
+    with wal.open("r+b", buffering=0) as file:
+        try:
+            frames = file.read(_frames_end_of(file))
+        except OSError as error:
+            # SQLite decides about unreadable data.
+            logger.warning("the WAL of %s cannot be read: %s", path, line_of(error))
+            return
+        file.seek(0)
+        while frames:
+            frames = frames[file.write(frames) :]
+        os.fsync(file.fileno())
+    fsync_folder(path.parent)
+
+
+def _frames_end_of(wal: FileIO) -> int:
+    """Return the size of the WAL's header and valid frames: those with the header's salts.
+
+    Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log, integers are big-endian::
+
+        header  magic u32 | version u32 | page bytes u32 | number u32 | salts 2 * u32 | checksums
+        frame   page u32 | pages u32 | salts 2 * u32 | checksums 2 * u32 | page
+
+    They are followed by several MiB of old frames, or of zeros in reserved blocks.
+    """
+    header = os.pread(wal.fileno(), _WAL_HEADER.size, 0)
+    if len(header) < _WAL_HEADER.size:
+        return 0
+    page_bytes, salts = _WAL_HEADER.unpack(header)
+    if page_bytes < _PAGE_BYTES_MIN:
+        return 0
+    end = _WAL_HEADER.size
+    while os.pread(wal.fileno(), _FRAME_HEADER.size, end)[8:16] == salts:
+        end += _FRAME_HEADER.size + page_bytes
+    return end
+
+
+def replace_database(path: Path, make: Callable[[Path], None]) -> Path | None:
+    """Replace a database by a new one. Return the name under which the old one is kept.
+
+    Args:
+        path: path of the database; it need not exist.
+        make: creates the new database at the given path, and closes it.
+    """
+    new = path.with_name(f"{path.name}.new")
+    for leftover in _files_of(new):
+        leftover.unlink()
+    make(new)
+    fsync_file(new)
+    move_durably(new, _salvaged(path))
+    return finish_replacement(path)
+
+
+def finish_replacement(path: Path) -> Path | None:
+    """Finish an interrupted replacement.
+
+    Return the name under which the old file is kept, if any.
+    """
+    salvaged = _salvaged(path)
+    if not salvaged.exists():
+        return None
+    aside = _free_name(path)
+    old = _files_of(path)
+    # All of them before the new file is renamed: SQLite would apply the old file's WAL to it.
+    for part in old:
+        part.rename(aside.with_name(aside.name + part.name.removeprefix(path.name)))
+    move_durably(salvaged, path)
+    return aside if old else None
+
+
+def _salvaged(path: Path) -> Path:
+    return path.with_name(f"{path.name}.salvaged")
+
+
+def _free_name(path: Path) -> Path:
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    aside, count = path.with_name(f"{path.name}.damaged-{stamp}"), 1
+    while _files_of(aside):
+        count += 1
+        aside = path.with_name(f"{path.name}.damaged-{stamp}-{count}")
+    return aside
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Return the existing files of a database: itself, its WAL and others."""
+    names = [path.with_name(path.name + suffix) for suffix in ("", *_COMPANIONS)]
+    return [name for name in names if name.exists()]

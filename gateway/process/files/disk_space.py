@@ -1,0 +1,129 @@
+"""Disk space for operations that must work when the disk is full, such as deleting stored messages.
+
+A deletion at PUBCOMP is a write too. Therefore blocks of the WAL are allocated in advance, and a
+reserve file next to the database is reduced step by step when the database has to grow.
+"""
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+
+from gateway.process.files import descriptors
+from gateway.process.files.disk_errors import is_full
+from gateway.process.files.private import open_private
+
+# Size to which the write-ahead log shrinks after a burst. Its blocks are allocated at startup, for
+# operations on a full disk: some hundred commits of acknowledgements.
+WAL_BYTES_KEPT = 8 * 1024 * 1024
+# One MiB, written at each start (`make_wal_room`); less if the WAL has room for less than four
+# times as much.
+_CHECKPOINT_PAGES_MAX = 250
+_PAGE_BYTES = 4096
+# https://www.sqlite.org/fileformat2.html#walformat
+_FRAME_BYTES = 24 + _PAGE_BYTES
+# SQLite reports ENOSPC with a code, except when it extends its shared memory.
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
+# With less free space nothing new is accepted. On a small file system it is a share, like the WAL.
+_FREE_BYTES_MIN = 16 * 1024 * 1024
+_DISK_SHARE = 16
+# Steps in which the reserve is freed for a database file that grows while the disk is full: a sent
+# row takes some bytes more than a waiting one.
+_RESERVE_BYTES = 1024 * 1024
+_RESERVE_STEP_BYTES = 16 * _PAGE_BYTES
+
+
+def lacks_room(error: Exception) -> bool:
+    """Return True if the disk is full or no file can be opened.
+
+    Neither means that data is damaged.
+    """
+    code = getattr(error, "sqlite_errorcode", None)
+    # SQLite gives no reason if it cannot open a file.
+    no_file = code == sqlite3.SQLITE_CANTOPEN and descriptors.are_used_up()
+    return is_full(error) or code in _NO_ROOM or no_file
+
+
+class DiskSpace:
+    """Allocated WAL blocks, reserve and free space of one SQLite database.
+
+    `connection` must be in autocommit mode. Methods raise `sqlite3.Error` if the file cannot be
+    read or written. A full disk is a result, not an error.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._reserve = path.with_name(path.name + "-reserve")
+        self._connection = connection
+
+    def make_wal_room(self) -> None:
+        """Allocate blocks for the WAL in advance. Nothing may write to it meanwhile.
+
+        SQLite treats zeros after its frames as their end.
+        """
+        total_bytes, _ = self._disk()
+        size_bytes = min(WAL_BYTES_KEPT, total_bytes // _DISK_SHARE)
+        # Data that is only in the WAL may need a larger database file: at most by a quarter.
+        pages = max(1, min(_CHECKPOINT_PAGES_MAX, size_bytes // _PAGE_BYTES // 4))
+        self._connection.execute(f"PRAGMA wal_autocheckpoint={pages}")
+        self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        wal = self._path.with_name(self._path.name + "-wal")
+        with contextlib.suppress(OSError), wal.open("r+b", buffering=0) as file:
+            length = file.seek(0, os.SEEK_END)
+            # The blocks up to a checkpoint are written now: a commit into a block that is only
+            # allocated makes the file system write its own journal as well. They are written one by
+            # one, because the kernel stores the data of one write together.
+            for _ in range(length, pages * _FRAME_BYTES, _PAGE_BYTES):
+                file.write(bytes(_PAGE_BYTES))
+            if length < size_bytes:
+                os.posix_fallocate(file.fileno(), 0, size_bytes)
+
+    def make_reserve(self) -> None:
+        """Allocate the reserve. It is smaller if the disk has too little room."""
+        total_bytes, _ = self._disk()
+        size_bytes = min(_RESERVE_BYTES, total_bytes // _DISK_SHARE)
+        with contextlib.suppress(OSError):
+            descriptor = open_private(self._reserve, os.O_RDWR | os.O_CREAT)
+            try:
+                if os.fstat(descriptor).st_size < size_bytes:
+                    os.posix_fallocate(descriptor, 0, size_bytes)
+            finally:
+                os.close(descriptor)
+
+    def has_room(self) -> bool:
+        """Return True if new data may be stored.
+
+        The space below the threshold is needed for deleting stored data.
+        """
+        total_bytes, free_bytes = self._disk()
+        return free_bytes >= min(_FREE_BYTES_MIN, total_bytes // _DISK_SHARE)
+
+    def empty_wal(self) -> None:
+        """Checkpoint the WAL into the database file, so that it starts again in its allocated
+        blocks.
+
+        If the database file must grow, it takes space from the reserve.
+        """
+        while not self._checkpoint() and self._give_of_reserve():
+            pass
+
+    def _checkpoint(self) -> bool:
+        try:
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except sqlite3.OperationalError as error:
+            if not lacks_room(error):
+                raise
+            return False
+        return True
+
+    def _give_of_reserve(self) -> bool:
+        with contextlib.suppress(OSError):
+            size_bytes = self._reserve.stat().st_size
+            os.truncate(self._reserve, max(0, size_bytes - _RESERVE_STEP_BYTES))
+            return size_bytes > 0
+        return False
+
+    def _disk(self) -> tuple[int, int]:
+        """Return the size of the file system, and the bytes that this process may still use."""
+        disk = os.statvfs(self._path.parent)
+        return disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize

@@ -1,0 +1,173 @@
+"""A queue in SQLite that survives power cuts: WAL mode, synchronous=FULL, one writer.
+
+The bridge's outbox and the uplink's queue are based on it. Statements run on the event loop's
+thread and only change the page cache. `QueueDatabase.commit`, called by `CommitThread`, waits for
+the disk. Nothing else uses the connection meanwhile.
+"""
+
+import asyncio
+import sqlite3
+from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+from gateway.process.files.disk_space import WAL_BYTES_KEPT, DiskSpace, lacks_room
+
+Database = TypeVar("Database", bound="QueueDatabase")
+
+_BUSY_SECONDS = 5.0
+
+
+class NoRoom(Exception):
+    """The disk is full. Nothing of the transaction is stored, and it may be repeated."""
+
+
+class NewerFormat(RuntimeError):
+    """The file is valid, but has tables of a newer version than this program supports."""
+
+
+class QueueDatabase(ABC):
+    """The queue's database file at `path`, open until `close`.
+
+    Methods raise `sqlite3.Error` if the file cannot be read or written. The constructor can also
+    raise `NewerFormat`.
+    """
+
+    migration_set: ClassVar[str]
+    """Name of the migration set in sqlite-utils."""
+    migrations_known: ClassVar[tuple[str, ...]]
+    """Names of the migrations in order; together they are the format."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # Autocommit: BEGIN and COMMIT are explicit, in the intended thread.
+        self._connection = sqlite3.connect(
+            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        self.space = DiskSpace(path, self._connection)
+        try:
+            self._prepare()
+            self._load()
+            self.space.make_wal_room()
+        except (sqlite3.Error, NewerFormat):
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        execute = self._connection.execute
+        applied = applied_migrations_of(self._connection, self.migration_set)
+        if newer := [name for name in applied if name not in self.migrations_known]:
+            raise NewerFormat(", ".join(newer))
+        execute("PRAGMA journal_mode=WAL")
+        execute("PRAGMA synchronous=FULL")
+        execute(f"PRAGMA journal_size_limit={WAL_BYTES_KEPT}")
+        # Then only a COMMIT writes, so only a COMMIT can find the disk full.
+        execute("PRAGMA cache_spill=OFF")
+        # Nothing is appended to the WAL of an earlier run: it is copied into the database file,
+        # synced, and a new one begins. If another program is reading it, it stays, which is
+        # harmless, because it is complete on disk (`queue_opening.py`).
+        execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        found = execute("PRAGMA quick_check(1)").fetchone()
+        if found != ("ok",):
+            raise sqlite3.DatabaseError(f"integrity check: {found[0]}")
+        if applied != self.migrations_known:
+            self._migrate()
+
+    @abstractmethod
+    def _migrate(self) -> None:
+        """Migrate the tables to the current version."""
+
+    @abstractmethod
+    def _load(self) -> None:
+        """Load the data of the last run."""
+
+    def close(self) -> None:
+        """Close the file. An open transaction is rolled back."""
+        self._connection.close()
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Commit. When this returns, everything since `begin` survives a power cut.
+
+        Raises:
+            NoRoom: the disk is full. Nothing since `begin` is stored.
+        """
+        try:
+            self._connection.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            if not lacks_room(error):
+                raise
+            self.roll_back()
+            self.space.empty_wal()
+            raise NoRoom(str(error)) from error
+
+    def roll_back(self) -> None:
+        """Roll the transaction back. Nothing since `begin` is stored."""
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def property(self, name: str) -> str | None:
+        """Return the value of a property, or None."""
+        row = self._connection.execute(
+            "SELECT value FROM properties WHERE name = ?", (name,)
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_property(self, name: str, value: str) -> None:
+        """Set a property."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO properties (name, value) VALUES (?, ?)", (name, value)
+        )
+
+
+class CommitThread:
+    """The only thread that waits for the disk on behalf of a queue's event loop."""
+
+    def __init__(self, database: QueueDatabase, name: str) -> None:
+        self._database = database
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._began: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the running commit began; 0 if none is running."""
+        if self._began is None:
+            return 0.0
+        return asyncio.get_running_loop().time() - self._began
+
+    async def commit(self) -> bool:
+        """Commit in the thread. Return False if the disk is full and nothing is stored."""
+        loop = asyncio.get_running_loop()
+        self._began = loop.time()
+        done = loop.run_in_executor(self._executor, self._database.commit)
+        try:
+            await asyncio.shield(done)
+        except NoRoom:
+            return False
+        except asyncio.CancelledError:
+            await done  # The worker uses the connection until then.
+            raise
+        finally:
+            self._began = None
+        return True
+
+    async def close(self) -> None:
+        """Close the database, after a commit that may be running."""
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._database.close)
+        self._executor.shutdown()
+
+
+def applied_migrations_of(connection: sqlite3.Connection, migration_set: str) -> tuple[str, ...]:
+    """Return the names of the applied migrations in their order; empty for a new file."""
+    table = "SELECT 1 FROM sqlite_schema WHERE name = '_sqlite_migrations'"
+    if connection.execute(table).fetchone() is None:
+        return ()
+    rows = connection.execute(
+        "SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY rowid",
+        (migration_set,),
+    )
+    return tuple(name for (name,) in rows)

@@ -1,0 +1,135 @@
+"""Opening of a queue's file in any state: damage never prevents a start.
+
+A damaged file is set aside (kept, with a time stamp), and its readable contents are copied to a new
+one. A power cut meanwhile does no harm (`gateway.process.files.database_file`).
+"""
+
+import contextlib
+import logging
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.process.files.database_file import finish_replacement, replace_database, rewrite_wal
+from gateway.process.files.disk_errors import line_of
+from gateway.process.files.disk_space import lacks_room
+from gateway.process.files.queue_database import Database, NewerFormat, NoRoom
+from gateway.process.files.salvage import is_damage, lengthen_cut_off, lengthen_emptied
+
+logger = logging.getLogger(__name__)
+
+
+class QueueError(RuntimeError):
+    """A queue cannot be read, written or locked. The message is one line with the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueNames:
+    """Names of a queue in errors and in the log."""
+
+    queue: str
+    """As in "cannot open ..."."""
+    program: str
+    """The program that owns the queue."""
+    contents: str
+    """Name of its contents, in the plural."""
+
+    def cannot_write(self, path: Path, error: sqlite3.Error) -> QueueError:
+        """Return the error for a file that cannot be written."""
+        return QueueError(
+            f"cannot write {self.queue} {path}: {error}; "
+            f"free space on the disk or replace it, then start the {self.program} again"
+        )
+
+
+def open_queue(
+    path: Path,
+    names: QueueNames,
+    open_database: Callable[[Path], Database],
+    fill: Callable[[Database, sqlite3.Connection | None], int],
+) -> Database:
+    """Open a queue. A damaged or missing file is replaced by a new one with the readable contents.
+
+    Args:
+        path: path of the file.
+        names: names of the queue in messages.
+        open_database: opens or creates the file.
+        fill: writes the first rows of a new file in a transaction, including the readable
+            contents of the damaged file, if any; returns how many of these it copied.
+
+    Raises:
+        NoRoom: the disk is full.
+        QueueError: no new file can be created, or a newer version has written the file.
+    """
+
+    def replace(damage: sqlite3.Error | None) -> None:
+        _replace(path, names, open_database, fill, damage)
+
+    try:
+        return _open_or_replace(path, open_database, replace)
+    except NewerFormat as newer:
+        raise QueueError(
+            f"{names.queue} {path} was written by a newer version of the {names.program} "
+            f"({newer}); install that version again"
+        ) from None
+    except (sqlite3.Error, OSError) as error:
+        if lacks_room(error):
+            raise NoRoom(line_of(error)) from error
+        raise QueueError(
+            f"cannot open {names.queue} {path}: {line_of(error)}; "
+            "check the disk and the directory's rights"
+        ) from error
+
+
+def _open_or_replace(
+    path: Path,
+    open_database: Callable[[Path], Database],
+    replace: Callable[[sqlite3.Error | None], None],
+) -> Database:
+    finish_replacement(path)
+    if not path.exists():
+        replace(None)
+    lengthen_emptied(path)
+    rewrite_wal(path)
+    try:
+        return open_database(path)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+        replace(error)
+        return open_database(path)
+
+
+def _replace(
+    path: Path,
+    names: QueueNames,
+    open_database: Callable[[Path], Database],
+    fill: Callable[[Database, sqlite3.Connection | None], int],
+    damage: sqlite3.Error | None,
+) -> None:
+    """Replace a damaged or missing file by a new one, and log what happened to the old one."""
+    count = 0
+
+    def make(new: Path) -> None:
+        nonlocal count
+        with contextlib.closing(open_database(new)) as database:
+            database.begin()
+            if damage is None:
+                fill(database, None)
+            else:
+                lengthen_cut_off(path)
+                with contextlib.closing(sqlite3.connect(path)) as damaged:
+                    count = fill(database, damaged)
+            database.commit()
+
+    aside = replace_database(path, make)
+    if damage is not None:
+        logger.error(
+            "%s was damaged (%s): %d %s salvaged, the old file is kept as %s",
+            names.queue,
+            damage,
+            count,
+            names.contents,
+            aside,
+        )

@@ -1,0 +1,1 @@
+"""Verbs that run and end: the audit of a store, and the load generator."""

@@ -1,0 +1,109 @@
+"""Position of the audit in one database's log, and how exceptions are reported."""
+
+from collections.abc import Mapping
+
+from gateway.tools.audit.findings import ExceptionVerdict, Findings, LawException
+from gateway.tools.audit.session_state import SessionState
+from gateway.tools.audit.subscriptions import Subscriptions
+
+Event = Mapping[str, object]
+
+
+class Context:
+    """State shared by all checks of one log.
+
+    `epoch` counts breaks: places where events are missing or may be. A contradiction between two
+    facts recorded since the latest break is a violation. An older fact may have changed without a
+    record.
+    """
+
+    def __init__(self, findings: Findings, gateway: str, store: str) -> None:
+        self.findings = findings
+        self.counts = findings.counts
+        self.gateway = gateway
+        self.store = store
+        self.epoch = 0
+        self.sequence = 0
+        self.time_ms = 0
+        self.segment = ""
+        self.sessions: dict[int, SessionState] = {}
+        self.highest_session = 0
+        self.subscriptions = Subscriptions()
+
+    @property
+    def is_whole(self) -> bool:
+        """True if no events are missing since the database was created."""
+        return self.epoch == 0
+
+    def report(
+        self,
+        law: str,
+        detail: str,
+        *,
+        epoch: int,
+        message: int | None = None,
+        session: SessionState | None = None,
+        since: int | None = None,
+    ) -> None:
+        """Report an exception at the current event. `epoch` is that of the contradicted fact."""
+        is_firm = epoch == self.epoch
+        sequences = (self.sequence,) if since in (None, self.sequence) else (since, self.sequence)
+        self.add(
+            "violation" if is_firm else "inconclusive",
+            law,
+            detail if is_firm else f"{detail}; the log is not whole here, so this proves nothing",
+            message=message,
+            session=session,
+            sequences=tuple(number for number in sequences if number is not None),
+        )
+
+    def add(
+        self,
+        verdict: ExceptionVerdict,
+        law: str,
+        detail: str,
+        *,
+        message: int | None = None,
+        session: SessionState | None = None,
+        sequences: tuple[int, ...] = (),
+        segment: str | None = None,
+    ) -> None:
+        """Report an exception with a given verdict."""
+        self.findings.add(
+            LawException(
+                verdict,
+                law,
+                self.gateway,
+                self.store,
+                detail,
+                message,
+                session.number if session is not None else None,
+                session.client_id if session is not None else None,
+                sequences,
+                segment if segment is not None else self.segment,
+            )
+        )
+
+    def session_of(self, event: Event) -> SessionState:
+        """Return the session of an event that only persistent sessions can have."""
+        number = event["session"]
+        assert isinstance(number, int)
+        session = self.sessions.get(number)
+        if session is None:
+            session = self._unknown(number, str(event["client_id"]), str(event["event"]))
+        return session
+
+    def _unknown(self, number: int, client_id: str, kind: str) -> SessionState:
+        # Without a break, the opening of every session is in the log.
+        session = SessionState(number, client_id, None, True, self.epoch if self.is_whole else -1)
+        session.lose_track()
+        if self.is_whole:
+            known = "has ended" if number <= self.highest_session else "was never opened"
+            self.report(
+                "session",
+                f"{kind} for a session that {known}",
+                epoch=self.epoch,
+                session=session,
+            )
+        self.sessions[number] = session
+        return session

@@ -1,0 +1,51 @@
+"""The file of `--keys`: the public keys of each gateway (docs/formats/keys.md). One key per line::
+
+    <gateway> <public key, 64 hexadecimal digits> [prefix=<folder>] [name ...]
+
+The folder is for the Spark job, which knows the folder of each segment at the upload target.
+"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from gateway.uploader.segments.signature import is_public_key
+
+KEYS_FILE_BYTES_MAX: Final = 16 * 1024 * 1024
+"""A hundred thousand gateways with one name each."""
+
+_GATEWAY = re.compile(r"[a-z0-9-]{1,64}(?:_[a-z0-9-]{1,32})?", re.ASCII)
+
+
+class KeysFileError(ValueError):
+    """The file is not a valid keys file. The message names the line and the fix."""
+
+
+def load_keys(path: Path) -> dict[str, list[str]]:
+    """Return the keys of each gateway.
+
+    Raises:
+        KeysFileError: a line is invalid.
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        data = file.read(KEYS_FILE_BYTES_MAX + 1)
+    if len(data) > KEYS_FILE_BYTES_MAX:
+        raise KeysFileError(f"{path}: larger than {KEYS_FILE_BYTES_MAX} bytes: no keys file")
+    found: dict[str, list[str]] = {}
+    for number, line in enumerate(data.decode("utf-8", errors="replace").splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if _GATEWAY.fullmatch(words[0]) is None:
+            raise KeysFileError(
+                f"{path}, line {number}: {words[0]!r} is no gateway's id: write what `oncegate id` "
+                "prints"
+            )
+        if len(words) < 2 or not is_public_key(words[1]):
+            raise KeysFileError(
+                f"{path}, line {number}: no public key behind {words[0]}: write what "
+                "`oncegate id --public-key` prints"
+            )
+        found.setdefault(words[0], []).append(words[1])
+    return found

@@ -1,0 +1,184 @@
+"""All checks of one database's log, event by event."""
+
+from collections.abc import Callable, Iterable
+
+from gateway.tools.audit.context import Context, Event
+from gateway.tools.audit.delivering import DeliveryChecks
+from gateway.tools.audit.fan_out import MORE_OF_THE_RUN, FanOut
+from gateway.tools.audit.findings import Findings
+from gateway.tools.audit.receiving import PublishChecks, number_in
+from gateway.tools.audit.session_state import Held, InFlight, SessionState, Waiting
+
+_ENTRIES = frozenset({"message_queued", "delivery_started", "message_dropped"})
+
+
+class LogCheck:
+    """Takes batches of events in order, and the breaks between them, until `finish` is called."""
+
+    def __init__(self, findings: Findings, gateway: str, store: str) -> None:
+        self.context = Context(findings, gateway, store)
+        self.fan_out = FanOut(self.context)
+        receiving = PublishChecks(self.context, self.fan_out)
+        delivering = DeliveryChecks(self.context, self.fan_out)
+        self._handlers: dict[str, Callable[[Event], None]] = {
+            "session_opened": self._opened,
+            "session_resumed": self._resumed,
+            "session_ended": self._ended,
+            "broker_started": self._started,
+            "store_damaged": self._damaged,
+            "subscribed": self._subscribed,
+            "unsubscribed": self._unsubscribed,
+            "message_held": receiving.held,
+            "duplicate_suppressed": receiving.duplicate,
+            "message_released": receiving.released,
+            "message_abandoned": receiving.abandoned,
+            "message_published": receiving.published,
+            "message_queued": delivering.queued,
+            "delivery_started": delivering.started,
+            "delivery_resent": delivering.resent,
+            "delivery_received": delivering.received,
+            "delivery_completed": delivering.completed,
+            "message_dropped": delivering.dropped,
+            "retained_set": self._retained_set,
+            "retained_cleared": self._retained_cleared,
+        }
+
+    @property
+    def next_sequence(self) -> int:
+        """The sequence number expected next."""
+        return self.context.sequence + 1
+
+    def take(self, events: Iterable[Event], first_sequence: int, segment: str) -> None:
+        """Check the next events, which are numbered consecutively from `first_sequence`."""
+        context, handlers, fan_out = self.context, self._handlers, self.fan_out
+        context.segment = segment
+        sequence = first_sequence - 1
+        for event in events:
+            sequence += 1
+            kind = str(event["event"])
+            run = fan_out.run
+            if run is not None and not (
+                (kind in _ENTRIES and event.get("message") == run.message)
+                or kind in MORE_OF_THE_RUN
+            ):
+                fan_out.close()
+            context.sequence = sequence
+            if event["time"] != context.time_ms:
+                fan_out.batch_over()
+                context.time_ms = number_in(event, "time")
+            handler = handlers.get(kind)
+            if handler is not None:
+                try:
+                    handler(event)
+                except (KeyError, ValueError) as error:
+                    self._unreadable(sequence, error)
+        context.counts.events += sequence - first_sequence + 1
+
+    def _unreadable(self, sequence: int, error: KeyError | ValueError) -> None:
+        self.context.add(
+            "inconclusive",
+            "log",
+            f"event {sequence} is not what docs/formats/session-log.md requires: {error}",
+            sequences=(sequence,),
+        )
+        self.break_here()
+
+    def break_here(self) -> None:
+        """Record that events are missing here, so that earlier facts may have changed."""
+        self.fan_out.close(is_cut=True)
+        self.fan_out.batch_over()
+        self.context.epoch += 1
+        for session in self.context.sessions.values():
+            session.lose_track()
+
+    def finish(self, *, is_complete: bool) -> None:
+        """Finish the check. `is_complete`: the last batch is in the log to its end."""
+        self.fan_out.close(is_cut=not is_complete)
+        self.fan_out.batch_over()
+        for session in self.context.sessions.values():
+            counts = self.context.counts
+            counts.held_open += len(session.held)
+            counts.queued_open += len(session.queue)
+            counts.in_flight_open += len(session.outbound)
+
+    def doubt(self, why: str, *, also_firm: bool) -> None:
+        """Report messages still open that may have ended in a gap of the log.
+
+        With `also_firm` all open messages are reported, otherwise only those from before the latest
+        break.
+        """
+        for session in self.context.sessions.values():
+            everything: list[Held | Waiting | InFlight] = [
+                *session.held.values(),
+                *session.queue,
+                *session.outbound.values(),
+            ]
+            for one in everything:
+                if also_firm or one.epoch < self.context.epoch:
+                    self.context.add(
+                        "inconclusive",
+                        "released_once" if isinstance(one, Held) else "delivery",
+                        f"how message {one.message} ended is not known: {why}",
+                        message=one.message,
+                        session=session,
+                        sequences=(one.sequence,),
+                    )
+
+    # -- sessions
+
+    def _opened(self, event: Event) -> None:
+        context = self.context
+        number = number_in(event, "session")
+        context.highest_session = max(context.highest_session, number)
+        context.sessions[number] = SessionState(
+            number,
+            str(event["client_id"]),
+            not event["clean"],
+            event["protocol"] == 5,
+            context.epoch,
+        )
+
+    def _resumed(self, event: Event) -> None:
+        context = self.context
+        session = context.session_of(event)
+        session.may_be_5 = session.may_be_5 or event["protocol"] == 5
+
+    def _ended(self, event: Event) -> None:
+        context = self.context
+        session = context.sessions.pop(number_in(event, "session"), None)
+        if session is None:
+            return
+        self.fan_out.session_ends(session)
+        context.counts.held_at_session_end += len(session.held)
+        context.counts.ended += len(session.queue) + len(session.outbound)
+        context.subscriptions.end(session)
+
+    def _started(self, event: Event) -> None:
+        # Clean sessions end with the process, without a record.
+        sessions = self.context.sessions
+        for number in [one.number for one in sessions.values() if one.persistent is False]:
+            del sessions[number]
+
+    def _damaged(self, event: Event) -> None:
+        self.context.add(
+            "inconclusive",
+            "log",
+            f"the data on disk were damaged and salvaged: {str(event.get('detail'))[:500]}; what "
+            "was open then may have been lost with it",
+            sequences=(self.context.sequence,),
+        )
+        self.break_here()
+
+    def _subscribed(self, event: Event) -> None:
+        self.context.subscriptions.subscribe(
+            self.context.session_of(event), str(event["filter"]), number_in(event, "qos")
+        )
+
+    def _unsubscribed(self, event: Event) -> None:
+        self.context.subscriptions.unsubscribe(self.context.session_of(event), str(event["filter"]))
+
+    def _retained_set(self, event: Event) -> None:
+        self.fan_out.retained_set(str(event["topic"]), number_in(event, "message"))
+
+    def _retained_cleared(self, event: Event) -> None:
+        self.fan_out.retained_cleared(str(event["topic"]))

@@ -1,0 +1,131 @@
+"""Checks of publishing: each message is accepted once, repeats are suppressed, and it is released
+once.
+"""
+
+from gateway.tools.audit.context import Context, Event
+from gateway.tools.audit.fan_out import FanOut
+from gateway.tools.audit.session_state import Held, Marks
+
+
+def number_in(event: Event, name: str) -> int:
+    """Return an integer field of an event.
+
+    The readers have only validated the line, not its fields.
+
+    Raises ValueError.
+    """
+    value = event.get(name)
+    if type(value) is not int or value < 0:
+        raise ValueError(f"`{name}` of {event.get('event')} is {value!r}, expected a number")
+    return value
+
+
+class PublishChecks:
+    """The checks `held_once`, `duplicate` and `released_once`."""
+
+    def __init__(self, context: Context, fan_out: FanOut) -> None:
+        self.context = context
+        self.fan_out = fan_out
+        self._taken = Marks()
+        """Numbers of received messages: each is used once."""
+
+    def held(self, event: Event) -> None:
+        """Check the first arrival of a QoS 2 PUBLISH."""
+        context = self.context
+        session = context.session_of(event)
+        packet_id, message = number_in(event, "packet_id"), number_in(event, "message")
+        context.counts.held += 1
+        before = session.held.get(packet_id)
+        if before is not None:
+            context.report(
+                "held_once",
+                f"message {before.message} was held under packet identifier {packet_id} and never "
+                f"released or abandoned; now message {message} is held under it",
+                epoch=before.epoch,
+                message=before.message,
+                session=session,
+                since=before.sequence,
+            )
+        self._take(message, "held", session.number)
+        session.held[packet_id] = Held(
+            message, str(event["topic"]), context.sequence, context.epoch
+        )
+
+    def _take(self, message: int, how: str, session: int) -> None:
+        if not self._taken.add(message):
+            self.context.report(
+                "held_once",
+                f"message {message} is {how}, and came into the system once before",
+                epoch=self.context.epoch,
+                message=message,
+                session=self.context.sessions.get(session),
+            )
+
+    def duplicate(self, event: Event) -> None:
+        """Check a suppressed repeat."""
+        self.context.counts.duplicates_suppressed += 1
+        self._held_of(event, "duplicate")
+
+    def released(self, event: Event) -> None:
+        """Check the release of a message at PUBREL, which forwards it to the subscribers."""
+        context = self.context
+        context.counts.released += 1
+        held = self._held_of(event, "released_once")
+        session = context.session_of(event)
+        if held is not None:
+            del session.held[number_in(event, "packet_id")]
+        self.fan_out.begin(
+            session.number,
+            number_in(event, "message"),
+            held.topic if held is not None else None,
+            2,
+            number_in(event, "matched"),
+            may_be_5=session.may_be_5,
+        )
+
+    def abandoned(self, event: Event) -> None:
+        """Check a message that was given up because `await_rel_timeout` passed."""
+        self.context.counts.abandoned += 1
+        if self._held_of(event, "released_once") is not None:
+            del self.context.session_of(event).held[number_in(event, "packet_id")]
+
+    def _held_of(self, event: Event, law: str) -> Held | None:
+        context = self.context
+        session = context.session_of(event)
+        packet_id, message = number_in(event, "packet_id"), number_in(event, "message")
+        held = session.held.get(packet_id)
+        if held is not None and held.message == message:
+            return held
+        if held is not None:
+            found, epoch = f"message {held.message} is held under it", held.epoch
+        elif message in self._taken:
+            found, epoch = "it was released or abandoned before", session.epoch
+        else:
+            found, epoch = "it was never held", session.epoch
+        context.report(
+            law,
+            f"{event['event']} of message {message} under packet identifier {packet_id}, but "
+            f"{found}",
+            epoch=epoch,
+            message=message,
+            session=session,
+        )
+        return None
+
+    def published(self, event: Event) -> None:
+        """Check a message that is forwarded without being held: QoS 0 and 1, clean sessions,
+        wills.
+        """
+        context = self.context
+        message, number = number_in(event, "message"), number_in(event, "session")
+        context.counts.published += 1
+        self._take(message, "published", number)
+        session = context.sessions.get(number)
+        self.fan_out.begin(
+            number,
+            message,
+            str(event["topic"]) if event["origin"] != "gateway" else None,
+            number_in(event, "qos"),
+            number_in(event, "matched"),
+            may_be_5=session is None or session.may_be_5,
+        )

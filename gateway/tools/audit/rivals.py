@@ -1,0 +1,97 @@
+"""Segments with the same number: the chain of hashes decides which one is genuine.
+
+A gateway seals each number once, and each segment names the SHA-256 of the one before. The first
+signed segment therefore vouches for all unsigned ones before it. If none is signed, the newest
+segment does.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+from pathlib import Path
+
+from gateway.tools.audit.segments import in_order, stretch_of
+from gateway.tools.audit.vouching import SignatureTrust
+from gateway.tools.audit.walk import Stretch
+from gateway.uploader.segments.names import SegmentName
+from gateway.uploader.segments.verify import DamagedSegment
+
+Found = tuple[SegmentName, Path]
+
+
+def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str, str]:
+    """Return the rejected segments by file name, with the reason: another with the same number is
+    chained.
+
+    Args:
+        found: the folder of each segment by its file name.
+        vouching: the known keys; a segment signed with another key vouches for none.
+    """
+    rejected: dict[str, str] = {}
+    for gateway in _contested_gateways(found):
+        own = {text: folder for text, folder in found.items() if text.startswith(f"{gateway}.")}
+        by_number = {
+            number: list(members)
+            for number, members in groupby(in_order(own), lambda each: each[0].segment)
+        }
+        rejected.update(_outside_the_chain(by_number, vouching))
+    return rejected
+
+
+def _contested_gateways(found: dict[str, str]) -> Iterator[str]:
+    """Yield the gateways that have two segments with the same number."""
+    contested = (
+        one.gateway
+        for (one, _), (other, _) in pairwise(in_order(found))
+        if (one.gateway, one.segment) == (other.gateway, other.segment)
+    )
+    for gateway, _ in groupby(contested):
+        yield gateway
+
+
+def _outside_the_chain(
+    by_number: dict[int, list[Found]], vouching: SignatureTrust
+) -> Iterator[tuple[str, str]]:
+    """Walk the chain backwards from a trusted segment, and yield the segments that are not part of
+    it.
+    """
+    stretch = _known_end(by_number, vouching)
+    while stretch is not None and stretch.previous_sha256 is not None:
+        assert stretch.segment is not None
+        rivals = by_number.get(stretch.segment - 1, [])
+        real = next((each for each in rivals if each[0].sha256 == stretch.previous_sha256), None)
+        if real is None:
+            return
+        for _, path in rivals:
+            if path != real[1]:
+                named = f"segment {stretch.segment} names as the one before it"
+                yield path.name, f"another segment {real[0].segment} is the one that {named}"
+        stretch = _read(*real)
+
+
+def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> Stretch | None:
+    """Return the first signed segment, or the newest one if none is signed."""
+    for number in sorted(by_number):
+        stretch = _signed_of(by_number[number], vouching)
+        if stretch is not None:
+            return stretch
+    newest = by_number[max(by_number)]
+    return _read(*newest[0]) if len(newest) == 1 else None
+
+
+def _signed_of(members: list[Found], vouching: SignatureTrust) -> Stretch | None:
+    """Return the only signed segment among those with the same number, or None."""
+    signed = [
+        stretch
+        for stretch in (_read(*each) for each in members)
+        if stretch is not None
+        and stretch.public_key is not None
+        and vouching.may_vouch(stretch.gateway, stretch.public_key)
+    ]
+    return signed[0] if len(signed) == 1 else None
+
+
+def _read(name: SegmentName, path: Path) -> Stretch | None:
+    try:
+        return stretch_of(name, path)
+    except DamagedSegment:
+        return None

@@ -1,0 +1,74 @@
+"""Segments of a log from one or more directories, each once and in the order of the chain."""
+
+import os
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from gateway.tools.audit.walk import Stretch
+from gateway.uploader.segments.names import SegmentName, path_of, segment_name_of
+from gateway.uploader.segments.verify import load_segment
+
+SUFFIX = ".jsonl.zst"
+
+
+def segments_below(directories: list[Path]) -> tuple[dict[str, str], list[Path]]:
+    """Return each segment's folder by file name, and the files that only look like segments.
+
+    The directories are searched recursively, in the given order. A missing one counts as empty. The
+    result is small enough for a year of segments: one text per segment and one per folder.
+    """
+    found: dict[str, str] = {}
+    strange: list[Path] = []
+    for directory in directories:
+        for folder, below, names in os.walk(directory):
+            below.sort()
+            for name in sorted(names):
+                if not name.endswith(SUFFIX):
+                    continue
+                if segment_name_of(name) is None:
+                    strange.append(Path(folder, name))
+                else:
+                    found.setdefault(name, folder)
+    return found, strange
+
+
+def in_order(found: dict[str, str]) -> Iterator[tuple[SegmentName, Path]]:
+    """Yield the segments, ordered by gateway and then by number."""
+    # A gateway's names have the same prefix, so they are adjacent.
+    for _, texts in groupby(sorted(found), _gateway_of):
+        for text in sorted(texts, key=_number_of):
+            name = segment_name_of(text)
+            assert name is not None
+            yield name, Path(found[text], text)
+
+
+def _gateway_of(text: str) -> str:
+    return text.partition(".")[0]
+
+
+def _number_of(text: str) -> int:
+    return int(text.split(".", 3)[2])
+
+
+def stretch_of(name: SegmentName, path: Path) -> Stretch:
+    """Return the events of a segment. Raises `DamagedSegment` and `OSError`."""
+    try:
+        segment = load_segment(path)
+    except FileNotFoundError:
+        # The uploader has just moved it.
+        sealed = path.parent if path.parent.name == "sealed" else path.parent.parent
+        segment = load_segment(path_of(sealed.parent / "sent", name))
+    previous = segment.header.get("previous_sha256")
+    return Stretch(
+        name.gateway,
+        str(segment.header.get("store")),
+        name.boot,
+        name.first_sequence,
+        segment.events,
+        path.name,
+        name.segment,
+        name.sha256,
+        previous if isinstance(previous, str) else None,
+        segment.public_key,
+    )

@@ -1,0 +1,88 @@
+"""Receivers of a message: persistent sessions, according to the recorded subscriptions.
+
+`matched` in an event also counts clean sessions and subscriptions at QoS 0, which are not logged.
+So the subscriptions decide whether an entry is missing, and `matched` only limits the number of
+entries. The matching is deliberately reimplemented here, because the audit verifies the core's
+topic tree.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from gateway.broker.wire.topics import is_shared_filter, matches, validate_shared_filter
+from gateway.tools.audit.session_state import SessionState
+
+TOPICS_CACHED_MAX: Final = 10_000
+"""Topics with cached receivers, at most. The cache is cleared when a subscription changes."""
+
+
+@dataclass(slots=True)
+class Receivers:
+    """The sessions that a topic reaches."""
+
+    granted: dict[int, int] = field(default_factory=dict)
+    """The highest QoS granted to each session, not counting shared subscriptions."""
+    shared: dict[int, int] = field(default_factory=dict)
+    """In how many matching shared subscriptions each session is a member."""
+
+
+def group_of(topic_filter: str) -> tuple[str, str]:
+    """Return the group and the filter of a shared subscription.
+
+    For other filters the group is empty.
+    """
+    if not is_shared_filter(topic_filter) or validate_shared_filter(topic_filter) is not None:
+        return "", topic_filter
+    _, name, rest = topic_filter.split("/", 2)
+    return name, rest
+
+
+class Subscriptions:
+    """All recorded subscriptions, and a search for the sessions that a topic reaches."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, dict[int, int]] = {}
+        self._cache: dict[str, Receivers] = {}
+
+    def subscribe(self, session: SessionState, topic_filter: str, qos: int) -> None:
+        """Add or replace a subscription."""
+        session.subscriptions[topic_filter] = qos
+        self._sessions.setdefault(topic_filter, {})[session.number] = qos
+        self._cache.clear()
+
+    def unsubscribe(self, session: SessionState, topic_filter: str) -> None:
+        """Remove a subscription if it exists."""
+        session.subscriptions.pop(topic_filter, None)
+        members = self._sessions.get(topic_filter)
+        if members is not None:
+            members.pop(session.number, None)
+            if not members:
+                del self._sessions[topic_filter]
+        self._cache.clear()
+
+    def end(self, session: SessionState) -> None:
+        """Remove all subscriptions of a session."""
+        for topic_filter in list(session.subscriptions):
+            self.unsubscribe(session, topic_filter)
+
+    def receivers_of(self, topic: str) -> Receivers:
+        """Return the sessions that a message to `topic` reaches."""
+        found = self._cache.get(topic)
+        if found is None:
+            if len(self._cache) >= TOPICS_CACHED_MAX:
+                self._cache.clear()
+            found = self._cache[topic] = self._find(topic)
+        return found
+
+    def _find(self, topic: str) -> Receivers:
+        receivers = Receivers()
+        for topic_filter, sessions in self._sessions.items():
+            name, plain = group_of(topic_filter)
+            if not matches(plain, topic):
+                continue
+            for number, qos in sessions.items():
+                if name:
+                    receivers.shared[number] = receivers.shared.get(number, 0) + 1
+                else:
+                    receivers.granted[number] = max(qos, receivers.granted.get(number, 0))
+        return receivers

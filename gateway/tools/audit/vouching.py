@@ -1,0 +1,55 @@
+"""Trust in segments: which key vouches for which segment, and why an untrusted one is not used.
+
+An untrusted segment makes the audit inconclusive, like a damaged one: a missing signature proves
+nothing about what the gateway did, and the segment's events prove nothing either.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from gateway.uploader.segments.names import SegmentName
+
+
+class SignatureTrust:
+    """Checks the signatures of each gateway's segments, in the order of their numbers."""
+
+    def __init__(self, pinned: Mapping[str, Iterable[str]]) -> None:
+        """Start with the keys of the file of `--keys`.
+
+        For gateways listed there, no other key is accepted.
+        """
+        self._pinned = frozenset(pinned)
+        self._keys = {gateway: set(keys) for gateway, keys in pinned.items()}
+        self._signing: set[str] = set()
+        self.segments: Counter[tuple[str, str | None]] = Counter()
+        """Number of segments by gateway and signing key; None: unsigned."""
+
+    def trust(self, gateway: str, keys: Iterable[str]) -> None:
+        """Trust the keys in the gateway's own data directory, unless its keys are pinned."""
+        if gateway not in self._pinned:
+            self._keys.setdefault(gateway, set()).update(keys)
+
+    def may_vouch(self, gateway: str, public_key: str) -> bool:
+        """Return True if a key is trusted for a gateway, or the gateway has no key yet."""
+        known = self._keys.get(gateway)
+        return not known or public_key in known
+
+    def objection_to(self, name: SegmentName, public_key: str | None) -> str | None:
+        """Count a segment. Return why it must not be used, or None if it may be."""
+        gateway = name.gateway
+        self.segments[gateway, public_key] += 1
+        if public_key is None:
+            if gateway in self._signing or gateway in self._pinned:
+                return f"segment {name.segment} is unsigned, and {gateway} signs its segments"
+            return None
+        known = self._keys.get(gateway)
+        if not known:
+            # Trust on first use, as the Spark job does.
+            known = self._keys[gateway] = {public_key}
+        if public_key not in known:
+            return (
+                f"segment {name.segment} is signed by {public_key}, which is no known key of "
+                f"{gateway} (if the gateway lost its key, name both with --keys)"
+            )
+        self._signing.add(gateway)
+        return None

@@ -1,0 +1,156 @@
+"""The clients of a run: created from the scenario, connected and disconnected."""
+
+import os
+import resource
+import ssl
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from gateway.tools.bench.connection import BenchFailed, Client
+from gateway.tools.bench.frames import BLOCK_MESSAGES, Frames
+from gateway.tools.bench.latency import Departures, Samples
+from gateway.tools.bench.publisher import Publisher
+from gateway.tools.bench.scenario import Scenario
+from gateway.tools.bench.subscriber import Source, Subscriber
+
+BURST_BYTES_MAX: Final = 256 * 1024
+"""The largest matrix of a publisher's frames, and one read: data of this size is still in the CPU
+cache when it is compared."""
+
+MATRICES_BYTES: Final = 64 * 1024 * 1024
+"""Size of all matrices together: with many publishers each one is smaller."""
+
+OTHER_FILES: Final = 32
+"""Descriptors that the process needs in addition to its sockets."""
+
+
+class Clients:
+    """All publishers and subscribers of a run."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.deliveries = Samples()
+        self.acknowledgements = Samples()
+        self._scenario = scenario
+        ca = scenario.authorities
+        self._tls = None if ca is None else ssl.create_default_context(cafile=ca)
+        # Concurrent runs, and remains of earlier ones, must not interfere.
+        self._run = f"{os.getpid():x}-{time.time_ns() & 0xFFFFFFFF:08x}"
+        self.publishers = [self._publisher(number) for number in range(scenario.publishers)]
+        # One matrix per publisher for all comparisons.
+        expected = [self._frames(number) for number in range(scenario.publishers)]
+        self.subscribers = [
+            self._subscriber(number, expected) for number in range(scenario.subscribers)
+        ]
+        for subscriber in self.subscribers:
+            for number, source in subscriber.sources.items():
+                self.publishers[number].receivers.append(source.sequences)
+
+    def __iter__(self) -> Iterator[Client]:
+        # Clients that only subscribe are connected before any client publishes.
+        yield from self.subscribers
+        yield from self.publishers
+
+    def _frames(self, publisher: int) -> Frames:
+        scenario = self._scenario
+        room_bytes = min(BURST_BYTES_MAX, MATRICES_BYTES // (2 * scenario.publishers))
+        return Frames(
+            topic=scenario.topic_of(self._run, publisher),
+            publisher=publisher,
+            payload_bytes=scenario.payload_bytes,
+            qos=scenario.qos,
+            version=scenario.version,
+            rows=min(BLOCK_MESSAGES, max(1, room_bytes // scenario.row_bytes)),
+        )
+
+    def _publisher(self, number: int) -> Publisher:
+        scenario = self._scenario
+        # Messages that arrive late or were given up must not be timed as later ones.
+        under_way_max = 2 * max(scenario.outstanding_messages, scenario.window)
+        return Publisher(
+            f"bench-{self._run}-p{number}",
+            scenario.version,
+            frames=self._frames(number),
+            qos=scenario.qos,
+            window=scenario.window,
+            outstanding=scenario.outstanding_messages,
+            departures=Departures(step=scenario.timing_step, under_way_max=under_way_max),
+            samples=self.acknowledgements,
+        )
+
+    def _subscriber(self, number: int, expected: list[Frames]) -> Subscriber:
+        sources = {
+            publisher: Source(expected[publisher], self.publishers[publisher].departures)
+            for publisher in self._scenario.sources_of(number)
+        }
+        return Subscriber(
+            f"bench-{self._run}-s{number}",
+            self._scenario.version,
+            sources=sources,
+            qos=self._scenario.qos,
+            samples=self.deliveries,
+        )
+
+    def connect(self) -> None:
+        """Connect all clients and subscribe. Raises BenchFailed and OSError."""
+        _allow_files(self._scenario.publishers + self._scenario.subscribers + OTHER_FILES)
+        for client in self:
+            self._admit(client, keeps_session=self._scenario.persistent)
+        for subscriber in self.subscribers:
+            subscriber.subscribe()
+        for publisher in self.publishers:
+            # [MQTT5-3.3.4-9]
+            publisher.window = min(publisher.window, publisher.receive_maximum)
+        for client in self:
+            client.connection.setblocking(False)
+
+    def leave(self) -> None:
+        """Disconnect the subscribers. Their sessions stay, and queue the published messages."""
+        for subscriber in self.subscribers:
+            subscriber.say_goodbye()
+        for publisher in self.publishers:
+            publisher.receivers = []
+
+    def come_back(self) -> None:
+        """Connect the subscribers again. Raises BenchFailed and OSError."""
+        for subscriber in self.subscribers:
+            for number, source in subscriber.sources.items():
+                self.publishers[number].receivers.append(source.sequences)
+            self._admit(subscriber, keeps_session=True)
+            subscriber.connection.setblocking(False)
+
+    def disconnect(self) -> None:
+        """Disconnect all clients and end their sessions, unless the broker is gone."""
+        for client in self:
+            client.say_goodbye()
+        if not self._scenario.persistent:
+            return
+        for client in self:
+            try:
+                self._admit(client, keeps_session=False)
+            except (OSError, BenchFailed):
+                # The broker is gone; the earlier error is more important.
+                client.close()
+                return
+            client.say_goodbye()
+
+    def _admit(self, client: Client, *, keeps_session: bool) -> None:
+        scenario = self._scenario
+        connect = client.connect_of(
+            keeps_session=keeps_session,
+            receive_maximum=scenario.window,
+            username=scenario.username,
+            password=scenario.password,
+        )
+        client.connect(scenario.host, scenario.port, connect, self._tls)
+
+
+def _allow_files(count: int) -> None:
+    """Raise the soft limit of open files if it is too low. Raises BenchFailed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < count:
+        if hard != resource.RLIM_INFINITY and hard < count:
+            raise BenchFailed(
+                f"{count} open files are needed and {hard} allowed: raise it with ulimit -n"
+            )
+        resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))

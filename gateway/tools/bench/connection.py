@@ -1,0 +1,244 @@
+"""Connection of one client: handshake, unsent bytes, and splitting of received bytes into rows.
+
+The handshakes are blocking and short, one client after another. After that the socket never blocks:
+`send` buffers what the kernel does not accept, and the loop calls `flush` when there is room.
+"""
+
+import math
+import socket
+import ssl
+import time
+from typing import Final
+
+from gateway.broker.wire import codes
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.encoder import PINGREQ, encode
+from gateway.broker.wire.fixed_header import long_remaining_length
+from gateway.broker.wire.malformed import Malformed
+from gateway.broker.wire.packets import Connack, Connect, Disconnect, Packet, Properties
+
+HANDSHAKE_SECONDS: Final = 10.0
+"""Timeout for each of connecting, CONNACK and SUBACK: a broker with a slow disk is faster."""
+
+PACKET_BYTES_MAX: Final = 1 << 28
+"""MQTT's own limit."""
+
+SESSION_EXPIRY_SECONDS: Final = 3_600
+"""A persistent MQTT 5.0 session of a crashed run expires after an hour."""
+
+
+NOT_NOW: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+"""Exceptions of a non-blocking socket without data or room; TLS has its own."""
+
+
+REASON_CODES: Final = {
+    code: name.lower().replace("_", " ")
+    for name, code in vars(codes).items()
+    if (name.isupper() and code != codes.FIRST_ERROR) or name == "UNSPECIFIED_ERROR"
+}
+"""Words for the reason codes of MQTT 5.0."""
+
+RETURN_CODES: Final = {
+    1: "unacceptable protocol version",
+    2: "identifier rejected",
+    3: "server unavailable",
+    4: "bad user name or password",
+    5: "not authorized",
+}
+"""Words for the return codes of CONNACK in MQTT 3. [MQTT-3.2.2] table 3.1"""
+
+
+class BenchFailed(Exception):
+    """The run cannot continue. The message describes what the broker did and what was expected."""
+
+
+class Client:
+    """Base class of publishers and subscribers."""
+
+    def __init__(self, client_id: str, version: int) -> None:
+        self.client_id = client_id
+        self.version = version
+        # Limits that CONNACK may lower. [MQTT5-3.2.2.3.3]
+        self.receive_maximum = 65_535
+        # Whether the loop watches the socket for writability.
+        self.is_watched = False
+        self.unsent = b""
+        self._socket: socket.socket | None = None
+        # The received part of an incomplete packet.
+        self.partial = bytearray()
+        self._ping_every_seconds = math.inf
+        self._ping_seconds = 0.0
+
+    @property
+    def connection(self) -> socket.socket:
+        """The open connection. The client must have connected."""
+        assert self._socket is not None, f"{self.client_id} has not been connected"
+        return self._socket
+
+    def use(self, connection: socket.socket) -> None:
+        """Replace the connection."""
+        self.close()
+        self._socket = connection
+        self.partial = bytearray()
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def receive(self, data: bytearray, end: int, seconds: float) -> int:
+        """Process data[:end], received at the time `seconds`.
+
+        Return the number of bytes consumed.
+        """
+        raise NotImplementedError
+
+    # -- handshake
+
+    def connect(
+        self, host: str, port: int, connect: Connect, tls: ssl.SSLContext | None = None
+    ) -> None:
+        """Connect, optionally with TLS, and wait for CONNACK. Raises BenchFailed and OSError."""
+        self.close()
+        connection = socket.create_connection((host, port), HANDSHAKE_SECONDS)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            connection = tls.wrap_socket(connection, server_hostname=host)
+        self.use(connection)
+        self.connection.sendall(encode(connect, self.version))
+        packet = self.wait_for_packet("CONNACK")
+        if not isinstance(packet, Connack):
+            raise BenchFailed(f"{self.client_id}: {packet!r} instead of CONNACK")
+        if packet.reason_code:
+            words = words_of(packet.reason_code, self.version)
+            raise BenchFailed(f"{self.client_id}: the broker refused the connection: {words}")
+        if packet.properties is not None:
+            self._obey(packet.properties)
+
+    def _obey(self, properties: Properties) -> None:
+        """Apply the limits that an MQTT 5.0 broker sets in its CONNACK."""
+        if properties.receive_maximum is not None:
+            self.receive_maximum = properties.receive_maximum
+        # [MQTT5-3.2.2-21] applies although we requested none; half of it tolerates a slow loop.
+        if properties.server_keep_alive_seconds:
+            self._ping_every_seconds = properties.server_keep_alive_seconds / 2
+            self._ping_seconds = time.perf_counter()
+
+    def connect_of(
+        self,
+        *,
+        keeps_session: bool,
+        receive_maximum: int,
+        username: str | None,
+        password: bytes | None,
+    ) -> Connect:
+        """Return the CONNECT packet of this client.
+
+        `receive_maximum` limits the unacknowledged QoS 1 and 2 messages from the broker. MQTT 3.1.1
+        has no field for it.
+        """
+        properties = None
+        if self.version == 5:
+            properties = Properties()
+            properties.receive_maximum = receive_maximum
+            if keeps_session:
+                properties.session_expiry_interval_seconds = SESSION_EXPIRY_SECONDS
+        return Connect(
+            self.version, self.client_id, not keeps_session, 0, None, username, password, properties
+        )
+
+    def wait_for_packet(self, name: str) -> Packet:
+        """Return the next packet, while the socket is still blocking."""
+        while True:
+            size_bytes = packet_bytes_of(self.partial, 0, len(self.partial), self.version)
+            if 0 < size_bytes <= len(self.partial):
+                packet = packet_of(bytes(self.partial[:size_bytes]), self.version)
+                del self.partial[:size_bytes]
+                return packet
+            try:
+                data = self.connection.recv(4_096)
+            except TimeoutError:
+                raise BenchFailed(
+                    f"{self.client_id}: no {name} within {HANDSHAKE_SECONDS:.0f} s"
+                ) from None
+            if not data:
+                raise BenchFailed(f"{self.client_id}: the broker closed instead of {name}")
+            self.partial += data
+
+    def say_goodbye(self) -> None:
+        """Send DISCONNECT if possible, and close: the run is over."""
+        if self._socket is None:
+            return
+        try:
+            self.connection.settimeout(HANDSHAKE_SECONDS)
+            self.connection.sendall(encode(Disconnect(), self.version))
+        except OSError:
+            # The broker is gone, or was never reached.
+            return
+        finally:
+            self.close()
+
+    # -- traffic
+
+    def send(self, data: bytes | bytearray | memoryview) -> None:
+        """Write what the kernel accepts now, and buffer the rest."""
+        if self.unsent:
+            self.unsent += bytes(data)
+            return
+        try:
+            sent = self.connection.send(data)
+        except NOT_NOW:
+            sent = 0
+        except ConnectionError:
+            # The next read reports it, after the broker's last bytes.
+            return
+        if sent < len(data):
+            self.unsent = bytes(data[sent:])
+
+    def keep_alive(self, seconds: float) -> None:
+        """Send PINGREQ when the keep-alive interval requested by the broker has passed."""
+        if self._socket is None:
+            return
+        if seconds >= self._ping_seconds + self._ping_every_seconds:
+            self._ping_seconds = seconds
+            self.send(PINGREQ)
+
+    def flush(self) -> None:
+        waiting, self.unsent = self.unsent, b""
+        self.send(waiting)
+
+
+def packet_bytes_of(data: bytearray, position: int, end: int, version: int) -> int:
+    """Return the size of the packet at `position`, or 0 while its length field is incomplete."""
+    if end - position < 2:
+        return 0
+    try:
+        remaining, start = long_remaining_length(
+            bytes(data[position : min(end, position + 5)]),
+            0,
+            min(end - position, 5),
+            version,
+            False,
+        )
+    except Malformed as malformed:
+        raise BenchFailed(f"the broker sent a malformed packet: {malformed}") from None
+    return 0 if start < 0 else start + remaining
+
+
+def packet_of(data: bytes, version: int) -> Packet:
+    """Decode `data`, which is exactly one packet. Raises BenchFailed."""
+    decoder = Decoder(PACKET_BYTES_MAX, version, "client")
+    packets = decoder.feed(data)
+    if decoder.error is not None:
+        raise BenchFailed(f"the broker sent a malformed packet: {decoder.error}")
+    assert len(packets) == 1
+    if isinstance(packets[0], Disconnect):
+        words = words_of(packets[0].reason_code, version)
+        raise BenchFailed(f"the broker disconnected: {words}")
+    return packets[0]
+
+
+def words_of(code: int, version: int) -> str:
+    """Describe a reason code of MQTT 5.0, or a CONNACK return code of MQTT 3.1.1, in words."""
+    names = RETURN_CODES if version < 5 else REASON_CODES
+    return f"{names.get(code, 'reason unknown')} (0x{code:02X})"

@@ -1,0 +1,172 @@
+"""PUBLISH packets of one publisher as a matrix of bytes, one row per message.
+
+All messages of a scenario have the same length, and differ in a few columns only::
+
+    fixed header | topic name string | packet identifier u16 (QoS 1, 2) | 0x00 (5.0) | payload
+    payload:  publisher u16 | sequence u64 | filler
+
+(integers are big-endian). A burst is a template whose columns for identifier and sequence number
+are filled by slice assignment, in some nanoseconds per message. A received burst is correct if it
+equals the matrix filled for it: one memcmp.
+
+The sequence counts a publisher's messages from 0. Its two low bytes are columns. The other bytes
+change every BLOCK_MESSAGES, so no burst crosses the end of a block.
+"""
+
+from typing import Final
+
+from gateway.broker.wire.encoder import publish_frame
+from gateway.broker.wire.kinds import PUBACK, PUBCOMP, PUBREC, PUBREL
+from gateway.broker.wire.packets import topic_field_of
+from gateway.broker.wire.properties import Properties
+
+BLOCK_MESSAGES: Final = 32_768
+"""Rows of consecutive sequence numbers with the same fixed part; also the number of packet
+identifiers of a publisher (1 to 32,768), so that neither column wraps within a burst."""
+
+PUBLISHER_BYTES: Final = 2
+SEQUENCE_BYTES: Final = 8
+PAYLOAD_BYTES_MIN: Final = PUBLISHER_BYTES + SEQUENCE_BYTES
+"""A message contains its publisher and its number, by which losses and duplicates are found."""
+
+PUBLISHERS_MAX: Final = 65_535
+
+# The columns of the two low bytes for the numbers 0 to 65,535.
+_LOW: Final = bytes(range(256)) * 256
+_HIGH: Final = b"".join(bytes([value]) * 256 for value in range(256))
+
+_FILLER: Final = b"oncegate-bench:"
+
+
+def identifier_of(sequence: int) -> int:
+    """Return the packet identifier of a message: 1 to BLOCK_MESSAGES, repeating."""
+    return sequence % BLOCK_MESSAGES + 1
+
+
+def payload_of(publisher: int, sequence: int, payload_bytes: int) -> bytes:
+    """Return the payload of one message, in the layout above."""
+    filler_bytes = payload_bytes - PAYLOAD_BYTES_MIN
+    filler = (_FILLER * (filler_bytes // len(_FILLER) + 1))[:filler_bytes]
+    return publisher.to_bytes(2, "big") + sequence.to_bytes(8, "big") + filler
+
+
+class Frames:
+    """The messages of one publisher, at most `rows` per burst."""
+
+    def __init__(
+        self, *, topic: str, publisher: int, payload_bytes: int, qos: int, version: int, rows: int
+    ) -> None:
+        assert 0 < rows <= BLOCK_MESSAGES
+        payload = payload_of(publisher, 0, payload_bytes)
+        properties: Properties | None = None
+        frame = publish_frame(
+            topic_field_of(topic), payload, qos, False, False, 1 if qos else 0, version, properties
+        )
+        self.topic = topic
+        self.publisher = publisher
+        self.payload_bytes = payload_bytes
+        self.rows = rows
+        self.row_bytes = len(frame)
+        self.payload_at = len(frame) - payload_bytes
+        self.sequence_at = self.payload_at + PUBLISHER_BYTES
+        self.low_at = self.sequence_at + SEQUENCE_BYTES - 1
+        self.identifier_at = 0
+        if qos:
+            self.identifier_at = self.payload_at - (3 if version == 5 else 2)
+        self._matrix = bytearray(frame * rows)
+        self._view = memoryview(self._matrix)
+        self._high_part = 0
+
+    def rows_of(self, sequence: int, count: int) -> int:
+        """Return how many of `count` messages, starting at `sequence`, fit into one burst."""
+        return min(count, self.rows, BLOCK_MESSAGES - sequence % BLOCK_MESSAGES)
+
+    def burst_of(self, sequence: int, count: int) -> memoryview:
+        """Return messages starting at `sequence`, with this publisher's own packet identifiers.
+
+        The view is valid until the next call. `count` must not exceed `rows_of`.
+        """
+        end = count * self.row_bytes
+        self._fill_sequences(sequence, count, end)
+        if self.identifier_at:
+            first = identifier_of(sequence)
+            row, at = self.row_bytes, self.identifier_at
+            self._matrix[at:end:row] = _HIGH[first : first + count]
+            self._matrix[at + 1 : end : row] = _LOW[first : first + count]
+        return self._view[:end]
+
+    def expected_of(
+        self, sequence: int, count: int, identifiers: tuple[bytearray, bytearray] | None
+    ) -> memoryview:
+        """Return messages starting at `sequence`, with identifiers chosen by the broker, as two
+        columns.
+        """
+        end = count * self.row_bytes
+        self._fill_sequences(sequence, count, end)
+        if identifiers is not None:
+            row, at = self.row_bytes, self.identifier_at
+            self._matrix[at:end:row], self._matrix[at + 1 : end : row] = identifiers
+        return self._view[:end]
+
+    def is_message(self, topic: str, payload: bytes) -> bool:
+        """Return True if this publisher can have sent the message."""
+        sequence = int.from_bytes(payload[PUBLISHER_BYTES:PAYLOAD_BYTES_MIN], "big")
+        expected = payload_of(self.publisher, sequence, self.payload_bytes)
+        return topic == self.topic and payload == expected
+
+    def sequence_in(self, data: bytearray, position: int) -> int:
+        """Return the sequence number in the row at `position`."""
+        at = position + self.sequence_at
+        return int.from_bytes(data[at : at + SEQUENCE_BYTES], "big")
+
+    def _fill_sequences(self, sequence: int, count: int, end: int) -> None:
+        if sequence >> 16 != self._high_part:
+            self._fill_high_part(sequence >> 16)
+        row, at, low = self.row_bytes, self.low_at, sequence & 0xFFFF
+        self._matrix[at - 1 : end : row] = _HIGH[low : low + count]
+        self._matrix[at:end:row] = _LOW[low : low + count]
+
+    def _fill_high_part(self, high_part: int) -> None:
+        """Fill the six high bytes of the sequence number in all rows."""
+        for index, value in enumerate(high_part.to_bytes(SEQUENCE_BYTES - 2, "big")):
+            column = self.sequence_at + index
+            self._matrix[column :: self.row_bytes] = bytes([value]) * self.rows
+        self._high_part = high_part
+
+
+def acknowledgements_of(kind: int, high: bytearray, low: bytearray) -> bytearray:
+    """Return acknowledgements of one kind for packet identifiers given as two columns."""
+    burst = bytearray(_ROW[kind] * len(high))
+    burst[2::4] = high
+    burst[3::4] = low
+    return burst
+
+
+_ROW: Final = {
+    PUBACK: b"\x40\x02\x00\x00",
+    PUBREC: b"\x50\x02\x00\x00",
+    PUBREL: b"\x62\x02\x00\x00",
+    PUBCOMP: b"\x70\x02\x00\x00",
+}
+
+FIRST_BYTE: Final = {kind: row[0] for kind, row in _ROW.items()}
+
+ACKNOWLEDGEMENT_BYTES: Final = 4
+"""A short acknowledgement: first byte, remaining length 2, packet identifier u16."""
+
+ACKNOWLEDGEMENTS: Final = {
+    kind: memoryview(
+        acknowledgements_of(
+            kind,
+            bytearray(_HIGH[1 : BLOCK_MESSAGES + 1]),
+            bytearray(_LOW[1 : BLOCK_MESSAGES + 1]),
+        )
+    )
+    for kind in _ROW
+}
+"""For each kind, the acknowledgements of the identifiers 1 to BLOCK_MESSAGES, one after another."""
+
+
+def equal_prefix(column: bytearray) -> int:
+    """Return how many leading bytes are equal to the first."""
+    return len(column) - len(column.lstrip(column[:1]))

@@ -1,0 +1,42 @@
+"""Measurement of a disk's fsync time, with the access pattern of SQLite's write-ahead log.
+
+A commit appends frames of one page each to the log and calls fdatasync. When the log is full,
+writing continues at its start, so most commits change neither size nor metadata. Durable latencies
+are compared with this time: no durable broker can be faster.
+"""
+
+import os
+import time
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Final
+
+from gateway.tools.bench.latency import Samples
+
+PAGE_FRAME_BYTES: Final = 24 + 4_096
+"""Header and page of SQLite's write-ahead log."""
+
+FRAMES_A_COMMIT: Final = 2
+"""A row in a table with one changed page, and the page above it: the smallest possible commit."""
+
+LOG_BYTES: Final = 1_000 * PAGE_FRAME_BYTES
+"""Position at which writing restarts at the beginning: SQLite's wal_autocheckpoint."""
+
+COMMITS: Final = 500
+
+
+def fsync_percentiles_ms(directory: Path, commits: int = COMMITS) -> dict[str, float]:
+    """Return the milliseconds per commit on the file system of `directory`, by percentile."""
+    samples = Samples()
+    data = os.urandom(PAGE_FRAME_BYTES * FRAMES_A_COMMIT)
+    with NamedTemporaryFile(prefix="oncegate-bench-", dir=directory) as file:
+        descriptor = file.fileno()
+        for offset in range(0, LOG_BYTES, len(data)):
+            os.pwrite(descriptor, data, offset)
+        os.fsync(descriptor)
+        for commit in range(commits):
+            before = time.perf_counter()
+            os.pwrite(descriptor, data, commit * len(data) % LOG_BYTES)
+            os.fdatasync(descriptor)
+            samples.add(time.perf_counter() - before)
+    return samples.percentiles_ms()

@@ -1,0 +1,258 @@
+"""A publisher: sends bursts as its window, schedule and receivers allow, and completes exchanges.
+
+Acknowledgements arrive in the order of the PUBLISH packets [MQTT-4.6.0-2] [MQTT-4.6.0-3], so a run
+of them is a known sequence of bytes: one memcmp verifies it. The PUBRELs that answer PUBRECs are
+prepared in the same way. Other acknowledgements (out of order, or with reason codes) are decoded
+one by one.
+"""
+
+import math
+from typing import Final
+
+from gateway.broker.wire.codes import FIRST_ERROR
+from gateway.broker.wire.encoder import pubrel
+from gateway.broker.wire.kinds import KIND_NAMES, PUBACK, PUBCOMP, PUBREC, PUBREL
+from gateway.broker.wire.packets import Acknowledgement, Pingresp
+from gateway.tools.bench.connection import BenchFailed, Client, packet_bytes_of, packet_of
+from gateway.tools.bench.frames import (
+    ACKNOWLEDGEMENT_BYTES,
+    ACKNOWLEDGEMENTS,
+    BLOCK_MESSAGES,
+    FIRST_BYTE,
+    Frames,
+    equal_prefix,
+    identifier_of,
+)
+from gateway.tools.bench.latency import Departures, Plan, Samples
+from gateway.tools.bench.sequences import Sequences
+
+"""Reason codes from here on mean that the message was refused. [MQTT5-2.4]"""
+
+RUN_BYTES: Final = 4 * 4_096
+"""Bytes searched for a run of acknowledgements."""
+
+
+class Step:
+    """One kind of acknowledgement, and how many were received, in the order of the messages."""
+
+    def __init__(self, kind: int) -> None:
+        self.kind = kind
+        self.done = 0
+        self._early: set[int] = set()
+
+    def receive_run(self, data: bytearray, position: int, count: int, sent: int) -> int:
+        """Return how many of the next `count` acknowledgements at `position` are the expected ones.
+
+        The result is either the whole run or 0.
+        """
+        first = self.done % BLOCK_MESSAGES
+        count = min(count, sent - self.done, BLOCK_MESSAGES - first)
+        if count <= 0 or self._early:
+            return 0
+        at = first * ACKNOWLEDGEMENT_BYTES
+        expected = ACKNOWLEDGEMENTS[self.kind][at : at + count * ACKNOWLEDGEMENT_BYTES]
+        if not data.startswith(expected, position):
+            return 0
+        self.done += count
+        return count
+
+    def receive(self, packet_id: int, sent: int) -> int:
+        """Process one acknowledgement and return its sequence number. Raises BenchFailed."""
+        sequence = self.sequence_of(packet_id)
+        if packet_id > BLOCK_MESSAGES or sequence >= sent or sequence in self._early:
+            raise BenchFailed(
+                f"{KIND_NAMES[self.kind]} {packet_id}: expected one of the {sent - self.done} "
+                f"identifiers from {identifier_of(self.done)} on"
+            )
+        self._early.add(sequence)
+        while self.done in self._early:
+            self._early.remove(self.done)
+            self.done += 1
+        return sequence
+
+    def sequence_of(self, packet_id: int) -> int:
+        """Return the sequence number of the message that this identifier acknowledges next."""
+        return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
+
+    def has(self, sequence: int) -> bool:
+        """Return True if the message was acknowledged in this step."""
+        return sequence < self.done or sequence in self._early
+
+
+class Publisher(Client):
+    """Publishes to one topic.
+
+    At QoS 1 and 2 at most `window` messages are unacknowledged. Without a plan, at most
+    `outstanding` messages have not reached every receiver. `receivers` are the subscribers' records
+    of received messages. Publishing stops after `sent_max` messages.
+    """
+
+    def __init__(
+        self,
+        client_id: str,
+        version: int,
+        *,
+        frames: Frames,
+        qos: int,
+        window: int,
+        outstanding: int,
+        departures: Departures,
+        samples: Samples,
+    ) -> None:
+        super().__init__(client_id, version)
+        self.frames = frames
+        self.qos = qos
+        self.window = window
+        self.receivers: list[Sequences] = []
+        self.plan: Plan | None = None
+        self.sent = 0
+        self.sent_max = 0
+        self.refused = 0
+        self._outstanding = outstanding
+        self.departures = departures
+        self._samples = samples
+        # Missing messages before this number count as lost.
+        self._given_up = 0
+        self._received = Step(PUBREC)
+        self._ended = Step(PUBCOMP if qos == 2 else PUBACK)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The acknowledgements that an exchange at this QoS consists of."""
+        return (self._received, self._ended) if self.qos == 2 else (self._ended,)
+
+    @property
+    def completed(self) -> int:
+        """Number of messages whose exchange is complete. At QoS 0 sending completes it."""
+        return self._ended.done if self.qos else self.sent
+
+    @property
+    def delivered(self) -> int:
+        """Number of messages that have reached every receiver or were given up."""
+        if not self.receivers:
+            return self.completed
+        return max(self._given_up, min([sequences.next for sequences in self.receivers]))
+
+    @property
+    def is_done(self) -> bool:
+        return self.sent == self.sent_max == self.completed and self.delivered >= self.sent
+
+    def follow(self, plan: Plan) -> None:
+        """Send and time messages according to this plan from now on."""
+        self.plan = plan
+        self.departures.plan = plan
+
+    def give_up(self) -> bool:
+        """Count missing messages as lost. Return True if there were any."""
+        missing = self.delivered < self.sent
+        self._given_up = self.sent
+        return missing
+
+    # -- sending
+
+    def due_seconds(self) -> float:
+        """Return when the next message is due, or infinity while nothing can be sent."""
+        if self.plan is None or self.unsent or self._room() == 0:
+            return math.inf
+        return self.plan.seconds_of(self.sent)
+
+    def pump(self, seconds: float) -> bool:
+        """Send what may be sent now. Return True if anything was sent."""
+        if self.unsent:
+            return False
+        count = self._room()
+        if self.plan is not None:
+            count = min(count, self.plan.due_count(seconds) - self.sent)
+        if count <= 0:
+            return False
+        while count > 0 and not self.unsent:
+            rows = self.frames.rows_of(self.sent, count)
+            self.departures.leave(self.sent, rows, seconds)
+            burst = self.frames.burst_of(self.sent, rows)
+            self.sent += rows
+            count -= rows
+            self.send(burst)
+        return True
+
+    def _room(self) -> int:
+        """Return how many messages may be sent now, regardless of the plan."""
+        room = self.sent_max - self.sent
+        if self.qos:
+            room = min(room, self.window - (self.sent - self.completed))
+        if room > 0 and self.plan is None:
+            free = self._outstanding - (self.sent - self.delivered)
+            if not self.qos and free < min(self._outstanding // 8, room):
+                # Sending few messages per system call is expensive, and more room comes soon.
+                return 0
+            room = min(room, free)
+        return max(0, room)
+
+    # -- receiving
+
+    def receive(self, data: bytearray, end: int, seconds: float) -> int:
+        position = 0
+        while position < end:
+            taken = self._receive_run(data, position, end, seconds)
+            if taken == 0:
+                taken = self._receive_packet(data, position, end, seconds)
+                if taken == 0:
+                    break
+            position += taken
+        return position
+
+    def _receive_run(self, data: bytearray, position: int, end: int, seconds: float) -> int:
+        """Process a run of expected acknowledgements. Return its number of bytes, or 0."""
+        stop = min(end, position + RUN_BYTES)
+        stop -= (stop - position) % ACKNOWLEDGEMENT_BYTES
+        count = equal_prefix(data[position:stop:ACKNOWLEDGEMENT_BYTES])
+        if count == 0 or self.qos == 0:
+            return 0
+        first_byte = data[position]
+        if first_byte == FIRST_BYTE[self._ended.kind]:
+            bound = self._received.done if self.qos == 2 else self.sent
+            before = self._ended.done
+            count = self._ended.receive_run(data, position, count, bound)
+            if count:
+                self.departures.arrive(before, count, seconds, self._samples)
+        elif first_byte == FIRST_BYTE[PUBREC] and self.qos == 2:
+            at = self._received.done % BLOCK_MESSAGES * ACKNOWLEDGEMENT_BYTES
+            count = self._received.receive_run(data, position, count, self.sent)
+            if count:
+                self.send(ACKNOWLEDGEMENTS[PUBREL][at : at + count * ACKNOWLEDGEMENT_BYTES])
+        else:
+            return 0
+        return count * ACKNOWLEDGEMENT_BYTES
+
+    def _receive_packet(self, data: bytearray, position: int, end: int, seconds: float) -> int:
+        """Process one packet of any form. Return its size, or 0 while it is incomplete."""
+        size_bytes = packet_bytes_of(data, position, end, self.version)
+        if size_bytes == 0 or position + size_bytes > end:
+            return 0
+        packet = packet_of(bytes(data[position : position + size_bytes]), self.version)
+        if isinstance(packet, Acknowledgement):
+            self._receive_acknowledgement(packet, seconds)
+        elif not isinstance(packet, Pingresp):
+            raise BenchFailed(f"{self.client_id}: the broker sent {packet!r} to a publisher")
+        return size_bytes
+
+    def _receive_acknowledgement(self, packet: Acknowledgement, seconds: float) -> None:
+        refused = packet.reason_code >= FIRST_ERROR
+        self.refused += refused
+        if packet.kind == PUBREC and self.qos == 2:
+            self._received.receive(packet.packet_id, self.sent)
+            if refused:
+                # [MQTT5-4.3.3] the exchange ends without PUBREL
+                self._ended.receive(packet.packet_id, self.sent)
+            else:
+                self.send(pubrel(packet.packet_id))
+        elif packet.kind == self._ended.kind and self.qos:
+            sequence = self._ended.sequence_of(packet.packet_id)
+            if self.qos == 2 and not self._received.has(sequence):
+                raise BenchFailed(f"{self.client_id}: PUBCOMP {packet.packet_id} before its PUBREC")
+            self._ended.receive(packet.packet_id, self.sent)
+            self.departures.arrive(sequence, 1, seconds, self._samples)
+        else:
+            raise BenchFailed(
+                f"{self.client_id}: the broker answered QoS {self.qos} with "
+                f"{KIND_NAMES[packet.kind]} {packet.packet_id}"
+            )

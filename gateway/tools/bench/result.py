@@ -1,0 +1,184 @@
+"""Results of a run, as values and as JSON."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from gateway.tools.bench.processes import Usage
+from gateway.tools.bench.scenario import Scenario
+
+BUSY_SHARE: Final = 0.9
+"""A single-threaded process above this share of a core is the limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """Counters at one moment of a run."""
+
+    seconds: float
+    sent: int
+    completed: int
+    received: int
+    cpu_seconds: float
+    broker: Usage | None
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        return self.sent, self.completed, self.received
+
+
+def rate_of(before: Reading, now: Reading) -> float:
+    """Return messages/s between two readings: those received, or those sent if none were
+    received.
+    """
+    messages = now.received - before.received or now.sent - before.sent
+    return messages / max(now.seconds - before.seconds, 1e-9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Faults:
+    """Faults over the whole run, counted in messages.
+
+    For each subscriber: `lost` never arrived, `duplicates` arrived again, `late` arrived after a
+    later one, `foreign` was changed or not published by this run. For each publisher: `refused`
+    with a reason code, `unfinished` never acknowledged.
+    """
+
+    lost: int
+    duplicates: int
+    late: int
+    foreign: int
+    refused: int
+    unfinished: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """Results of a run.
+
+    Rates count from `start` to `stop`, faults from the first message to `end`. Each point of
+    `timeline` has the seconds since the first message, and the messages/s since the point before.
+    """
+
+    scenario: Scenario
+    start: Reading
+    stop: Reading
+    end: Reading
+    faults: Faults
+    stalls: int
+    window_used: int
+    delivery_ms: dict[str, float]
+    acknowledgement_ms: dict[str, float]
+    delivery_curve_ms: list[tuple[float, float]]
+    acknowledgement_curve_ms: list[tuple[float, float]]
+    timeline: list[tuple[float, float]]
+
+    @property
+    def seconds(self) -> float:
+        return self.stop.seconds - self.start.seconds
+
+    @property
+    def sent(self) -> int:
+        return self.stop.sent - self.start.sent
+
+    @property
+    def completed(self) -> int:
+        return self.stop.completed - self.start.completed
+
+    @property
+    def received(self) -> int:
+        return self.stop.received - self.start.received
+
+    @property
+    def counted(self) -> int:
+        """The total that percentages refer to: messages received, or sent where no subscriber
+        exists.
+        """
+        receives = self.scenario.subscribers and not self.scenario.stays_away
+        return self.received if receives else self.sent
+
+    @property
+    def generator_share(self) -> float:
+        """CPU use of the load generator, as a fraction of one core."""
+        return (self.stop.cpu_seconds - self.start.cpu_seconds) / self.seconds
+
+    @property
+    def broker_share(self) -> float | None:
+        before, after = self.start.broker, self.stop.broker
+        if before is None or after is None:
+            return None
+        return (after.cpu_seconds - before.cpu_seconds) / self.seconds
+
+    @property
+    def limit(self) -> Literal["rate", "broker", "generator", "neither"]:
+        """The limit of the rate: the given rate, the broker, the load generator, or neither.
+
+        A load generator that receives many small writes from a busy broker is busy too. In that
+        case the broker is the limit.
+        """
+        if self.scenario.rate is not None:
+            return "rate"
+        if self.broker_share is not None and self.broker_share > BUSY_SHARE:
+            return "broker"
+        return "generator" if self.generator_share > BUSY_SHARE else "neither"
+
+    @property
+    def is_clean(self) -> bool:
+        """True if every message arrived once, unchanged and in order, and every exchange was
+        completed.
+        """
+        return not any(dataclasses.astuple(self.faults))
+
+    def as_json(self) -> dict[str, Any]:
+        scenario = dataclasses.asdict(self.scenario)
+        del scenario["password"]
+        cpu_seconds = self.stop.cpu_seconds - self.start.cpu_seconds
+        return {
+            "scenario": scenario,
+            "seconds": round(self.seconds, 3),
+            "messages": {"sent": self.sent, "received": self.received, "completed": self.completed},
+            "per_second": {
+                "sent": round(self.sent / self.seconds, 1),
+                "received": round(self.received / self.seconds, 1),
+                "completed": round(self.completed / self.seconds, 1),
+            },
+            "total": {
+                "sent": self.end.sent,
+                "received": self.end.received,
+                "completed": self.end.completed,
+            },
+            "faults": dataclasses.asdict(self.faults),
+            "stalls": self.stalls,
+            "window_used": self.window_used,
+            "delivery_ms": self.delivery_ms,
+            "acknowledgement_ms": self.acknowledgement_ms,
+            "timeline": [[round(at, 2), round(rate, 1)] for at, rate in self.timeline],
+            "limit": self.limit,
+            "generator": {
+                "cpu_share": round(self.generator_share, 3),
+                "cpu_seconds_per_million": self._per_million(cpu_seconds),
+            },
+            "broker": self._broker_as_json(),
+        }
+
+    def _broker_as_json(self) -> dict[str, Any] | None:
+        before, after = self.start.broker, self.stop.broker
+        if before is None or after is None:
+            return None
+        cpu_seconds = after.cpu_seconds - before.cpu_seconds
+        written = None
+        if before.written_bytes is not None and after.written_bytes is not None:
+            written = after.written_bytes - before.written_bytes
+        return {
+            "cpu_share": round(cpu_seconds / self.seconds, 3),
+            "cpu_seconds_per_million": self._per_million(cpu_seconds),
+            "rss_bytes": after.rss_bytes,
+            "rss_bytes_max": after.rss_bytes_max,
+            "written_bytes": written,
+            "written_bytes_per_message": (
+                round(written / self.counted, 2) if written is not None and self.counted else None
+            ),
+        }
+
+    def _per_million(self, seconds: float) -> float | None:
+        return round(seconds / self.counted * 1e6, 3) if self.counted else None

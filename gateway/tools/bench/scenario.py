@@ -1,0 +1,170 @@
+"""Scenario of a load generator run: who publishes to whom, how much and how fast."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from gateway.tools.bench.frames import BLOCK_MESSAGES, PAYLOAD_BYTES_MIN, PUBLISHERS_MAX
+from gateway.tools.bench.latency import STEP_FAST
+
+Shape = Literal["pairs", "all"]
+
+WINDOW_MAX: Final = BLOCK_MESSAGES - 1
+"""Unacknowledged QoS 1 or 2 messages of a publisher, at most: no identifier may be used twice
+concurrently."""
+
+OUTSTANDING_BYTES: Final = 512 * 1024
+"""Data in transit to one subscriber at QoS 0 without a rate, at most: QoS 0 has no flow control.
+Less than brokers drop for a slow reader (1 MiB here), more than one turn of the loop needs at two
+million messages per second."""
+
+OUTSTANDING_BYTES_ALL: Final = 8 * 1024 * 1024
+"""The same limit for all subscribers together, so that a slow broker's memory is not what is
+measured."""
+
+QUEUED_MESSAGES_MAX: Final = 1_000
+"""The same limit at QoS 1 and 2, in messages: Mosquitto's default queue length per session."""
+
+PAYLOAD_BYTES_MAX: Final = 64 * 1024 * 1024
+"""A frame must fit into memory a few times; MQTT's own limit is 256 MB."""
+
+CLIENTS_MAX: Final = 60_000
+"""Clients of one process and address, at most: then the local ports are used up."""
+
+FEW_UNDER_WAY: Final = 16
+"""If at most this many messages are in transit in the whole run, each of them is timed."""
+
+FEW_COPIES: Final = 8
+"""With more copies of a message than this, fewer messages are timed."""
+
+TIMED_PER_SECOND: Final = 20_000
+"""With a rate, about this many messages per second are timed; below it, all of them."""
+
+
+class ScenarioMistake(ValueError):
+    """A scenario that cannot be run. The message names the value and what is allowed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """Parameters of one run of the load generator.
+
+    `shape`: with `pairs`, publisher i sends to subscriber i; with `all`, every subscriber gets
+    every message. The run ends after `duration_seconds` (following `warm_up_seconds`) or after
+    `count` messages per publisher. `authorities`: use TLS and trust the certificates in this file.
+    `rate`: messages/s of all publishers together; None: as fast as possible. `patience_seconds`:
+    after this time without progress, missing messages count as lost.
+
+    `outstanding`: messages of one publisher that have not reached all of its subscribers; None: as
+    many as no broker drops. `spin`: never sleep, so that latencies do not include wake-up times;
+    this uses one core.
+
+    `away`: subscribers disconnect after subscribing, so that messages queue for their persistent
+    sessions. With `count` they reconnect when everything is acknowledged, and the run measures how
+    fast the queues are delivered. With a duration they stay away, and it measures how fast messages
+    are acknowledged whose queues may be full.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 1883
+    authorities: str | None = None
+    version: int = 4
+    publishers: int = 1
+    subscribers: int = 1
+    shape: Shape = "all"
+    qos: int = 0
+    payload_bytes: int = 64
+    window: int = 20
+    outstanding: int | None = None
+    persistent: bool = False
+    away: bool = False
+    spin: bool = False
+    rate: float | None = None
+    warm_up_seconds: float = 1.0
+    duration_seconds: float = 10.0
+    count: int | None = None
+    patience_seconds: float = 10.0
+    topic_prefix: str = "bench"
+    username: str | None = None
+    password: bytes | None = None
+
+    def __post_init__(self) -> None:
+        _check("publishers", self.publishers, 1, min(PUBLISHERS_MAX, CLIENTS_MAX))
+        _check("subscribers", self.subscribers, 0, CLIENTS_MAX - self.publishers)
+        _check("QoS", self.qos, 0, 2)
+        _check("payload size", self.payload_bytes, PAYLOAD_BYTES_MIN, PAYLOAD_BYTES_MAX)
+        _check("window", self.window, 1, WINDOW_MAX)
+        _check("outstanding", self.outstanding_messages, 1, BLOCK_MESSAGES)
+        if self.count is not None:
+            _check("count", self.count, 1, 1 << 40)
+        if self.version not in (4, 5):
+            raise ScenarioMistake(f"protocol level {self.version}: expected 4 (3.1.1) or 5 (5.0)")
+        if self.shape == "pairs" and self.publishers != self.subscribers:
+            raise ScenarioMistake(
+                f"{self.publishers} publishers and {self.subscribers} subscribers are no pairs: "
+                "take as many of both, or the shape all"
+            )
+        if self.away and not (self.persistent and self.qos and self.subscribers):
+            raise ScenarioMistake(
+                "subscribers that are away: expected persistent sessions, QoS 1 or 2, and at least "
+                "one subscriber, since nothing is queued for others"
+            )
+        if self.rate is not None and self.rate <= 0:
+            raise ScenarioMistake(f"rate {self.rate}: expected more than 0 messages/s")
+        if self.warm_up_seconds < 0 or self.duration_seconds <= 0:
+            raise ScenarioMistake(
+                f"warm-up {self.warm_up_seconds} s, duration {self.duration_seconds} s: "
+                "expected 0 or more, and more than 0"
+            )
+        if not self.patience_seconds > 0:
+            raise ScenarioMistake(f"patience {self.patience_seconds} s: expected more than 0")
+        if not self.topic_prefix or set(self.topic_prefix) & set("+#\0"):
+            raise ScenarioMistake(f"topic prefix {self.topic_prefix!r}: expected a topic name")
+
+    @property
+    def stays_away(self) -> bool:
+        """True if the subscribers never reconnect, so that nothing is received."""
+        return self.away and self.count is None
+
+    @property
+    def outstanding_messages(self) -> int:
+        """Number of messages that one publisher may have in transit when there is no rate."""
+        if self.outstanding is not None:
+            return self.outstanding
+        into_one = 1 if self.shape == "pairs" else self.publishers
+        if self.qos:
+            # The window of a publisher and of a subscriber: neither has to wait for the other.
+            return max(1, min(2 * self.window, QUEUED_MESSAGES_MAX // into_one))
+        bytes_to_one = min(OUTSTANDING_BYTES, OUTSTANDING_BYTES_ALL // max(1, self.subscribers))
+        return min(BLOCK_MESSAGES, max(1, bytes_to_one // self.row_bytes // into_one))
+
+    @property
+    def row_bytes(self) -> int:
+        """Approximate size of one PUBLISH in bytes."""
+        return len(self.topic_prefix) + 32 + self.payload_bytes
+
+    @property
+    def timing_step(self) -> int:
+        """Interval between timed messages: every n-th message is timed."""
+        if self.rate is not None:
+            return max(1, round(self.rate / TIMED_PER_SECOND))
+        under_way = self.window if self.qos else self.outstanding_messages
+        if under_way * self.publishers <= FEW_UNDER_WAY:
+            return 1
+        # Each subscriber times its own copy.
+        copies = 1 if self.shape == "pairs" else self.subscribers
+        return STEP_FAST * max(1, copies // FEW_COPIES)
+
+    def topic_of(self, run: str, publisher: int) -> str:
+        """Return the topic of a publisher. All topics, and so all frames, have the same length."""
+        return f"{self.topic_prefix}/{run}/{publisher:0{len(str(self.publishers - 1))}d}"
+
+    def sources_of(self, subscriber: int) -> range:
+        """Return the publishers whose messages a subscriber receives."""
+        if self.shape == "pairs":
+            return range(subscriber, subscriber + 1)
+        return range(self.publishers)
+
+
+def _check(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise ScenarioMistake(f"{name} {value}: expected {least} to {most}")

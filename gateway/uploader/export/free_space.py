@@ -1,0 +1,35 @@
+"""Disk space that the session log leaves free for the broker."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from gateway.uploader.settings import FREE_BYTES_MAX, FREE_SHARE
+
+
+def check_free_space(directory: Path, bytes_min: int | None) -> None:
+    """Raise `OSError` (ENOSPC) if less than ``bytes_min`` are free. None: a share of the disk."""
+    disk = os.statvfs(directory)
+    if bytes_min is None:
+        bytes_min = min(FREE_BYTES_MAX, disk.f_blocks * disk.f_frsize // FREE_SHARE)
+    bytes_free = disk.f_bavail * disk.f_frsize
+    if bytes_free < bytes_min:
+        raise OSError(
+            errno.ENOSPC, f"{bytes_free} bytes are free, {bytes_min} are kept free", str(directory)
+        )
+
+
+def is_on_disk_of(url: str, directory: Path) -> bool:
+    """Return True if a target is a directory in the same file system, so that moving frees no
+    space.
+    """
+    parts = urlsplit(url)
+    if parts.scheme != "file":
+        return False
+    path = Path(unquote(parts.path))
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path.stat().st_dev == directory.stat().st_dev

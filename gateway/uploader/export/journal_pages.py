@@ -1,0 +1,99 @@
+"""Reading of the journal in pages of batches. Damage does not stop the export."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from gateway.broker.core.records.blob import Blob, DamagedBlob
+from gateway.broker.core.records.events import JournalBatch, decode
+from gateway.uploader.segments.damage import keep_damaged
+from gateway.uploader.settings import DAMAGED_FILES_MAX, PAGE_BYTES, PAGE_BYTES_MAX
+
+logger = logging.getLogger(__name__)
+
+Taken = TypeVar("Taken")
+
+Journal = Callable[[int, int], list[bytes]]
+"""``journal(after_sequence, bytes_max)``: the blobs with events after a sequence number, in order,
+until ``bytes_max`` bytes are reached; may include the preceding blob. Raises `OSError` or
+`sqlite3.Error` if the journal cannot be read."""
+
+
+class JournalPages:
+    """Reads pages of batches.
+
+    A blob that cannot be decoded is kept in log/damaged and skipped, which leaves a gap in the
+    events.
+    """
+
+    def __init__(self, journal: Journal, log_dir: Path) -> None:
+        self._journal = journal
+        self._log_dir = log_dir
+        self._bytes_max = PAGE_BYTES
+        # The last decoded blob and its end: an idle journal returns it each time.
+        self._latest: tuple[bytes, int] = (b"", 0)
+        # Digests of the latest damaged blobs, which are read again until they are passed.
+        self._seen_damaged: OrderedDict[str, None] = OrderedDict()
+
+    def after(self, sequence: int) -> list[JournalBatch]:
+        """Return the next batches with events after ``sequence``; empty if there are none (yet)."""
+        return self._page(sequence, self._batch_of)
+
+    def headers_after(self, sequence: int) -> list[Blob]:
+        """Return the same blobs without decoding their events, to find out which boots wrote
+        them.
+        """
+        return self._page(sequence, self._header_of)
+
+    def _page(self, sequence: int, taken: Callable[[bytes, int], Taken | None]) -> list[Taken]:
+        while True:
+            blobs = self._journal(sequence, self._bytes_max)
+            found = [each for blob in blobs if (each := taken(blob, sequence)) is not None]
+            is_all = sum(map(len, blobs)) < self._bytes_max
+            if found or is_all or self._bytes_max >= PAGE_BYTES_MAX:
+                self._bytes_max = PAGE_BYTES
+                return found
+            # A full page was all damaged: read further.
+            self._bytes_max *= 2
+
+    def _header_of(self, blob: bytes, sequence: int) -> Blob | None:
+        """Return the blob's header; None if it is damaged or ends before ``sequence``."""
+        try:
+            header = Blob(blob)
+        except DamagedBlob as damage:
+            self._note(blob, damage)
+            return None
+        return header if header.last_sequence > sequence else None
+
+    def _batch_of(self, blob: bytes, sequence: int) -> JournalBatch | None:
+        """Return the batch in a blob; None if it is damaged or ends before ``sequence``."""
+        if blob == self._latest[0] and self._latest[1] <= sequence:
+            return None
+        try:
+            batch = decode(blob)
+        except DamagedBlob as damage:
+            self._note(blob, damage)
+            return None
+        last_sequence = batch.first_sequence + len(batch.events) - 1
+        self._latest = (blob, last_sequence)
+        return batch if last_sequence > sequence else None
+
+    def _note(self, blob: bytes, damage: DamagedBlob) -> None:
+        digest = hashlib.sha256(blob).hexdigest()[:16]
+        if digest in self._seen_damaged:
+            return
+        self._seen_damaged[digest] = None
+        if len(self._seen_damaged) > DAMAGED_FILES_MAX:
+            self._seen_damaged.popitem(last=False)
+        keep_damaged(self._log_dir, f"journal-{digest}.blob", blob)
+        logger.error(
+            "a blob of the journal is damaged and is kept as log/damaged/journal-%s.blob: %s; "
+            "its events are missing from the session log",
+            digest,
+            damage,
+        )

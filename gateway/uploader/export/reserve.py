@@ -1,0 +1,59 @@
+"""Disk space reserved in advance, so that the session log can continue when the disk is full.
+
+It is freed in steps, and the failed operation is retried immediately, since other programs may take
+the freed space. If the target is elsewhere, a small segment is enough to free the journal's space.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from gateway.process.files.disk_errors import line_of
+from gateway.process.files.private import open_private
+from gateway.uploader.settings import RESERVE_BYTES_MAX, RESERVE_SHARE, RESERVE_STEP_BYTES
+
+logger = logging.getLogger(__name__)
+
+
+class Reserve:
+    """The reserve file log/reserve."""
+
+    def __init__(self, log_dir: Path) -> None:
+        self._path = log_dir / "reserve"
+
+    def make(self) -> None:
+        """Allocate the reserve again if there is enough space."""
+        disk = os.statvfs(self._path.parent)
+        size_bytes = min(RESERVE_BYTES_MAX, disk.f_blocks * disk.f_frsize // RESERVE_SHARE)
+        if self._size() >= size_bytes or self.is_tight():
+            return
+        try:
+            descriptor = open_private(self._path, os.O_RDWR | os.O_CREAT)
+            try:
+                os.posix_fallocate(descriptor, 0, size_bytes)
+            finally:
+                os.close(descriptor)
+        except OSError as problem:
+            logger.info("no reserve for a full disk could be made: %s", line_of(problem))
+
+    def give(self) -> bool:
+        """Free a part of the reserve. Return False if it was used up."""
+        size_bytes = self._size()
+        with suppress(OSError):
+            os.truncate(self._path, max(0, size_bytes - RESERVE_STEP_BYTES))
+            return size_bytes > 0
+        return False
+
+    def is_tight(self) -> bool:
+        """Return True if so little space is free that segments should be small."""
+        disk = os.statvfs(self._path.parent)
+        return disk.f_bavail * RESERVE_SHARE < 4 * disk.f_blocks
+
+    def _size(self) -> int:
+        try:
+            return self._path.stat().st_size
+        except FileNotFoundError:
+            return 0

@@ -1,0 +1,68 @@
+"""Current failures: one log line when a fault begins, and one when it ends."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import sqlite3
+import time
+
+from gateway.process.files import descriptors
+from gateway.process.files.disk_errors import is_full, line_of
+
+logger = logging.getLogger(__name__)
+
+
+class Fault:
+    """Something that can fail, and the sentence that the status shows meanwhile."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._kind = ""
+        self.sentence: str | None = None
+        self.since_ms: int | None = None
+
+    def begin(self, sentence: str, kind: str) -> None:
+        """Set the fault for the status, and log it if it is new.
+
+        ``kind`` names the cause: a new sentence of the same kind only changes the status.
+        """
+        if self.since_ms is None:
+            self.since_ms = time.time_ns() // 1_000_000
+        if self.sentence is None or kind != self._kind:
+            logger.error("%s fails: %s", self._what, sentence)
+        self.sentence, self._kind = sentence, kind
+
+    def show(self, sentence: str) -> None:
+        """Change the sentence in the status. The caller has logged it."""
+        if self.since_ms is None:
+            self.since_ms = time.time_ns() // 1_000_000
+        self.sentence = sentence
+
+    def end(self) -> None:
+        """Clear the fault, and log its end."""
+        if self.sentence is not None:
+            logger.info("%s works again", self._what)
+        self.sentence = self.since_ms = None
+
+    def begin_with(self, problem: OSError | sqlite3.Error) -> None:
+        """Set the fault from an exception."""
+        self.begin(sentence_of(problem), kind_of(problem))
+
+
+def sentence_of(problem: Exception) -> str:
+    """Return a sentence about a failure, with the fix."""
+    if descriptors.ran_out(problem):
+        return f"{line_of(problem)}: raise the limit of open files (LimitNOFILE of the service)"
+    if is_full(problem):
+        return f"{line_of(problem)}: free space or make the partition larger"
+    if isinstance(problem, OSError) and problem.errno == errno.EROFS:
+        return f"{line_of(problem)}: remount the partition writable, or replace the card"
+    if isinstance(problem, sqlite3.Error):
+        return f"the journal cannot be read: {problem}"
+    return line_of(problem) or type(problem).__name__
+
+
+def kind_of(problem: Exception) -> str:
+    """Return a name for the cause of a failure, without details."""
+    return f"{type(problem).__name__} {getattr(problem, 'errno', None)}"

@@ -1,0 +1,63 @@
+"""CPU and I/O priorities of `oncegate upload`, lower than the broker's.
+
+The uploader may take hours, while clients wait for the broker's next commit. The systemd unit has
+the same values (image/systemd/oncegate-upload.service), because a service may not change its
+priority there. A process that has them already changes nothing.
+
+The I/O priority is the lowest of the best-effort class, not the idle class: a commit of the broker
+may wait for data of this process, because both share the file system's journal, and an idle process
+can be delayed for seconds. Of the kernel's schedulers, BFQ honours it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Final
+
+from gateway.process.files.disk_errors import line_of
+from gateway.process.system_calls import call
+
+NICENESS: Final = 10
+"""From -20 to 19. At 10 a process gets a tenth of the CPU time of one at 0."""
+
+IO_CLASS_BEST_EFFORT: Final = 2
+IO_LEVEL: Final = 7
+"""Level in the best-effort class, from 0 (first) to 7 (last)."""
+
+_CLASS_SHIFT: Final = 13
+_WHO_PROCESS: Final = 1
+_THIS_THREAD: Final = 0
+
+logger = logging.getLogger(__name__)
+
+
+def lower_priority() -> None:
+    """Lower the priorities of the calling thread, and of threads it starts.
+
+    If the system does not allow it, this is logged, and the process works without it.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        missing = NICENESS - os.getpriority(os.PRIO_PROCESS, _THIS_THREAD)
+        if missing > 0:
+            os.nice(missing)
+        if io_priority_of(_THIS_THREAD) != (IO_CLASS_BEST_EFFORT, IO_LEVEL):
+            _set_io_priority(IO_CLASS_BEST_EFFORT, IO_LEVEL)
+    except OSError as problem:
+        logger.warning("the uploader cannot lower its priority: %s", line_of(problem))
+
+
+def io_priority_of(thread: int) -> tuple[int, int]:
+    """Return the class and level of a thread's I/O priority. Thread 0 is the calling one.
+
+    Raises OSError.
+    """
+    priority = call("ioprio_get", _WHO_PROCESS, thread, 0)
+    return priority >> _CLASS_SHIFT, priority & ((1 << _CLASS_SHIFT) - 1)
+
+
+def _set_io_priority(io_class: int, level: int) -> None:
+    call("ioprio_set", _WHO_PROCESS, _THIS_THREAD, io_class << _CLASS_SHIFT | level)

@@ -1,0 +1,231 @@
+"""Head of the chain of segments: the newest sealed one, stored durably.
+
+The files show it as long as they are on the device; `log/chain.json` keeps it after they were
+uploaded and pruned. It is written after a segment is sealed, so after a crash it can lack at
+most the newest segment. Both are compared at every start. In case of doubt, events are
+exported again: an event in two segments has one identity `(gateway, boot, sequence)`, so readers
+drop the repeat, while an event in none would be lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from itertools import islice, takewhile
+from pathlib import Path
+
+import orjson
+
+from gateway.process.files.disk_errors import is_unreadable, line_of
+from gateway.process.files.durable import make_folder, replace_durably
+from gateway.uploader.faults import sentence_of
+from gateway.uploader.segments.damage import is_set_aside, set_aside
+from gateway.uploader.segments.names import SegmentName, each_segment_in, path_of
+from gateway.uploader.segments.newer_format import NewerFormat
+from gateway.uploader.segments.verify import DamagedSegment, UnknownVersion, load_segment
+from gateway.uploader.settings import (
+    BOOTS_KEPT,
+    CHAIN_TRIES_MAX,
+    HEADS_KEPT,
+    SEGMENTS_RECALLED_MAX,
+)
+
+logger = logging.getLogger(__name__)
+
+_FORMAT = "oncegate-log-chain"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The properties of a sealed segment that the next one needs."""
+
+    gateway: str
+    boot: str
+    segment: int
+    last_sequence: int
+    sha256: str
+
+
+class Chain:
+    """Heads of the newest segments, newest last, and the boots whose events were exported."""
+
+    def __init__(self, log_dir: Path, gateway: str) -> None:
+        self._log_dir = log_dir
+        self._gateway = gateway
+        self._heads: list[Head] = []
+        self.boots: list[str] = []
+        self._unreadable_tries = 0
+
+    @property
+    def head(self) -> Head | None:
+        return self._heads[-1] if self._heads else None
+
+    @property
+    def next_segment(self) -> int:
+        head = self.head
+        return head.segment + 1 if head is not None and head.gateway == self._gateway else 1
+
+    @property
+    def previous_sha256(self) -> str | None:
+        head = self.head
+        return head.sha256 if head is not None and head.gateway == self._gateway else None
+
+    @property
+    def last_sequence(self) -> int:
+        """The last sealed sequence number. It also continues after a gateway gets a new id."""
+        return self.head.last_sequence if self.head is not None else 0
+
+    def load(self) -> None:
+        """Load state and files, set damaged newest segments aside, and repair the state.
+
+        Raises `OSError`.
+        """
+        for directory in ("open", "sealed", "sent"):
+            make_folder(self._log_dir / directory)
+        self._heads, self.boots = [], []
+        self._load_state()
+        known = self.head
+        for path in (self._log_dir / "open").iterdir():
+            path.unlink()
+        lost = list(takewhile(lambda name: not self._is_whole(name), self._own("sealed")))
+        if lost:
+            self._heads = [head for head in self._heads if head.segment < lost[-1].segment]
+        newest = [*self._not_before_head("sent"), *self._not_before_head("sealed")]
+        for name in sorted(newest, key=lambda name: name.segment):
+            if name not in lost:
+                self._take(name)
+        if self.head != known:
+            self._save()
+
+    def advance(self, name: SegmentName) -> None:
+        """Add a sealed segment. If this raises `OSError`, the segment is sealed nevertheless."""
+        self._add(name)
+        self._save()
+
+    def _own(self, directory: str) -> Iterator[SegmentName]:
+        """Yield the segments of this gateway, newest first."""
+        names = each_segment_in(self._log_dir / directory, newest_first=True)
+        return (name for name in names if name.gateway == self._gateway)
+
+    def _not_before_head(self, directory: str) -> list[SegmentName]:
+        """Return the segments that can correct the state; if the state is lost, the newest ones."""
+        head = self.head
+        least = head.segment if head is not None and head.gateway == self._gateway else 0
+        names = takewhile(lambda name: name.segment >= least, self._own(directory))
+        return list(islice(names, SEGMENTS_RECALLED_MAX))
+
+    def _is_whole(self, name: SegmentName) -> bool:
+        """Return True if a segment is complete, or was when the uploader moved it meanwhile."""
+        path = path_of(self._log_dir / "sealed", name)
+        try:
+            load_segment(path)
+        except FileNotFoundError:
+            # A complete one was moved to log/sent, and may be pruned by now; a damaged one to
+            # log/damaged.
+            is_sent = path_of(self._log_dir / "sent", name).exists()
+            return is_sent or not is_set_aside(self._log_dir, name)
+        except UnknownVersion:
+            # Its checksum is right; only the version that wrote it can judge its contents.
+            return True
+        except DamagedSegment as problem:
+            damage = str(problem)
+        except OSError as problem:
+            if not is_unreadable(problem):
+                raise
+            damage = sentence_of(problem)
+        else:
+            return True
+        with suppress(FileNotFoundError):
+            set_aside(self._log_dir, path)
+        logger.error(
+            "segment %d was damaged after it was sealed and is in log/damaged: %s; "
+            "its events are exported again as far as the journal has them",
+            name.segment,
+            damage,
+        )
+        return False
+
+    def _take(self, name: SegmentName) -> None:
+        """Correct the state from a file: since it exists, the segment was sealed."""
+        head = self.head
+        if head is None or head.gateway != self._gateway or name.segment > head.segment:
+            self._add(name)
+        elif name.segment == head.segment and name.sha256 != head.sha256:
+            logger.error(
+                "segment %d has sha256 %s, log/chain.json has %s: the file is taken as right",
+                name.segment,
+                name.sha256,
+                head.sha256,
+            )
+            self._heads.pop()
+            self._add(name)
+
+    def _add(self, name: SegmentName) -> None:
+        head = Head(name.gateway, name.boot, name.segment, name.last_sequence, name.sha256)
+        self._heads = [*self._heads, head][-HEADS_KEPT:]
+        self.boots = [*(boot for boot in self.boots if boot != name.boot), name.boot]
+        self.boots = self.boots[-BOOTS_KEPT:]
+
+    def _load_state(self) -> None:
+        path = self._log_dir / "chain.json"
+        try:
+            heads, boots = _state_of(path, path.read_bytes())
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, KeyError, TypeError) as damage:
+            is_newer = isinstance(damage, NewerFormat)
+            if is_newer or (isinstance(damage, OSError) and not self._is_given_up(damage)):
+                raise
+            set_aside(self._log_dir, path)
+            logger.error(
+                "log/chain.json is damaged (%s) and is in log/damaged: the chain continues from "
+                "the segments on this device, or begins again if there are none",
+                line_of(damage),
+            )
+            return
+        self._heads, self.boots = heads, boots
+
+    def _is_given_up(self, problem: OSError) -> bool:
+        """Return True if the disk has failed so often that waiting longer is pointless."""
+        self._unreadable_tries += 1
+        return is_unreadable(problem) and self._unreadable_tries >= CHAIN_TRIES_MAX
+
+    def _save(self) -> None:
+        state = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "heads": [asdict(head) for head in self._heads],
+            "boots": self.boots,
+        }
+        text = orjson.dumps(state)
+        data = text + b"\n" + hashlib.sha256(text).hexdigest().encode("ascii") + b"\n"
+        path = self._log_dir / "chain.json"
+        replace_durably(path, data, partial=path.with_suffix(".partial"))
+
+
+def _state_of(path: Path, data: bytes) -> tuple[list[Head], list[str]]:
+    """Parse the state: two lines, JSON and its SHA-256.
+
+    Raises `NewerFormat`; also `ValueError`, `KeyError` or `TypeError` for anything else.
+    """
+    text, _, rest = data.partition(b"\n")
+    if rest != hashlib.sha256(text).hexdigest().encode("ascii") + b"\n":
+        raise ValueError("its checksum does not match")
+    state = orjson.loads(text)
+    if state["format"] != _FORMAT:
+        raise ValueError(f"format {state['format']} is not known")
+    if state["version"] != _VERSION:
+        raise NewerFormat(path, state["version"], _VERSION)
+    heads = [Head(**head) for head in state["heads"]]
+    boots = list(state["boots"])
+    texts = [text for head in heads for text in (head.gateway, head.boot, head.sha256)] + boots
+    numbers = [number for head in heads for number in (head.segment, head.last_sequence)]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a text in it is none")
+    if not all(type(number) is int and number > 0 for number in numbers):
+        raise ValueError("a number in it is none")
+    return heads, boots

@@ -1,0 +1,115 @@
+"""Upload to a bucket or container (S3, GCS, Azure, HTTP PUT), through obstore.
+
+Credentials come from the environment of the process (AWS_*, GOOGLE_*, AZURE_*). They are never
+stored or passed on. A segment is one PUT, so it is either complete or missing. Repeating it is
+safe, because the name contains the SHA-256 of the bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+import obstore
+from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+from obstore.store import from_url
+
+from gateway.uploader.settings import CONNECT_SECONDS_MAX, UPLOAD_SECONDS_MAX
+from gateway.uploader.upload.daemon_thread import in_daemon_thread
+from gateway.uploader.upload.store_answer import is_answer, sentence_and_kind_of
+from gateway.uploader.upload.target_error import TargetError
+
+if TYPE_CHECKING:
+    # Names that obstore provides for type checkers only.
+    from obstore.store import ClientConfig, ObjectStore, RetryConfig
+
+OBJECT_SCHEMES = frozenset({"s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "http", "https"})
+
+# The uploader has its own, longer backoff: the library only covers a lost packet.
+_RETRIES: RetryConfig = {"max_retries": 1, "retry_timeout": timedelta(seconds=30)}
+_CLIENT: ClientConfig = {
+    "timeout": timedelta(seconds=UPLOAD_SECONDS_MAX),
+    "connect_timeout": timedelta(seconds=CONNECT_SECONDS_MAX),
+    "user_agent": "oncegate",
+}
+
+_Failures = (BaseError, OSError, ValueError)
+
+
+class ObjectStoreTarget:
+    def __init__(self, url: str, *, checksum_header: bool = True) -> None:
+        self._store = _store_of(url, checksum_header=checksum_header)
+
+    async def put(self, name: str, data: bytes) -> None:
+        # Not obstore's own coroutines: threads of their runtime may still use Python while the
+        # interpreter ends, and abort it (seen in every sixth process that ended after a request).
+        await in_daemon_thread(partial(self._put, name, data))
+
+    def _put(self, name: str, data: bytes) -> None:
+        try:
+            if self._has(name, data):
+                return
+        except _Failures as problem:
+            # A response to HEAD has no body; the store's reason comes with its response to PUT.
+            if not is_answer(problem):
+                raise _target_error(problem) from problem
+        try:
+            result = obstore.put(self._store, name, data, use_multipart=False, mode="overwrite")
+            if _is_md5_of(data, result.get("e_tag")):
+                return
+            size = self._size(name)
+        except _Failures as problem:
+            raise _target_error(problem) from problem
+        # A device that may write but not read (a good rule for a device) cannot check: then the
+        # success of the PUT must be sufficient.
+        if size is not None and size != len(data):
+            raise TargetError(
+                f"{name} has {size} bytes at the target, {len(data)} were sent", "size"
+            )
+
+    def _has(self, name: str, data: bytes) -> bool:
+        """Return True if the target already has these bytes, after a crash between PUT and
+        log/sent.
+        """
+        if self._size(name) != len(data):
+            return False
+        return bytes(obstore.get(self._store, name).bytes()) == data
+
+    def _size(self, name: str) -> int | None:
+        """Return the size at the target; None if there is nothing, or reading is not permitted."""
+        try:
+            meta = obstore.head(self._store, name)
+        except (FileNotFoundError, PermissionDeniedError, UnauthenticatedError):
+            return None
+        return meta["size"]
+
+
+def _store_of(url: str, *, checksum_header: bool) -> ObjectStore:
+    # Without TLS only if configured: in the URL, or by the object stores' usual variable.
+    is_plain = url.startswith("http:") or os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"
+    client: ClientConfig = {**_CLIENT, "allow_http": is_plain}
+    try:
+        if url.startswith(("s3:", "s3a:")) and checksum_header:
+            # The server rejects bytes that changed in transit.
+            return from_url(
+                url,
+                client_options=client,
+                retry_config=_RETRIES,
+                config={"checksum_algorithm": "sha256"},
+            )
+        return from_url(url, client_options=client, retry_config=_RETRIES)
+    except _Failures as problem:
+        raise _target_error(problem) from problem
+
+
+def _target_error(problem: Exception) -> TargetError:
+    return TargetError(*sentence_and_kind_of(problem))
+
+
+def _is_md5_of(data: bytes, e_tag: str | None) -> bool:
+    """Return True if an ETag is the MD5 of `data`, as many stores define it for a simple PUT."""
+    digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    return e_tag is not None and e_tag.strip('"').lower() == digest

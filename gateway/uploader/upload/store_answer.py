@@ -1,0 +1,96 @@
+"""Parsing of an object store's error response: status, code and message.
+
+obstore puts the response at the end of a long text, after two copies of the URL. Stores respond in
+XML (S3, Google, Azure) or JSON, proxies in HTML, and some with an empty body.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from html import unescape
+
+from gateway.uploader.upload.redaction import shown_error
+
+ANSWER_CHARACTERS_MAX = 4_096
+"""Characters of a response searched for code and message: stores put them first."""
+
+_STATUS = re.compile(
+    r"Server returned non-2xx status code: ([0-9]{3}[^:\n]{0,40})(?:: )?", re.ASCII
+)
+_METHOD = re.compile(r"Error performing ([A-Z]{3,7}) ")
+_PERFORMING = re.compile(r"(?:^|(?<=: ))Error performing ([A-Z]{3,7}) (\S+) in .*? - ", re.DOTALL)
+_CODE = re.compile(r"<Code>\s*([^<]{1,100}?)\s*</Code>|\"code\"\s*:\s*\"?([\w.-]{1,100})")
+_MESSAGE = re.compile(r"<Message>\s*([^<]+?)\s*</Message>|\"message\"\s*:\s*\"([^\"]+)\"")
+_MARKUP = re.compile(r"<[^<>]*>?")
+
+_REGION_FIX = ". Set AWS_REGION and AWS_ENDPOINT_URL to those of the bucket"
+_WITHOUT_STATUS = (
+    (
+        "redirect without LOCATION",
+        "the store refused {} with a redirect to another region",
+        _REGION_FIX,
+    ),
+    (
+        "invalid utf-8 sequence",
+        "the store refused {} with an answer that is no UTF-8 text, so that its reason is unknown",
+        ". Check that the URL is that of an object store",
+    ),
+    (
+        "ETag Header missing",
+        "the store answered without the header ETag",
+        ". Check that the URL is that of an object store, not of a web page or a proxy",
+    ),
+)
+"""Parts of obstore's own texts for responses of which it preserves nothing else; a sentence; the
+fix."""
+
+_CLOCK_CODES = frozenset({"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"})
+_CLOCK_MESSAGE = re.compile(r"(?i)date header (?:is )?too old|request time|clock skew")
+_CHECKSUM_MESSAGE = re.compile(r"(?i)checksum|x-amz-sdk|header you provided implies functionality")
+
+
+def is_answer(problem: BaseException) -> bool:
+    """Return True if a store responded, so that the failure is not one of the network."""
+    return _STATUS.search(str(problem)) is not None
+
+
+def sentence_and_kind_of(problem: BaseException) -> tuple[str, str]:
+    """Return a sentence about the failure, without secrets, and a name for its cause."""
+    text, name = str(problem).partition("\n\nDebug source:")[0], type(problem).__name__
+    status = _STATUS.search(text)
+    method = _METHOD.search(text)
+    what = method[1] if method else "a request"
+    if status is None:
+        for part, sentence, fix in _WITHOUT_STATUS:
+            if part in text:
+                return sentence.format(what) + fix, f"{name} {part}"
+        return shown_error(_PERFORMING.sub(r"\1: ", text) or problem), name
+    answer = text[status.end() : status.end() + ANSWER_CHARACTERS_MAX]
+    code, message = _first(_CODE, answer), _first(_MESSAGE, answer)
+    if not code and not message:
+        message = " ".join(_MARKUP.sub(" ", answer).split())
+    reason = ": ".join(part for part in (code, message.rstrip(".")) if part) or "it gives no reason"
+    sentence = shown_error(f"the store refused {what} with {status[1].strip()}: {reason}")
+    return sentence + _fix_of(status[1], code, message), " ".join(
+        (name, status[1].strip(), code)
+    ).strip()
+
+
+def _first(pattern: re.Pattern[str], answer: str) -> str:
+    match = pattern.search(answer)
+    return unescape(next(filter(None, match.groups()), "")) if match else ""
+
+
+def _fix_of(status: str, code: str, message: str) -> str:
+    if status.startswith(("301", "307", "308")):
+        return _REGION_FIX
+    if code in _CLOCK_CODES or _CLOCK_MESSAGE.search(message):
+        now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+        return (
+            f". The clock of this gateway is wrong: it shows {now} UTC. Set it, or let it reach a "
+            "time server (`timedatectl`)"
+        )
+    if _CHECKSUM_MESSAGE.search(message):
+        return ". If the store does not know checksums, set [upload] checksum_header = false"
+    return ""

@@ -1,0 +1,102 @@
+"""Targets for sealed segments. A target stores a file's bytes under its name.
+
+When `put` returns, the target has stored exactly these bytes durably under this name. Putting the
+same segment again changes nothing. On failure it raises `TargetError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from gateway.process.files.durable import fsync_file, fsync_folder, make_folder, replace_durably
+from gateway.process.files.segment_folders import make_subfolder, segment_file_of
+from gateway.uploader.faults import kind_of, sentence_of
+from gateway.uploader.upload.object_store import OBJECT_SCHEMES, ObjectStoreTarget
+from gateway.uploader.upload.redaction import shown_target
+from gateway.uploader.upload.target_error import TargetError
+
+MARKER_NAME = ".oncegate-target"
+"""A file that an operator creates in a directory to mark it as the intended target, whatever disk
+it is on."""
+
+
+class Target(Protocol):
+    async def put(self, name: str, data: bytes) -> None: ...
+
+
+class DirectoryTarget:
+    """A directory as target: a USB disk, a network mount, or a local folder.
+
+    obstore's own directory store does not fsync, but a segment that a power cut could undo must not
+    be moved to log/sent.
+
+    A mount point without its disk is an ordinary directory on the disk below. So a directory on the
+    same disk as the data directory or the system is accepted only inside the data directory, which
+    is the default, or if it contains the marker file. Otherwise segments could fill the wrong disk,
+    and become hidden when the right one is mounted.
+    """
+
+    def __init__(self, directory: Path, data_dir: Path) -> None:
+        self._directory = directory
+        self._data_dir = data_dir
+
+    async def put(self, name: str, data: bytes) -> None:
+        try:
+            await asyncio.to_thread(self._put, name, data)
+        except OSError as problem:
+            raise TargetError(sentence_of(problem), kind_of(problem)) from problem
+
+    def _put(self, name: str, data: bytes) -> None:
+        if not self._directory.parent.is_dir():
+            # Creating the whole path would fill the card below a mount point whose disk is missing.
+            raise TargetError(
+                f"{self._directory.parent} does not exist: mount the disk, make the directory or "
+                "change [upload] target",
+                "no directory",
+            )
+        self._refuse_if_not_meant()
+        make_folder(self._directory)
+        segment = segment_file_of(name)
+        folder = make_subfolder(self._directory, segment.number if segment is not None else 0)
+        path = folder / name
+        if path.is_file() and path.read_bytes() == data:
+            # It may exist from a run that was interrupted before its fsync.
+            fsync_file(path)
+            fsync_folder(folder)
+            return
+        replace_durably(path, data, partial=folder / f".{name}.partial")
+
+    def _refuse_if_not_meant(self) -> None:
+        """Raise `TargetError` if the directory is probably a mount point without its disk."""
+        directory = self._directory
+        if directory.resolve().is_relative_to(self._data_dir.resolve()):
+            return
+        place = directory if directory.is_dir() else directory.parent
+        own = {self._data_dir.stat().st_dev, Path("/").stat().st_dev}
+        if place.stat().st_dev not in own or (directory / MARKER_NAME).exists():
+            return
+        raise TargetError(
+            f"{directory} is on the gateway's own disk: mount the disk that is meant; or, if this "
+            f"directory is meant, make a file {MARKER_NAME} in it",
+            "own disk",
+        )
+
+
+def target_of(url: str, data_dir: Path, *, checksum_header: bool = True) -> Target:
+    """Return the target for a URL. Raises `TargetError` if the URL is not supported."""
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        path = Path(unquote(parts.path))
+        if parts.netloc not in {"", "localhost"} or not path.is_absolute():
+            raise TargetError(f"{shown_target(url)}: write file:///absolute/directory", "url")
+        return DirectoryTarget(path, data_dir)
+    if parts.scheme in OBJECT_SCHEMES:
+        return ObjectStoreTarget(url, checksum_header=checksum_header)
+    raise TargetError(
+        f"{shown_target(url)}: the scheme {parts.scheme!r} is not known, use file, "
+        + ", ".join(sorted(OBJECT_SCHEMES)),
+        "url",
+    )

@@ -1,0 +1,40 @@
+"""Subscribers on the harness that acknowledge until nothing more comes."""
+
+from gateway.broker.wire.packets import (
+    Puback,
+    Pubcomp,
+    Publish,
+    Pubrec,
+    Pubrel,
+)
+from tests.broker.core.harness import Client, Harness, publishes
+
+
+def drain(harness: Harness, client: Client) -> list[Publish]:
+    """Acknowledge one at a time; return what came, in order."""
+    seen: list[Publish] = []
+    waiting = publishes(client.take())
+    while waiting:
+        packet = waiting.pop(0)
+        seen.append(packet)
+        client.send(Puback(packet.packet_id))
+        harness.commit()
+        waiting += publishes(client.take())
+    return seen
+
+
+def answer_all(harness: Harness, client: Client) -> list[bytes]:
+    """Acknowledge everything until nothing more comes; return the payloads in order."""
+    seen: list[bytes] = []
+    while packets := client.take():
+        for packet in packets:
+            if isinstance(packet, Publish):
+                seen.append(packet.payload)
+                if packet.qos == 1:
+                    client.send(Puback(packet.packet_id))
+                elif packet.qos == 2:
+                    client.send(Pubrec(packet.packet_id))
+            elif isinstance(packet, Pubrel):
+                client.send(Pubcomp(packet.packet_id))
+        harness.commit()
+    return seen

@@ -1,0 +1,26 @@
+"""Sends packets as the event loop would: a slice of work after another."""
+
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import Packet
+from tests.broker.core.harness import Client
+
+ONE_STEP_UNITS = 1_100
+"""What is never cut: one message to as many as there are here, one filter, one step of a walk."""
+
+
+def slices_of(client: Client, *packets: Packet, seal: bool = False) -> list[int]:
+    """Let the broker receive packets as the event loop does; return what each slice cost."""
+    harness, connection = client.harness, client.connection
+    broker = harness.broker
+    work = broker.work
+    work.spent = 0
+    broker.receive(
+        connection, b"".join(encode(packet, client.version) for packet in packets), harness.now
+    )
+    spent = [work.spent]
+    while connection.behind:
+        if seal:
+            harness.seal()
+        broker.go_on(connection, harness.now)
+        spent.append(work.spent)
+    return spent

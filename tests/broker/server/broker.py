@@ -1,0 +1,132 @@
+"""The broker as `gateway.broker.server.main` runs it, in the test's own event loop."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from gateway.broker.server.listeners.stream import MqttProtocol
+from gateway.broker.server.main import RunningBroker
+from gateway.broker.server.status.totals import Walk
+from gateway.configuration import load
+from tests.peers.connection import DEADLINE_SECONDS, Connection
+from tests.peers.packet_client import PacketClient
+from tests.peers.websocket_client import WebSocketClient
+
+
+class Broker:
+    """A broker that runs, and clients of it."""
+
+    def __init__(self, running: RunningBroker) -> None:
+        self.running = running
+        self._clients: list[Connection] = []
+
+    @property
+    def listeners(self) -> list[dict[str, Any]]:
+        """What the status shows of the listeners."""
+        return self.running.listening.shown
+
+    def status(self) -> dict[str, Any]:
+        """The status of this moment."""
+        walk = Walk(self.running.event_loop.broker.state, 0.0)
+        while not walk.advance():
+            pass
+        return self.running.status.of(walk.totals)
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """What was counted."""
+        return self.running.event_loop.broker.statistics.errors
+
+    def addresses(self) -> list[str]:
+        """The addresses of the connected clients."""
+        sessions = self.running.event_loop.broker.state.sessions.values()
+        return [each.connection.address for each in sessions if each.connection is not None]
+
+    async def open(self, index: int = 0, tls: ssl.SSLContext | None = None) -> WebSocketClient:
+        """A connection to the listener at `index` of `listeners`, with TLS or without."""
+        client = WebSocketClient(*await self._streams(index, tls))
+        self._clients.append(client)
+        return client
+
+    async def open_packets(self, version: int = 5) -> PacketClient:
+        """A client of packets at the first listener, which has sent nothing yet."""
+        client = PacketClient(*await self._streams(0), version)
+        self._clients.append(client)
+        return client
+
+    async def _streams(
+        self, index: int, tls: ssl.SSLContext | None = None
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        shown = self.listeners[index]
+        if shown["protocol"] == "unix":
+            return await asyncio.open_unix_connection(shown["path"])
+        name = None if tls is None else "gateway"
+        return await asyncio.open_connection(
+            shown["bind"], shown["port"], ssl=tls, server_hostname=name
+        )
+
+    async def eventually(self, question: Callable[[], bool]) -> None:
+        """Let the broker's loop go on until the answer is yes."""
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while not question():  # noqa: ASYNC110 - the core has no event to wait for
+                await asyncio.sleep(0)
+
+    def cut(self) -> None:
+        """End every connection that a test opened."""
+        for client in self._clients:
+            client.cut()
+
+
+async def running(
+    data_dir: Path,
+    listeners: list[dict[str, Any]],
+    mqtt: dict[str, object],
+    users: Path | None = None,
+    hook: str | None = None,
+    *,
+    queues: list[dict[str, str]] | None = None,
+) -> AsyncIterator[Broker]:
+    """A broker for as long as the block lasts."""
+    all_listeners = [{"port": 0} | each if "path" not in each else each for each in listeners]
+    overrides = {f"mqtt.{key}": value for key, value in mqtt.items()}
+    overrides |= {
+        "gateway.data_dir": data_dir,
+        "listeners": all_listeners,
+        "access.password_file": users,
+    }
+    overrides |= {"hooks.module": hook, "queues": queues}
+    configuration = load(None, {}, overrides, None)
+    stop = asyncio.Event()
+    stumbles: list[dict[str, Any]] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: stumbles.append(context))
+    broker = Broker(await RunningBroker.start(configuration, None))
+    ticking = asyncio.create_task(broker.running.until(stop))
+    try:
+        yield broker
+        assert broker.running.event_loop.committer.failure is None
+        assert not stumbles, stumbles
+    finally:
+        broker.cut()
+        stop.set()
+        await ticking
+        await broker.running.stop()
+
+
+async def log_in(broker: Broker, client_id: str, *, clean: bool = False) -> WebSocketClient:
+    """Connect; the client is in."""
+    client = await broker.open()
+    assert await client.log_in(client_id, clean=clean) == 0
+    return client
+
+
+def protocols_of(broker: Broker) -> dict[str, MqttProtocol]:
+    """What stands behind each client's socket, by client identifier."""
+    named: dict[str, MqttProtocol] = {}
+    for connection, channel in broker.running.event_loop.channels.items():
+        if connection.session is not None:
+            assert isinstance(channel, MqttProtocol)
+            named[connection.session.client_id] = channel
+    return named

@@ -1,0 +1,8 @@
+"""Which build of the core runs."""
+
+from gateway.broker.core.sessions import session
+from gateway.broker.server.host.compiled import COMPILED
+
+
+def test_the_build_is_identified_by_the_file_that_the_core_was_imported_from() -> None:
+    assert session.__file__.endswith(".py") is not COMPILED

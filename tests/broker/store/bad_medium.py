@@ -1,0 +1,38 @@
+"""A medium that does not give some bytes of some files back, for code that runs in the test."""
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+class BadMedium:
+    """Reads of marked bytes fail; everything else is as it is. Short reads on demand."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._pread: Callable[[int, int, int], bytes] = os.pread
+        self._bad: dict[int, list[range]] = {}
+        self.read_bytes_max: int | None = None
+        """What one read gives at most."""
+        self.failures = 0
+        monkeypatch.setattr(os, "pread", self._read)
+        monkeypatch.setattr("gateway.broker.store.medium.READ_RETRY_SECONDS", 0.0)
+
+    def fail(self, path: Path, first: int, end: int) -> None:
+        """Do not give these bytes of a file back from now on."""
+        self._bad.setdefault(path.stat().st_ino, []).append(range(first, end))
+
+    def heal(self) -> None:
+        """Give everything back again."""
+        self._bad.clear()
+
+    def _read(self, descriptor: int, count: int, at: int) -> bytes:
+        if self.read_bytes_max is not None:
+            count = min(count, self.read_bytes_max)
+        for bad in self._bad.get(os.fstat(descriptor).st_ino, []):
+            if at < bad.stop and bad.start < at + count:
+                self.failures += 1
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return self._pread(descriptor, count, at)

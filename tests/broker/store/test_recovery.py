@@ -1,0 +1,129 @@
+"""From the files to the state: what a start has in memory, in which order."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gateway.broker.core.records import layout
+from gateway.broker.store.database import DATABASE_NAME, connect, migrate
+from gateway.broker.store.recovery import CONTENTS_PER_QUERY, gaps_in, load_contents, message_of
+from gateway.broker.wire.packets import Puback, Publish, Pubrec, Pubrel
+from tests.broker.core.harness import Harness, payloads
+from tests.broker.store.data_directories import make_queue
+from tests.broker.store.journal_damage import flip, frames_in, take_newest_for_unfinished
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_a_newest_blob_that_is_not_whole_was_being_written_when_the_power_went(
+    tmp_path: Path, checkpoint: bool
+) -> None:
+    make_queue(tmp_path, checkpoint=checkpoint)
+    take_newest_for_unfinished(tmp_path)
+    path, offset, length = frames_in(tmp_path)[-1]
+    flip(path, offset + length // 2)
+    harness = Harness(tmp_path)
+    assert harness.damage == []
+    assert payloads(harness.connect("s").take()) == [b"1"]
+    harness.cut()
+    assert len(harness.session("s").outbound) == 1
+    harness.close()
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_a_damaged_blob_costs_its_batch_and_not_the_next_ones(
+    tmp_path: Path, checkpoint: bool
+) -> None:
+    make_queue(tmp_path, checkpoint=checkpoint)
+    Harness(tmp_path).close()
+    path, offset, length = frames_in(tmp_path)[-1]
+    harness = Harness(tmp_path)
+    harness.connect("another")
+    harness.close()
+    flip(path, offset + length // 2)
+    harness = Harness(tmp_path)
+    assert "journal events" in harness.damage[0]
+    assert "the CRC does not match" in harness.damage[0]
+    assert payloads(harness.connect("s").take()) == [b"1"]
+    harness.cut()
+    assert len(harness.session("s").outbound) == 1
+    harness.close()
+
+
+def test_the_stretches_that_are_gone_on_without_are_read_as_they_are_noted() -> None:
+    assert gaps_in("") == []
+    assert gaps_in("100-119 140-140") == [(100, 119), (140, 140)]
+    for wrong in ("100", "100-", "a-b", "1-2-3"):
+        with pytest.raises(ValueError, match=r"invalid literal|values to unpack"):
+            gaps_in(wrong)
+
+
+def test_a_row_of_a_message_becomes_the_message() -> None:
+    section = layout.properties_section(1_234, b"\x01\x01")
+    message = message_of(7, "t/\u00e9", b"payload", 2 | 4, section)
+    assert (message.number, message.topic, message.payload) == (7, "t/\u00e9", b"payload")
+    assert message.topic_field == b"\x00\x04t/\xc3\xa9"
+    assert (message.qos, message.retain, message.stored) == (2, True, True)
+    assert (message.expires_ms, message.forwarded) == (1_234, b"\x01\x01")
+    plain = message_of(8, "t", b"", 0, None)
+    assert (plain.qos, plain.retain, plain.forwarded) == (0, False, b"")
+
+
+def test_contents_are_loaded_by_number_in_more_than_one_query(tmp_path: Path) -> None:
+    numbers = range(1, 2 * CONTENTS_PER_QUERY + 10)
+    with closing(connect(tmp_path / DATABASE_NAME)) as connection:
+        migrate(connection)
+        connection.executemany(
+            "INSERT INTO messages (number, topic, payload, flags) VALUES (?, 't', ?, 1)",
+            [(number, b"%d" % number) for number in numbers if number % 7],
+        )
+        loaded = load_contents(connection, list(numbers))
+    assert {number: message.payload for number, message in loaded.items()} == {
+        number: b"%d" % number for number in numbers if number % 7
+    }
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_what_is_in_flight_is_sent_again_pubrel_first_and_in_the_order_of_the_pubrecs(
+    tmp_path: Path, checkpoint: bool
+) -> None:
+    harness = Harness(tmp_path)
+    client = harness.subscriber("s", "t", 2)
+    publisher = harness.connect("p", clean=True)
+    for number in range(1, 5):
+        publisher.send(Publish("t", b"%d" % number, 2, False, False, number))
+        harness.commit()
+        publisher.send(Pubrel(number))
+    harness.commit()
+    sent = [packet.packet_id for packet in client.take() if isinstance(packet, Publish)]
+    client.send(Pubrec(sent[2]), Pubrec(sent[0]))
+    harness.commit()
+    if checkpoint:
+        harness.checkpoint()
+    harness.cut()
+    assert list(harness.session("s").outbound) == [sent[2], sent[0], sent[1], sent[3]]
+    harness.close()
+
+
+def test_the_bytes_of_a_queue_are_measured_where_the_journal_moved_its_ends(
+    tmp_path: Path,
+) -> None:
+    harness = Harness(tmp_path)
+    harness.lose(harness.subscriber("s", "t", 1))
+    publisher = harness.connect("p", clean=True)
+    for number in range(1, 41):
+        publisher.send(Publish("t", b"x" * 10 * number, 1, False, False, number))
+    harness.commit()
+    harness.checkpoint()
+    client = harness.connect("s")
+    taken = [packet for packet in client.take() if isinstance(packet, Publish)]
+    client.send(*(Puback(packet.packet_id) for packet in taken[:5]))
+    harness.commit()
+    harness.lose(client)
+    harness.commit()
+    before = harness.session("s")
+    count, size_bytes = before.queued_count, before.queued_bytes
+    harness.cut()
+    after = harness.session("s")
+    assert (after.queued_count, after.queued_bytes) == (count, size_bytes)
+    harness.close()

@@ -1,0 +1,126 @@
+"""PUBLISHes that break a rule, most of the rules for properties among them."""
+
+from gateway.broker.wire import malformed as wrong
+from tests.broker.wire.malformed_vector import bad, bad_from_server
+from tests.broker.wire.notation import frame, octets
+
+PUBLISH = [
+    bad("QoS 3 [MQTT-3.3.1-4]", 4, frame("36", "0001 'a' 0001"), wrong.QOS_INVALID),
+    bad("DUP at QoS 0 [MQTT-3.3.1-2]", 4, frame("38", "0001 'a'"), wrong.DUP_WITH_QOS_0),
+    bad("DUP at QoS 0 in 3.1", 3, frame("38", "0001 'a'"), wrong.DUP_WITH_QOS_0),
+    bad("no topic", 4, octets("30 00"), wrong.FIELD_TRUNCATED),
+    bad("half a topic length", 4, octets("30 01 00"), wrong.FIELD_TRUNCATED),
+    bad("a topic cut off", 4, frame("30", "0002 'a'"), wrong.FIELD_TRUNCATED),
+    bad("no packet identifier", 4, frame("32", "0001 'a'"), wrong.FIELD_TRUNCATED),
+    bad("half a packet identifier", 4, frame("34", "0001 'a' 00"), wrong.FIELD_TRUNCATED),
+    bad(
+        "packet identifier 0 [MQTT-2.3.1-1]",
+        4,
+        frame("32", "0001 'a' 0000"),
+        wrong.PACKET_ID_ZERO,
+        0x82,
+    ),
+    bad("an empty topic [MQTT-4.7.3-1]", 4, frame("30", "0000 'x'"), wrong.TOPIC_NAME, 0x82),
+    bad("'+' in a topic [MQTT-3.3.2-2]", 4, frame("30", "0003 'a/+'"), wrong.TOPIC_NAME, 0x82),
+    bad("'#' in a topic [MQTT-3.3.2-2]", 4, frame("30", "0003 'a/#'"), wrong.TOPIC_NAME, 0x82),
+    bad("U+0000 [MQTT-1.5.3-2]", 4, frame("30", "0003 'a' 00 'b'"), wrong.STRING_ENCODING),
+    bad("an overlong NUL", 4, frame("30", "0002 c080"), wrong.STRING_ENCODING),
+    bad("an overlong '/' [MQTT-1.5.3-1]", 4, frame("30", "0002 c0af"), wrong.STRING_ENCODING),
+    bad("a surrogate [MQTT-1.5.3-1]", 4, frame("30", "0003 edbfbf"), wrong.STRING_ENCODING),
+    bad("above U+10FFFF", 4, frame("30", "0004 f4908080"), wrong.STRING_ENCODING),
+    bad("a character cut off", 4, frame("30", "0002 e282"), wrong.STRING_ENCODING),
+    bad("no properties in 5.0", 5, frame("30", "0001 'a'"), wrong.FIELD_TRUNCATED),
+    bad("neither topic nor alias", 5, frame("30", "0000 00 'x'"), wrong.TOPIC_NAME, 0x82),
+    bad(
+        "neither topic nor alias but a property",
+        5,
+        frame("30", "0000 02 0101 'x'"),
+        wrong.TOPIC_NAME,
+        0x82,
+    ),
+    bad(
+        "topic alias 0 [MQTT5-3.3.2-8]",
+        5,
+        frame("30", "0001 'a' 03 230000"),
+        wrong.PROPERTY_VALUE,
+        0x94,
+    ),
+    bad(
+        "a subscription identifier from a client [MQTT5-3.3.4-6]",
+        5,
+        frame("30", "0001 'a' 02 0b01"),
+        wrong.PROPERTY_FOREIGN,
+        0x82,
+    ),
+    bad(
+        "payload format 2",
+        5,
+        frame("30", "0001 'a' 02 0102"),
+        wrong.PROPERTY_VALUE,
+        0x82,
+    ),
+    bad(
+        "a response topic with a wildcard [MQTT5-3.3.2-14]",
+        5,
+        frame("30", "0001 'a' 04 08 0001 '#'"),
+        wrong.TOPIC_NAME,
+        0x82,
+    ),
+    bad(
+        "message expiry twice",
+        5,
+        frame("30", "0001 'a' 0a 0200000001 0200000001"),
+        wrong.PROPERTY_DUPLICATE,
+        0x82,
+    ),
+    bad("a property of no packet", 5, frame("30", "0001 'a' 02 0400"), wrong.PROPERTY_UNKNOWN),
+    bad(
+        "a property identifier of two bytes that is none",
+        5,
+        frame("30", "0001 'a' 03 800100"),
+        wrong.PROPERTY_UNKNOWN,
+    ),
+    bad("properties beyond the end", 5, frame("30", "0001 'a' 05 01"), wrong.PROPERTY_LENGTH),
+    bad("a property cut off", 5, frame("30", "0001 'a' 03 020000 '..'"), wrong.FIELD_TRUNCATED),
+    bad(
+        "a property string cut off", 5, frame("30", "0001 'a' 04 030002 'x'"), wrong.FIELD_TRUNCATED
+    ),
+    bad(
+        "a property length of five bytes",
+        5,
+        frame("30", "0001 'a' 8080808000"),
+        wrong.REMAINING_LENGTH,
+    ),
+    bad(
+        "a property length with a needless byte",
+        5,
+        frame("30", "0001 'a' 8000"),
+        wrong.REMAINING_LENGTH,
+    ),
+    bad(
+        "a user property that is not UTF-8 [MQTT5-1.5.7-1]",
+        5,
+        frame("30", "0001 'a' 06 26 0001 ff 0000"),
+        wrong.STRING_ENCODING,
+    ),
+    bad_from_server(
+        "subscription identifier 0",
+        5,
+        frame("30", "0001 'a' 02 0b00"),
+        wrong.PROPERTY_VALUE,
+        0x82,
+    ),
+    bad(
+        "an unknown property after 1,000 user properties",
+        5,
+        octets("30 8e27 0001 'a' 8927") + octets("26 0000 0000") * 1000 + octets("'.'"),
+        wrong.PROPERTY_UNKNOWN,
+    ),
+    bad(
+        "1,001 user properties",
+        5,
+        octets("30 9227 0001 'a' 8d27") + octets("26 0000 0000") * 1001,
+        wrong.TOO_MANY_ENTRIES,
+        0x97,
+    ),
+]

@@ -1,0 +1,29 @@
+"""A queue in SQLite that is nothing but one."""
+
+from gateway.process.files.queue_database import QueueDatabase
+
+
+class Words(QueueDatabase):
+    """A queue of properties alone."""
+
+    migration_set = "words"
+    migrations_known = ("m001_properties",)
+
+    def _migrate(self) -> None:
+        execute = self._connection.execute
+        execute("CREATE TABLE properties (name TEXT PRIMARY KEY, value TEXT)")
+        execute("CREATE TABLE _sqlite_migrations (migration_set TEXT, name TEXT)")
+        execute("INSERT INTO _sqlite_migrations VALUES ('words', 'm001_properties')")
+
+    def _load(self) -> None:
+        self.last = self.property("word")
+
+    def write(self, word: str) -> None:
+        self.begin()
+        self.set_property("word", word)
+
+
+class NewerWords(Words):
+    def _migrate(self) -> None:
+        super()._migrate()
+        self._connection.execute("INSERT INTO _sqlite_migrations VALUES ('words', 'm002_more')")

@@ -1,0 +1,154 @@
+"""Journals for the tests of this room: blobs by the core's own recorder, in memory or SQLite."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gateway.broker.core.records import layout
+from gateway.broker.core.records.kinds import ClockQuality, StartKind
+from gateway.broker.core.records.recorder import Recorder
+from gateway.broker.core.sessions.message import Delivery, Held, Message
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.state import State
+
+SYNCHRONISED = ClockQuality.SYNCHRONISED
+UNSYNCHRONISED = ClockQuality.UNSYNCHRONISED
+
+
+def identity_of(word: str) -> bytes:
+    """Eight bytes that are always the same for one word: a boot's or a store's id."""
+    return hashlib.sha256(word.encode()).digest()[:8]
+
+
+class Broker:
+    """Records what a broker would: batches of whole QoS 2 exchanges, in blobs."""
+
+    def __init__(self, *, boot: str = "first boot", store: str = "store", after: int = 0) -> None:
+        self.boot = identity_of(boot).hex()
+        self.store = identity_of(store).hex()
+        self.recorder = Recorder(
+            State([]),
+            identity_of(store),
+            identity_of(boot),
+            batch_number=1,
+            next_sequence=after + 1,
+        )
+        self.session = Session(7, "sensor-7", persistent=True)
+        self.messages = 0
+        self.clock = SYNCHRONISED
+
+    @property
+    def last_sequence(self) -> int:
+        return self.recorder.next_sequence - 1
+
+    def sealed(self) -> bytes:
+        blob = self.recorder.seal(1_760_000_000_000 + self.last_sequence, self.clock)
+        assert blob is not None
+        return blob
+
+    def started(self) -> bytes:
+        """The batch with which a boot begins: one event."""
+        self.recorder.broker_started(StartKind.CLEAN, "0.1.0", "")
+        return self.sealed()
+
+    def exchanges(
+        self, count: int, *, topic: str = "sensors/7/temperature", payload: bytes | None = None
+    ) -> bytes:
+        """A batch of ``count`` messages through inbound, queue, received, completed: 5 events
+        each."""
+        for _ in range(count):
+            self._exchange(topic, payload)
+        return self.sealed()
+
+    def _exchange(self, topic: str, payload: bytes | None) -> None:
+        self.messages += 1
+        number = self.messages
+        packet_id = number % 65_535 + 1
+        text = b'[{"n":"temperature","u":"Cel","v":%d.5}]' % number if payload is None else payload
+        name = topic.encode()
+        message = Message(number, topic, len(name).to_bytes(2, "big") + name, text, 2, False)
+        held = Held(self.session, packet_id, message, 0.0)
+        self.recorder.message_held(held)
+        self.recorder.message_released(held, 1)
+        delivery = Delivery(self.session, message, number, 2, number)
+        self.recorder.delivery_started(delivery, packet_id)
+        self.recorder.delivery_received(delivery)
+        self.recorder.delivery_completed(delivery)
+
+
+def first_sequence_of(blob: bytes) -> int:
+    return int(layout.BLOB_HEADER.unpack_from(blob)[6])
+
+
+def last_sequence_of(blob: bytes) -> int:
+    fields = layout.BLOB_HEADER.unpack_from(blob)
+    return int(fields[6]) + int(fields[7]) - 1
+
+
+@dataclass
+class MemoryJournal:
+    """``journal(after_sequence, bytes_max)`` over a list; ``error`` is raised instead when set."""
+
+    blobs: list[bytes] = field(default_factory=list)
+    error: OSError | sqlite3.Error | None = None
+
+    def __call__(self, after_sequence: int, bytes_max: int) -> list[bytes]:
+        if self.error is not None:
+            raise self.error
+        # As the store's reader does: from the blob that begins at or before the next event.
+        starts = [
+            index
+            for index, blob in enumerate(self.blobs)
+            if first_sequence_of(blob) <= after_sequence + 1
+        ]
+        page: list[bytes] = []
+        for blob in self.blobs[max(starts, default=0) :]:
+            page.append(blob)
+            if sum(map(len, page)) >= bytes_max:
+                break
+        return page
+
+
+class DiskJournal:
+    """The same over an SQLite file that another process writes, with the broker's settings."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = sqlite3.connect(path)
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = FULL")
+        with self._connection:
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS journal "
+                "(first_sequence INTEGER PRIMARY KEY, last_sequence INTEGER, blob BLOB)"
+            )
+
+    def append(self, blob: bytes) -> None:
+        with self._connection:
+            self._connection.execute(
+                "INSERT INTO journal VALUES (?, ?, ?)",
+                (first_sequence_of(blob), last_sequence_of(blob), blob),
+            )
+
+    def drop_through(self, sequence: int) -> None:
+        """What the broker does after `exported`."""
+        with self._connection:
+            self._connection.execute("DELETE FROM journal WHERE last_sequence <= ?", (sequence,))
+
+    def __call__(self, after_sequence: int, bytes_max: int) -> list[bytes]:
+        page: list[bytes] = []
+        rows = self._connection.execute(
+            "SELECT blob FROM journal WHERE last_sequence > ? ORDER BY first_sequence",
+            (after_sequence,),
+        )
+        for (blob,) in rows:
+            page.append(blob)
+            if sum(map(len, page)) >= bytes_max:
+                break
+        rows.close()
+        return page
+
+    def close(self) -> None:
+        self._connection.close()

@@ -1,0 +1,17 @@
+"""What a later version wrote is refused in a sentence, wherever it stands."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.process.files.disk_errors import line_of
+from gateway.uploader.segments.newer_format import NewerFormat
+
+
+@pytest.mark.parametrize("found", [2, "2.1", None])
+def test_the_sentence_names_the_file_both_versions_and_the_mend(found: object) -> None:
+    error = NewerFormat(Path("var/log/chain.json"), found, 1)
+    assert line_of(error) == (
+        f"var/log/chain.json has version {found}, this version of Oncegate understands 1: start "
+        "the newer version again; nothing was changed"
+    )

@@ -1,0 +1,100 @@
+"""SIGKILL at random moments: the log that comes out has no gap and no double."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+import sys
+from functools import partial
+from pathlib import Path
+
+from gateway.uploader.segments.names import segments_in
+from tests.uploader.chains import check_chain
+from tests.uploader.journals import Broker, DiskJournal
+from tests.uploader.listener import Listener
+from tests.uploader.stage import DEADLINE_SECONDS, segments_of, until
+
+KILLS = 15
+
+
+async def started(data_dir: Path) -> asyncio.subprocess.Process:
+    script = Path(__file__).with_name("process_under_test.py")
+    return await asyncio.create_subprocess_exec(sys.executable, str(script), str(data_dir))
+
+
+class Sender:
+    """The broker's part: appends batches, and drops what was reported as exported."""
+
+    def __init__(self, data_dir: Path, chance: random.Random) -> None:
+        self.journal = DiskJournal(data_dir / "journal.sqlite")
+        self.broker = Broker()
+        self.journal.append(self.broker.started())
+        self._chance = chance
+
+    def append(self, listener: Listener) -> None:
+        """One batch. A lie of the exporter loses events here, as it would in the broker."""
+        self.journal.append(self.broker.exchanges(self._chance.randrange(1, 400)))
+        for request in listener.of("exported"):
+            sequence = request["sequence"]
+            assert isinstance(sequence, int)
+            self.journal.drop_through(sequence)
+        listener.requests.clear()
+
+
+def segment_count(data_dir: Path) -> int:
+    """Segments that were ever sealed: the number of the newest one."""
+    directories = [data_dir / "log" / "sealed", data_dir / "uploaded"]
+    names = [n for path in directories if path.is_dir() for n in segments_in(path)]
+    return max((name.segment for name in names), default=0)
+
+
+def reaches(data_dir: Path, wanted: int) -> bool:
+    return segment_count(data_dir) >= wanted
+
+
+async def killed_within(process: asyncio.subprocess.Process, seconds: float) -> None:
+    """Let it run on for some time, which it must not end by itself, and kill it."""
+    try:
+        async with asyncio.timeout(seconds):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+    assert await process.wait() == -signal.SIGKILL
+
+
+async def test_a_process_killed_at_random_moments_leaves_a_log_without_gap_and_double(
+    tmp_path: Path,
+) -> None:
+    seed = random.randrange(1 << 32)  # noqa: S311 - it only has to vary
+    print(f"seed {seed}")  # pytest shows it with a failure
+    chance = random.Random(seed)  # noqa: S311
+    sender = Sender(tmp_path, chance)
+    async with Listener(tmp_path / "control.sock", sender.broker.boot) as listener:
+        for _ in range(KILLS):
+            process = await started(tmp_path)
+            for _ in range(chance.randrange(4)):
+                wanted = segment_count(tmp_path) + 1
+                sender.append(listener)
+                await until(partial(reaches, tmp_path, wanted))
+            for _ in range(chance.randrange(3)):
+                sender.append(listener)
+            # Anywhere between starting, reading, writing, sealing, uploading and pruning.
+            await killed_within(process, chance.random() * chance.choice((0.01, 0.1, 0.5)))
+        sender.append(listener)
+        last = await started(tmp_path)
+        await until(
+            lambda: (
+                listener.last_status().get("last_sealed_sequence") == sender.broker.last_sequence
+            )
+        )
+        last.terminate()
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            assert await last.wait() == 0
+    sender.journal.close()
+    segments = segments_of(tmp_path / "uploaded")
+    check_chain(segments)
+    sequences = [event["sequence"] for segment in segments for event in segment.events]
+    assert sequences == list(range(1, sender.broker.last_sequence + 1))
+    assert len(segments) > KILLS
+    assert not any((tmp_path / "log" / "sealed").iterdir())
