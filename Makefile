@@ -69,7 +69,7 @@ NPM := $(BIN)/npm --prefix $(MQTTJS)
 ALONE = mkdir -p $(VENV); exec 9>$(VENV)/.set-up; flock 9; \
 	if [ -e $@ ] && [ -z "$$(find $^ -newer $@)" ]; then exit 0; fi
 
-SOURCES := gateway firmware-bridge api cloud_jobs image tests hatch_build.py
+SOURCES := gateway firmware-bridge api cloud_jobs image tests docs hatch_build.py
 COMPILED_SOURCES := $(wildcard gateway/broker/wire/*.py gateway/broker/core/*.py gateway/broker/core/*/*.py)
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py gateway/*/*/*.py gateway/*/*/*/*.py))
 PYTHON ?=
@@ -351,6 +351,10 @@ machines: packages-machines
 	@for suite in bookworm trixie; do for who in root sudo user; do \
 		nice tests/machines/run $$suite $$who $(ARGUMENTS); \
 	done; done
+
+# Pages that repeat what the code knows.
+docs: $(VENV)/.ready-test
+	@$(BIN)/python docs/generate.py
 
 conformance: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py

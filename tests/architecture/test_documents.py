@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from docs.generate import MODULES_PAGE, modules_page
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("gateway", "firmware-bridge", "api", "cloud_jobs")
 DOCUMENTS = [
@@ -22,15 +24,6 @@ MEMBER = re.compile(r"`([A-Z]\w+)\.(\w+)`")
 DECISION = re.compile(r"(\d{4})-[a-z0-9-]+\.md")
 DECISION_LINES_MAX = 60
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
-# What the page has a tree of, and of the tests the folders.
-TREES = (
-    "gateway",
-    "firmware-bridge/firmware_bridge",
-    "api",
-    "cloud_jobs",
-    "image/device/oncegate_device",
-)
-WITHOUT_LINES = {"__init__.py", "__main__.py"}
 TREE_BLOCK = re.compile(r"^```\n([\w/-]+/ .*?)^```$", re.MULTILINE | re.DOTALL)
 TREE_LINE = re.compile(r"^( *)(\S+)(?: +(\S.*))?$")
 
@@ -80,8 +73,8 @@ def names_in(class_definition: ast.ClassDef) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             yield node.target.id
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.attr
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.id if isinstance(node, ast.Name) else node.attr
 
 
 def missing_members_of(text: str) -> Iterator[str]:
@@ -95,9 +88,8 @@ def lines_of_trees(text: str) -> Iterator[tuple[str, str]]:
 
     A tree is a code block that begins with a folder; two spaces are a level.
     """
-    blocks = TREE_BLOCK.findall(text[text.index("## The trees") :])
     path: list[str] = []
-    for line in "".join(blocks).splitlines():
+    for line in "".join(TREE_BLOCK.findall(text)).splitlines():
         match = TREE_LINE.match(line)
         assert match, f"{line!r}: expected a name and what it is, a line for each"
         indentation, name, description = match.groups()
@@ -105,19 +97,12 @@ def lines_of_trees(text: str) -> Iterator[tuple[str, str]]:
         yield "".join(path), description or ""
 
 
-def modules_and_folders() -> set[str]:
-    """What the trees have to name: modules with their folders, and the folders of the tests."""
-    modules = {
-        path.relative_to(ROOT)
-        for tree in TREES
-        for path in (ROOT / tree).rglob("*.py")
-        if path.name not in WITHOUT_LINES
-    }
-    folders = {f"{path.parent}/" for path in modules}
+def folders_of_tests() -> set[str]:
+    """Return the folders that the tree of the tests has to name."""
     tests = ROOT / "tests"
-    places = [*tests.glob("[!_.]*"), *(tests / "instruments").glob("[!_.]*")]
-    of_tests = {f"{path.relative_to(ROOT)}/" for path in places if any(path.glob("[!_.]*"))}
-    return {str(path) for path in modules} | folders | of_tests | {"tests/"}
+    inner = (tests / name for name in ("broker", "instruments", "process", "tools"))
+    places = [*tests.glob("[!_.]*"), *(path for each in inner for path in each.glob("[!_.]*"))]
+    return {f"{path.relative_to(ROOT)}/" for path in places if any(path.glob("[!_.]*"))}
 
 
 @named
@@ -142,17 +127,21 @@ def test_the_search_for_what_is_missing_finds_it() -> None:
     assert list(missing_members_of(text)) == ["Store.no_such", "NoClass.x"]
 
 
-def test_the_trees_name_every_module_and_no_other() -> None:
+def test_the_tree_of_the_tests_names_every_folder_and_no_other() -> None:
     described = list(lines_of_trees(ARCHITECTURE.read_text()))
     names = [name for name, _ in described]
-    assert sorted(modules_and_folders() - set(names)) == [], "add a line to docs/architecture.md"
+    assert sorted(folders_of_tests() - set(names)) == [], "add a line to docs/architecture.md"
     assert [name for name in names if not (ROOT / name).exists()] == []
     assert [name for name in names if names.count(name) > 1] == []
     assert [name for name, description in described if not description] == []
 
 
+def test_the_page_of_modules_is_generated_from_the_code() -> None:
+    assert MODULES_PAGE.read_text() == modules_page(), "run `make docs`"
+
+
 def test_a_line_of_a_tree_is_a_path() -> None:
-    text = "## The trees\n```\na/b/   what\n  c.py  that\n  d/  those\n    e.py it\n  f.py\n```\n"
+    text = "```\na/b/   what\n  c.py  that\n  d/  those\n    e.py it\n  f.py\n```\n"
     assert list(lines_of_trees(text)) == [
         ("a/b/", "what"),
         ("a/b/c.py", "that"),
@@ -204,10 +193,10 @@ def undefined_places_of(text: str) -> Iterator[str]:
 
 @cache
 def is_defined(place: str) -> bool:
-    """Return whether `module.Class.method`, below `gateway`, is defined where it is said to be."""
+    """Return True if `module.Class.method`, below `gateway/broker`, is defined there."""
     parts = place.split(".")
     for count in range(len(parts), 0, -1):
-        folder = ROOT.joinpath("gateway", *parts[:count])
+        folder = ROOT.joinpath("gateway", "broker", *parts[:count])
         if count == len(parts) and (folder / "__init__.py").exists():
             return True
         path = folder.with_suffix(".py")

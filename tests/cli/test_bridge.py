@@ -40,7 +40,7 @@ def test_every_key_of_the_bridge_reaches_its_settings(tmp_path: Path) -> None:
     file.write_text(FILE.replace("outbox_max", f'password_file = "{password}"\noutbox_max'))
     settings = bridge_settings_of(load(file, {}, {}, PROTOCOLS))
     assert settings.data_dir == Path("/srv/gateway")
-    assert settings.control_socket == Path("/srv/gateway/process/control.sock")
+    assert settings.control_socket == Path("/srv/gateway/control.sock")
     assert (settings.broker.host, settings.broker.port) == ("127.0.0.1", 1883)
     assert (settings.broker.client_id, settings.broker.username) == ("cellar", "bridge")
     assert settings.broker.password == "secret"  # noqa: S105 - as the file has it

@@ -28,7 +28,7 @@ def test_durations_become_seconds_sizes_bytes_and_paths_paths(file: Path) -> Non
     )
     configuration = load(file, {}, {}, None)
     assert configuration.gateway.data_dir == Path("/srv/gateway")
-    assert configuration.gateway.control_socket == Path("/srv/gateway/process/control.sock")
+    assert configuration.gateway.control_socket == Path("/srv/gateway/control.sock")
     assert configuration.mqtt.connect_timeout == 1.5
     assert configuration.mqtt.max_keep_alive == 300.0
     assert configuration.mqtt.retry_interval is None

@@ -2,8 +2,7 @@
 
 Every segment arrives with its name and bytes, whatever is interrupted and repeated meanwhile. Disk
 usage is limited: log/sent is pruned, while log/sealed keeps its segments until they have arrived.
-An unreadable segment is moved to log/damaged and retried later, and delays no other. The uploader
-runs next to the exporter and never delays it.
+An unreadable segment is moved to log/damaged and retried later, and delays no other segment.
 """
 
 from __future__ import annotations
