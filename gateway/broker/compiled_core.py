@@ -30,12 +30,8 @@ def is_wanted(root: Path = ROOT) -> bool:
 def sources_in(root: Path) -> list[Path]:
     """Return the files that a build depends on, relative to `root`, in a fixed order."""
     modules = [path for each in _PACKAGES for path in (root / each).rglob("*.py")]
-    others = (
-        BUILD_SCRIPT,
-        "pyproject.toml",
-        "gateway/broker/__init__.py",
-        "gateway/broker/compiled_core.py",
-    )
+    modules_of_folders = ("__init__.py", "broker/__init__.py", "broker/compiled_core.py")
+    others = (BUILD_SCRIPT, "pyproject.toml", *(f"gateway/{each}" for each in modules_of_folders))
     return [*map(Path, others), *sorted(each.relative_to(root) for each in modules)]
 
 

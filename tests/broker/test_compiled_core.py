@@ -23,7 +23,8 @@ def checkout(tmp_path: Path) -> Path:
     for name in ("wire", "core"):
         (tmp_path / "gateway/broker" / name).mkdir(parents=True)
         (tmp_path / "gateway/broker" / name / "__init__.py").touch()
-    for path in ("hatch_build.py", "gateway/broker/__init__.py", "gateway/broker/compiled_core.py"):
+    own = ("hatch_build.py", "gateway/__init__.py", "gateway/broker/__init__.py")
+    for path in (*own, "gateway/broker/compiled_core.py"):
         shutil.copyfile(ROOT / path, tmp_path / path)
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "gateway/broker/wire/number.py").write_text("NUMBER = 40\n")

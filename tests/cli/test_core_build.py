@@ -26,7 +26,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv(compiled_core.SWITCH)
     for name in ("core", "wire"):
         (tmp_path / "gateway/broker" / name).mkdir(parents=True)
-    for path in ("pyproject.toml", "gateway/broker/__init__.py", "gateway/broker/compiled_core.py"):
+    own = ("pyproject.toml", "gateway/__init__.py", "gateway/broker/__init__.py")
+    for path in (*own, "gateway/broker/compiled_core.py"):
         (tmp_path / path).touch()
     (tmp_path / compiled_core.BUILD_SCRIPT).touch()
     return tmp_path

@@ -39,7 +39,7 @@ def truncated(path: Path) -> None:
 
 
 def cut_at_a_frame(path: Path) -> None:
-    at = [offset + length for where, offset, length in frames_in(path.parents[2]) if where == path]
+    at = [offset + length for where, offset, length in frames_in(path.parents[1]) if where == path]
     with path.open("r+b") as file:
         file.truncate(at[len(at) // 2])
 
