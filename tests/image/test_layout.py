@@ -273,7 +273,8 @@ def test_device_programs_import_no_room_but_those_their_docstring_names() -> Non
         name
         for path in folder.glob("*.py")
         for name in re.findall(
-            r"^ *from ((?:gateway|firmware_bridge)\.\w+)|^ *import (gateway\.\w+)",
+            r"^ *from (gateway\.(?:broker|process)\.\w+|(?:gateway|firmware_bridge)\.\w+)"
+            r"|^ *import (gateway[\w.]+)",
             path.read_text(),
             re.M,
         )
