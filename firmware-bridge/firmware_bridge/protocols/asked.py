@@ -20,6 +20,7 @@ from firmware_bridge.protocols.interface import (
     Request,
     next_due,
 )
+from firmware_bridge.readings.kinds import Kinds
 from gateway.process.declarations.quantities import Duration, Text, refusal
 from gateway.process.declarations.serial_line import Line
 

@@ -27,7 +27,7 @@ from firmware_bridge.protocols.interface import (
     Request,
     next_due,
 )
-from firmware_bridge.protocols.kinds import TYPE, Kinds
+from firmware_bridge.readings.kinds import Kinds
 from gateway.process.declarations.quantities import Duration, Text, Whole, refusal
 from gateway.process.declarations.serial_line import Line
 

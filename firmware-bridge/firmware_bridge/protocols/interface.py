@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Tally, Unread
-from firmware_bridge.protocols.kinds import Kinds
+from firmware_bridge.readings.kinds import Kinds
 from gateway.process.declarations.protocol import ProtocolSettings
 from gateway.process.declarations.serial_line import Line
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gateway.broker.store.database import DATABASE_NAME
 from gateway.broker.store.lost_messages import SESSIONS_NAMED_MAX
-from gateway.broker.wire.packets import Puback, Publish
+from gateway.broker.wire.packets import Puback, Publish, Pubrel
 from tests.broker.core.harness import Harness
 from tests.broker.store.data_directories import make_state
 from tests.broker.store.journal_damage import flip, frames_in
