@@ -138,7 +138,9 @@ def _part(answer: Answer, name: str) -> Answer:
 
 
 def _pairs(values: Answer) -> str:
-    pairs = (f"{name.replace('_', ' ')} {_text(value)}" for name, value in values.items())
+    """Format the simple values; tables within them are for programs."""
+    simple = {name: each for name, each in values.items() if not isinstance(each, dict | list)}
+    pairs = (f"{name.replace('_', ' ')} {_text(value)}" for name, value in simple.items())
     return ", ".join(pairs) or "-"
 
 

@@ -11,9 +11,10 @@ from urllib.parse import unquote, urlsplit
 
 import typer
 
-from gateway.cli.failures import CommandFailed
+from gateway.cli.failures import EXIT_USAGE, CommandFailed
 
 CARD_COMMAND = "oncegate-device"
+BUNDLE_EXPECTED = "oncegate update: name a .raucb file or its https:// address"
 PACKAGE = Path("/usr/lib/oncegate")
 """Directory of the Debian package's Python."""
 CONTAINER_MARKS = (Path("/run/.containerenv"), Path("/.dockerenv"))
@@ -22,8 +23,9 @@ CONTAINER_MARKS = (Path("/run/.containerenv"), Path("/.dockerenv"))
 
 def update(
     bundle: Annotated[
-        str, typer.Argument(metavar="FILE|URL", help="A .raucb file, or its https:// address.")
-    ],
+        str | None,
+        typer.Argument(metavar="FILE|URL", help="A .raucb file, or its https:// address."),
+    ] = None,
     rollback_ends: Annotated[
         bool,
         typer.Option(
@@ -54,6 +56,8 @@ def update(
     command = shutil.which(CARD_COMMAND)
     if command is None:
         raise CommandFailed(f"oncegate update: this is not the SD card's system: {way_here()}")
+    if bundle is None:
+        raise CommandFailed(BUNDLE_EXPECTED, exit_code=EXIT_USAGE)
     options = ["--rollback-ends"] if rollback_ends else []
     sys.stdout.flush()
     os.execv(command, [CARD_COMMAND, "update", *options, bundle])  # noqa: S606 - no shell is wanted

@@ -67,6 +67,11 @@ def test_each_fact_of_a_status_is_shown_with_its_unit(answer: dict[str, Any], wo
     assert words in drawn(status_table(answer))
 
 
+def test_a_table_within_a_status_is_left_to_programs() -> None:
+    answer = {"journal": {"batches": 2, "commit_histogram": {"bounds_ms": [0.1], "counts": [2]}}}
+    assert "bounds" not in drawn(status_table(answer))
+
+
 def test_sessions_have_a_line_each_and_a_note_where_there_are_more() -> None:
     away = {"client_id": "b", "connected": False, "clean": True}
     shown = drawn(sessions_table({"sessions": [SESSION, away], "next": "b"}))

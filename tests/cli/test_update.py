@@ -33,8 +33,17 @@ def test_on_the_card_its_own_command_takes_over_with_its_exit_code(
     assert outcome.stdout == "<update><--rollback-ends><https://example.org/x>"
 
 
-def test_in_a_checkout_it_states_in_one_line_that_the_checkout_is_updated(tmp_path: Path) -> None:
-    outcome = oncegate("update", "x.raucb", directory=tmp_path, PATH="/usr/bin:/bin")
+def test_on_the_card_a_bundle_has_to_be_named(tmp_path: Path, on_the_card: str) -> None:
+    outcome = oncegate("update", directory=tmp_path, PATH=on_the_card)
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert outcome.stderr == "oncegate update: name a .raucb file or its https:// address\n"
+
+
+@pytest.mark.parametrize("bundle", [(), ("x.raucb",)])
+def test_in_a_checkout_it_states_in_one_line_that_the_checkout_is_updated(
+    tmp_path: Path, bundle: tuple[str, ...]
+) -> None:
+    outcome = oncegate("update", *bundle, directory=tmp_path, PATH="/usr/bin:/bin")
     assert outcome.returncode == 1
     assert outcome.stdout == ""
     assert outcome.stderr == (

@@ -45,9 +45,9 @@ class RuledBroker:
         return self.running.event_loop.broker.state.sessions[client_id].queued_count
 
     async def log_in(
-        self, user: str, client_id: str, *, level: int = 4, will: Will | None = None
+        self, user: str | None, client_id: str, *, level: int = 4, will: Will | None = None
     ) -> ByteClient:
-        """Connect with a persistent session before 5.0."""
+        """Connect with a persistent session before 5.0; without a user, None, as anonymous."""
         client = ByteClient(*await asyncio.open_connection("127.0.0.1", self.port))
         self._clients.append(client)
         client.send(
@@ -55,7 +55,7 @@ class RuledBroker:
                 client_id,
                 clean=level == 5,
                 username=user,
-                password=PASSWORD.encode(),
+                password=None if user is None else PASSWORD.encode(),
                 level=level,
                 will=will,
             )
@@ -86,7 +86,7 @@ class RuledBroker:
 
 
 @asynccontextmanager
-async def running(directory: Path) -> AsyncIterator[RuledBroker]:
+async def running(directory: Path, *, anonymous: bool = False) -> AsyncIterator[RuledBroker]:
     (directory / "access.rules").write_text(RULES)
     for user in ("anna", "ben"):
         set_password(directory / "passwords", user, PASSWORD.encode(), scram_iterations=4_096)
@@ -94,7 +94,7 @@ async def running(directory: Path) -> AsyncIterator[RuledBroker]:
     def read() -> object:
         overrides = {
             "gateway.data_dir": directory / "data",
-            "listeners": [{"port": 0, "anonymous": False}],
+            "listeners": [{"port": 0, "anonymous": anonymous}],
             "access.password_file": directory / "passwords",
             "access.rules_file": directory / "access.rules",
         }

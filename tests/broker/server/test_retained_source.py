@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from gateway.broker.access.passwords import remove_user, set_password
-from tests.broker.server.ruled_broker import RULES, RuledBroker, running
+from tests.broker.server.ruled_broker import RULES, RuledBroker, eventually, running
 from tests.peers.byte_client import ByteClient
-from tests.peers.mqtt_bytes import publish, subscribe
+from tests.peers.mqtt_bytes import Will, publish, subscribe
 
 
 async def retain(client: ByteClient, topic: str, payload: bytes) -> None:
@@ -64,3 +64,45 @@ async def test_a_user_that_was_removed_is_heard_no_more_also_after_restarts(
         set_password(broker.users, "ben", b"other", scram_iterations=4_096)
         broker.running.reloading.reload()
         assert await seen_by_anna(broker, "4") == [b"ann", b"ben"]
+
+
+async def test_a_retained_will_of_a_user_that_was_removed_is_withheld_also_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path) as broker:
+        await with_messages(broker)
+        ben = await broker.log_in("ben", "w", will=Will("shared/w", b"wil", 1, retain=True))
+        ben.abort()
+        retained = broker.running.event_loop.broker.state.retained
+        await eventually(lambda: "shared/w" in retained)
+        assert await seen_by_anna(broker, "1") == [b"ann", b"ben", b"wil"]
+        remove_user(broker.users, "ben")
+        broker.running.reloading.reload()
+        assert await seen_by_anna(broker, "2") == [b"ann"]
+    async with running(tmp_path) as broker:
+        remove_user(broker.users, "ben")
+        broker.running.reloading.reload()
+        assert await seen_by_anna(broker, "3") == [b"ann"]
+
+
+async def test_a_message_of_an_anonymous_client_needs_the_right_of_anonymous_clients_today(
+    tmp_path: Path,
+) -> None:
+    allowed = "allow anonymous publish shared/#\n" + RULES
+    async with running(tmp_path, anonymous=True) as broker:
+        broker.rules.write_text(allowed)
+        broker.running.reloading.reload()
+        await retain(await broker.log_in(None, "x"), "shared/x", b"ano")
+        will = Will("shared/y", b"wil", 1, retain=True)
+        (await broker.log_in(None, "y", will=will)).abort()
+        retained = broker.running.event_loop.broker.state.retained
+        await eventually(lambda: "shared/y" in retained)
+        assert await seen_by_anna(broker, "1") == [b"ano", b"wil"]
+        broker.rules.write_text(RULES)
+        broker.running.reloading.reload()
+        assert await seen_by_anna(broker, "2") == []
+    async with running(tmp_path) as broker:
+        assert await seen_by_anna(broker, "3") == []
+        broker.rules.write_text(allowed)
+        broker.running.reloading.reload()
+        assert await seen_by_anna(broker, "4") == [b"ano", b"wil"]
