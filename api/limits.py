@@ -173,3 +173,15 @@ SERIES_NAME_CHARACTERS_MAX: Final = 200
 
 # Series of one request, each of at most 2,976 points: an answer of 3 MB.
 SERIES_PER_REQUEST_MAX: Final = 10
+
+# The overview: devices as cards, quantities of each, and curves of all. A curve is 1 kB: the page
+# stays below 60 kB compressed. The page of sensors has all.
+DEVICES_ON_OVERVIEW_MAX: Final = 24
+QUANTITIES_ON_OVERVIEW_MAX: Final = 6
+CURVES_ON_OVERVIEW_MAX: Final = 48
+
+# Points of a curve on the overview: one every 36 seconds, three pixels wide.
+POINTS_ON_OVERVIEW_MAX: Final = 100
+
+# Answers from this size on are compressed: a smaller one is one packet either way.
+COMPRESSED_FROM_BYTES: Final = 1200

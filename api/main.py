@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp
 
 from api import limits
@@ -37,6 +38,8 @@ from api.models.actions import Kick, NewBan, OldBan, Reload
 from api.observer import Observer
 from api.operator import Operator
 from api.page import page
+from api.pages.sensors_page import sensors_page
+from api.pages.system_page import system_page
 from api.problems import ProblemDetail
 from api.reference_page import reference
 from api.rest import operation_id_of, probes, rest
@@ -53,14 +56,17 @@ logger = logging.getLogger(__name__)
 
 class _ShieldedApp(FastAPI):
     """FastAPI application with the shield as its outermost layer, around its own error responses
-    too.
+    too, and compression below it.
     """
 
     hosts: tuple[str, ...]
     takes_tokens: bool
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Shield(super().build_middleware_stack(), hosts=self.hosts)
+        compressed = GZipMiddleware(
+            super().build_middleware_stack(), minimum_size=limits.COMPRESSED_FROM_BYTES
+        )
+        return Shield(compressed, hosts=self.hosts)
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI description, created at the first request, because that is slow."""
@@ -96,6 +102,8 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
         metrics,
         probes,
         page,
+        sensors_page,
+        system_page,
         actions_page,
         reference,
         login_page,

@@ -9,6 +9,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, Response
@@ -16,12 +17,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from api import limits, wear, wording
 from api.admission import EVERYONE, VIEWERS, Caller
-from api.card import CardReport
 from api.certificate import ServedCertificate
 from api.control_socket import BrokerProblem
+from api.history_rest import history_of
 from api.models.sessions import SessionDetail, SessionPage
 from api.notice import Level
 from api.observer import Observer, Overview
+from api.pages.lines import lines_of
+from api.pages.sensors import shown_on_overview
 from api.problems import retry_headers_of
 from api.rest import card_of, observer_of
 from api.roles import Role
@@ -42,6 +45,14 @@ class Asset:
     def digest(self) -> str:
         return hashlib.sha256(self.body).hexdigest()[:16]
 
+
+NAVIGATION: Final = (
+    ("Overview", "/"),
+    ("Sensors", "/sensors"),
+    ("Clients", "/clients"),
+    ("System", "/system"),
+)
+"""Pages at the top of every page, by name."""
 
 _MEDIA_TYPES: Final = {
     ".css": "text/css; charset=utf-8",
@@ -86,8 +97,10 @@ def _environment() -> Environment:
         protocol=wording.protocol_of,
         start=wording.start_of,
         years=wear.years_of,
+        path=lambda text: quote(text, safe=""),
     )
     environment.globals.update(
+        navigation=NAVIGATION,
         age_of=wording.age_of,
         asset_url_of=asset_url_of,
         limits=limits,
@@ -113,6 +126,7 @@ def rendered(
     """Render a template as the response to a request."""
     caller: Caller | None = request.state.caller
     values["caller"] = caller
+    values["path"] = request.url.path
     values["gateway"] = observer_of(request).gateway
     values["may_operate"] = caller is not None and caller.role >= Role.OPERATOR
     values["may_administer"] = caller is not None and caller.role >= Role.ADMINISTRATOR
@@ -124,27 +138,50 @@ def rendered(
 
 
 @page.get("/", dependencies=[Depends(VIEWERS)])
-async def overview_page(
-    request: Request,
-    after: Annotated[str | None, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)] = None,
-) -> HTMLResponse:
-    """Show an overview of the gateway. ``after`` is the start of the page of sessions."""
-    observer = observer_of(request)
-    card = card_of(request)
+async def overview_page(request: Request) -> HTMLResponse:
+    """Show an overview of the gateway: sensors first."""
+    history, card = history_of(request), card_of(request)
     try:
-        overview = await observer.overview()
+        overview = await observer_of(request).overview()
     except BrokerProblem as problem:
-        return _down_page(request, problem, observer, card)
-    page_of_sessions, sessions_problem = await _sessions_of(observer, after)
+        return down_page(request, problem)
     verdict: Verdict = verdict_of(overview, card, _certificate_problem(request))
+    now_ms = overview.broker.time_ms
+    bridge = overview.serial.status
+    devices, devices_left = (
+        ([], 0) if bridge is None else shown_on_overview(bridge, history, now_ms=now_ms)
+    )
     return rendered(
         request,
         "overview.html",
         overview=overview,
         broker=overview.broker,
-        now_ms=overview.broker.time_ms,
+        now_ms=now_ms,
         verdict=verdict,
-        card=card,
+        devices=devices,
+        devices_left=devices_left,
+        lines=list(lines_of(overview, history.last_hour)),
+        history_problem=history.problem,
+    )
+
+
+@page.get("/clients", dependencies=[Depends(VIEWERS)])
+async def clients_page(
+    request: Request,
+    after: Annotated[str | None, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)] = None,
+) -> HTMLResponse:
+    """List the sessions. ``after`` is the start of the page of sessions."""
+    observer = observer_of(request)
+    try:
+        overview = await observer.overview()
+    except BrokerProblem as problem:
+        return down_page(request, problem)
+    page_of_sessions, sessions_problem = await _sessions_of(observer, after)
+    return rendered(
+        request,
+        "clients.html",
+        overview=overview,
+        broker=overview.broker,
         sessions=page_of_sessions,
         sessions_problem=sessions_problem,
         after=after,
@@ -163,7 +200,7 @@ async def session_page(
         overview: Overview = await observer.overview()
         session = await observer.session(client_id)
     except BrokerProblem as problem:
-        return _down_page(request, problem, observer, card_of(request))
+        return down_page(request, problem)
     except Refused:
         session = None
     return rendered(
@@ -211,14 +248,13 @@ async def _sessions_of(
         return None, refusal.message
 
 
-def _down_page(
-    request: Request, problem: BrokerProblem, observer: Observer, card: CardReport | None
-) -> HTMLResponse:
+def down_page(request: Request, problem: BrokerProblem) -> HTMLResponse:
+    """Return the page of a broker that does not answer, with the fix."""
     return rendered(
         request,
         "down.html",
         status_code=problem.status_code,
         problem=problem,
-        last=observer.last_overview,
-        card=card,
+        last=observer_of(request).last_overview,
+        card=card_of(request),
     )

@@ -31,6 +31,7 @@ _UNIT_SYMBOLS: Final = {
     "m/s2": "m/s²",
     "W/m2": "W/m²",
     "Ohm": "Ω",
+    "1/s": "/s",
     "/": "",
 }
 

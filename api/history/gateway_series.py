@@ -15,17 +15,17 @@ GATEWAY: Final = "gateway/"
 UNITS: Final = {
     "messages_in": "1/s",
     "messages_out": "1/s",
-    "queued_messages": "messages",
+    "queued_messages": "",
     "delivery_seconds": "s",
     "commit_p50": "ms",
     "commit_p99": "ms",
-    "connections": "connections",
+    "connections": "",
     "disk_free": "B",
     "disk_written": "B/s",
     "cpu": "%",
     "memory": "%",
     "temperature": "Cel",
-    "upload_waiting": "segments",
+    "upload_waiting": "",
 }
 """Units of the series, by name without the prefix."""
 

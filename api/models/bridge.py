@@ -96,6 +96,8 @@ class Port(FromSensors):
     name: str = "unknown"
     path: str | None = None
     framing: str = "unknown"
+    topic: str | None = None
+    """Topic of its readings with the placeholders `{device}` and `{quantity}`."""
     state: str = "unknown"
     """open, lost or waiting."""
     trouble: str | None = None

@@ -33,3 +33,13 @@ async def read(client: httpx.AsyncClient, path: str = "/", *, status_code: int =
     assert response.status_code == status_code
     assert response.headers["content-type"] == "text/html; charset=utf-8"
     return Reader(response.text)
+
+
+PAGES = ("/", "/sensors", "/clients", "/system")
+
+
+async def read_all(client: httpx.AsyncClient) -> Reader:
+    """All pages of the navigation, one after the other."""
+    responses = [await client.get(path) for path in PAGES]
+    assert {response.status_code for response in responses} == {200}
+    return Reader("\n".join(response.text for response in responses))

@@ -2,24 +2,25 @@
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
 
 from tests.api import recorded
 from tests.api.contract_broker import ContractBroker
-from tests.api.page_reader import HOSTILE, Reader, read
+from tests.api.page_reader import HOSTILE, PAGES, Reader, read, read_all
 from tests.peers.control_server import refusal, result
 
 
 async def test_the_page_shows_everything_at_a_glance(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
-    words = (await read(client)).words
+    words = (await read_all(client)).words
     for shown in (
         "All is well",
         "Up for 3 h 12 min",
-        "Readings published18,423",
+        "18,423 published, 0 waiting, delivered in 8 ms",
         "temperature 21.5 °C 0.4 s",
         "relative humidity 48.2 % RH",
         "pressure 101,325 Pa",
@@ -36,7 +37,7 @@ async def test_the_page_shows_everything_at_a_glance(
 async def test_the_page_shows_how_old_its_numbers_are(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
-    words = (await read(client)).words
+    words = (await read_all(client)).words
     assert re.search(r"Numbers \d+(\.\d)? s old, from 2026-11-21 09:14:03 UTC", words)
     assert "not synchronised" not in words
     assert re.search(r"The bridge reported (0\.[6-9]|[1-9]\d*(\.\d)?) s ago", words)
@@ -48,7 +49,7 @@ async def test_a_full_disk_is_the_first_thing_that_the_page_shows(
 ) -> None:
     broker.status["disk"] = recorded.full_disk()
     broker.status["warnings"] = ["The disk is full: nothing new is taken."]
-    page = await read(client)
+    page = await read_all(client)
     words = page.words.replace("\N{NO-BREAK SPACE}", " ")
     for shown in (
         "The disk is full Up for",
@@ -74,7 +75,7 @@ async def test_a_clock_that_is_not_synchronised_is_said_beside_the_time(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     broker.status["clock"] = "unsynchronised"
-    words = (await read(client)).words
+    words = (await read_all(client)).words
     assert "The gateway's clock is not synchronised" in words
     assert "from 2026-11-21 09:14:03 UTC (the clock is not synchronised)" in words
     assert "Clocknot synchronised" in words
@@ -86,7 +87,7 @@ async def test_a_clock_of_which_nothing_bad_is_known_spoils_nothing(
     client: httpx.AsyncClient, broker: ContractBroker, clock: str
 ) -> None:
     broker.status["clock"] = clock
-    words = (await read(client)).words
+    words = (await read_all(client)).words
     assert "All is well" in words
     assert f"Clock{clock}" in words
 
@@ -97,7 +98,7 @@ async def test_a_board_that_reuses_its_numbers_is_named_in_its_row(
     port = broker.reports["bridge"]["status"]["ports"][0]
     port["repeated_starts"] = 2
     port["devices"][0]["boot"] = 2 * 2**32 + 3
-    words = (await read(client)).words
+    words = (await read_all(client)).words
     assert "board-0000002a start 3 (numbers reused, start 2), reading 6,140" in words
     assert "Numbers reused2 starts" in words
 
@@ -108,7 +109,7 @@ async def test_line_errors_and_openings_for_silence_stand_at_their_port(
     port = broker.reports["bridge"]["status"]["ports"][0]
     port["line_errors"] = {"overrun": 3, "framing": 12, "parity": 0}
     port["resets"] = 2
-    words = (await read(client)).words
+    words = (await read_all(client)).words
     assert "Line errorsoverrun: 3, framing: 12" in words
     assert words.count("Line errors") == 1, "the other port has none"
     assert "Opened for silence2 times" in words
@@ -163,7 +164,8 @@ async def test_hostile_names_stay_text_wherever_they_stand(
     port["devices"][0]["quantities"] = [recorded.quantity(HOSTILE, HOSTILE, HOSTILE)]
     broker.reports["uploader"]["status"].update(target=HOSTILE, error=HOSTILE)
     broker.sessions = [recorded.session(HOSTILE, address=HOSTILE)]
-    for path in ("/", "/session?client_id=" + "%3Cimg%3E"):
+    device = "/sensors/" + quote(HOSTILE, safe="")
+    for path in (*PAGES, device, "/session?client_id=" + "%3Cimg%3E"):
         response = await client.get(path)
         elements = Reader(response.text).elements
         scripts = [attributes for tag, attributes in elements if tag == "script"]
@@ -179,7 +181,7 @@ async def test_characters_that_hide_or_reorder_are_shown(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     broker.sessions = [recorded.session("photo\u202egnp.exe\x07")]
-    page = await read(client)
+    page = await read(client, "/clients")
     assert r"photo\u{202e}gnp.exe\u{7}" in page.words
     assert "\u202e" not in page.text
 
@@ -188,7 +190,7 @@ async def test_a_page_of_the_longest_client_ids_stays_small(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     broker.sessions = [recorded.session(f"{index:02}" + "w" * 6_000) for index in range(50)]
-    response = await client.get("/")
+    response = await client.get("/clients")
     assert "and 5,906 more characters" in response.text
     assert len(response.content) < 150_000
 
@@ -198,7 +200,7 @@ async def test_sessions_are_paged_and_every_session_is_linked_once(
 ) -> None:
     ids = [f"client {index:03} &?#/" for index in range(120)]
     broker.sessions = [recorded.session(client_id) for client_id in ids]
-    path: str | None = "/"
+    path: str | None = "/clients"
     linked: list[str] = []
     while path is not None:
         page = await read(client, path)
@@ -206,7 +208,7 @@ async def test_sessions_are_paged_and_every_session_is_linked_once(
         linked += [
             httpx.URL(link).params["client_id"] for link in links if link.startswith("/session?")
         ]
-        path = next((link for link in links if link.startswith("/?after=")), None)
+        path = next((link for link in links if link.startswith("/clients?after=")), None)
     assert linked == ids
 
 
@@ -233,7 +235,7 @@ async def test_sessions_that_cannot_be_had_leave_the_rest_of_the_page(
         if request["command"] == "sessions"
         else broker.contract_answer_of(request)
     )
-    words = (await read(client)).words
+    words = (await read_all(client)).words
     assert "The sessions cannot be shown: the sessions are too many" in words
     assert "21.5 °C" in words
 
@@ -243,7 +245,7 @@ async def test_an_empty_gateway_states_what_to_do_next(
 ) -> None:
     broker.sessions = []
     broker.reports["bridge"]["status"]["ports"] = []
-    words = (await read(client)).words
+    words = (await read_all(client)).words
     assert "No client has a session. Connect one to 127.0.0.1:1883" in words
     assert "Add a [[serial]] table" in words
 
@@ -256,7 +258,7 @@ async def test_a_next_page_that_no_address_can_name_is_explained(
         if request["command"] == "sessions"
         else broker.contract_answer_of(request)
     )
-    page = await read(client)
+    page = await read(client, "/clients")
     assert "oncegate ctl sessions" in page.words
     assert not any("after=" in (found.get("href") or "") for _, found in page.elements)
 
@@ -264,7 +266,7 @@ async def test_a_next_page_that_no_address_can_name_is_explained(
 async def test_without_an_uplink_none_is_shown(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
-    assert "uplink" not in (await read(client)).words.lower()
+    assert "uplink" not in (await read_all(client)).words.lower()
 
 
 async def test_an_uplink_is_shown_where_there_is_one(
@@ -272,7 +274,7 @@ async def test_an_uplink_is_shown_where_there_is_one(
 ) -> None:
     kept = {"time_ms": recorded.NOW_MS - 600, "age_seconds": 0.6}
     broker.reports["uplink"] = kept | {"status": recorded.uplink_status()}
-    words = (await read(client)).words
+    words = (await read_all(client)).words
     assert re.search(r"The uplink reported 0\.[6-9] s ago", words)
     for shown in ("Upstream brokerup.example:8883", "Sent there20,812", "Fetched from there17"):
         assert shown in words, words
@@ -283,4 +285,4 @@ async def test_an_uplinks_report_that_cannot_be_read_is_shown_as_such(
 ) -> None:
     kept = {"time_ms": recorded.NOW_MS - 600, "age_seconds": 0.6}
     broker.reports["uplink"] = kept | {"status": {"remote": HOSTILE}}
-    assert "The uplink's report cannot be read" in (await read(client)).words
+    assert "The uplink's report cannot be read" in (await read_all(client)).words

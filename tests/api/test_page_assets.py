@@ -7,13 +7,13 @@ import pytest
 
 from api.page import ASSETS
 from tests.api.contract_broker import ContractBroker
-from tests.api.page_reader import read
+from tests.api.page_reader import PAGES, read
 
 
 async def test_the_page_needs_nothing_from_elsewhere_and_is_spoken_well(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
-    for path in ("/", "/docs", "/session?client_id=phone"):
+    for path in (*PAGES, "/sensors/gps", "/docs", "/session?client_id=phone"):
         page = await read(client, path)
         for tag, found in page.elements:
             for name in ("href", "src", "action"):

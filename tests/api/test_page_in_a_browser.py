@@ -65,7 +65,7 @@ async def test_the_page_fits_every_screen_and_breaks_no_policy_whatever_clients_
     break_the_card(CardFiles(tmp_path))
     for width, dark in ((360, False), (768, True), (1200, False)):
         await tab.look(width=width, dark=dark)
-        for path in ("docs", "session?client_id=" + "W" * 96, ""):
+        for path in ("docs", "session?client_id=" + "W" * 96, "sensors", "clients", "system", ""):
             await tab.go(url + path)
             assert await tab.evaluate("document.documentElement.scrollWidth") <= width, path
         assert (await tab.screenshot()).startswith(b"\x89PNG")
@@ -134,10 +134,11 @@ async def test_numbers_change_in_place_without_a_reload(
 ) -> None:
     await tab.look(width=1200)
     await tab.go(url)
-    await tab.evaluate("window.tile = document.querySelector('.tiles dd'); 0")
-    broker.reports["bridge"]["status"]["outbox"]["published"] = 19_999
-    await tab.wait_until("document.querySelector('.tiles dd').textContent === '19,999'")
-    assert await tab.evaluate("window.tile === document.querySelector('.tiles dd')")
+    await tab.evaluate("window.shown = document.querySelector('.quantity .value bdi'); 0")
+    device = broker.reports["bridge"]["status"]["ports"][0]["devices"][0]
+    device["quantities"][0]["value"] = 19.75
+    await tab.wait_until("document.querySelector('.quantity .value bdi').textContent === '19.75'")
+    assert await tab.evaluate("window.shown === document.querySelector('.quantity .value bdi')")
 
 
 async def test_the_page_shows_by_itself_that_the_gateway_went_down_and_came_back(
@@ -168,7 +169,7 @@ async def test_the_page_is_whole_and_reloads_itself_without_javascript(
     await tab.look(width=1200, script=False)
     await tab.go(url)
     words = await tab.evaluate("document.body.innerText")
-    for word in ("All is well", "greenhouse", "21.5", "oncegate-bridge", "It reloads"):
+    for word in ("All is well", "board-0000002a", "21.5", "It reloads"):
         assert word in words
     asked = broker.count_of("status")
     tab.forget_load()

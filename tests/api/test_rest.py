@@ -182,7 +182,13 @@ async def test_nothing_can_be_changed(client: httpx.AsyncClient, broker: Contrac
 async def test_only_commands_that_ask_are_ever_sent(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
-    for path in ("/", "/session?client_id=phone", "/api/v1/status", "/api/v1/sessions/kick"):
+    for path in (
+        "/",
+        "/clients",
+        "/session?client_id=phone",
+        "/api/v1/status",
+        "/api/v1/sessions/kick",
+    ):
         await client.get(path)
     assert {request["command"] for request in broker.requests} == {
         "status",

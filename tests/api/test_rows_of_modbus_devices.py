@@ -35,7 +35,7 @@ ANSWERS = {"boot": 1, "sequence": 7, "last_ms": recorded.NOW_MS - 400}
 
 async def words_of(client: httpx.AsyncClient, broker: ContractBroker, *devices: Any) -> str:
     broker.reports["bridge"]["status"]["ports"] = [modbus_port(*devices)]
-    return (await read(client)).words.replace("\N{NO-BREAK SPACE}", " ")
+    return (await read(client, "/sensors")).words.replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.parametrize(
@@ -86,6 +86,6 @@ async def test_names_and_places_of_a_device_are_text_and_never_elements(
     broker.reports["bridge"]["status"]["ports"] = [
         modbus_port(device(HOSTILE, **ANSWERS, unread=[missing]))
     ]
-    page = await read(client)
+    page = await read(client, "/sensors")
     assert "alert(1)" in page.text
     assert not any(found.get("src") == "x" for _, found in page.elements)

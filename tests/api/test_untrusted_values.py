@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from api.control_socket import ControlSocket
 from tests.api import recorded
 from tests.api.contract_broker import ContractBroker
+from tests.api.page_reader import PAGES
 
 HUGE_MS = 1_000_000_000_000_000
 """A sensor's time of 1e12 seconds, in milliseconds."""
@@ -25,9 +26,10 @@ def first_device(broker: ContractBroker) -> Json:
 
 
 async def page_of(client: httpx.AsyncClient) -> str:
-    response = await client.get("/")
-    assert response.status_code == 200, response.text
-    return response.text
+    responses = [await client.get(path) for path in PAGES]
+    for response in responses:
+        assert response.status_code == 200, response.text
+    return "\n".join(response.text for response in responses)
 
 
 @pytest.mark.parametrize("place", ["name", "value", "unit"])

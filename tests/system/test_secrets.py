@@ -41,7 +41,10 @@ WRONG_TOKEN: Final = "ogt_wrongTokenOfAProgram75"  # noqa: S105
 WRONG_JWT: Final = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ3cm9uZy03NiJ9.c2lnbmF0dXJlLTc2"
 SEEN: Final = "what-the-log-has-77"
 """A message: the search finds it, so it would find a secret."""
-PATHS: Final = ("/", "/sessions", "/broker", "/serial", "/api/v1/status", "/api/v1/sessions")
+PATHS: Final = (
+    *("/", "/sensors", "/clients", "/system"),
+    *("/api/v1/status", "/api/v1/serial", "/api/v1/sessions", "/api/v1/history/series"),
+)
 
 SETTINGS: Final = """
 [[listeners]]

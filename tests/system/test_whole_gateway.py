@@ -28,7 +28,8 @@ def _first_readings(gateway: WholeGateway, count: int) -> list[str]:
 
 def _page_with(gateway: WholeGateway, *wanted: str) -> str:
     deadline = time.monotonic() + DEADLINE_SECONDS
-    while not all(word in (page := gateway.get("/")) for word in wanted):
+    paths = ("/", "/clients")
+    while not all(word in (page := "".join(map(gateway.get, paths))) for word in wanted):
         assert time.monotonic() < deadline, f"the page does not show all of {wanted}"
         time.sleep(0.1)
     return page

@@ -126,7 +126,8 @@ class Port:
         damaged = tally.damaged.total() - tally.damaged["no_answer"]
         self._damage.update(frames=self._status.frames, damaged=damaged)
         unread = self._conversation.unread()
-        return self._status.as_json(tally, presence, self._damage, unread)
+        topic = self._settings.readings.topic.replace("{port}", self._settings.name)
+        return {"topic": topic, **self._status.as_json(tally, presence, self._damage, unread)}
 
     async def run(self) -> None:
         """Open and read the port, again and again, whatever goes wrong."""

@@ -1,0 +1,106 @@
+"""The pages about sensors: all of them, and one with its curves of an hour, a day or a month."""
+
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import HTMLResponse
+
+from api import limits
+from api.admission import VIEWERS
+from api.control_socket import BrokerProblem
+from api.history.history import History
+from api.history.readings import name_of
+from api.history.rings import DAY, HOUR, MONTH, Ring
+from api.history_rest import history_of
+from api.models.bridge import Device
+from api.page import down_page, rendered
+from api.pages.chart import chart_of
+from api.pages.sensors import (
+    ShownQuantity,
+    csv_series_of,
+    devices_of,
+    found_device,
+    topic_filter_of,
+)
+from api.rest import observer_of
+from api.wording import quantity_name_of
+
+sensors_page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+Span = Literal["hour", "day", "month"]
+RINGS_BY_SPAN: Final[dict[Span, Ring]] = {"hour": HOUR, "day": DAY, "month": MONTH}
+
+
+@sensors_page.get("/sensors", dependencies=[Depends(VIEWERS)])
+async def sensors(request: Request) -> HTMLResponse:
+    """List ports and devices with all latest values."""
+    observer = observer_of(request)
+    try:
+        overview = await observer.overview()
+    except BrokerProblem as problem:
+        return down_page(request, problem)
+    bridge = overview.serial.status
+    return rendered(
+        request,
+        "sensors.html",
+        overview=overview,
+        broker=overview.broker,
+        bridge=bridge,
+        now_ms=overview.broker.time_ms,
+        device_count=0 if bridge is None else sum(1 for _ in devices_of(bridge)),
+        history_problem=history_of(request).problem,
+    )
+
+
+@sensors_page.get("/sensors/{device:client_id}", dependencies=[Depends(VIEWERS)])
+async def sensor(
+    request: Request,
+    device: Annotated[str, Path(max_length=limits.SERIES_NAME_CHARACTERS_MAX)],
+    span: Annotated[Span, Query()] = "hour",
+) -> HTMLResponse:
+    """Show one device with the curves of its quantities."""
+    observer, history = observer_of(request), history_of(request)
+    try:
+        overview = await observer.overview()
+    except BrokerProblem as problem:
+        return down_page(request, problem)
+    bridge = overview.serial.status
+    found = None if bridge is None else found_device(bridge, device)
+    shown: list[ShownQuantity] = []
+    now_ms = overview.broker.time_ms
+    if found is not None:
+        shown = await _shown_of(found[1], history, RINGS_BY_SPAN[span], now_ms=now_ms)
+    return rendered(
+        request,
+        "sensor.html",
+        status_code=200 if found is not None else 404,
+        overview=overview,
+        broker=overview.broker,
+        now_ms=now_ms,
+        name=device,
+        port=None if found is None else found[0],
+        device=None if found is None else found[1],
+        quantities=shown,
+        span=span,
+        spans=list(RINGS_BY_SPAN),
+        from_ms=max(0, now_ms - 1000 * RINGS_BY_SPAN[span].span_seconds),
+        csv_series=csv_series_of(shown),
+        topic=None if found is None else topic_filter_of(*found),
+        history_problem=history.problem,
+    )
+
+
+async def _shown_of(
+    device: Device, history: History, ring: Ring, *, now_ms: int
+) -> list[ShownQuantity]:
+    shown = []
+    from_ms = max(0, now_ms - 1000 * ring.span_seconds)
+    for quantity in device.quantities:
+        series = name_of(device.device, quantity.name)
+        chart = None
+        if isinstance(quantity.value, int | float):
+            curve = await history.curve(series, ring, from_ms=from_ms, to_ms=now_ms)
+            chart = chart_of(curve, quantity_name_of(quantity.name), now_ms=now_ms)
+        time_ms = quantity.time_ms if quantity.time_ms is not None else device.last_ms
+        shown.append(ShownQuantity(quantity, series, time_ms, chart))
+    return shown

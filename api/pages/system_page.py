@@ -1,0 +1,77 @@
+"""The page about the gateway itself: counters, session log, card, and curves."""
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse
+
+from api.admission import VIEWERS
+from api.control_socket import BrokerProblem
+from api.history.gateway_series import GATEWAY
+from api.history.history import History
+from api.history.rings import Ring
+from api.history_rest import history_of
+from api.page import down_page, rendered
+from api.pages.chart import Chart, chart_of
+from api.pages.sensors_page import RINGS_BY_SPAN, Span
+from api.rest import card_of, observer_of
+
+system_page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+_NAMES: Final = {
+    "messages_in": "Messages received",
+    "messages_out": "Messages delivered",
+    "queued_messages": "Messages in queues",
+    "delivery_seconds": "Time from last byte to PUBCOMP",
+    "commit_p50": "Commit, median",
+    "commit_p99": "Commit, 99th percentile",
+    "connections": "Connections",
+    "upload_waiting": "Segments to upload",
+    "disk_free": "Free disk space",
+    "disk_written": "Written to disk",
+    "cpu": "Processor",
+    "memory": "Memory in use",
+    "temperature": "Temperature",
+}
+"""Series in the order of the page."""
+
+
+@dataclass(frozen=True)
+class NamedChart:
+    name: str
+    chart: Chart
+
+
+@system_page.get("/system", dependencies=[Depends(VIEWERS)])
+async def system(request: Request, span: Annotated[Span, Query()] = "hour") -> HTMLResponse:
+    """Show the broker's counters, the session log, the SD card, and the gateway's curves."""
+    history = history_of(request)
+    try:
+        overview = await observer_of(request).overview()
+    except BrokerProblem as problem:
+        return down_page(request, problem)
+    now_ms = overview.broker.time_ms
+    return rendered(
+        request,
+        "system.html",
+        overview=overview,
+        broker=overview.broker,
+        now_ms=now_ms,
+        card=card_of(request),
+        curves=await _charts_of(history, RINGS_BY_SPAN[span], now_ms=now_ms),
+        span=span,
+        spans=list(RINGS_BY_SPAN),
+        history_problem=history.problem,
+    )
+
+
+async def _charts_of(history: History, ring: Ring, *, now_ms: int) -> list[NamedChart]:
+    from_ms = max(0, now_ms - 1000 * ring.span_seconds)
+    found = []
+    for name, words in _NAMES.items():
+        curve = await history.curve(GATEWAY + name, ring, from_ms=from_ms, to_ms=now_ms)
+        chart = chart_of(curve, words, now_ms=now_ms)
+        if chart is not None:
+            found.append(NamedChart(words, chart))
+    return found
