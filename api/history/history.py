@@ -253,6 +253,10 @@ class History:
             if point.step > (track.latest() or 0):
                 track.put(point)
         self._now_ms = max(self._now_ms, (track.latest() or 0) * HOUR.step_ms)
+        if points:
+            self._begins[HOUR.name] = min(
+                self._begins.get(HOUR.name, points[0].step), points[0].step
+            )
 
     def _open_files(self, directory: Path) -> list[tuple[str, str, list[Point]]]:
         """Open the files, and return the points of the latest hour on disk.

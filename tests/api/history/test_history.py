@@ -74,6 +74,20 @@ async def test_a_stop_and_a_start_leave_every_ring_as_it_was(tmp_path: Path) -> 
     await again.close()
 
 
+async def test_the_hour_survives_many_restarts(tmp_path: Path) -> None:
+    now_ms = NOW_MS
+    for _ in range(4):
+        history = await opened(tmp_path)
+        now_ms = await record(history, from_ms=now_ms + 5000, seconds=600)
+        await history.close()
+    again = await opened(tmp_path)
+    again.add(now_ms, [])
+    assert await times_of(again, HOUR) == list(range(NOW_MS + 5000, now_ms + 1, 5000))
+    whole_minutes = list(range(NOW_MS, now_ms // 60_000 * 60_000, 60_000))
+    assert (await times_of(again, DAY))[: len(whole_minutes)] == whole_minutes
+    await again.close()
+
+
 async def test_without_a_stop_a_quarter_of_an_hour_is_lost_and_nothing_else(tmp_path: Path) -> None:
     history = await opened(tmp_path)
     now_ms = await record(history, from_ms=NOW_MS, seconds=5400)
