@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, ValidationError
 
 from api import limits
@@ -38,9 +38,7 @@ actions_page = APIRouter(include_in_schema=False, default_response_class=HTMLRes
 
 
 @actions_page.get("/bans", dependencies=[Depends(VIEWERS)])
-async def bans_page(
-    request: Request, first: Annotated[int, Query(ge=0, le=2**31)] = 0
-) -> HTMLResponse:
+async def bans_page(request: Request, first: Annotated[int, Query(ge=0, le=2**31)] = 0) -> Response:
     """Show the active bans."""
     try:
         page = await observer_of(request).bans(first)
@@ -53,56 +51,56 @@ async def bans_page(
 
 
 @actions_page.get("/actions/kick", dependencies=[Depends(OPERATORS)])
-async def ask_kick(request: Request, client_id: _Value) -> HTMLResponse:
+async def ask_kick(request: Request, client_id: _Value) -> Response:
     """Ask for confirmation before disconnecting a client."""
     return await _asked_with_consequences(request, "kick", {"client_id": client_id})
 
 
 @actions_page.get("/actions/ban", dependencies=[Depends(OPERATORS)])
-async def ask_ban(request: Request, kind: _Value = "client", value: _Value = "") -> HTMLResponse:
+async def ask_ban(request: Request, kind: _Value = "client", value: _Value = "") -> Response:
     """Ask for the details of a new ban."""
     return await _asked_with_consequences(request, "ban", {"kind": kind, "value": value})
 
 
 @actions_page.get("/actions/lift-ban", dependencies=[Depends(OPERATORS)])
-async def ask_lift_ban(request: Request, kind: _Value, value: _Value) -> HTMLResponse:
+async def ask_lift_ban(request: Request, kind: _Value, value: _Value) -> Response:
     """Ask for confirmation before lifting a ban."""
     return _asked(request, "lift_ban", {"kind": kind, "value": value})
 
 
 @actions_page.get("/actions/reload", dependencies=[Depends(ADMINISTRATORS)])
-async def ask_reload(request: Request) -> HTMLResponse:
+async def ask_reload(request: Request) -> Response:
     """Ask for confirmation before reloading the configuration."""
     return _asked(request, "reload", {})
 
 
 @actions_page.post("/actions/kick", dependencies=[Depends(OPERATORS)])
-async def do_kick(request: Request) -> HTMLResponse:
+async def do_kick(request: Request) -> Response:
     """Disconnect a client."""
     return await _done(request, "kick")
 
 
 @actions_page.post("/actions/ban", dependencies=[Depends(OPERATORS)])
-async def do_ban(request: Request) -> HTMLResponse:
+async def do_ban(request: Request) -> Response:
     """Ban a client, a user or an address."""
     return await _done(request, "ban")
 
 
 @actions_page.post("/actions/lift-ban", dependencies=[Depends(OPERATORS)])
-async def do_lift_ban(request: Request) -> HTMLResponse:
+async def do_lift_ban(request: Request) -> Response:
     """Lift a ban."""
     return await _done(request, "lift_ban")
 
 
 @actions_page.post("/actions/reload", dependencies=[Depends(ADMINISTRATORS)])
-async def do_reload(request: Request) -> HTMLResponse:
+async def do_reload(request: Request) -> Response:
     """Reload the configuration."""
     return await _done(request, "reload")
 
 
 async def _asked_with_consequences(
     request: Request, command: str, fields: Mapping[str, str]
-) -> HTMLResponse:
+) -> Response:
     found = await consequences_of(observer_of(request), command, fields)
     return _asked(request, command, fields, consequences=found)
 
@@ -115,7 +113,7 @@ def _asked(
     status_code: int = 200,
     *,
     consequences: Sequence[str] = (),
-) -> HTMLResponse:
+) -> Response:
     return rendered(
         request,
         "action.html",
@@ -128,7 +126,7 @@ def _asked(
     )
 
 
-async def _done(request: Request, command: str) -> HTMLResponse:
+async def _done(request: Request, command: str) -> Response:
     fields: Mapping[str, str] = {}
     given, answer = _ANSWERS[command]
     try:

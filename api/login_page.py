@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
 
 from api import limits
 from api.accounts import Account, TooManyLogins
@@ -155,7 +155,7 @@ def _form(
     status_code: int = 200,
     *,
     username: str = "",
-) -> HTMLResponse:
+) -> Response:
     shown_before = shown_by(request, FORM_COOKIE)
     token = shown_before or secret_text()
     response = rendered(

@@ -23,6 +23,7 @@ from api.history_rest import history_of
 from api.models.sessions import SessionDetail, SessionPage
 from api.notice import Level
 from api.observer import Observer, Overview
+from api.pages import parts
 from api.pages.lines import lines_of
 from api.pages.sensors import shown_on_overview
 from api.problems import retry_headers_of
@@ -122,23 +123,27 @@ def html_of(template: str, **values: object) -> str:
 
 def rendered(
     request: Request, template: str, *, status_code: int = 200, **values: object
-) -> HTMLResponse:
-    """Render a template as the response to a request."""
+) -> Response:
+    """Render a template as the response to a request; in parts for a page that is open."""
     caller: Caller | None = request.state.caller
     values["caller"] = caller
     values["path"] = request.url.path
     values["gateway"] = observer_of(request).gateway
     values["may_operate"] = caller is not None and caller.role >= Role.OPERATOR
     values["may_administer"] = caller is not None and caller.role >= Role.ADMINISTRATOR
+    html = html_of(template, **values)
+    known_parts = request.headers.get(parts.HEADER)
+    if known_parts is not None:
+        return parts.parts_response(html, known_parts, status_code=status_code)
     return HTMLResponse(
-        html_of(template, **values),
+        html.replace(parts.SEPARATOR, ""),
         status_code=status_code,
         headers=retry_headers_of(status_code),
     )
 
 
 @page.get("/", dependencies=[Depends(VIEWERS)])
-async def overview_page(request: Request) -> HTMLResponse:
+async def overview_page(request: Request) -> Response:
     """Show an overview of the gateway: sensors first."""
     history, card = history_of(request), card_of(request)
     try:
@@ -169,7 +174,7 @@ async def overview_page(request: Request) -> HTMLResponse:
 async def clients_page(
     request: Request,
     after: Annotated[str | None, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)] = None,
-) -> HTMLResponse:
+) -> Response:
     """List the sessions. ``after`` is the start of the page of sessions."""
     observer = observer_of(request)
     try:
@@ -192,7 +197,7 @@ async def clients_page(
 async def session_page(
     request: Request,
     client_id: Annotated[str, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)],
-) -> HTMLResponse:
+) -> Response:
     """Show one session with its subscriptions and messages in transit."""
     observer = observer_of(request)
     session: SessionDetail | None
@@ -248,7 +253,7 @@ async def _sessions_of(
         return None, refusal.message
 
 
-def down_page(request: Request, problem: BrokerProblem) -> HTMLResponse:
+def down_page(request: Request, problem: BrokerProblem) -> Response:
     """Return the page of a broker that does not answer, with the fix."""
     return rendered(
         request,

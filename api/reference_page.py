@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import JSONResponse, Response
 
 from api.admission import VIEWERS
 from api.page import rendered
@@ -52,7 +52,7 @@ class SchemaField:
 
 
 @reference.get("/docs")
-async def docs(request: Request) -> HTMLResponse:
+async def docs(request: Request) -> Response:
     """Show the reference for people. Programs read /openapi.json."""
     description: dict[str, Any] = request.app.openapi()
     return rendered(

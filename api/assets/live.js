@@ -1,5 +1,5 @@
-// Keeps the page fresh without reloading it: asks for the same page every two seconds and changes only
-// what differs, so that nothing flickers, scrolls or loses its focus. Without this file the page is
+// Keeps the page fresh without reloading it: asks for the same page every two seconds, gets the parts
+// that have changed, and changes only what differs, so that nothing flickers, scrolls or loses its focus. Without this file the page is
 // complete and reloads itself.
 "use strict";
 
@@ -10,13 +10,15 @@ const live = document.getElementById("live");
 const silence = document.getElementById("silence");
 let answeredAt = performance.now();
 let due = 0;
+let parts = []; // digest and text of each part of the page, as the server sent them last
 
 function morph(now, then) {
+  const isOpened = (name) => name === "open" && now.nodeName === "DETAILS"; // by the person
   for (const { name } of [...now.attributes]) {
-    if (!then.hasAttribute(name)) now.removeAttribute(name);
+    if (!then.hasAttribute(name) && !isOpened(name)) now.removeAttribute(name);
   }
   for (const { name, value } of then.attributes) {
-    if (now.getAttribute(name) !== value) now.setAttribute(name, value);
+    if (!isOpened(name) && now.getAttribute(name) !== value) now.setAttribute(name, value);
   }
   const nodes = [...then.childNodes];
   nodes.forEach((node, index) => {
@@ -29,17 +31,27 @@ function morph(now, then) {
   while (now.childNodes.length > nodes.length) now.lastChild.remove();
 }
 
+async function textOf(response) {
+  if (!response.headers.get("content-type").startsWith("application/json")) {
+    parts = [];
+    return response.text();
+  }
+  const before = parts;
+  parts = (await response.json()).map(([digest, text], index) => [digest, text ?? before[index][1]]);
+  return parts.map(([, text]) => text).join("");
+}
+
 async function refresh() {
   const response = await fetch(location.href, {
     cache: "no-store",
-    headers: { Accept: "text/html" },
+    headers: { Accept: "text/html", "X-Parts": parts.map(([digest]) => digest).join(",") },
     signal: AbortSignal.timeout(ANSWER_MS_MAX),
   });
   if (response.redirected) {
     location.assign(response.url); // the login has ended
     return;
   }
-  const then = new DOMParser().parseFromString(await response.text(), "text/html");
+  const then = new DOMParser().parseFromString(await textOf(response), "text/html");
   const found = then.getElementById("live");
   if (found === null) throw new Error("the answer is not this page");
   morph(live, found);

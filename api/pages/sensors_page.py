@@ -3,7 +3,7 @@
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 
 from api import limits
 from api.admission import VIEWERS
@@ -32,7 +32,7 @@ RINGS_BY_SPAN: Final[dict[Span, Ring]] = {"hour": HOUR, "day": DAY, "month": MON
 
 
 @sensors_page.get("/sensors", dependencies=[Depends(VIEWERS)])
-async def sensors(request: Request) -> HTMLResponse:
+async def sensors(request: Request) -> Response:
     """List ports and devices with all latest values."""
     observer = observer_of(request)
     try:
@@ -57,7 +57,7 @@ async def sensor(
     request: Request,
     device: Annotated[str, Path(max_length=limits.SERIES_NAME_CHARACTERS_MAX)],
     span: Annotated[Span, Query()] = "hour",
-) -> HTMLResponse:
+) -> Response:
     """Show one device with the curves of its quantities."""
     observer, history = observer_of(request), history_of(request)
     try:

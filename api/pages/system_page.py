@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 
 from api.admission import VIEWERS
 from api.control_socket import BrokerProblem
@@ -44,7 +44,7 @@ class NamedChart:
 
 
 @system_page.get("/system", dependencies=[Depends(VIEWERS)])
-async def system(request: Request, span: Annotated[Span, Query()] = "hour") -> HTMLResponse:
+async def system(request: Request, span: Annotated[Span, Query()] = "hour") -> Response:
     """Show the broker's counters, the session log, the SD card, and the gateway's curves."""
     history = history_of(request)
     try:

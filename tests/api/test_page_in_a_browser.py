@@ -141,6 +141,17 @@ async def test_numbers_change_in_place_without_a_reload(
     assert await tab.evaluate("window.shown === document.querySelector('.quantity .value bdi')")
 
 
+async def test_what_a_person_has_opened_stays_open(
+    url: str, broker: ContractBroker, tab: Tab
+) -> None:
+    await tab.look(width=1200)
+    await tab.go(url + "sensors")
+    await tab.evaluate("document.querySelector('details').open = true; 0")
+    broker.reports["bridge"]["status"]["ports"][0]["frames"] = 6_199
+    await tab.wait_until("document.querySelector('summary').textContent.includes('6,199')")
+    assert await tab.evaluate("document.querySelector('details').open")
+
+
 async def test_the_page_shows_by_itself_that_the_gateway_went_down_and_came_back(
     url: str, broker: ContractBroker, status_socket: Path, tab: Tab
 ) -> None:

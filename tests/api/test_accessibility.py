@@ -1,0 +1,54 @@
+"""Every page in a real browser: axe finds nothing, light and dark, on a desk and on a phone."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.api.chromium import open_tab
+from tests.api.contract_broker import ContractBroker
+from tests.api.pages.recording import recorded_page
+
+ROOT = Path(__file__).resolve().parents[1]
+AXE = ROOT / "contract/mqtt_client/mqttjs/node_modules/axe-core/axe.min.js"
+PATHS = (
+    *("/", "/sensors", "/sensors/board-0000002a", "/sensors/gps?span=day", "/sensors/none"),
+    *("/clients", "/session?client_id=phone", "/system", "/bans", "/docs"),
+)
+
+
+async def test_axe_finds_nothing(
+    broker: ContractBroker, status_socket: Path, tmp_path: Path
+) -> None:
+    assert AXE.is_file(), "axe-core is not installed: run make check"
+    axe = AXE.read_text()
+    found = []
+    async with (
+        recorded_page(status_socket, tmp_path / "history") as url,
+        open_tab(tmp_path / "profile") as tab,
+    ):
+        for width, dark in ((1200, False), (360, True)):
+            await tab.look(width=width, dark=dark)
+            for path in PATHS:
+                await tab.go(url.rstrip("/") + path)
+                await tab.evaluate(axe)
+                result = await tab.evaluate("axe.run().then((found) => JSON.stringify(found))")
+                found += [
+                    (path, width, fault["id"], fault["nodes"][0]["html"][:200])
+                    for fault in json.loads(result)["violations"]
+                ]
+    assert found == []
+
+
+@pytest.mark.parametrize("width", [320, 360, 768, 1200])
+async def test_no_page_is_wider_than_its_screen(
+    broker: ContractBroker, status_socket: Path, tmp_path: Path, width: int
+) -> None:
+    async with (
+        recorded_page(status_socket, tmp_path / "history") as url,
+        open_tab(tmp_path / "profile") as tab,
+    ):
+        await tab.look(width=width)
+        for path in PATHS:
+            await tab.go(url.rstrip("/") + path)
+            assert await tab.evaluate("document.documentElement.scrollWidth") <= width, path
