@@ -23,6 +23,11 @@ def left_out(room: ControlRoom) -> int:
     return counts.get("type", 0)
 
 
+def damaged(room: ControlRoom) -> int:
+    counts: dict[str, int] = room.port("sensor").get("damaged", {})
+    return counts.get("type", 0)
+
+
 async def test_numbers_texts_and_booleans_keep_their_kind_over_a_restart(
     subscriber: Subscriber, terminal: Terminal, tmp_path: Path
 ) -> None:
@@ -42,6 +47,21 @@ async def test_numbers_texts_and_booleans_keep_their_kind_over_a_restart(
         "open": [True],
         "id": ["12A4", "0012", "0012"],
     }
+
+
+async def test_a_text_of_a_protocol_without_declared_types_may_become_a_number(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path
+) -> None:
+    settings = settings_of(tmp_path / "data", subscriber.port, port_on(terminal, "mysensors"))
+    for count, value in enumerate((b"warm", b"5", b"warm"), 1):
+        async with running_bridge(settings) as room:
+            await room.wait_for_port("sensor", "open")
+            await terminal.write(b"12;6;1;0;24;%s\n" % value)
+            if count < 3:
+                await subscriber.arrival_of(count)
+            else:
+                await room.wait_until(lambda room: damaged(room) == 1)
+    assert values_of(subscriber) == {"var1_6": ["warm", 5]}
 
 
 async def test_after_another_framing_the_first_value_decides_again(

@@ -24,7 +24,8 @@ _ADVICE = {
     "encrypted": "the meter encrypts: give its key with key_file",
     "layout": "its values are in an order that is not known; record it: `oncegate serial record`",
     "key": "the key in key_file, or authentication_key_file, is not this meter's",
-    "type": "a quantity keeps the type of its first value; declare another with the key types",
+    "type": "a quantity keeps the type of its first value; declare another with the key types, "
+    "or rename the port of a device that was replaced",
 }
 _ADVICE_ON_DAMAGE = "check sensor, cable and line settings"
 # Of the counts in a summary those that make it a warning.

@@ -8,11 +8,13 @@ import asyncio
 import logging
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
+from firmware_bridge.protocols.text_values import TextLineSettings
+from firmware_bridge.readings.kinds import Kind
 from firmware_bridge.readings.seen import Seen
 from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.damage_share import DamageShare
@@ -73,7 +75,7 @@ class Port:
             settings, outbox, next_sequence, self._status, commands=commands, seen=seen
         )
         self._conversation = _conversation_on(settings, self._intake)
-        self._conversation.kinds.remember(outbox.kinds_of(settings.name, settings.framing))
+        self._conversation.kinds.remember(_kinds_before(settings, outbox))
         self._intake.use_kinds(self._conversation.kinds)
 
     @property
@@ -237,6 +239,17 @@ class Port:
             return
         self._fault_logged = fault
         logger.warning("serial port %s: %s; trying again", self._settings.name, fault)
+
+
+def _kinds_before(settings: PortSettings, outbox: Outbox) -> Mapping[str, Kind]:
+    """Return the stored kinds of the port's quantities that this start keeps.
+
+    A text of a protocol without `types` is left out: nobody could make a number of it again.
+    """
+    kinds = outbox.kinds_of(settings.name, settings.framing)
+    if isinstance(settings.protocol, TextLineSettings):
+        return kinds
+    return {name: kind for name, kind in kinds.items() if kind != "text"}
 
 
 def _conversation_on(settings: PortSettings, intake: Intake) -> Listening | Polling:
