@@ -244,7 +244,7 @@ class Port:
 def _kinds_before(settings: PortSettings, outbox: Outbox) -> Mapping[str, Kind]:
     """Return the stored kinds of the port's quantities that this start keeps.
 
-    A text of a protocol without `types` is left out: nobody could make a number of it again.
+    A text of a protocol without `types` is left out, because no key could make it a number again.
     """
     kinds = outbox.kinds_of(settings.name, settings.framing)
     if isinstance(settings.protocol, TextLineSettings):
