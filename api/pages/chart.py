@@ -151,10 +151,9 @@ def _number(value: float, step: float) -> str:
     rounded = round(value, decimals) + 0.0
     if abs(rounded) >= 1e15 or decimals >= 10:
         return f"{rounded:.6g}"
-    if decimals == 0:
+    if rounded.is_integer():
         return f"{rounded:,.0f}"
-    text = f"{rounded:.{decimals}f}"  # no commas, as `value_of` has it
-    return text.rstrip("0").rstrip(".")
+    return f"{rounded:.{decimals}f}".rstrip("0")  # without commas, as `value_of` has it
 
 
 def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_Bin]:
