@@ -96,12 +96,17 @@ def _objects_in(lines: list[bytes], left_out: Counter[str]) -> Iterator[tuple[Co
             if latest is not None:
                 yield latest
             latest = (Code.of(found.groups()[:6]), _GROUP.findall(found[7]))
-        elif latest is not None and _CONTINUATION.fullmatch(line):
+        elif latest is not None and _CONTINUATION.fullmatch(line) and _is_continued(*latest, line):
             latest[1].extend(_GROUP.findall(line))
         else:
             left_out["syntax"] += 1
     if latest is not None:
         yield latest
+
+
+def _is_continued(code: Code, groups: list[str], line: str) -> bool:
+    """Return False if an object is a complete number: then the line belongs to one that is lost."""
+    return len(groups) != 1 or not is_number(code) or is_time(_GROUP.findall(line)[0].strip())
 
 
 def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:

@@ -62,6 +62,19 @@ def test_a_reading_of_the_hour_of_dsmr_2_is_in_the_next_line() -> None:
     assert read(*lines) == [Measurement("mbus_1_reading", 1.001, "m3", 1478541600.0)]
 
 
+@pytest.mark.parametrize("lost", ["0-1:24.3.0(0902\xb0)(00)(60)(1)(0-1:24.2.1)(m3)", "junk"])
+def test_a_value_whose_line_before_is_lost_does_not_cost_the_object_before(lost: str) -> None:
+    left_out: Counter[str] = Counter()
+    found = read("1-0:1.8.1(000004.426*kWh)", lost, "(12345.678)", left_out=left_out)
+    assert found == [Measurement("energy_import_t1", 4.426, "kWh")]
+    assert left_out.total() == 2
+
+
+def test_a_time_in_the_next_line_belongs_to_the_value_before() -> None:
+    (found,) = read("1-0:1.6.0(03.291*kW)", "(260106111500W)")
+    assert found == Measurement("power_peak", 3.291, "kW", 1767694500.0)
+
+
 def test_a_log_without_entries_is_no_reading() -> None:
     assert read("1-0:99.97.0(0)(0-0:96.7.19)", "1-0:99.97.0(0)()", "1-0:99.97.0()") == []
 
