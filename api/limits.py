@@ -44,6 +44,14 @@ PROVISIONING_LINES_MAX: Final = 64
 # Rows on the page for people: about ten screens of a phone.
 SESSIONS_PER_PAGE: Final = 50
 
+# Sessions that one search on the page compares, and those of one question to the broker: 20 ms of
+# its time. A search continues where it ended.
+SESSIONS_SEARCHED_MAX: Final = 2000
+SESSIONS_PER_SEARCH: Final = 500
+
+# Characters of the text of a search.
+SEARCH_CHARACTERS_MAX: Final = 100
+
 # Characters of a hostile name (client id, filter, path) that the page shows; the others are only
 # counted.
 SHOWN_CHARACTERS_MAX: Final = 96

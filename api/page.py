@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, Response
@@ -20,10 +20,11 @@ from api.admission import EVERYONE, VIEWERS, Caller
 from api.certificate import ServedCertificate
 from api.control_socket import BrokerProblem
 from api.history_rest import history_of
-from api.models.sessions import SessionDetail, SessionPage
+from api.models.sessions import SessionDetail
 from api.notice import Level
 from api.observer import Observer, Overview
 from api.pages import parts
+from api.pages.clients import Found, Search, State, found_sessions
 from api.pages.lines import lines_of
 from api.pages.sensors import shown_on_overview
 from api.problems import retry_headers_of
@@ -174,22 +175,27 @@ async def overview_page(request: Request) -> Response:
 async def clients_page(
     request: Request,
     after: Annotated[str | None, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)] = None,
+    search: Annotated[str, Query(max_length=limits.SEARCH_CHARACTERS_MAX)] = "",
+    state: Annotated[State, Query()] = State.ALL,
 ) -> Response:
-    """List the sessions. ``after`` is the start of the page of sessions."""
-    observer = observer_of(request)
+    """List the sessions that match. ``after`` is the client id before the first one."""
+    observer, wanted = observer_of(request), Search(search.strip(), state)
     try:
         overview = await observer.overview()
     except BrokerProblem as problem:
         return down_page(request, problem)
-    page_of_sessions, sessions_problem = await _sessions_of(observer, after)
+    found, sessions_problem = await _found_by(observer, wanted, after)
     return rendered(
         request,
         "clients.html",
         overview=overview,
         broker=overview.broker,
-        sessions=page_of_sessions,
+        found=found,
         sessions_problem=sessions_problem,
         after=after,
+        search=wanted,
+        states=list(State),
+        query=urlencode({"search": wanted.text, "state": state.value}) if wanted.is_narrow else "",
     )
 
 
@@ -241,12 +247,12 @@ def _certificate_problem(request: Request) -> str | None:
     return None if certificate is None else certificate.problem
 
 
-async def _sessions_of(
-    observer: Observer, after: str | None
-) -> tuple[SessionPage | None, str | None]:
-    """Return a page of sessions, or why there is none. The rest of the page is shown without it."""
+async def _found_by(
+    observer: Observer, wanted: Search, after: str | None
+) -> tuple[Found | None, str | None]:
+    """Return the sessions, or why there are none. The rest of the page is shown without them."""
     try:
-        return await observer.sessions(after=after, limit=limits.SESSIONS_PER_PAGE), None
+        return await found_sessions(observer, wanted, after), None
     except BrokerProblem as problem:
         return None, problem.reason
     except Refused as refusal:
