@@ -19,7 +19,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Search:
-    """What a session has to match."""
+    """Conditions that a session has to match."""
 
     text: str = ""
     state: State = State.ALL
@@ -51,7 +51,7 @@ class Found:
     sessions: list[Session]
     next: str | None
     """Client id after which the search continues; None: it is complete."""
-    looked_at: int
+    compared: int
     """Sessions that were compared."""
 
 
@@ -65,16 +65,16 @@ async def found_sessions(observer: Observer, search: Search, after: str | None) 
         page = await observer.sessions(after=after, limit=limits.SESSIONS_PER_PAGE)
         return Found(page.sessions, page.next, len(page.sessions))
     found: list[Session] = []
-    looked_at = 0
-    while looked_at < limits.SESSIONS_SEARCHED_MAX:
+    compared = 0
+    while compared < limits.SESSIONS_SEARCHED_MAX:
         page = await observer.sessions(after=after, limit=limits.SESSIONS_PER_SEARCH)
         for session in page.sessions:
-            looked_at += 1
+            compared += 1
             if search.matches(session):
                 found.append(session)
                 if len(found) == limits.SESSIONS_PER_PAGE:
-                    return Found(found, session.client_id, looked_at)
+                    return Found(found, session.client_id, compared)
         after = page.next
         if after is None:
             break
-    return Found(found, after, looked_at)
+    return Found(found, after, compared)
