@@ -57,14 +57,14 @@ async def carried_out(
     return await operator_of(request).carry_out(command, given, caller, host_of(request), answer)
 
 
-def _takes(model: type[BaseModel]) -> dict[str, Any]:
+def takes(model: type[BaseModel]) -> dict[str, Any]:
     """Describe the body for OpenAPI. It is read here, with limits, and not by FastAPI."""
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     content = {"application/json": {"schema": reference}}
     return {"requestBody": {"required": True, "content": content}}
 
 
-async def _given(request: Request, model: type[_Given]) -> _Given:
+async def given_in(request: Request, model: type[_Given]) -> _Given:
     """Read the body of a request.
 
     Raises:
@@ -110,14 +110,14 @@ async def bans(
     dependencies=[Depends(OPERATORS)],
     responses={**_PROBLEMS, **described(404)},
     summary="Disconnect a client",
-    openapi_extra=_takes(Kick),
+    openapi_extra=takes(Kick),
 )
 async def kick(request: Request) -> Kicked:
     """Close a client's connection. For operators.
 
     Its session and queued messages are kept. The client may connect again.
     """
-    return await carried_out(request, "kick", await _given(request, Kick), Kicked)
+    return await carried_out(request, "kick", await given_in(request, Kick), Kicked)
 
 
 @actions.post(
@@ -125,11 +125,11 @@ async def kick(request: Request) -> Kicked:
     dependencies=[Depends(OPERATORS)],
     responses=_PROBLEMS,
     summary="Ban a client, a user or an address",
-    openapi_extra=_takes(NewBan),
+    openapi_extra=takes(NewBan),
 )
 async def ban(request: Request) -> Banned:
     """Ban a client, a user or an address, and close its connections. For operators."""
-    return await carried_out(request, "ban", await _given(request, NewBan), Banned)
+    return await carried_out(request, "ban", await given_in(request, NewBan), Banned)
 
 
 @actions.post(
@@ -137,11 +137,11 @@ async def ban(request: Request) -> Banned:
     dependencies=[Depends(OPERATORS)],
     responses={**_PROBLEMS, **described(404)},
     summary="Lift a ban",
-    openapi_extra=_takes(OldBan),
+    openapi_extra=takes(OldBan),
 )
 async def lift_ban(request: Request) -> Lifted:
     """Lift a ban of a client, a user or an address. For operators."""
-    return await carried_out(request, "lift_ban", await _given(request, OldBan), Lifted)
+    return await carried_out(request, "lift_ban", await given_in(request, OldBan), Lifted)
 
 
 @actions.post(
@@ -149,11 +149,11 @@ async def lift_ban(request: Request) -> Lifted:
     dependencies=[Depends(ADMINISTRATORS)],
     responses={**_PROBLEMS, **described(409)},
     summary="Read the configuration again",
-    openapi_extra=_takes(Reload),
+    openapi_extra=takes(Reload),
 )
 async def reload(request: Request) -> Reloaded:
     """Reload configuration, users, rules and certificates. For administrators.
 
     409: a file has a mistake, and nothing has changed.
     """
-    return await carried_out(request, "reload", await _given(request, Reload), Reloaded)
+    return await carried_out(request, "reload", await given_in(request, Reload), Reloaded)

@@ -193,3 +193,7 @@ POINTS_ON_OVERVIEW_MAX: Final = 100
 
 # Answers from this size on are compressed: a smaller one is one packet either way.
 COMPRESSED_FROM_BYTES: Final = 1200
+
+# Alarms in an answer of the REST interface, and cleared ones on a page.
+ALARMS_PER_REQUEST_MAX: Final = 200
+ALARMS_PER_PAGE: Final = 50

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from importlib.metadata import version
 from typing import Any, cast
 
@@ -23,6 +23,11 @@ from api.accounts import Accounts
 from api.actions import actions
 from api.actions_page import actions_page
 from api.admission import Gate
+from api.alarms.machine_conditions import Machine
+from api.alarms.store import AlarmStore
+from api.alarms.watch import AlarmWatch, Sources
+from api.alarms_page import alarms_page
+from api.alarms_rest import alarms_rest
 from api.card import CardReader
 from api.certificate import CertificateUnusable, ServedCertificate
 from api.connections import Server, bounded_by
@@ -35,6 +40,7 @@ from api.listening import CannotListen, PortTaken, listen, url_of
 from api.login_page import login_page
 from api.metrics import metrics
 from api.models.actions import Kick, NewBan, OldBan, Reload
+from api.models.alarms import Acknowledge
 from api.observer import Observer
 from api.operator import Operator
 from api.page import page
@@ -98,12 +104,14 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
     for router in (
         rest,
         history_rest,
+        alarms_rest,
         actions,
         metrics,
         probes,
         page,
         sensors_page,
         system_page,
+        alarms_page,
         actions_page,
         reference,
         login_page,
@@ -123,11 +131,23 @@ async def _running(
     app.state.certificate = certificate
     app.state.hosts = frozenset(settings.hosts)
     app.state.gate = gate = _gate_of(settings)
-    app.state.card = CardReader(settings.card_file, settings.block_devices)
+    app.state.card = card = CardReader(settings.card_file, settings.block_devices)
     app.state.history = history = History(settings.history_dir)
+    app.state.thresholds = settings.thresholds
+    sources = Sources(
+        card=card.read,
+        certificate_problem=lambda: None if certificate is None else certificate.problem,
+        machine=Machine(),
+    )
+    app.state.alarms = alarms = AlarmWatch(
+        observer, AlarmStore(settings.alarms_file), sources, settings.thresholds
+    )
     try:
-        async with _recording(observer, history, settings):
+        if settings.history_dir is None:
             yield
+        else:
+            async with _beside(Recorder(observer, history).run), _beside(alarms.run):
+                yield
     finally:
         await history.close()
         await observer.close()
@@ -135,21 +155,16 @@ async def _running(
 
 
 @contextlib.asynccontextmanager
-async def _recording(
-    observer: Observer, history: History, settings: ApiSettings
-) -> AsyncIterator[None]:
-    """Record the history meanwhile, where it has a directory."""
-    if settings.history_dir is None:
-        yield
-        return
-    recording = asyncio.create_task(Recorder(observer, history).run())
+async def _beside(run: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+    """Run a task that does not return by itself meanwhile."""
+    task = asyncio.create_task(run())
     try:
         yield
     finally:
-        recording.cancel()
-        # A failure of our own ends here, and with it the process.
+        task.cancel()
+        # A fault of our own ends here, and with it the process.
         with contextlib.suppress(asyncio.CancelledError):
-            await recording
+            await task
 
 
 async def serve(
@@ -255,5 +270,5 @@ def _describe_problems(description: dict[str, Any]) -> None:
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     schemas["ProblemDetail"] = ProblemDetail.model_json_schema()
-    for given in (Kick, NewBan, OldBan, Reload):
+    for given in (Kick, NewBan, OldBan, Reload, Acknowledge):
         schemas[given.__name__] = given.model_json_schema()

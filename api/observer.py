@@ -8,7 +8,7 @@ returned as types of ``models``; an answer that does not fit raises ``BrokerProb
 import asyncio
 import socket
 import time
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
@@ -92,6 +92,15 @@ class Observer:
         """Return a page of bans, starting with number `first`."""
         command: dict[str, object] = {"command": "bans", "first": first}
         return await self._asked_once(("bans", first), lambda: self._ask(command, BanPage))
+
+    async def publish_alarms(self, kinds: Mapping[str, object]) -> None:
+        """Hand the present alarms to the broker, by kind, for the bridge to publish.
+
+        Raises:
+            BrokerProblem: the broker does not answer.
+            Refused: the broker refuses them.
+        """
+        await self._control_socket.request({"command": "alarms", "alarms": kinds})
 
     async def close(self) -> None:
         """Cancel running queries and close the connection."""

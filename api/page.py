@@ -17,11 +17,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from api import limits, wear, wording
 from api.admission import EVERYONE, VIEWERS, Caller
+from api.alarms.card_conditions import UPDATE_NEEDS_A_LOOK
+from api.alarms.condition import Level
+from api.alarms.conditions import conditions_of
+from api.alarms_rest import watch_of
 from api.certificate import ServedCertificate
 from api.control_socket import BrokerProblem
 from api.history_rest import history_of
 from api.models.sessions import SessionDetail
-from api.notice import Level
 from api.observer import Observer, Overview
 from api.pages import parts
 from api.pages.clients import Found, Search, State, found_sessions
@@ -30,7 +33,7 @@ from api.pages.sensors import shown_on_overview
 from api.problems import retry_headers_of
 from api.rest import card_of, observer_of
 from api.roles import Role
-from api.verdict import UPDATE_NEEDS_A_LOOK, Verdict, verdict_of
+from api.verdict import Verdict, verdict_of
 from gateway.process.control.messages import Refused
 
 _ROOM: Final = Path(__file__).parent
@@ -52,6 +55,7 @@ NAVIGATION: Final = (
     ("Overview", "/"),
     ("Sensors", "/sensors"),
     ("Clients", "/clients"),
+    ("Alarms", "/alarms"),
     ("System", "/system"),
 )
 """Pages at the top of every page, by name."""
@@ -151,7 +155,9 @@ async def overview_page(request: Request) -> Response:
         overview = await observer_of(request).overview()
     except BrokerProblem as problem:
         return down_page(request, problem)
-    verdict: Verdict = verdict_of(overview, card, _certificate_problem(request))
+    verdict: Verdict = verdict_of(
+        conditions_of(overview, card, _certificate_problem(request), request.app.state.thresholds)
+    )
     now_ms = overview.broker.time_ms
     bridge = overview.serial.status
     devices, devices_left = (
@@ -168,6 +174,7 @@ async def overview_page(request: Request) -> Response:
         devices_left=devices_left,
         lines=list(lines_of(overview, history.last_hour)),
         history_problem=history.problem,
+        to_acknowledge=sum(not each.is_present for each in watch_of(request).active()),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from api.alarms.thresholds import Thresholds
 from api.certificate import CertificateFiles
 from api.roles import Role
 
@@ -26,8 +27,8 @@ class ApiSettings:
     Without any, the page is open to everybody who can reach it, so loopback is the default.
     ``tokens_file`` has the tokens of programs. With a ``certificate`` the page uses HTTPS.
     ``card_file`` is the report about the SD card, and ``block_devices`` the directory with the
-    kernel's counters of written sectors. ``history_dir`` is the directory of the history; without
-    it no history is recorded.
+    kernel's counters of written sectors. ``history_dir`` is the directory of the history and of
+    alarms; without it they are in memory only. ``thresholds`` are those of alarms.
     """
 
     status_socket: Path
@@ -43,11 +44,17 @@ class ApiSettings:
     card_file: Path = Path("/run/oncegate-device/card.json")
     block_devices: Path = Path("/sys/class/block")
     history_dir: Path | None = None
+    thresholds: Thresholds = field(default_factory=Thresholds)
 
     @property
     def acts_at(self) -> Path:
         """The socket for actions."""
         return self.operate_socket or self.status_socket.with_name("operate.sock")
+
+    @property
+    def alarms_file(self) -> Path | None:
+        """The file that keeps alarms over a restart; None: they are in memory only."""
+        return None if self.history_dir is None else self.history_dir / "alarms.db"
 
     @property
     def has_users(self) -> bool:

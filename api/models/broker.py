@@ -146,6 +146,17 @@ class Disk(Reported):
     """Files removed for lack of space, by kind."""
 
 
+class BrokerWarning(Reported):
+    """A warning of the broker, about now or the last hour."""
+
+    id: str
+    """Its kind: `queue_filling`, `messages_dropped`, ..."""
+    subject: str
+    """The client, file or part that it is about; may be empty."""
+    sentence: str
+    fix: str
+
+
 class BrokerStatus(Reported):
     """The broker's status."""
 
@@ -190,5 +201,4 @@ class BrokerStatus(Reported):
     store: Store
     operations: Annotated[dict[str, Count], Field(default_factory=dict)]
     """Commands from the page since the broker started; `refused` counts those not executed."""
-    warnings: list[str]
-    """Warnings as sentences, each with the fix."""
+    warnings: list[BrokerWarning]

@@ -8,8 +8,10 @@ import asyncio
 import contextlib
 import json
 import logging
+import re
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -23,6 +25,9 @@ OBSERVATIONS_MAX = 256
 # The broker accepts this much of a status (docs/formats/control-socket.md); a margin for the rest.
 STATUS_BYTES_MAX = 60 * 1024
 ANSWER_SECONDS_MAX = 5.0
+# Kinds of alarms: the broker accepts as many of the page, and each is a topic level.
+ALARMS_MAX = 100
+ALARM = re.compile(r"[a-z][a-z_]{0,39}")
 QUANTITIES_MAX = 1_000_000
 """No limit to their number."""
 
@@ -37,6 +42,9 @@ class ControlSocket:
         self._client = ControlClient(path, ANSWER_SECONDS_MAX)
         self._observations: deque[Status] = deque(maxlen=OBSERVATIONS_MAX)
         self._wake = asyncio.Event()
+        self._alarms_number: object = None
+        self.alarms: dict[str, bytes] = {}
+        """Payloads of the gateway's alarms by kind; empty for a kind without an alarm."""
 
     def observe(self, event: Observation, port: str, detail: str) -> None:
         """Report at the next occasion what happened to a port."""
@@ -65,13 +73,34 @@ class ControlSocket:
             # Taken off only now: a broker that went away meanwhile gets it next time.
             if self._observations and self._observations[0] is observation:
                 self._observations.popleft()
-        await self._ask({"command": "report", "source": "bridge", "status": bounded(status)})
+        answer = await self._ask(
+            {
+                "command": "report",
+                "source": "bridge",
+                "status": bounded(status),
+                "alarms_number": self._alarms_number,
+            }
+        )
+        if "alarms" in answer:
+            self._alarms_number = answer.get("alarms_number")
+            self.alarms = payloads_of(answer["alarms"])
 
-    async def _ask(self, request: Status) -> None:
+    async def _ask(self, request: Status) -> Status:
         try:
-            await self._client.request(request)
+            return await self._client.request(request)
         except Refused as refusal:
             logger.debug("the broker refused %s: %s", request["command"], refusal)
+            return {}
+
+
+def payloads_of(alarms: object) -> dict[str, bytes]:
+    """Return the payload of each kind of alarm: JSON, or nothing where there is none."""
+    kinds = alarms if isinstance(alarms, dict) else {}
+    return {
+        kind: b"" if value is None else json.dumps(value, separators=(",", ":")).encode()
+        for kind, value in islice(kinds.items(), ALARMS_MAX)
+        if ALARM.fullmatch(kind) is not None
+    }
 
 
 def bounded(status: Status) -> Status:

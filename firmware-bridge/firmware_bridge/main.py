@@ -88,7 +88,7 @@ async def _serve(settings: BridgeSettings, outbox: Outbox, supervision: Supervis
         Port(each, outbox, control, next_sequence, hot_plug, commands=commands, seen=seen)
         for each in settings.ports
     ]
-    publisher = Publisher(settings.broker, outbox, _availability_of(settings, ports))
+    publisher = Publisher(settings.broker, outbox, _availability_of(settings, ports, control))
 
     def status() -> dict[str, object]:
         return {
@@ -127,15 +127,18 @@ def _sequence_numbers() -> Callable[[str], int]:
     return next_sequence
 
 
-def _availability_of(settings: BridgeSettings, ports: list[Port]) -> Availability | None:
-    if settings.availability_topic is None:
+def _availability_of(
+    settings: BridgeSettings, ports: list[Port], control: ControlSocket
+) -> Availability | None:
+    if settings.availability_topic is None and settings.alarms_topic is None:
         return None
 
     def reports() -> dict[str, bytes]:
-        if settings.problem_topic is None:
-            return {}
-        reasons = [reason for port in ports if (reason := port.problem()) is not None]
-        return {settings.problem_topic: problem_payload(reasons)}
+        found = {f"{settings.alarms_topic}/{kind}": each for kind, each in control.alarms.items()}
+        if settings.problem_topic is not None:
+            reasons = [reason for port in ports if (reason := port.problem()) is not None]
+            found[settings.problem_topic] = problem_payload(reasons)
+        return found
 
     return Availability(
         settings.availability_topic,

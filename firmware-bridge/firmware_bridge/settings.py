@@ -30,6 +30,7 @@ class BridgeSettings:
     `home_assistant_prefix` is where devices are described, as those of `gateway_id`; None: nowhere.
     `problem_topic` is where the gateway's problems are published, None where they are not;
     `page_url` is its page's, as the network reaches it.
+    `alarms_topic` is the topic of the gateway's alarms; None: they are not published.
     `takes_commands`: clients of the broker may send commands to boards.
     """
 
@@ -48,6 +49,7 @@ class BridgeSettings:
     home_assistant_prefix: str | None = None
     problem_topic: str | None = None
     page_url: str | None = None
+    alarms_topic: str | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.window <= WINDOW_MAX:

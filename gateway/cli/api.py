@@ -1,6 +1,6 @@
 """`oncegate api`: the REST interface and the status page."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,11 @@ from gateway.cli.options import (
     configuration_of,
 )
 from gateway.cli.services import PreparedApi
+
+if TYPE_CHECKING:
+    from api.alarms.thresholds import Thresholds
+    from api.settings import ApiSettings
+    from gateway.configuration import Configuration
 
 PortOption = Annotated[
     int | None, typer.Option("--port", metavar="PORT", help="Where the page listens: 8080.")
@@ -37,15 +42,19 @@ def api(
 
         oncegate api --port 8090 --data-dir /var/lib/oncegate
     """
+    configuration = configuration_of(
+        config, tenant=tenant, gateway__data_dir=data_dir, api__port=port
+    )
+    return PreparedApi(settings=_settings_of(configuration), verbose=verbose, quiet=quiet)
+
+
+def _settings_of(configuration: "Configuration") -> "ApiSettings":
     from api.roles import ROLES_BY_WORD
     from api.settings import ApiSettings
     from gateway.cli.page_certificate import certificate_of
 
-    configuration = configuration_of(
-        config, tenant=tenant, gateway__data_dir=data_dir, api__port=port
-    )
     page, gateway = configuration.api, configuration.gateway
-    settings = ApiSettings(
+    return ApiSettings(
         bind=page.listens_at,
         port=page.port,
         bind_unused=page.bind if page.stays_on_loopback else None,
@@ -57,5 +66,19 @@ def api(
         status_socket=gateway.status_socket,
         operate_socket=gateway.operate_socket,
         history_dir=gateway.data_dir / "history",
+        thresholds=_thresholds_of(configuration),
     )
-    return PreparedApi(settings=settings, verbose=verbose, quiet=quiet)
+
+
+def _thresholds_of(configuration: "Configuration") -> "Thresholds":
+    from api.alarms.thresholds import Thresholds
+
+    alarms = configuration.alarms
+    return Thresholds(
+        disk_free_share=alarms.disk_free,
+        clock_seconds=alarms.clock_unsynchronised,
+        upload_backlog_bytes=alarms.upload_backlog,
+        temperature_celsius=alarms.temperature,
+        card_life_years=alarms.card_life,
+        wrong_passwords=alarms.wrong_passwords,
+    )

@@ -127,6 +127,7 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
             outbox_age_max_seconds=section.outbox_max_age,
             commit_delay_seconds=section.commit_delay,
             availability_topic=section.availability_topic,
+            alarms_topic=configuration.alarms.topic,
             takes_commands=section.commands,
             home_assistant_prefix=section.home_assistant_prefix,
         )

@@ -23,7 +23,8 @@ def status_table(answer: Answer) -> RenderableType:
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for warning in answer.get("warnings", []):
-        table.add_row(Text("warning", style="yellow"), Text(_text(warning), style="yellow"))
+        text = f"{_text(warning.get('sentence'))} {_text(warning.get('fix'))}"
+        table.add_row(Text("warning", style="yellow"), Text(text, style="yellow"))
     connections, sessions = _part(answer, "connections"), _part(answer, "sessions")
     messages, queued = _part(answer, "messages"), _part(answer, "queued")
     journal, store = _part(answer, "journal"), _part(answer, "store")

@@ -27,6 +27,7 @@ class Effect(StrEnum):
 PROCESSES: Final[Mapping[str, str]] = {
     "session_log": "upload",
     "upload": "upload",
+    "alarms": "api",
     "bridge": "bridge",
     "serial": "bridge",
     "uplink": "uplink",
@@ -119,6 +120,16 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "availability_topic",
         "home_assistant_prefix",
         "commands",
+    ),
+    "alarms": _all(
+        _PROCESS,
+        "topic",
+        "disk_free",
+        "clock_unsynchronised",
+        "upload_backlog",
+        "temperature",
+        "card_life",
+        "wrong_passwords",
     ),
     "serial": _all(
         _PROCESS,

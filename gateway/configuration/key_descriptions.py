@@ -122,6 +122,15 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "damaged_max": "Bytes of files set aside as damaged. Default: by the disk's size.",
         "reserve": "Bytes that are reserved in advance. Default: by the disk's size.",
     },
+    "alarms": {
+        "topic": "Topic below which the bridge publishes alarms, retained.",
+        "disk_free": "Free share of the disk below which an alarm is raised.",
+        "clock_unsynchronised": "Time without a synchronised clock before an alarm is raised.",
+        "upload_backlog": "Bytes that wait to be uploaded before an alarm is raised.",
+        "temperature": "Temperature of the processor in °C at which an alarm is raised.",
+        "card_life": "Expected life of the SD card in years below which an alarm is raised.",
+        "wrong_passwords": "Wrong passwords within an hour at which an alarm is raised.",
+    },
     "access": {
         "password_file": "File of users, written by `oncegate passwd`.",
         "rules_file": "File of access rules: who may publish and subscribe to what.",

@@ -20,8 +20,18 @@ from gateway.configuration.addresses import (
 from gateway.configuration.jwt import Jwt
 from gateway.configuration.mysql import Mysql
 from gateway.configuration.tls import ClientTls
-from gateway.process.declarations.quantities import Duration, Items, Size, Text, Whole, refusal
+from gateway.process.declarations.quantities import (
+    Duration,
+    Items,
+    Number,
+    Size,
+    Text,
+    Whole,
+    refusal,
+)
 from gateway.process.declarations.section import Section
+
+TOPIC_ALLOWED = '1 to 256 characters without "+" and "#"'
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 YEAR_SECONDS = 365 * 86400.0
@@ -197,10 +207,7 @@ class Bridge(Section):
     window: Annotated[int, Whole(1, 65535)] | None = None
     commit_delay: Annotated[float, Duration(0, 10)] = 0.0
     availability_topic: (
-        Annotated[
-            str, Text(r"[^\x00+#$][^\x00+#]{0,255}", '1 to 256 characters without "+" and "#"')
-        ]
-        | None
+        Annotated[str, Text(r"[^\x00+#$][^\x00+#]{0,255}", TOPIC_ALLOWED)] | None
     ) = None
     home_assistant_prefix: (
         Annotated[
@@ -219,6 +226,19 @@ class Bridge(Section):
             raise refusal(
                 "broker with tls, by the name in its certificate: the first listener has none"
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alarms(Section):
+    """Thresholds of the page's alarms, and the topic below which the bridge publishes them."""
+
+    topic: Annotated[str, Text(r"[^\x00+#$][^\x00+#]{0,255}", TOPIC_ALLOWED)] = "alarms"
+    disk_free: Annotated[float, Number(0.9, 0)] = 0.1
+    clock_unsynchronised: Annotated[float, Duration(0, 86400)] = 600.0
+    upload_backlog: Annotated[int, Size(0, TIB)] = 64 * MIB
+    temperature: Annotated[float, Number(150, 0)] = 80.0
+    card_life: Annotated[float, Number(30, 0)] = 2.0
+    wrong_passwords: Annotated[int, Whole(1, 1_000_000)] = 20
 
 
 @dataclass(frozen=True, kw_only=True)

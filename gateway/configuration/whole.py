@@ -12,6 +12,7 @@ from gateway.configuration.queue import Queue
 from gateway.configuration.quotas import Flapping, Quotas, UserQuota
 from gateway.configuration.sections import (
     Access,
+    Alarms,
     Bridge,
     Console,
     Disk,
@@ -58,6 +59,7 @@ class Configuration(Section):
     serial: Annotated[tuple[Serial, ...], Items()] = ()
     console: Console = field(default_factory=Console)
     uplink: Uplink = field(default_factory=Uplink)
+    alarms: Alarms = field(default_factory=Alarms)
     api: Api = field(default_factory=Api)
     tenant: str | None = field(default=None, metadata=NO_KEY)
     """The tenant that this configuration belongs to; None: the gateway itself."""

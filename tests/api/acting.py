@@ -72,7 +72,10 @@ async def site(directory: Path, **written: Any) -> AsyncIterator[Site]:
     async with (
         reloading_broker(directory, **configuration) as broker,
         serving(
-            directory / "data" / "status.sock", roles=ROLES, tokens_file=directory / "tokens"
+            directory / "data" / "status.sock",
+            roles=ROLES,
+            tokens_file=directory / "tokens",
+            history_dir=directory / "data" / "history",
         ) as url,
     ):
         yield Site(broker, url, programs)

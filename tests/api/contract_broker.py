@@ -31,6 +31,8 @@ class ContractBroker(ControlServer):
         """How long a proof holds."""
         self.instead: Answer | None = None
         self.silent = False
+        self.alarms: dict[str, Any] = {}
+        """What was handed over for the bridge."""
 
     def count_of(self, command: str) -> int:
         return len(self.of(command))
@@ -51,9 +53,13 @@ class ContractBroker(ControlServer):
                 if any(session["client_id"] == client_id for session in self.sessions):
                     return result(recorded.session_detail(client_id))
                 return refusal("not_found", f"no session for client id {client_id!r}")
-            case {"command": "authenticate" | "user"}:
-                return result(self._about_user(request))
+            case {"command": "authenticate" | "user" | "alarms" as command}:
+                return result({"alarms": self._take}.get(command, self._about_user)(request))
         return refusal("unknown_command", f"unknown command {request!r}")
+
+    def _take(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.alarms = request["alarms"]
+        return {}
 
     def _about_user(self, request: dict[str, Any]) -> dict[str, Any]:
         known, version = self.users.get(request["username"], (None, None))

@@ -35,7 +35,7 @@ async def read(client: httpx.AsyncClient, path: str = "/", *, status_code: int =
     return Reader(response.text)
 
 
-PAGES = ("/", "/sensors", "/clients", "/system")
+PAGES = ("/", "/sensors", "/clients", "/alarms", "/system")
 
 
 async def read_all(client: httpx.AsyncClient) -> Reader:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.api.alarms.gateway import warning
 from tests.api.chromium import open_tab
 from tests.api.contract_broker import ContractBroker
 from tests.api.pages.recording import recorded_page
@@ -13,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 AXE = ROOT / "contract/mqtt_client/mqttjs/node_modules/axe-core/axe.min.js"
 PATHS = (
     *("/", "/sensors", "/sensors/board-0000002a", "/sensors/gps?span=day", "/sensors/none"),
-    *("/clients", "/session?client_id=phone", "/system", "/bans", "/docs"),
+    *("/clients", "/alarms", "/session?client_id=phone", "/system", "/bans", "/docs"),
 )
 
 
@@ -22,6 +23,7 @@ async def test_axe_finds_nothing(
 ) -> None:
     assert AXE.is_file(), "axe-core is not installed: run make check"
     axe = AXE.read_text()
+    broker.status["warnings"] = [warning("It is full.", fix="Empty it.")]
     found = []
     async with (
         recorded_page(status_socket, tmp_path / "history") as url,

@@ -121,6 +121,8 @@ def test_who_may_act_is_listed_here() -> None:
         "POST /api/v1/ban": Role.OPERATOR,
         "POST /api/v1/lift-ban": Role.OPERATOR,
         "POST /api/v1/reload": Role.ADMINISTRATOR,
+        "POST /api/v1/alarms/acknowledge": Role.OPERATOR,
+        "POST /alarms/acknowledge": Role.OPERATOR,
         "GET /actions/kick": Role.OPERATOR,
         "POST /actions/kick": Role.OPERATOR,
         "GET /actions/ban": Role.OPERATOR,

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from api import limits
+from api.alarms.card_conditions import UPDATE_NEEDS_A_LOOK
 from api.card import CardReader
-from api.verdict import UPDATE_NEEDS_A_LOOK
 from tests.api import recorded
 from tests.api.card_files import CardFiles
 from tests.api.contract_broker import ContractBroker

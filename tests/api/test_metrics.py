@@ -1,5 +1,6 @@
 """`/metrics`, read back by the parsers of Prometheus' own library."""
 
+import asyncio
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families as prometheu
 
 from api import limits
 from tests.api import recorded
+from tests.api.conftest import DEADLINE_SECONDS
 from tests.api.contract_broker import ContractBroker
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
@@ -96,8 +98,25 @@ async def test_every_family_stands_in_the_page_and_no_other(
     assert families == {name.removesuffix("_total") for name in documented}
 
 
-async def test_without_a_broker_the_scrape_fails(url: str, status_socket: Path) -> None:
+async def scraped(client: httpx.AsyncClient, *, up: int) -> dict[tuple[str, ...], float]:
+    """The series, once the observer's last answer is old enough to be asked for again."""
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while True:
+            series = series_of((await client.get("/metrics")).text)
+            if series["oncegate_up",] == up:
+                return series
+            await asyncio.sleep(limits.ANSWER_REUSE_SECONDS)
+
+
+async def test_without_a_broker_the_scrape_reports_that_it_is_down(
+    url: str, status_socket: Path
+) -> None:
     async with httpx.AsyncClient(base_url=url) as client:
-        answer = await client.get("/metrics")
-    assert answer.status_code == 503
-    assert answer.headers["content-type"] == "application/problem+json"
+        assert await scraped(client, up=0) == {("oncegate_up",): 0}
+        async with ContractBroker(status_socket):
+            await scraped(client, up=1)
+        series = await scraped(client, up=0)
+    names = {name for name, *_ in series}
+    assert "oncegate_outbox_readings" in names
+    assert "oncegate_sessions" not in names
+    assert series["oncegate_report_age_seconds", "process=bridge"] > 0.6

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from tests.api import recorded
+from tests.api.alarms.gateway import warning
 from tests.api.contract_broker import ContractBroker
 from tests.api.page_reader import HOSTILE, PAGES, Reader, read, read_all
 from tests.peers.control_server import refusal, result
@@ -48,11 +49,11 @@ async def test_a_full_disk_is_the_first_thing_that_the_page_shows(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     broker.status["disk"] = recorded.full_disk()
-    broker.status["warnings"] = ["The disk is full: nothing new is taken."]
+    broker.status["warnings"] = [warning("Nothing new is taken.", "disk_full")]
     page = await read_all(client)
     words = page.words.replace("\N{NO-BREAK SPACE}", " ")
     for shown in (
-        "The disk is full Up for",
+        "Disk is full Up for",
         "Nothing new has been accepted for 5 min: 85.8 MiB of 14.9 GiB are free, and 128.0 MiB",
         "What is there is delivered and uploaded",
         "the gateway then continues by itself",
@@ -154,7 +155,12 @@ async def test_a_gateway_that_went_down_is_still_named_with_the_time_of_its_last
 async def test_hostile_names_stay_text_wherever_they_stand(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
-    broker.status.update(gateway=HOSTILE, version=HOSTILE, state=HOSTILE, warnings=[HOSTILE])
+    broker.status.update(
+        gateway=HOSTILE,
+        version=HOSTILE,
+        state=HOSTILE,
+        warnings=[{"id": HOSTILE, "subject": HOSTILE, "sentence": HOSTILE, "fix": HOSTILE}],
+    )
     broker.status["errors"] = {HOSTILE: 1}
     broker.status["store"] = {"recovery": HOSTILE, "detail": HOSTILE}
     broker.status["listeners"] = [{"protocol": HOSTILE, "path": HOSTILE}]

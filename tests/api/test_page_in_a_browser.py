@@ -7,6 +7,7 @@ import pytest
 
 from api import limits
 from tests.api import recorded
+from tests.api.alarms.gateway import warning
 from tests.api.card_files import CardFiles
 from tests.api.chromium import Tab, open_tab
 from tests.api.conftest import serving
@@ -31,7 +32,7 @@ async def tab(tmp_path: Path) -> AsyncIterator[Tab]:
 
 def break_everything(broker: ContractBroker) -> None:
     """A gateway with every kind of fault and the names of an attacker."""
-    broker.status["warnings"] = ["The disk is 95 % full: free some space."]
+    broker.status["warnings"] = [warning("The queue of client " + "W" * 300 + " is full.")]
     broker.status["messages"]["dropped"] = {"queue_full": 3, "x" * 500: 1}
     ports = broker.reports["bridge"]["status"]["ports"]
     broker.status["disk"] = recorded.full_disk(removed={"sent": 12, "x" * 500: 1})
@@ -65,12 +66,20 @@ async def test_the_page_fits_every_screen_and_breaks_no_policy_whatever_clients_
     break_the_card(CardFiles(tmp_path))
     for width, dark in ((360, False), (768, True), (1200, False)):
         await tab.look(width=width, dark=dark)
-        for path in ("docs", "session?client_id=" + "W" * 96, "sensors", "clients", "system", ""):
+        for path in (
+            "docs",
+            "session?client_id=" + "W" * 96,
+            "sensors",
+            "clients",
+            "alarms",
+            "system",
+            "",
+        ):
             await tab.go(url + path)
             assert await tab.evaluate("document.documentElement.scrollWidth") <= width, path
         assert (await tab.screenshot()).startswith(b"\x89PNG")
     assert await tab.evaluate("document.querySelectorAll('#live script, #live img').length") == 0
-    assert "The disk is full" in await tab.evaluate("document.title")
+    assert "Disk is full" in await tab.evaluate("document.title")
     assert tab.complaints == []
 
 

@@ -8,9 +8,12 @@ from tests.api.contract_broker import ContractBroker
 from tests.api.logging_in import log_in, page_with_users
 from tests.api.page_reader import Reader
 
-ACTIONS = {"/api/v1/kick", "/api/v1/ban", "/api/v1/lift-ban", "/api/v1/reload"}
+ACTIONS = {"/api/v1/kick", "/api/v1/ban", "/api/v1/lift-ban", "/api/v1/reload"} | {
+    "/api/v1/alarms/acknowledge"
+}
 NEEDS_A_NAME = {"/api/v1/session", "/api/v1/sessions/{client_id}", "/api/v1/history"}
 PATHS = ACTIONS | {
+    "/api/v1/alarms",
     "/api/v1/bans",
     "/api/v1/status",
     "/api/v1/sessions",

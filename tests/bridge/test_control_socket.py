@@ -7,7 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from firmware_bridge.control_socket import STATUS_BYTES_MAX, ControlSocket, bounded
+from firmware_bridge.control_socket import (
+    ALARMS_MAX,
+    STATUS_BYTES_MAX,
+    ControlSocket,
+    bounded,
+    payloads_of,
+)
 
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.running import ControlRoom
@@ -63,3 +69,20 @@ def test_a_status_too_long_shows_fewer_values_and_keeps_its_counters(count: int)
     ports = shown["ports"]
     assert isinstance(ports, list)
     assert [port["frames"] for port in ports] == [7] * count
+
+
+def test_alarms_become_payloads_and_a_kind_without_one_an_empty_one() -> None:
+    assert payloads_of({"disk_low": {"level": "warning"}, "port_lost": None}) == {
+        "disk_low": b'{"level":"warning"}',
+        "port_lost": b"",
+    }
+
+
+@pytest.mark.parametrize("alarms", [None, [], "x", {"a/b": None}, {"#": {}}, {"": None}])
+def test_what_is_no_alarm_has_no_topic(alarms: object) -> None:
+    assert payloads_of(alarms) == {}
+
+
+def test_alarms_are_bounded() -> None:
+    many = {f"k{'a' * (number % 30)}{'b' * (number // 30)}": None for number in range(300)}
+    assert len(payloads_of(many)) == ALARMS_MAX

@@ -56,7 +56,9 @@ async def test_a_killed_broker_reports_the_end_that_is_missing_in_log_page_and_s
         detail = status["store"]["detail"]
         assert "the end of the journal is missing: events " in detail
         assert " bytes of 0000000001.ogj" in detail
-        assert any("the end of the journal is missing" in each for each in status["warnings"])
+        assert any(
+            "the end of the journal is missing" in each["sentence"] for each in status["warnings"]
+        )
         assert "error: the end of the journal is missing" in broker.standard_error()
         await stage.client("committed", clean=False)
         journal = newest_file(broker.data_directory).read_bytes()

@@ -23,14 +23,14 @@ class Availability:
 
     def __init__(
         self,
-        topic: str,
+        topic: str | None,
         states: Callable[[], Mapping[str, bool]],
         reports: Callable[[], Mapping[str, bytes]] = dict,
     ) -> None:
         """Take what returns the states.
 
         Args:
-            topic: the bridge's; all others are below it.
+            topic: the bridge's; all others are below it. None: only reports are published.
             states: return what is below the topic, and whether it is there.
             reports: return other retained payloads by their whole topics.
         """
@@ -40,21 +40,25 @@ class Availability:
         self._sent: dict[str, bytes] = {}
         self._send: Send | None = None
 
-    def will(self) -> Message:
+    def will(self) -> Message | None:
         """Return what the broker is to publish when the connection ends without DISCONNECT."""
+        if self._topic is None:
+            return None
         return Message(self._topic, OFFLINE, qos=1, retain=True)
 
     def begin(self, send: Send) -> None:
         """Publish all states over a new connection; nothing that it retains is taken for true."""
         self._send = send
         self._sent = {}
-        self._publish(self._topic, ONLINE)
+        if self._topic is not None:
+            self._publish(self._topic, ONLINE)
         self.update()
 
     def update(self) -> None:
         """Publish the states that have changed."""
-        for name, is_there in self._states().items():
-            self._publish(f"{self._topic}/{name}", ONLINE if is_there else OFFLINE)
+        if self._topic is not None:
+            for name, is_there in self._states().items():
+                self._publish(f"{self._topic}/{name}", ONLINE if is_there else OFFLINE)
         for topic, payload in self._reports().items():
             self._publish(topic, payload)
 

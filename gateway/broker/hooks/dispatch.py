@@ -148,22 +148,6 @@ class Hooks:
             "problem": self.problem,
         }
 
-    def warnings(self) -> list[str]:
-        """Return warnings for the status: sentences that say what to do."""
-        found: list[str] = []
-        if self.problem is not None:
-            found.append(f"The hook is not running: {self.problem}.")
-        if self.failed:
-            found.append(
-                f"The hook {self.module} failed {self.failed} times: the log has the first errors."
-            )
-        if self.lost:
-            found.append(
-                f"The hook {self.module} was too slow and lost {self.lost} events: make it hand "
-                "its work on, or do less for each event."
-            )
-        return found
-
     # -- on the observer's thread
 
     def _run(self) -> None:

@@ -45,7 +45,7 @@ def rules_file_of(configuration: Configuration) -> RulesFile | None:
         open_listeners=[each.called for each in configuration.listeners if _is_open(each)],
         bridge_user=bridge_user_of(configuration),
         home_assistant_prefix=configuration.bridge.home_assistant_prefix,
-        states=_states_of(configuration),
+        states=[*_states_of(configuration), f"{configuration.alarms.topic}/#"],
     )
 
 

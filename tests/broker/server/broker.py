@@ -15,6 +15,11 @@ from tests.peers.packet_client import PacketClient
 from tests.peers.websocket_client import WebSocketClient
 
 
+def warnings_in(status: dict[str, Any]) -> list[str]:
+    """The warnings of a status, each with its fix."""
+    return [f"{each['sentence']} {each['fix']}".rstrip() for each in status["warnings"]]
+
+
 class Broker:
     """A broker that runs, and clients of it."""
 
@@ -33,6 +38,10 @@ class Broker:
         while not walk.advance():
             pass
         return self.running.status.of(walk.totals)
+
+    def warnings(self) -> list[str]:
+        """The warnings of this moment, each with its fix."""
+        return warnings_in(self.status())
 
     @property
     def errors(self) -> dict[str, int]:

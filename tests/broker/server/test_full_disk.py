@@ -58,7 +58,7 @@ async def test_at_no_bytes_free_what_waits_is_delivered_and_new_messages_wait_fo
         await until_full(broker, full=True)
         status = broker.status()
         assert status["disk"]["free_bytes"] == 0
-        assert any("The disk is full" in warning for warning in status["warnings"])
+        assert any("The disk is full" in warning["sentence"] for warning in status["warnings"])
         reader.send(subscribe(1, ("$SYS/broker/disk/full", 0)))
         await reader.packet()
         assert (await reader.packet()).endswith(b"1")

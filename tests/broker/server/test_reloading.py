@@ -150,7 +150,7 @@ async def test_what_waits_for_a_restart_is_named_until_it_is_no_more(
         assert broker.reload()["needs_restart"] == ["hooks.module"], "also the next time"
         status = await broker.running.status.current()
         assert status["needs_restart"] == ["hooks.module"]
-        assert any("hooks.module wait for a restart" in each for each in status["warnings"])
+        assert [each["id"] for each in status["warnings"]] == ["restart_needed"]
         assert broker.reload(hooks__module=None)["needs_restart"] == []
         assert (await broker.running.status.current())["needs_restart"] == []
 

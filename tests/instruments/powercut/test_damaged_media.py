@@ -42,7 +42,7 @@ async def damage_is_reported(disk: MountedDisk, stage: Stage) -> None:
     status = await stage.status()
     assert status["store"]["recovery"] == "salvaged"
     assert "database damaged" in status["store"]["detail"]
-    assert any("damaged at the last start" in warning for warning in status["warnings"])
+    assert any("damaged at the last start" in warning["sentence"] for warning in status["warnings"])
     assert "error: database damaged" in stage.broker.standard_error()
     assert list((disk.folder / "data" / "damaged").glob("*/broker.db"))
 

@@ -24,6 +24,7 @@ LEAST_ROLES: Final[Mapping[str, str]] = {
     "kick": "operator",
     "ban": "operator",
     "lift_ban": "operator",
+    "acknowledge_alarm": "operator",
     "reload": "administrator",
 }
 """All commands that ``operate.sock`` accepts. ``drop`` is missing, because it discards messages."""

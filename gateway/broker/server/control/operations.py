@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from gateway.broker.core.token_bucket import TokenBucket
 
-RECORDED: Final = frozenset({"kick", "drop", "ban", "lift_ban", "reload", "operated"})
+RECORDED: Final = frozenset(
+    {"kick", "drop", "ban", "lift_ban", "reload", "operated", "acknowledge_alarm"}
+)
 """Commands that are recorded as events."""
 
 REPORTED: Final = frozenset({"api_token_added", "api_token_removed"})

@@ -14,6 +14,7 @@ from typing import Any
 from gateway.broker.access.errors import AccessFileError
 from gateway.broker.core.records.kinds import CloseReason, Observation
 from gateway.broker.server.bans import Bans
+from gateway.broker.server.control.alarms import Alarms
 from gateway.broker.server.control.ban_requests import BanRequests
 from gateway.broker.server.control.operating import OperatorCommands
 from gateway.broker.server.control.operations import REPORTED, Operations, who_of
@@ -33,8 +34,10 @@ ANSWER_BYTES_MAX = LINE_BYTES_MAX - 64 * 1024
 REPORT_BYTES_MAX = 64 * 1024
 SESSIONS_LISTED_MAX = 1_000
 SOURCES = ("bridge", "uploader", "uplink")
-READING = frozenset({"status", "sessions", "session", "reports", "bans", "authenticate", "user"})
-"""Commands that `status.sock` accepts: none of them changes anything."""
+READING = frozenset(
+    {"status", "sessions", "session", "reports", "bans", "authenticate", "user", "alarms"}
+)
+"""Commands that `status.sock` accepts: none of them changes anything but the reported alarms."""
 
 OBSERVABLE = {
     each.word: each for each in (Observation.SERIAL_PORT_FOUND, Observation.SERIAL_PORT_LOST)
@@ -64,6 +67,7 @@ class Control:
         self._status = status
         self._reload = reload
         self._reports: dict[str, dict[str, Any]] = {}
+        self._alarms = alarms = Alarms()
         self._sockets: list[ControlSocket] = []
         self._operate_socket: ControlSocket | None = None
         self._operate_problem: str | None = None
@@ -87,6 +91,7 @@ class Control:
             "observe": self._observe,
             "exported": self._exported,
             "operated": _reported,
+            **alarms.commands,
         }
 
     async def start(self, configuration: Configuration) -> None:
@@ -243,7 +248,7 @@ class Control:
             "at": time.monotonic(),
             "status": status,
         }
-        return {}
+        return self._alarms.since(request.get("alarms_number")) if source == "bridge" else {}
 
     def _all_reports(self, _: Request) -> dict[str, Any]:
         now = time.monotonic()

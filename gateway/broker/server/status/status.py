@@ -2,14 +2,16 @@
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from gateway.broker.core.broker import Broker
 from gateway.broker.server.commit.metrics import BOUNDS_MS
 from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.broker.server.host.compiled import COMPILED
+from gateway.broker.server.status.client_warnings import LISTED_MAX, recent_of, shared_of
 from gateway.broker.server.status.totals import SessionTotals, Totals
-from gateway.broker.server.status.warnings import LISTED_MAX, recent_of, shared_of, warnings_of
+from gateway.broker.server.status.warnings import warnings_of
 
 
 class Identity:
@@ -77,14 +79,17 @@ class Status:
             "hooks": None if hooks is None else hooks.status(),
             "needs_restart": list(self.needs_restart()),
             "operations": dict(sorted(self.operations().items())),
-            "warnings": warnings_of(
-                event_loop,
-                identity.damage,
-                self._listeners,
-                self.needs_restart(),
-                totals,
-                self.bound_by_files(),
-            ),
+            "warnings": [
+                asdict(each)
+                for each in warnings_of(
+                    event_loop,
+                    identity.damage,
+                    self._listeners,
+                    self.needs_restart(),
+                    totals,
+                    self.bound_by_files(),
+                )
+            ],
         }
 
     def _process(self) -> dict[str, Any]:

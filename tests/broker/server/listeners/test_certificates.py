@@ -115,7 +115,7 @@ async def test_files_that_cannot_be_used_change_nothing_and_are_logged_once(
     assert len(errors) == 1
     assert "served.key: does not belong to the certificate" in errors[0].getMessage()
     assert "does not belong" in broker.listeners[0]["certificate"]["problem"]
-    assert any("does not belong" in each for each in broker.status()["warnings"])
+    assert any("does not belong" in each for each in broker.warnings())
     assert await subject_at(broker, site) == "first"
     site.renew("third")
     look(broker)

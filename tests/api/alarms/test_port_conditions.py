@@ -1,12 +1,12 @@
-"""Notices about serial ports."""
+"""Conditions of serial ports."""
 
 from typing import Any
 
 import pytest
 
+from api.alarms.condition import Level
+from api.alarms.port_conditions import conditions_of_port
 from api.models.bridge import Port
-from api.notice import Level
-from api.port_notices import notices_of_port
 from tests.api import recorded
 
 Ports = list[dict[str, Any]]
@@ -21,9 +21,9 @@ def ports() -> Ports:
 
 def sentences_of(ports: Ports) -> list[tuple[Level, str]]:
     return [
-        (notice.level, notice.sentence.replace("\N{NO-BREAK SPACE}", " "))
+        (condition.level, condition.text.replace("\N{NO-BREAK SPACE}", " "))
         for port in ports
-        for notice in notices_of_port(Port.model_validate(port), now_ms=recorded.NOW_MS)
+        for condition in conditions_of_port(Port.model_validate(port), now_ms=recorded.NOW_MS)
     ]
 
 
@@ -72,8 +72,8 @@ def test_a_port_that_is_not_open_has_the_reason_that_the_bridge_reports(ports: P
     ports[1].update(state="lost", trouble="/dev/ttyUSB0 was disconnected")
     assert [sentence for _, sentence in sentences_of(ports)] == [
         (
-            "Serial port greenhouse is not open: 2 USB devices are 1a86:7523. It is tried again by "
-            "itself."
+            "Serial port greenhouse is not open: 2 USB devices are 1a86:7523. Check plug and path: "
+            "it is tried again by itself."
         ),
         (
             "Serial port gps is lost, its last reading came 1 s ago: /dev/ttyUSB0 was "

@@ -1,0 +1,46 @@
+"""All conditions of a gateway at one moment. Pure."""
+
+from collections.abc import Iterator
+
+from api.alarms.broker_conditions import conditions_of_broker
+from api.alarms.card_conditions import conditions_of_card
+from api.alarms.condition import Condition, Level
+from api.alarms.program_conditions import (
+    conditions_of_serial,
+    conditions_of_uplink,
+    conditions_of_upload,
+)
+from api.alarms.thresholds import Thresholds
+from api.card import CardReport
+from api.observer import Overview
+
+
+def conditions_of(
+    overview: Overview,
+    card: CardReport | None,
+    certificate_problem: str | None,
+    thresholds: Thresholds,
+) -> tuple[Condition, ...]:
+    """Return the present conditions, the most severe first.
+
+    Args:
+        overview: what the processes report.
+        card: None without the SD card's image.
+        certificate_problem: the problem of the page's own certificate, or None.
+        thresholds: of `[alarms]`.
+    """
+    found = [*_all_of(overview, thresholds)]
+    if card is not None:
+        found += conditions_of_card(card, thresholds)
+    if certificate_problem is not None:
+        sentence = f"This page's certificate: {certificate_problem}."
+        found.append(Condition("page_certificate", "page", Level.ATTENTION, sentence))
+    return tuple(sorted(found, key=lambda condition: condition.level, reverse=True))
+
+
+def _all_of(overview: Overview, thresholds: Thresholds) -> Iterator[Condition]:
+    now_ms = overview.broker.time_ms
+    yield from conditions_of_broker(overview.broker, thresholds)
+    yield from conditions_of_serial(overview.serial, now_ms=now_ms)
+    yield from conditions_of_upload(overview.upload, thresholds, now_ms=now_ms)
+    yield from conditions_of_uplink(overview.uplink)

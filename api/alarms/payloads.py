@@ -1,0 +1,57 @@
+"""Alarms as the bridge publishes them: one retained JSON object per kind. Pure."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from api.alarms.alarm import Alarm
+
+SUBJECTS_MAX: Final = (8, 2, 1)
+"""Alarms of one kind in its payload, the most important first; fewer while all payloads together
+are too long. `count` has all."""
+SENTENCE_CHARACTERS_MAX: Final = 300
+BYTES_MAX: Final = 60 * 1024
+"""Bytes of all payloads: the broker accepts 64 KiB."""
+
+
+def payloads_of(alarms: Sequence[Alarm], kinds: Iterable[str]) -> dict[str, object]:
+    """Return the payload of each kind; None for a kind without an active alarm.
+
+    Args:
+        alarms: active ones, the most important first.
+        kinds: all identifiers.
+    """
+    by_kind: dict[str, list[Alarm]] = {}
+    for alarm in alarms:
+        by_kind.setdefault(alarm.id, []).append(alarm)
+    found: dict[str, object] = {}
+    for subjects in SUBJECTS_MAX:
+        found = {
+            kind: _payload_of(kind, by_kind[kind], subjects) if kind in by_kind else None
+            for kind in sorted({*kinds, *by_kind})
+        }
+        if len(json.dumps(found)) <= BYTES_MAX:
+            break
+    return found
+
+
+def _payload_of(kind: str, alarms: Sequence[Alarm], subjects: int) -> dict[str, object]:
+    return {
+        "id": kind,
+        "level": max(alarm.level for alarm in alarms).word,
+        "since_ms": min(alarm.since_ms for alarm in alarms),
+        "count": len(alarms),
+        "alarms": [_entry_of(alarm) for alarm in alarms[:subjects]],
+    }
+
+
+def _entry_of(alarm: Alarm) -> dict[str, object]:
+    return {
+        "subject": alarm.subject,
+        "level": alarm.level.word,
+        "since_ms": alarm.since_ms,
+        "ended_ms": alarm.ended_ms,
+        "sentence": alarm.sentence[:SENTENCE_CHARACTERS_MAX],
+        "fix": alarm.fix[:SENTENCE_CHARACTERS_MAX],
+        "acknowledged_by": alarm.acknowledged_by,
+    }

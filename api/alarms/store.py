@@ -1,0 +1,157 @@
+"""Alarms on disk: the active ones, so that they outlive a restart, and a history of cleared ones.
+
+A convenience, not the proof: the session log has what happened to each message. A file that cannot
+be read is put aside, and the alarms start again. Written on changes only.
+"""
+
+import logging
+import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from api.alarms.alarm import Alarm
+from api.alarms.condition import Level
+from gateway.process.files.tables import Database
+
+logger = logging.getLogger(__name__)
+
+CLEARED_MAX: Final = 1_000
+"""Cleared alarms in the history, some 500 kB: a month of a gateway with 30 a day."""
+VERSION: Final = 1
+"""Number of the file's format (docs/formats/alarms.md)."""
+_COLUMNS: Final = {
+    "number": int, "id": str, "subject": str, "level": int, "sentence": str, "fix": str,
+    "since_ms": int, "changed_ms": int, "ended_ms": int, "cleared_ms": int,
+    "acknowledged_by": str, "acknowledged_ms": int,
+}  # fmt: skip
+
+
+class AlarmStore:
+    """The file of alarms. Without a usable file, or without a path, they exist in memory only.
+
+    Methods may be called from different threads, one at a time.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path: Final = path
+        self.problem: str | None = None
+        """Why nothing is written; None: all is written."""
+        self._connection: sqlite3.Connection | None = None
+
+    def open(self) -> list[Alarm]:
+        """Open the file and return the active alarms."""
+        if self._path is None:
+            return []
+        try:
+            return self._opened(self._path)
+        except sqlite3.OperationalError as error:
+            self._fail(error)
+            return []
+        except sqlite3.DatabaseError as error:
+            _put_aside(self._path, error)
+        try:
+            return self._opened(self._path)
+        except sqlite3.DatabaseError as error:
+            self._fail(error)
+            return []
+
+    def save(self, changed: Iterable[Alarm]) -> None:
+        """Write changed alarms, in one transaction."""
+        rows = [_row_of(each) for each in changed]
+        if not rows or self._connection is None:
+            return
+        try:
+            with self._connection:
+                self._connection.executemany(
+                    "DELETE FROM alarms WHERE id = :id AND subject = :subject "
+                    "AND cleared_ms IS NULL",
+                    rows,
+                )
+                names = [name for name in _COLUMNS if name != "number"]
+                self._connection.executemany(
+                    f"INSERT INTO alarms ({', '.join(names)}) "  # noqa: S608 - our own names
+                    f"VALUES ({', '.join(':' + name for name in names)})",
+                    rows,
+                )
+                self._connection.execute(
+                    "DELETE FROM alarms WHERE number IN (SELECT number FROM alarms "
+                    "WHERE cleared_ms IS NOT NULL ORDER BY number DESC LIMIT -1 OFFSET ?)",
+                    (CLEARED_MAX,),
+                )
+            self.problem = None
+        except sqlite3.DatabaseError as error:
+            self._fail(error)
+
+    def cleared(
+        self, *, before: int | None, limit: int, level: Level | None = None
+    ) -> list[tuple[int, Alarm]]:
+        """Return cleared alarms, the latest first, with their numbers, below number `before`."""
+        lowest, highest = (min(Level), max(Level)) if level is None else (level, level)
+        if self._connection is None:
+            return []
+        try:
+            rows = self._connection.execute(
+                "SELECT * FROM alarms WHERE cleared_ms IS NOT NULL AND number < ? "
+                "AND level BETWEEN ? AND ? ORDER BY number DESC LIMIT ?",
+                (2**62 if before is None else before, int(lowest), int(highest), limit),
+            ).fetchall()
+        except sqlite3.DatabaseError as error:
+            self._fail(error)
+            return []
+        return [(row["number"], _alarm_of(row)) for row in rows]
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _opened(self, path: Path) -> list[Alarm]:
+        path.parent.mkdir(exist_ok=True)
+        connection = sqlite3.connect(path, timeout=1.0, check_same_thread=False)
+        try:
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            database = Database(connection)
+            if "alarms" not in database.table_names():
+                database.create_table("alarms", _COLUMNS, pk="number")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+            elif connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+                raise sqlite3.DatabaseError("its format is another version's")
+            rows = connection.execute("SELECT * FROM alarms WHERE cleared_ms IS NULL").fetchall()
+            alarms = [_alarm_of(row) for row in rows]
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        return alarms
+
+    def _fail(self, error: sqlite3.DatabaseError) -> None:
+        if self.problem is None:
+            logger.warning("alarms are not written to %s: %s", self._path, error)
+        self.problem = f"alarms are not written: {error}"
+
+
+def _put_aside(path: Path, error: sqlite3.DatabaseError) -> None:
+    aside = path.with_name(f"{path.name}.damaged")
+    logger.warning("%s cannot be used (%s): it is put aside as %s", path, error, aside)
+    with suppress(OSError):
+        path.replace(aside)
+    for suffix in ("-wal", "-shm"):
+        with suppress(OSError):
+            path.with_name(path.name + suffix).unlink()
+
+
+def _row_of(alarm: Alarm) -> dict[str, Any]:
+    return {**vars(alarm), "level": int(alarm.level)}
+
+
+def _alarm_of(row: sqlite3.Row) -> Alarm:
+    values = {name: row[name] for name in _COLUMNS if name != "number"}
+    try:
+        return Alarm(**{**values, "level": Level(row["level"])})
+    except ValueError as error:
+        raise sqlite3.DatabaseError(str(error)) from error

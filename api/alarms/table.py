@@ -1,0 +1,101 @@
+"""The table of alarms: raises, ends, clears and acknowledges them. Pure.
+
+    condition seen ──────────> present ── absent for CLEAR_SECONDS ──> cleared
+                                │  ^                                     ^
+                                │  └── seen again ──┐                    │
+                                └─ a loss, absent ─> ended ── acknowledged
+
+A loss (messages or readings are gone) stays active after its condition has ended, until a person
+acknowledges it. A condition that flickers is one alarm: it ends only after ``CLEAR_SECONDS``.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from api.alarms.alarm import Alarm, Key
+from api.alarms.condition import Condition
+from api.alarms.kinds import kind_of
+
+CLEAR_SECONDS: Final = 60.0
+"""Seconds without the condition before an alarm ends: loose contacts flicker for less."""
+ALARMS_MAX: Final = 200
+"""Active alarms, about 100 kB: a gateway with more has one cause that is among the first."""
+
+
+class AlarmTable:
+    """Active alarms by identity. Times `now` are of the monotonic clock, in seconds."""
+
+    def __init__(self, alarms: Iterable[Alarm] = ()) -> None:
+        """Start with the active alarms of an earlier run."""
+        self._alarms = {alarm.key: alarm for alarm in alarms}
+        self._absent_since: dict[Key, float] = {}
+        self.not_listed = 0
+        """Conditions beyond ``ALARMS_MAX`` at the latest update."""
+
+    def active(self) -> list[Alarm]:
+        """Return the active alarms: present before ended, severe before others, newest first."""
+        return sorted(
+            self._alarms.values(),
+            key=lambda alarm: (not alarm.is_present, -alarm.level, -alarm.since_ms, alarm.key),
+        )
+
+    def update(self, conditions: Sequence[Condition], *, now: float, now_ms: int) -> list[Alarm]:
+        """Take the present conditions; return the alarms that changed, cleared ones included."""
+        seen = {Key(each.id, each.subject): each for each in conditions}
+        changed = [
+            alarm
+            for key, condition in seen.items()
+            if (alarm := self._see(key, condition, now_ms)) is not None
+        ]
+        self.not_listed = len(seen.keys() - self._alarms.keys())
+        for key in self._alarms.keys() - seen.keys():
+            alarm = self._miss(key, now, now_ms)
+            if alarm is not None:
+                changed.append(alarm)
+        return changed
+
+    def acknowledge(self, key: Key, *, by: str, now_ms: int) -> Alarm | None:
+        """Acknowledge an alarm; return it, or None if no such alarm is active."""
+        alarm = self._alarms.get(key)
+        if alarm is None:
+            return None
+        if not alarm.is_acknowledged:
+            alarm = replace(alarm, acknowledged_by=by, acknowledged_ms=now_ms, changed_ms=now_ms)
+            self._alarms[key] = alarm
+        return alarm if alarm.is_present else self._clear(alarm, now_ms)
+
+    def _see(self, key: Key, condition: Condition, now_ms: int) -> Alarm | None:
+        """Raise or refresh an alarm; return it if it is new, back, or of another level."""
+        self._absent_since.pop(key, None)
+        before = self._alarms.get(key)
+        if before is None:
+            if len(self._alarms) >= ALARMS_MAX:
+                return None
+            alarm = Alarm(**vars(condition), since_ms=now_ms, changed_ms=now_ms)
+            self._alarms[key] = alarm
+            return alarm
+        alarm = replace(before, **vars(condition), ended_ms=None)
+        is_change = condition.level != before.level or not before.is_present
+        if is_change:
+            alarm = replace(alarm, changed_ms=now_ms)
+        if condition.level > before.level or not before.is_present:
+            alarm = replace(alarm, acknowledged_by=None, acknowledged_ms=None)
+        self._alarms[key] = alarm
+        return alarm if is_change else None
+
+    def _miss(self, key: Key, now: float, now_ms: int) -> Alarm | None:
+        """End an alarm whose condition has been absent long enough; return it if it changed."""
+        alarm = self._alarms[key]
+        if not alarm.is_present or now - self._absent_since.setdefault(key, now) < CLEAR_SECONDS:
+            return None
+        del self._absent_since[key]
+        alarm = replace(alarm, ended_ms=now_ms, changed_ms=now_ms)
+        self._alarms[key] = alarm
+        if kind_of(key.id).is_loss and not alarm.is_acknowledged:
+            return alarm
+        return self._clear(alarm, now_ms)
+
+    def _clear(self, alarm: Alarm, now_ms: int) -> Alarm:
+        del self._alarms[alarm.key]
+        return replace(alarm, cleared_ms=now_ms, changed_ms=now_ms)

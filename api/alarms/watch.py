@@ -1,0 +1,184 @@
+"""The watch: examines the gateway every few seconds and keeps its table of alarms.
+
+Changes are written to disk, and sent by way of the broker to the bridge, which publishes them.
+While the broker does not answer, nothing is known of the rest: its alarms stay as they were.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from api.alarms.alarm import Alarm, Key
+from api.alarms.condition import Condition, Level
+from api.alarms.conditions import conditions_of
+from api.alarms.guessing import Guessing
+from api.alarms.kinds import KINDS
+from api.alarms.machine_conditions import Machine
+from api.alarms.patience import Patience
+from api.alarms.payloads import payloads_of
+from api.alarms.store import AlarmStore
+from api.alarms.table import AlarmTable
+from api.alarms.thresholds import Thresholds
+from api.card import CardReport
+from api.control_socket import BrokerProblem
+from api.observer import Observer
+from gateway.process.control.messages import Refused
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 5.0
+"""Seconds between two examinations: as often as the history is recorded."""
+
+
+STARTING_SECONDS: Final = {
+    "broker_down": 15.0,
+    "bridge_disconnected": 15.0,
+    "uplink_disconnected": 15.0,
+    "port_missing": 30.0,
+    "broker_state": 60.0,
+    "program_absent": 60.0,
+}
+"""Seconds that a condition must last which is normal while a gateway starts."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Sources of conditions other than the broker."""
+
+    card: Callable[[], CardReport | None]
+    certificate_problem: Callable[[], str | None]
+    machine: Machine
+
+
+class AlarmWatch:
+    """`run` does not return by itself. Use it from one event loop."""
+
+    def __init__(
+        self,
+        observer: Observer,
+        store: AlarmStore,
+        sources: Sources,
+        thresholds: Thresholds,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Set the dependencies. `clock` returns monotonic seconds."""
+        self._clock: Final = clock
+        self._observer: Final = observer
+        self._store: Final = store
+        self._sources: Final = sources
+        self._thresholds: Final = thresholds
+        self._table = AlarmTable()
+        self._patience: Final = Patience(
+            {**STARTING_SECONDS, "clock_unsynchronised": thresholds.clock_seconds}
+        )
+        self._guessing: Final = Guessing()
+        self._unpublished = True
+        self._turn: Final = asyncio.Lock()
+
+    async def run(self) -> None:
+        """Load the alarms of an earlier run, then examine the gateway again and again."""
+        await self.load()
+        try:
+            while True:
+                await self.look()
+                await asyncio.sleep(LOOK_SECONDS)
+        finally:
+            self._store.close()
+
+    async def load(self) -> None:
+        """Load the alarms of an earlier run."""
+        self._table = AlarmTable(await asyncio.to_thread(self._store.open))
+
+    def active(self) -> Sequence[Alarm]:
+        """Return the active alarms, the most important first."""
+        return self._table.active()
+
+    @property
+    def problem(self) -> str | None:
+        """Why alarms are not written to disk; None: they are."""
+        return self._store.problem
+
+    @property
+    def not_listed(self) -> int:
+        """Number of present conditions beyond the limit of active alarms."""
+        return self._table.not_listed
+
+    async def cleared(
+        self, *, before: int | None, limit: int, level: Level | None = None
+    ) -> list[tuple[int, Alarm]]:
+        """Return cleared alarms with their numbers, the latest first."""
+        return await asyncio.to_thread(self._store.cleared, before=before, limit=limit, level=level)
+
+    async def look(self) -> None:
+        """Examine everything once."""
+        async with self._turn:
+            conditions = await self._conditions()
+            now = self._clock()
+            lasting = self._patience.lasting(conditions, now=now)
+            await self._keep(self._table.update(lasting, now=now, now_ms=_now_ms()))
+
+    async def acknowledge(self, key: Key, *, by: str) -> Alarm | None:
+        """Acknowledge an alarm; return it, or None if no such alarm is active."""
+        async with self._turn:
+            alarm = self._table.acknowledge(key, by=by, now_ms=_now_ms())
+            if alarm is not None:
+                await self._keep([alarm])
+            return alarm
+
+    async def _conditions(self) -> Sequence[Condition]:
+        machine = tuple(self._sources.machine.conditions(self._thresholds))
+        try:
+            overview = await self._observer.overview()
+        except BrokerProblem as problem:
+            known = [
+                alarm.condition
+                for alarm in self._table.active()
+                if alarm.is_present and alarm.id not in ("broker_down", "temperature")
+            ]
+            down = Condition("broker_down", "broker", Level.BAD, problem.reason, problem.mend)
+            return (down, *known, *machine)
+        limit = self._thresholds.wrong_passwords
+        return (
+            *conditions_of(
+                overview,
+                self._sources.card(),
+                self._sources.certificate_problem(),
+                self._thresholds,
+            ),
+            *self._guessing.conditions(overview.broker, limit, now=self._clock()),
+            *machine,
+        )
+
+    async def _keep(self, changed: Sequence[Alarm]) -> None:
+        if changed:
+            await asyncio.to_thread(self._store.save, changed)
+            for alarm in changed:
+                logger.info("alarm %s (%s): %s", alarm.id, alarm.subject, _event_of(alarm))
+        self._unpublished |= bool(changed)
+        if self._unpublished:
+            await self._publish(payloads_of(self._table.active(), KINDS))
+
+    async def _publish(self, kinds: Mapping[str, object]) -> None:
+        try:
+            await self._observer.publish_alarms(kinds)
+        except (BrokerProblem, Refused) as problem:
+            logger.debug("the broker does not take alarms: %s", problem)
+        else:
+            self._unpublished = False
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _event_of(alarm: Alarm) -> str:
+    if alarm.cleared_ms is not None:
+        return "cleared"
+    if not alarm.is_present:
+        return "ended; it stays until it is acknowledged"
+    if alarm.is_acknowledged:
+        return f"acknowledged by {alarm.acknowledged_by}"
+    return f"raised, {alarm.level.word}: {alarm.sentence}"

@@ -1,0 +1,100 @@
+"""Alarms for programs: listing, and acknowledgement by operators."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request
+
+from api import limits
+from api.actions import caller_of, carried_out, given_in, takes
+from api.admission import OPERATORS, VIEWERS
+from api.alarms.alarm import Alarm, Key
+from api.alarms.condition import Level
+from api.alarms.kinds import kind_of
+from api.alarms.watch import AlarmWatch
+from api.models.alarms import Accepted, Acknowledge, AlarmPage, AlarmReport, LevelWord, State
+from api.problems import described
+
+alarms_rest = APIRouter(prefix="/api/v1", tags=["alarms"])
+
+
+def watch_of(request: Request) -> AlarmWatch:
+    """Return the watch of this process."""
+    watch = request.app.state.alarms
+    assert isinstance(watch, AlarmWatch)
+    return watch
+
+
+def report_of(alarm: Alarm) -> AlarmReport:
+    """Return an alarm for visitors."""
+    values = {**vars(alarm), "level": alarm.level.word}
+    state: State = "active" if alarm.cleared_ms is None else "cleared"
+    return AlarmReport(title=kind_of(alarm.id).title, state=state, **values)
+
+
+async def acknowledged(request: Request, given: Acknowledge) -> Alarm | None:
+    """Acknowledge an alarm for the caller of a request; None: no such alarm is active.
+
+    The broker checks the role, and writes who did it to the session log.
+    """
+    watch, key = watch_of(request), Key(given.id, given.subject)
+    if all(alarm.key != key for alarm in watch.active()):
+        return None
+    await carried_out(request, "acknowledge_alarm", given, Accepted)
+    return await watch.acknowledge(key, by=caller_of(request).name)
+
+
+@alarms_rest.get(
+    "/alarms",
+    dependencies=[Depends(VIEWERS)],
+    responses=described(401, 403, 422),
+    summary="Alarms: active ones, or the history",
+)
+async def alarms(
+    request: Request,
+    state: Annotated[State, Query(description="Active alarms, or those that were cleared.")] = (
+        "active"
+    ),
+    level: Annotated[LevelWord | None, Query(description="Only alarms of this level.")] = None,
+    after: Annotated[
+        int | None, Query(ge=0, le=2**62, description="The `next` of the page before.")
+    ] = None,
+    limit: Annotated[
+        int, Query(ge=1, le=limits.ALARMS_PER_REQUEST_MAX, description="Alarms on a page.")
+    ] = limits.ALARMS_PER_REQUEST_MAX,
+) -> AlarmPage:
+    """List alarms, by importance; cleared ones with the latest first."""
+    watch = watch_of(request)
+    if state == "active":
+        found = [each for each in watch.active() if level in (None, each.level.word)]
+        first = after or 0
+        listed, more = found[first : first + limit], first + limit
+        following = str(more) if more < len(found) else None
+    else:
+        chosen = next((each for each in Level if each.word == level), None)
+        rows = await watch.cleared(before=after, limit=limit, level=chosen)
+        listed = [alarm for _, alarm in rows]
+        following = str(rows[-1][0]) if len(rows) == limit else None
+    return AlarmPage(
+        alarms=[report_of(each) for each in listed],
+        next=following,
+        not_listed=watch.not_listed,
+        problem=watch.problem,
+    )
+
+
+@alarms_rest.post(
+    "/alarms/acknowledge",
+    dependencies=[Depends(OPERATORS)],
+    responses=described(400, 401, 403, 404, 408, 413, 415, 422, 502, 503),
+    summary="Acknowledge an alarm",
+    openapi_extra=takes(Acknowledge),
+)
+async def acknowledge(request: Request) -> AlarmReport:
+    """Acknowledge an active alarm. For operators.
+
+    A loss whose condition has ended is cleared by this.
+    """
+    alarm = await acknowledged(request, await given_in(request, Acknowledge))
+    if alarm is None:
+        raise HTTPException(404, "No such alarm is active.")
+    return report_of(alarm)

@@ -1,0 +1,68 @@
+"""Families of metrics: a name, a text, and samples with their labels."""
+
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from api import limits
+from api.models.broker import Journal
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+Samples = Iterable[tuple[Mapping[str, str], float | None]]
+
+
+def gauge(name: str, text: str, samples: Samples) -> "Metric":
+    """Return a gauge with the samples whose value is known."""
+    from prometheus_client.metrics_core import GaugeMetricFamily  # noqa: PLC0415 - memory, see metrics
+
+    return _filled(GaugeMetricFamily(f"oncegate_{name}", text), f"oncegate_{name}", samples)
+
+
+def counter(name: str, text: str, samples: Samples) -> "Metric":
+    """Return a counter with the samples whose value is known."""
+    from prometheus_client.metrics_core import CounterMetricFamily  # noqa: PLC0415 - memory, see metrics
+
+    family = CounterMetricFamily(f"oncegate_{name}", text)
+    return _filled(family, f"oncegate_{name}_total", samples)
+
+
+def histogram(name: str, text: str, journal: Journal) -> "Metric":
+    """Return the histogram of commits, in seconds."""
+    from prometheus_client.metrics_core import HistogramMetricFamily  # noqa: PLC0415 - memory, see metrics
+
+    histogram = journal.commit_histogram
+    assert histogram is not None
+    bounds = [f"{bound / 1000:g}" for bound in histogram.bounds_ms] + ["+Inf"]
+    buckets = list(zip(bounds, accumulate(histogram.counts), strict=False))
+    total_seconds = journal.commit_ms_mean * journal.batches / 1000
+    return HistogramMetricFamily(f"oncegate_{name}", text, buckets=buckets, sum_value=total_seconds)
+
+
+def _filled(family: "Metric", name: str, samples: Samples) -> "Metric":
+    """Add the samples whose value is known."""
+    for labels, value in samples:
+        if value is not None:
+            family.add_sample(name, dict(labels), value)
+    return family
+
+
+def value(name: str, text: str, value: float) -> "Metric":
+    """Return a gauge with one sample."""
+    return gauge(name, text, [({}, value)])
+
+
+def count(name: str, text: str, value: float) -> "Metric":
+    """Return a counter with one sample."""
+    return counter(name, text, [({}, value)])
+
+
+def by(label: str, values: Mapping[str, float | None]) -> Samples:
+    """Return a sample for each value, labelled with its name."""
+    return [({label: name}, value) for name, value in first(values)]
+
+
+def first(values: Mapping[str, float | None]) -> list[tuple[str, float | None]]:
+    """Return at most METRIC_REASONS_MAX values, sorted by name."""
+    return sorted(values.items())[: limits.METRIC_REASONS_MAX]

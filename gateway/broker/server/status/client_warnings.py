@@ -1,0 +1,142 @@
+"""Warnings about clients within the last hour: dropped messages, denials, shared client ids."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from gateway.broker.access.rule_line import quoted
+from gateway.broker.core.recent import Recent
+from gateway.broker.core.rules.permissions import PUBLISH_REFUSED, SUBSCRIBE_REFUSED
+from gateway.broker.core.takeovers import Shared
+from gateway.broker.server.status.warning import StatusWarning, subject_of_client
+
+WARNED_MAX: Final = 3
+"""Clients whose drops or denials are explained in warnings, at most: the page stays short."""
+
+LISTED_MAX: Final = 20
+"""Entries of `dropped_last_hour` and of `denied_last_hour`: the clients with the most."""
+
+_DROPPED: Final = {
+    "queue_full": ("its queue was full", "Raise [mqtt] max_mqueue_len, or end the session: {drop}"),
+    "queue_bytes": (
+        "its queue was full",
+        "Raise [mqtt] max_mqueue_bytes, or end the session: {drop}",
+    ),
+    "queue_memory": (
+        "the queues of clean sessions were full",
+        "Raise [mqtt] max_queue_memory, or let the client have a persistent session",
+    ),
+    "displaced": (
+        "its queue was full and drops the oldest ([[queues]] when_full)",
+        "Raise [mqtt] max_mqueue_bytes, or let the client connect more often",
+    ),
+    "expired": ("their message expiry interval ended first", "Let the client connect more often"),
+    "too_large": ("they exceed the maximum packet size of the client", "Raise it there"),
+    "slow_reader": ("it reads too slowly", "Check its network, or subscribe it to less"),
+    "refused": ("access rules no longer allow it these messages", "See the rules file"),
+    "contents_lost": ("their contents were damaged on disk", "See what is missing: oncegate audit"),
+    "disk_full": ("the disk is full", "Free space"),
+}
+"""By reason: the cause and the fix."""
+
+
+def warnings_of_drops(
+    largest: Sequence[Recent], total: int, since_start: int
+) -> Iterator[StatusWarning]:
+    others = total - sum(each.count.value() for each in largest)
+    more = f" Since the start: {since_start:,} in all." if since_start > total else ""
+    for number, each in enumerate(largest):
+        is_last = number == len(largest) - 1 and not others
+        yield _of_drop(each, more if is_last else "")
+    if others:
+        yield StatusWarning(
+            "messages_dropped", "other receivers",
+            f"{_counted(others, 'more message')} dropped for other receivers in the last hour."
+            f"{more}",
+            "See messages.dropped_last_hour in `oncegate ctl status --json`.",
+        )  # fmt: skip
+
+
+def _of_drop(entry: Recent, more: str) -> StatusWarning:
+    count = entry.count.value()
+    if not entry.client_id:
+        dropped = _counted(count, "message")
+        return StatusWarning(
+            "messages_dropped", f"before delivery: {entry.reason}",
+            f"{dropped} dropped in the last hour, before delivery to any receiver: {entry.reason}."
+            f"{more}",
+            "See messages.dropped_last_hour in `oncegate ctl status --json`.",
+        )  # fmt: skip
+    drop = f"oncegate ctl drop {quoted(entry.client_id)}"
+    why, fix = _DROPPED.get(entry.reason, (entry.reason, "See the log"))
+    dropped = _counted(count, "message", f" for client {entry.client_id!r}")
+    return StatusWarning(
+        "messages_dropped", f"{subject_of_client(entry.client_id)}: {entry.reason}",
+        f"{dropped} dropped in the last hour: {why}.{more}", f"{fix.format(drop=drop)}.",
+    )  # fmt: skip
+
+
+def warnings_of_denials(entries: Sequence[Recent]) -> list[StatusWarning]:
+    published = [each for each in entries if each.reason == PUBLISH_REFUSED]
+    return [_of_denied_publish(each) for each in published[:WARNED_MAX]]
+
+
+def _of_denied_publish(entry: Recent) -> StatusWarning:
+    topic = entry.topic or ""
+    count = entry.count.value()
+    times = "once" if count == 1 else f"{count:,} times"
+    who = f"client {entry.client_id!r}"
+    if entry.username is not None:
+        who += f" of user {entry.username!r}"
+    return StatusWarning(
+        "access_denied", subject_of_client(entry.client_id),
+        f"Denied {topic!r} {times} in the last hour: access rules do not let {who} publish there, "
+        "and its messages were dropped.",
+        f"To allow it, add to the file of [access] rules_file: {rule_for(entry)}",
+    )  # fmt: skip
+
+
+def warning_of_shared(shared: Shared) -> StatusWarning:
+    displaced, newcomer = shared.addresses
+    return StatusWarning(
+        "client_id_shared", subject_of_client(shared.client_id),
+        f"Two devices use the client id {shared.client_id!r}, at {displaced} and {newcomer}: they "
+        f"disconnected each other {shared.count.value():,} times in the last hour.",
+        "Give each device a client id of its own.",
+    )  # fmt: skip
+
+
+def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
+    """Return entries of the last hour in the status's form."""
+    return [
+        {
+            "client_id": each.client_id,
+            "username": each.username,
+            "reason": each.reason,
+            "topic": each.topic,
+            "count": each.count.value(),
+        }
+        for each in entries
+    ]
+
+
+def shared_of(entries: Sequence[Shared]) -> list[dict[str, Any]]:
+    """Return client identifiers shared by several devices, in the status's form."""
+    return [
+        {
+            "client_id": each.client_id,
+            "addresses": list(each.addresses),
+            "count": each.count.value(),
+        }
+        for each in entries
+    ]
+
+
+def rule_for(entry: Recent) -> str:
+    """Return the access rule that would allow a denied action."""
+    who = "anonymous" if entry.username is None else f"user {quoted(entry.username)}"
+    action = "subscribe" if entry.reason == SUBSCRIBE_REFUSED else "publish"
+    return f"allow {who} {action} {quoted(entry.topic or '#')}"
+
+
+def _counted(count: int, noun: str, which: str = "") -> str:
+    return f"1 {noun}{which} was" if count == 1 else f"{count:,} {noun}s{which} were"

@@ -1,0 +1,89 @@
+"""Alarms on disk: over a restart, bounded, and never in the way."""
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from api.alarms import store as module
+from api.alarms.alarm import Alarm
+from api.alarms.condition import Level
+from api.alarms.store import AlarmStore
+
+LOST = Alarm(
+    id="port_lost", subject="port gps", level=Level.ATTENTION, sentence="It is lost.",
+    fix="Check the plug.", since_ms=5, changed_ms=5,
+)  # fmt: skip
+CLEARED = replace(LOST, ended_ms=8, cleared_ms=9, acknowledged_by="ben", acknowledged_ms=7)
+
+
+def opened(path: Path) -> tuple[AlarmStore, list[Alarm]]:
+    store = AlarmStore(path)
+    return store, store.open()
+
+
+def test_active_alarms_outlive_a_restart(tmp_path: Path) -> None:
+    store, alarms = opened(tmp_path / "history" / "alarms.db")
+    assert alarms == []
+    store.save([LOST])
+    store.save([replace(LOST, acknowledged_by="ben", acknowledged_ms=6)])
+    store.close()
+    again, alarms = opened(tmp_path / "history" / "alarms.db")
+    assert alarms == [replace(LOST, acknowledged_by="ben", acknowledged_ms=6)]
+    again.save([CLEARED])
+    assert opened(tmp_path / "history" / "alarms.db")[1] == []
+    assert [alarm for _, alarm in again.cleared(before=None, limit=10)] == [CLEARED]
+
+
+def test_the_history_is_bounded_and_read_in_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CLEARED_MAX", 5)
+    store, _ = opened(tmp_path / "alarms.db")
+    for number in range(9):
+        level = Level.BAD if number == 6 else Level.ATTENTION
+        store.save([replace(CLEARED, subject=str(number), level=level)])
+    store.save([LOST])
+    first = store.cleared(before=None, limit=3)
+    second = store.cleared(before=first[-1][0], limit=3)
+    assert [alarm.subject for _, alarm in first + second] == ["8", "7", "6", "5", "4"]
+    severe = store.cleared(before=None, limit=3, level=Level.BAD)
+    assert [alarm.subject for _, alarm in severe] == ["6"]
+
+
+@pytest.mark.parametrize("contents", [b"\0" * 8192, b"no database" * 1000])
+def test_a_damaged_file_is_put_aside(tmp_path: Path, contents: bytes) -> None:
+    path = tmp_path / "alarms.db"
+    path.write_bytes(contents)
+    store, alarms = opened(path)
+    assert (alarms, store.problem) == ([], None)
+    assert path.with_name("alarms.db.damaged").read_bytes() == contents
+    store.save([LOST])
+    store.close()
+    assert opened(path)[1] == [LOST]
+
+
+def test_a_file_of_another_version_is_put_aside(tmp_path: Path) -> None:
+    path = tmp_path / "alarms.db"
+    opened(path)[0].close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    assert opened(path)[1] == []
+    assert path.with_name("alarms.db.damaged").exists()
+
+
+def test_a_place_that_cannot_be_written_is_a_problem_and_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "alarms.db").mkdir()
+    store, alarms = opened(tmp_path / "alarms.db")
+    assert alarms == []
+    assert store.problem is not None
+    store.save([LOST])
+    assert store.cleared(before=None, limit=3) == []
+
+
+def test_without_a_path_nothing_is_kept() -> None:
+    store = AlarmStore(None)
+    assert store.open() == []
+    store.save([LOST])
+    assert store.problem is None

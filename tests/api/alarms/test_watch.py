@@ -1,0 +1,131 @@
+"""The watch, in front of a contract broker that comes and goes."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from api import limits
+from api.alarms.alarm import Key
+from api.alarms.machine_conditions import Machine
+from api.alarms.store import AlarmStore
+from api.alarms.thresholds import Thresholds
+from api.alarms.watch import STARTING_SECONDS, AlarmWatch, Sources
+from api.control_socket import ControlSocket
+from api.observer import Observer
+from tests.api.alarms.gateway import warning
+from tests.api.contract_broker import ContractBroker
+
+DEFAULT = Thresholds()
+
+
+@asynccontextmanager
+async def watching(
+    tmp_path: Path,
+    thresholds: Thresholds = DEFAULT,
+    clock: Callable[[], float] = time.monotonic,
+) -> AsyncIterator[AlarmWatch]:
+    """A watch that looks when a test asks it to."""
+    observer = Observer(ControlSocket(tmp_path / "status.sock"))
+    store = AlarmStore(tmp_path / "alarms.db")
+    sources = Sources(
+        card=lambda: None, certificate_problem=lambda: None, machine=Machine(tmp_path / "sys")
+    )
+    watch = AlarmWatch(observer, store, sources, thresholds, clock)
+    await watch.load()
+    try:
+        yield watch
+    finally:
+        store.close()
+        await observer.close()
+
+
+async def look_again(watch: AlarmWatch) -> None:
+    """Look once the observer's last answer is too old to be used again."""
+    await asyncio.sleep(limits.ANSWER_REUSE_SECONDS)
+    await watch.look()
+
+
+def identifiers(watch: AlarmWatch) -> list[str]:
+    return [alarm.id for alarm in watch.active()]
+
+
+async def test_a_condition_is_an_alarm_that_outlives_a_restart(tmp_path: Path) -> None:
+    async with ContractBroker(tmp_path / "status.sock") as broker:
+        broker.status["warnings"] = [warning("3 were dropped.", "messages_dropped")]
+        async with watching(tmp_path) as watch:
+            await watch.look()
+            [alarm] = watch.active()
+        async with watching(tmp_path) as watch:
+            assert list(watch.active()) == [alarm]
+            await watch.acknowledge(Key("messages_dropped", "client c"), by="ben")
+        async with watching(tmp_path) as watch:
+            [known] = watch.active()
+            assert known.acknowledged_by == "ben"
+
+
+async def test_changes_are_handed_to_the_broker_for_the_bridge_and_nothing_else_is(
+    tmp_path: Path,
+) -> None:
+    async with ContractBroker(tmp_path / "status.sock") as broker, watching(tmp_path) as watch:
+        await watch.look()
+        assert broker.alarms["port_lost"] is None, "the first look clears what is retained"
+        broker.status["warnings"] = [warning("It is full.")]
+        await look_again(watch)
+        assert broker.alarms["queue_filling"]["alarms"][0]["sentence"] == "It is full."
+        count = broker.count_of("alarms")
+        broker.status["warnings"] = [warning("It is fuller.")]
+        await look_again(watch)
+        assert broker.count_of("alarms") == count
+
+
+class Clock:
+    """A monotonic clock that a test may put forward."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.seconds
+
+
+async def test_while_the_broker_is_down_that_is_an_alarm_and_the_others_stay(
+    tmp_path: Path,
+) -> None:
+    clock = Clock()
+    async with watching(tmp_path, clock=clock.monotonic) as watch:
+        async with ContractBroker(tmp_path / "status.sock") as broker:
+            broker.status["warnings"] = [warning("It is full.")]
+            await watch.look()
+        await look_again(watch)
+        assert identifiers(watch) == ["queue_filling"]
+        clock.seconds += STARTING_SECONDS["broker_down"]
+        await look_again(watch)
+        assert identifiers(watch) == ["broker_down", "queue_filling"]
+
+
+async def test_a_clock_is_given_its_time(tmp_path: Path) -> None:
+    async with ContractBroker(tmp_path / "status.sock") as broker:
+        broker.status["clock"] = "unsynchronised"
+        async with watching(tmp_path) as watch:
+            await watch.look()
+            assert identifiers(watch) == []
+        async with watching(tmp_path, Thresholds(clock_seconds=0.0)) as watch:
+            await watch.look()
+            assert identifiers(watch) == ["clock_unsynchronised"]
+
+
+async def test_events_are_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "api.alarms")
+    async with ContractBroker(tmp_path / "status.sock") as broker, watching(tmp_path) as watch:
+        broker.status["warnings"] = [warning("It is full.")]
+        await watch.look()
+        await watch.look()
+        await watch.acknowledge(Key("queue_filling", "client c"), by="ben")
+    assert [record.message for record in caplog.records] == [
+        "alarm queue_filling (client c): raised, warning: It is full.",
+        "alarm queue_filling (client c): acknowledged by ben",
+    ]

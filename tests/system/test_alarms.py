@@ -1,0 +1,91 @@
+"""Alarms of a whole gateway, as a subscriber, a program and a scraper see them."""
+
+import json
+import re
+import subprocess
+import time
+from typing import Any
+
+import pytest
+
+from tests.peers.connection import DEADLINE_SECONDS
+from tests.system.whole_gateway import WholeGateway
+
+MISSING_PORT = """
+[[serial]]
+name = "meter"
+path = "/dev/serial/by-id/usb-that-is-not-plugged-in"
+framing = "json"
+"""
+TOPIC = "alarms/port_closed"
+
+
+def subscriber(gateway: WholeGateway, topic: str) -> list[str]:
+    """The command that prints one message of a topic."""
+    return ["mosquitto_sub", "-p", str(gateway.broker_port), "-t", topic, "-C", "1"]
+
+
+def published(gateway: WholeGateway, topic: str) -> Any:
+    """The next payload of a topic, retained ones included; empty ones are not counted."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while True:
+        outcome = subprocess.run(
+            [*subscriber(gateway, topic), "-W", str(int(DEADLINE_SECONDS))],
+            capture_output=True,
+            timeout=2 * DEADLINE_SECONDS,
+            check=True,
+        )
+        if outcome.stdout.strip():
+            return json.loads(outcome.stdout)
+        assert time.monotonic() < deadline
+
+
+def retained(gateway: WholeGateway, topic: str) -> bool:
+    """Whether the broker retains a message of a topic."""
+    outcome = subprocess.run(
+        [*subscriber(gateway, topic), "-W", "1"],
+        capture_output=True,
+        check=False,
+    )
+    return outcome.stdout != b""
+
+
+@pytest.mark.slow
+def test_a_port_that_cannot_be_opened_is_an_alarm_everywhere_until_it_is_not_configured_any_more(
+    gateway: WholeGateway,
+) -> None:
+    gateway.configure(MISSING_PORT)
+    gateway.start()
+    payload = published(gateway, TOPIC)
+    assert (payload["id"], payload["level"], payload["count"]) == ("port_closed", "warning", 1)
+    [entry] = payload["alarms"]
+    assert entry["subject"] == "port meter"
+    assert "Check plug and path" in entry["fix"]
+    alarms = json.loads(gateway.get("/api/v1/alarms"))["alarms"]
+    assert [each["since_ms"] for each in alarms if each["id"] == "port_closed"] == [
+        payload["since_ms"]
+    ]
+    assert "Serial port cannot be opened" in gateway.get("/alarms")
+    assert re.search(
+        r'^oncegate_alarm\{id="port_closed",level="warning"\} 1', gateway.get("/metrics"), re.M
+    )
+    assert gateway.stop() == 0
+
+    gateway.configure("")
+    gateway.start()
+    deadline = time.monotonic() + DEADLINE_SECONDS + 60
+    # The condition has to be absent for a minute.
+    while any(
+        each["id"] == "port_closed" for each in json.loads(gateway.get("/api/v1/alarms"))["alarms"]
+    ):
+        assert time.monotonic() < deadline
+        time.sleep(1)
+    cleared = json.loads(gateway.get("/api/v1/alarms?state=cleared"))["alarms"]
+    assert [(each["id"], each["since_ms"]) for each in cleared] == [
+        ("port_closed", payload["since_ms"])
+    ]
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while retained(gateway, TOPIC):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert gateway.stop() == 0
