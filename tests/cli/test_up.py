@@ -206,3 +206,8 @@ def test_no_board_is_simulated_whose_bridge_could_not_log_in(
     started = gateway.cli.children.children_of(configuration, [], as_services=False)
     assert "board" not in [each.name for each in started]
     assert subscribing_command(configuration) == command
+
+
+def test_the_script_for_bare_machines_looks_for_the_last_line() -> None:
+    script = Path(__file__).resolve().parents[1] / "machines" / "run"
+    assert 'grep "the next start continues from here" run.log' in script.read_text()
