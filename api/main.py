@@ -23,7 +23,6 @@ from api.accounts import Accounts
 from api.actions import actions
 from api.actions_page import actions_page
 from api.admission import Gate
-from api.alarms.machine_conditions import Machine
 from api.alarms.store import AlarmStore
 from api.alarms.watch import AlarmWatch, Sources
 from api.alarms_page import alarms_page
@@ -38,6 +37,7 @@ from api.history.recorder import Recorder
 from api.history_rest import history_rest
 from api.listening import CannotListen, PortTaken, listen, url_of
 from api.login_page import login_page
+from api.machine import read_machine
 from api.metrics import metrics
 from api.models.actions import Kick, NewBan, OldBan, Reload
 from api.models.alarms import Acknowledge
@@ -137,7 +137,7 @@ async def _running(
     sources = Sources(
         card=card.read,
         certificate_problem=lambda: None if certificate is None else certificate.problem,
-        machine=Machine(),
+        machine=read_machine,
     )
     app.state.alarms = alarms = AlarmWatch(
         observer, AlarmStore(settings.alarms_file), sources, settings.thresholds

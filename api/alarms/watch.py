@@ -16,7 +16,7 @@ from api.alarms.condition import Condition, Level
 from api.alarms.conditions import conditions_of
 from api.alarms.guessing import Guessing
 from api.alarms.kinds import KINDS
-from api.alarms.machine_conditions import Machine
+from api.alarms.machine_conditions import conditions_of_machine
 from api.alarms.patience import Patience
 from api.alarms.payloads import payloads_of
 from api.alarms.store import AlarmStore
@@ -24,6 +24,7 @@ from api.alarms.table import AlarmTable
 from api.alarms.thresholds import Thresholds
 from api.card import CardReport
 from api.control_socket import BrokerProblem
+from api.machine import Machine
 from api.observer import Observer
 from gateway.process.control.messages import Refused
 
@@ -44,13 +45,17 @@ STARTING_SECONDS: Final = {
 """Seconds that a condition must last which is normal while a gateway starts."""
 
 
+_ALWAYS_KNOWN: Final = frozenset({"broker_down", "temperature", "under_voltage"})
+"""Kinds of alarms that need no answer of the broker."""
+
+
 @dataclass(frozen=True)
 class Sources:
     """Sources of conditions other than the broker."""
 
     card: Callable[[], CardReport | None]
     certificate_problem: Callable[[], str | None]
-    machine: Machine
+    machine: Callable[[], Machine]
 
 
 class AlarmWatch:
@@ -129,14 +134,14 @@ class AlarmWatch:
             return alarm
 
     async def _conditions(self) -> Sequence[Condition]:
-        machine = tuple(self._sources.machine.conditions(self._thresholds))
+        machine = tuple(conditions_of_machine(self._sources.machine(), self._thresholds))
         try:
             overview = await self._observer.overview()
         except BrokerProblem as problem:
             known = [
                 alarm.condition
                 for alarm in self._table.active()
-                if alarm.is_present and alarm.id not in ("broker_down", "temperature")
+                if alarm.is_present and alarm.id not in _ALWAYS_KNOWN
             ]
             down = Condition("broker_down", "broker", Level.BAD, problem.reason, problem.mend)
             return (down, *known, *machine)

@@ -6,7 +6,7 @@ from typing import Final
 
 from api.history.commit_quantiles import quantile_of
 from api.history.history import Reading
-from api.history.machine import Machine
+from api.machine import Machine
 from api.models.broker import BrokerStatus, CountPerQos
 from api.observer import Overview
 

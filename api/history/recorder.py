@@ -8,9 +8,9 @@ from typing import Final
 from api.control_socket import BrokerProblem
 from api.history.gateway_series import GatewaySeries
 from api.history.history import History
-from api.history.machine import read_machine
 from api.history.readings import Readings
 from api.history.rings import HOUR
+from api.machine import read_machine
 from api.observer import Observer
 from gateway.process.control.messages import Refused
 

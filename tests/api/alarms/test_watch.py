@@ -10,11 +10,11 @@ import pytest
 
 from api import limits
 from api.alarms.alarm import Key
-from api.alarms.machine_conditions import Machine
 from api.alarms.store import AlarmStore
 from api.alarms.thresholds import Thresholds
 from api.alarms.watch import STARTING_SECONDS, AlarmWatch, Sources
 from api.control_socket import ControlSocket
+from api.machine import Machine
 from api.observer import Observer
 from tests.api.alarms.gateway import warning
 from tests.api.contract_broker import ContractBroker
@@ -32,7 +32,9 @@ async def watching(
     observer = Observer(ControlSocket(tmp_path / "status.sock"))
     store = AlarmStore(tmp_path / "alarms.db")
     sources = Sources(
-        card=lambda: None, certificate_problem=lambda: None, machine=Machine(tmp_path / "sys")
+        card=lambda: None,
+        certificate_problem=lambda: None,
+        machine=lambda: Machine(None, None, None, None),
     )
     watch = AlarmWatch(observer, store, sources, thresholds, clock)
     await watch.load()

@@ -1,7 +1,7 @@
 """The gateway's own series: rates from counters."""
 
 from api.history.gateway_series import UNITS, GatewaySeries
-from api.history.machine import Machine
+from api.machine import Machine
 from tests.api import recorded
 from tests.api.history.overviews import overview_of
 

@@ -24,6 +24,8 @@ class Machine:
     """Degrees Celsius."""
     written_bytes: int | None
     """Written to all disks since the kernel's start."""
+    is_under_voltage: bool = False
+    """True while the kernel's monitor of a Raspberry Pi's power supply reports under-voltage."""
 
 
 def read_machine(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Machine:
@@ -33,6 +35,7 @@ def read_machine(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Machin
         memory_used_share=_memory_of(_text_of(proc / "meminfo")),
         temperature=_temperature_of(_text_of(sys / "class/thermal/thermal_zone0/temp")),
         written_bytes=_written_of(sys / "class/block"),
+        is_under_voltage=_is_under_voltage(sys / "class/hwmon"),
     )
 
 
@@ -73,6 +76,14 @@ def _written_of(block: Path) -> int | None:
     sectors = [_text_of(block / name / "stat").split() for name in disks]
     counts = [int(each[6]) for each in sectors if len(each) > 6 and each[6].isdecimal()]
     return sum(counts) * _SECTOR_BYTES if counts else None
+
+
+def _is_under_voltage(monitors: Path) -> bool:
+    return any(
+        _text_of(name).strip() == "rpi_volt"
+        and _text_of(name.parent / "in0_lcrit_alarm").strip() == "1"
+        for name in monitors.glob("hwmon*/name")
+    )
 
 
 def _text_of(file: Path) -> str:

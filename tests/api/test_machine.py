@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from api.history.machine import Machine, read_machine
+from api.machine import Machine, read_machine
 
 NOTHING = Machine(None, None, None, None)
 
@@ -44,3 +44,13 @@ def test_this_machine_has_processors_and_memory() -> None:
     assert machine.ticks is not None
     assert machine.memory_used_share is not None
     assert 0 < machine.memory_used_share < 1
+
+
+def test_under_voltage_is_what_the_monitor_of_the_supply_reports(tmp_path: Path) -> None:
+    write(tmp_path / "class/hwmon/hwmon0/name", "cpu_thermal\n")
+    write(tmp_path / "class/hwmon/hwmon0/in0_lcrit_alarm", "1\n")
+    write(tmp_path / "class/hwmon/hwmon1/name", "rpi_volt\n")
+    write(tmp_path / "class/hwmon/hwmon1/in0_lcrit_alarm", "0\n")
+    assert not read_machine(tmp_path, tmp_path).is_under_voltage
+    write(tmp_path / "class/hwmon/hwmon1/in0_lcrit_alarm", "1\n")
+    assert read_machine(tmp_path, tmp_path).is_under_voltage
