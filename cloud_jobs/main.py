@@ -33,6 +33,7 @@ from cloud_jobs.reporting import report_of
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.short_run import is_short, jvm_settings
 from cloud_jobs.spark.session import spark_session
+from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 
 __all__ = ["IngestError", "audit", "follow", "ingest", "run"]
@@ -126,7 +127,7 @@ def _ingested(
     """Ingest all landed files. If `is_stopping`, stop after the current batch."""
     with _failures(), only_run(spark, settings.tables):
         tables = Tables(spark, settings.tables)
-        tables.create()
+        making.create(tables)
         return ingest_batches(tables, settings, progress, after_step, is_stopping)
 
 

@@ -32,12 +32,10 @@ from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
-from cloud_jobs.tables.versions import newest_of
 
-STEPS: Final = dict.fromkeys(range(4), making.remake)
-"""From each version of these tables to the next. All is made of the ingested tables, and so made
-again where rows would have to have what an earlier version did not write."""
-APPLICATION: Final = f"oncegate-gold/{newest_of(STEPS)}"
+VERSION: Final = 4
+"""Version of the gold tables. Those of an earlier one are emptied and computed again."""
+APPLICATION: Final = f"oncegate-gold/{VERSION}"
 """Of the writes' transactions: tables that are made again begin with batch 1."""
 Progress = Callable[[str], None]
 _RUNS: Final = "gold_runs"
@@ -81,7 +79,7 @@ def gold(
     silver, made = Tables(spark, root), gold_tables(spark, root)
     if not silver.has("batches"):
         raise IngestError(f"there are no tables in {root}: run `oncegate ingest` first")
-    made.create()
+    making.create(made, making.remake)
     found = silver.query("SELECT coalesce(sum(events_new), 0) AS events FROM {batches}")
     with small_effort(spark, is_small=found[0]["events"] <= EVENTS_SMALL_MAX):
         return _bring_up_to_date(silver, made, progress, after_step, is_audited=is_audited)
@@ -141,7 +139,7 @@ def _phase(name: str) -> str:
 
 def gold_tables(spark: SparkSession, root: str) -> Tables:
     """Return the gold tables below a root."""
-    return Tables(spark, root, GOLD_TABLES, APPLICATION, marker=_RUNS, steps=STEPS)
+    return Tables(spark, root, GOLD_TABLES, APPLICATION, marker=_RUNS, version=VERSION)
 
 
 def _begun(silver: Tables, made: Tables) -> Run:

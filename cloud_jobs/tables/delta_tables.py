@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any, Final
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession, is_remote
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -24,17 +25,20 @@ from pyspark.sql.types import StructType
 from cloud_jobs.errors import TablesBusyError, is_conflict, spark_failures
 from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX
 from cloud_jobs.places import absolute
-from cloud_jobs.tables import making
 from cloud_jobs.tables.merge import Builder, Merge, literal, quoted
 from cloud_jobs.tables.schemas import TABLES
 from cloud_jobs.tables.sql import Values, rendered
-from cloud_jobs.tables.versions import Step
 
 APPLICATION: Final = "oncegate-ingest"
+VERSION: Final = 1
+"""Version of the ingested tables."""
 _APP_CONF: Final = "spark.databricks.delta.write.txnAppId"
 _FORMAT_CHECK_CONF: Final = "spark.databricks.delta.formatCheck.enabled"
 _METADATA_CONF: Final = "spark.databricks.delta.commitInfo.userMetadata"
 _SOURCE_CONF: Final = "spark.databricks.delta.merge.materializeSource"
+_NO_TABLE: Final = frozenset(
+    {"PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "DELTA_TABLE_NOT_FOUND"}
+)
 _VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
 
 _merging: Final = Lock()
@@ -53,21 +57,26 @@ class Tables:
     """Of the writes' transactions."""
     marker: str = "segments"
     """The table whose properties have the version."""
-    steps: Mapping[int, Step] = field(default_factory=lambda: STEPS)
-    """From each version to the next."""
+    version: int = VERSION
+    """Version of these schemas."""
     views: Mapping[str, str] = field(default_factory=dict)
     """Views that replace tables in queries, by the name of the table."""
 
     def path(self, name: str) -> str:
         return f"{absolute(self.root).rstrip('/')}/{name}"
 
-    def create(self) -> None:
-        """Make the tables that are not there, and bring the others up to date: `making.create`."""
-        making.create(self)
+    def columns(self, name: str) -> StructType | None:
+        """Return the columns of a table as they are stored; None if it does not exist."""
+        try:
+            return self.read(name).schema
+        except AnalysisException as error:
+            if error.getCondition() not in _NO_TABLE:
+                raise
+            return None
 
     def has(self, name: str) -> bool:
-        """Return whether a table is there: tables of an earlier version have fewer."""
-        return making.columns_of(self, name) is not None
+        """Return True if a table exists."""
+        return self.columns(name) is not None
 
     def remove(self, name: str) -> None:
         """Remove a table and its files, if it exists."""
@@ -207,7 +216,3 @@ class Tables:
                         "wait until the other ingest has ended, then run this one again"
                     ) from error
         return None
-
-
-STEPS: Final[Mapping[int, Step]] = {0: making.add_columns}
-"""Of the ingested tables. Version 0 is of the time before versions: it has fewer columns."""

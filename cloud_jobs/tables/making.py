@@ -1,56 +1,47 @@
-"""Tables are made, and brought up to date where an earlier version has made them."""
+"""Creation of tables, and the check of those that exist."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
-
-from pyspark.errors import AnalysisException
-from pyspark.sql.types import DataType, StructType
 
 from cloud_jobs.errors import IngestError
 from cloud_jobs.limits import QUERIES_AT_A_TIME_MAX
+from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.merge import quoted
 from cloud_jobs.tables.schemas import INDEXED_COLUMNS, PARTITIONS
-from cloud_jobs.tables.versions import PROPERTY, migrate, newest_of
-
-if TYPE_CHECKING:
-    from cloud_jobs.tables.delta_tables import Tables
-
-_NO_TABLE: Final = frozenset(
-    {"PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "DELTA_TABLE_NOT_FOUND"}
-)
+from cloud_jobs.tables.versions import PROPERTY, version_of, write_version
 
 
-def create(tables: Tables) -> None:
-    """Make the tables that are not there, and bring those of an earlier version up to date.
+def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> None:
+    """Create the missing tables, and check the version and the columns of the others.
 
-    Raises IngestError when they are of a later version, or have other columns.
+    `renew` brings tables of an earlier version to the present one; it is repeated if a run dies
+    before the version is written. Without it such tables are refused.
+
+    Raises:
+        IngestError: the tables are of another version that cannot be used.
     """
     with ThreadPoolExecutor(QUERIES_AT_A_TIME_MAX, "table") as at_once:
-        found = [*at_once.map(lambda name: columns_of(tables, name), tables.schemas)]
+        found = [*at_once.map(tables.columns, tables.schemas)]
         missing = [name for name, there in zip(tables.schemas, found, strict=True) if there is None]
-        list(at_once.map(lambda name: _make(tables, name), missing))
-    is_changed = migrate(tables, tables.marker, tables.steps)
+        list(at_once.map(lambda name: _create(tables, name), missing))
+    version = version_of(tables, tables.marker)
+    if version > tables.version:
+        raise IngestError(
+            f"the tables in {tables.root} are of version {version}, and this job knows "
+            f"{tables.version}: a newer one has written them; update this one"
+        )
+    if version < tables.version and renew is not None:
+        renew(tables)
+        write_version(tables, tables.marker, tables.version)
+        return
     for name, there in zip(tables.schemas, found, strict=True):
-        columns = columns_of(tables, name) if is_changed else there
-        if columns is not None and _missing_columns(tables, name, columns):
+        if version < tables.version or there not in (None, tables.schemas[name]):
             raise _of_another_version(tables, name)
 
 
-def columns_of(tables: Tables, name: str) -> StructType | None:
-    """Return the columns of a table as it is, None where there is none."""
-    try:
-        return tables.read(name).schema
-    except AnalysisException as error:
-        if error.getCondition() not in _NO_TABLE:
-            raise
-        return None
-
-
-def _make(tables: Tables, name: str) -> None:
+def _create(tables: Tables, name: str) -> None:
     partitions = PARTITIONS.get(name, ())
-    properties = {PROPERTY: str(newest_of(tables.steps))} if name == tables.marker else {}
+    properties = {PROPERTY: str(tables.version)} if name == tables.marker else {}
     if name in INDEXED_COLUMNS:
         properties["delta.dataSkippingStatsColumns"] = ",".join(INDEXED_COLUMNS[name])
     schema = tables.schemas[name]
@@ -63,18 +54,8 @@ def _make(tables: Tables, name: str) -> None:
     )
 
 
-def add_columns(tables: Tables) -> None:
-    """Add the columns that came later, behind those that are there; rows have null in them."""
-    for name in tables.schemas:
-        columns = _missing_columns(tables, name, columns_of(tables, name) or StructType())
-        if columns:
-            added = ", ".join(f"{column} {kind.simpleString()}" for column, kind in columns)
-            path = quoted(tables.path(name))
-            tables.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({added})")
-
-
 def remake(tables: Tables) -> None:
-    """Leave all tables without rows, and with today's columns: they are made again of others.
+    """Empty all tables, with the present columns: their rows are computed again from others.
 
     Their transactions have to be of another application then.
     """
@@ -82,15 +63,6 @@ def remake(tables: Tables) -> None:
         writer = tables.spark.createDataFrame([], schema).write.format("delta")
         writer = writer.mode("overwrite").option("overwriteSchema", "true")
         writer.partitionBy(*PARTITIONS.get(name, ())).save(tables.path(name))
-
-
-def _missing_columns(tables: Tables, name: str, there: StructType) -> list[tuple[str, DataType]]:
-    """Return the columns that a table lacks. Raises IngestError if its other columns differ."""
-    found = [(field.name, field.dataType) for field in there]
-    expected = [(field.name, field.dataType) for field in tables.schemas[name]]
-    if not found or found != expected[: len(found)]:
-        raise _of_another_version(tables, name)
-    return expected[len(found) :]
 
 
 def _of_another_version(tables: Tables, name: str) -> IngestError:

@@ -23,6 +23,7 @@ from cloud_jobs.report import Gap, IngestReport
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.java import SHORT_RUN
 from cloud_jobs.spark.session import spark_session
+from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import QUARANTINE
 from cloud_jobs.tables.versions import write_version
@@ -101,7 +102,7 @@ def place(spark: SparkSession, tmp_path: Path) -> Place:
 def empty_tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tables as a first run makes them: to be copied, because making each is a commit."""
     root = tmp_path_factory.mktemp("empty") / "tables"
-    Tables(spark, str(root)).create()
+    making.create(Tables(spark, str(root)))
     return root
 
 

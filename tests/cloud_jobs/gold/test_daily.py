@@ -8,6 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from cloud_jobs.gold.daily import put_days
+from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import QOS2_DAILY
 from tests.cloud_jobs.conftest import Place
@@ -36,7 +37,7 @@ def test_rows_of_other_gateways_and_days_stay_and_a_day_of_which_nothing_is_left
         found = made.read("qos2_daily").collect()
         return {(row["gateway"], row["day"], row["messages"]) for row in found}
 
-    made.create()
+    making.create(made)
     first = {("a", day(1), 1), ("a", day(2), 2), ("b", day(1), 3)}
     assert put({(gateway, on) for gateway, on, _ in first}, *first) == first
     assert put(set()) == first

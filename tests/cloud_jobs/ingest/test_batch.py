@@ -10,6 +10,7 @@ from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.batch import STEPS, Batch, last_finished
 from cloud_jobs.ingest.landing import contents_of
 from cloud_jobs.ingest.run import ingest_batches
+from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from tests.cloud_jobs.conftest import Ingested, Place
 from tests.contract.segments import OTHER_SEED, SEED, LogWriter, opened, public_key_of
@@ -48,7 +49,7 @@ def test_a_batch_is_finished_by_the_keys_with_which_it_began(place: Place) -> No
     keys.write_text(f"gw-1 {public_key_of(OTHER_SEED)}\n")
     place.settings = replace(place.settings, keys=keys)
     tables = Tables(place.spark, place.settings.tables)
-    tables.create()
+    making.create(tables)
 
     def die_after(step: str) -> None:
         # What tells that the keys are decided is the commit: nothing of this batch is in a table.

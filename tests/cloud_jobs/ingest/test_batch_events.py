@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from cloud_jobs.ingest.batch_events import Events
 from cloud_jobs.ingest.trust import SignedFile
+from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import EVENTS
 from tests.cloud_jobs.staged_files import staged_table
@@ -18,7 +19,7 @@ def test_events_that_may_be_there_already_are_looked_up_and_a_batch_adds_its_own
     spark: SparkSession, tmp_path: Path
 ) -> None:
     tables = Tables(spark, str(tmp_path), {"events": EVENTS}, marker="events")
-    tables.create()
+    making.create(tables)
     first = staged_table(tables, LogWriter("gw-1").seal([opened(), *readings(1)]))
     for _ in range(2):
         Events(tables, 1, first, []).commit()

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cloud_jobs.errors import IngestError
+from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import TABLES
 from tests.cloud_jobs.conftest import Ingested, Place
@@ -35,7 +36,7 @@ def test_tables_are_made_below_a_relative_path(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Tables(spark, "var/tables", {"batches": TABLES["batches"]}, marker="batches").create()
+    making.create(Tables(spark, "var/tables", {"batches": TABLES["batches"]}, marker="batches"))
     assert (tmp_path / "var/tables/batches/_delta_log").is_dir()
 
 
