@@ -20,7 +20,7 @@ SCRIPT: Final = "oncegate_job.py"
 PROPERTIES: Final = "oncegate.conf"
 """For `spark-submit --properties-file`: Delta Lake, and of S3 what the job needs."""
 _TIME: Final = (1980, 1, 1, 0, 0, 0)
-"""Of every file: the same sources are the same bytes."""
+"""Timestamp of every file, so that the same sources result in the same bytes."""
 
 
 def properties() -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from pyspark.errors import PySparkException
 
 LINE_CHARACTERS_MAX: Final = 500
-"""Of a message of Spark's: its first lines can hold whole query plans."""
+"""Characters of a Spark message, at most: its first lines can contain whole query plans."""
 
 
 def spark_failures() -> tuple[type[Exception], ...]:
@@ -22,11 +22,11 @@ def spark_failures() -> tuple[type[Exception], ...]:
 
 
 _CONFLICT: Final = "[DELTA_CONCURRENT"
-"""What the text of each conflict of two writers begins with, whichever class PySpark gives it."""
+"""Beginnings of the messages about two conflicting writers, whichever class PySpark gives them."""
 
 
 class IngestError(RuntimeError):
-    """The run cannot go on. The text is for a person and ends with the mend."""
+    """Error that ends the run. The text is for a person and ends with the fix."""
 
 
 class ConflictError(IngestError):
@@ -39,20 +39,20 @@ def is_conflict(failure: Exception) -> bool:
 
 
 class KeysFileError(IngestError):
-    """The file of `--keys` is not what it has to be. The text names the line and the mend."""
+    """Invalid file of `--keys`. The text names the line and the fix."""
 
 
 class TablesBusyError(IngestError):
-    """Another writer has the tables. The text is for a person and ends with the mend."""
+    """Conflict with another writer of the tables. The text, for a person, ends with the fix."""
 
 
 _OF_A_WORKER: Final = "from the Python worker:"
-"""What a first line ends with that is followed by a stack of Python and then by what happened."""
+"""End of a first line that is followed by a Python traceback, and then by the cause."""
 
 
 def first_line_of(failure: Exception) -> str:
     """Return the first line of a failure of Spark, without the stack of the JVM, and of a worker's
-    failure also the last one, behind its stack; the class where there is no text."""
+    failure also the last one, after its stack; the class if there is no text."""
     text = str(getattr(failure, "java_exception", None) or failure)
     first, *others = text.strip().splitlines() or [type(failure).__name__]
     line = f"{first} {others[-1].strip()}" if others and first.endswith(_OF_A_WORKER) else first
@@ -60,11 +60,11 @@ def first_line_of(failure: Exception) -> str:
 
 
 _WITHOUT_FILE_SYSTEM: Final = ("No FileSystem for scheme", "FileSystem not found")
-"""Of Hadoop's messages where the jars of a URL's scheme are missing."""
+"""Parts of Hadoop's messages about missing jars of a URL's scheme."""
 
 
 def jars_hint(failure: Exception) -> str:
-    """Return the mend where Spark lacks the jars of a URL's scheme, else nothing."""
+    """Return the fix if Spark lacks the jars of a URL's scheme, otherwise an empty text."""
     if not any(text in str(failure) for text in _WITHOUT_FILE_SYSTEM):
         return ""
     return (

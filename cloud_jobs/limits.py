@@ -42,11 +42,11 @@ DETAIL_CHARACTERS_MAX: Final = 500
 
 SEGMENTS_PER_BATCH_MAX: Final = 500
 """Segments in one batch: at most 4 GB of JSON, staged as compressed columns, and at most this much
-work is repeated after a crash. What is left over is taken by the next batch of the same run."""
+work is repeated after a crash. The next batch of the same run takes the rest."""
 
 LISTED_MAX: Final = 10_000
-"""Files that a listing hands on; where more wait they are listed again behind these: a run with
-many batches lists once in twenty, and the driver keeps two megabytes of paths to look at."""
+"""Files that a listing returns; where more wait they are listed again after these: a run with
+many batches lists once in twenty, and the driver keeps two megabytes of paths."""
 
 SMALL_BATCH_BYTES_MAX: Final = 500_000
 """Bytes of files (compressed) of a batch for which Spark prepares as little as it can: some ten
@@ -61,8 +61,8 @@ PYTHON_BATCH_BYTES_MAX: Final = 4_000_000
 is that of few segments, and a batch of many small ones costs one exchange."""
 
 PACK_CHARACTERS_MAX: Final = SEGMENT_BYTES_MAX
-"""Characters of the names, units and topics of a pack's records. A base name and the topic stand in
-each of them, so that a line of 1 MB would else become gigabytes of rows."""
+"""Characters of the names, units and topics of a pack's records. A base name and the topic are
+repeated in each of them, so that a line of 1 MB would else become gigabytes of rows."""
 
 CHARACTERS_TOGETHER_MAX: Final = 16 * PACK_CHARACTERS_MAX
 """Characters of topics, names and units of records that are made together, 128 million. Where there
@@ -111,7 +111,7 @@ are: a row each is interpreted sooner than code for it is generated and compiled
 
 QUERIES_AT_A_TIME_MAX: Final = 3
 """Commits of a batch, or queries of a report, beside each other. They are of different tables, and
-one is planned while another waits; what one needs of the driver's memory it needs so many times."""
+one is planned while another waits; each needs the driver's memory for itself."""
 
 TASK_TRIES_MAX: Final = 4
 """Times that a task is tried on one machine, where Spark itself tries once: as many as on a
@@ -151,7 +151,7 @@ conflicts once a step at most; more than that means that another program writes 
 
 COMMITS_LOOKED_AT_MAX: Final = 100
 """Last commits of a table among which a batch's own is looked for. Each batch makes one; the rest
-is room for those of an operator's programs between a run that died and the one that goes on."""
+is room for those of an operator's programs between a run that died and the one that continues."""
 
 AUDIT_EXCEPTIONS_MAX: Final = 10_000
 """Exceptions that an audit carries by name, violations first; all are counted."""
@@ -175,7 +175,7 @@ TEXT_CHARACTERS_MAX: Final = 200
 """Characters of a text reading in `sensor_quarters` and `sensor_days`, which show the last one."""
 
 PERCENTILE_ACCURACY: Final = 1_000
-"""Of approximate percentiles: their rank is wrong by at most a thousandth of the values."""
+"""Accuracy of approximate percentiles: their rank is off by at most a thousandth of the values."""
 
 COMPACT_FILE_BYTES: Final = 64 * 1024 * 1024
 """A file below this is small: it costs a reader about as much as one of this size."""

@@ -1,7 +1,7 @@
 """The Spark job's composition root: ingest what has landed, and audit the tables.
 
 `run` is what the command `oncegate ingest` calls. It finishes the batch that a run before left
-unfinished, takes what has landed since, batch by batch, and reports what stands in the tables: run
+unfinished, takes what has landed since, batch by batch, and reports the state of the tables: run
 it as often as you like, the tables hold each event once. `audit` is what `oncegate audit --tables`
 calls.
 """
@@ -62,7 +62,7 @@ def follow(
     seconds: float,
     stop: threading.Event,
 ) -> IngestReport:
-    """Ingest what has landed, again every so many seconds, until `stop` is set.
+    """Ingest what has landed, repeatedly, until `stop` is set.
 
     A loop over the same ledger as a single run: what one run leaves the next one takes, whichever
     process it is in (docs/decisions/0137). Return the report of the last run.

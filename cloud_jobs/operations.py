@@ -56,7 +56,7 @@ def vacuum(root: str, progress: Progress, *, keep_days: int, is_dry: bool) -> di
 def requeue(
     root: str, progress: Progress, *, reason: str | None, gateway: str | None
 ) -> dict[str, Any]:
-    """Let the next ingestion look again at what it refused."""
+    """Queue refused segments for another try at the next ingestion."""
     with _writing(root, progress) as spark:
         return requeue_of(_there(spark, root), reason=reason, gateway=gateway)
 

@@ -1,4 +1,4 @@
-"""What a run found, as values."""
+"""Results of a run, as values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TableCount:
 
 @dataclass(frozen=True, slots=True)
 class GatewayRange:
-    """What is known of a gateway: its events lie between the two sequences, over all boots."""
+    """State of a gateway: its events are between the two sequences, over all boots."""
 
     gateway: str
     boots: int
@@ -30,7 +30,7 @@ class GatewayRange:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What is missing (cloud_jobs.audit.gaps). The sequences are None for a break in the chain."""
+    """Missing events (cloud_jobs.audit.gaps). The sequences are None for a break in the chain."""
 
     gateway: str
     kind: str
@@ -51,10 +51,10 @@ class RepeatedStart:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """One run. Counts called new, duplicate and quarantined are this run's; the rest is all there
-    is.
+    """One run. Counts called new, duplicate and quarantined are this run's; the others are
+    totals of the tables.
 
-    `quarantine` and `gaps` are what stands in the tables now, not only what this run added.
+    `quarantine` and `gaps` are the present state of the tables, not only this run's additions.
     """
 
     source: str

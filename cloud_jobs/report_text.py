@@ -1,4 +1,4 @@
-"""What a run found, as tables for a terminal."""
+"""Results of a run, as tables for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run's report shows, read from the tables."""
+"""Contents of a run's report, read from the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run of the Spark job needs from its caller, and nothing that it can find out by itself."""
+"""Settings of a run of the Spark job: only those that it cannot determine itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestSettings:
-    """Where segments land, where tables are, where Spark keeps what it downloads.
+    """Places of landed segments, of the tables, and of Spark's downloads.
 
     `source` and `tables` are a directory or a URL that Spark's Hadoop file systems can list
     (`file:///...`, `s3a://...`). `cache_dir` keeps the Delta Lake jars after the first start, so

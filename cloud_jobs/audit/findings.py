@@ -1,6 +1,6 @@
-"""What the laws of this room give back: one row a finding.
+"""Findings of the audit's laws: one row each.
 
-Each law takes the events of a log and returns what contradicts what, between which two sequences.
+Each law takes the events of a log and returns contradictions, each between two sequences.
 Whether the log is whole between them is decided afterwards (`cloud_jobs.audit.run`).
 """
 

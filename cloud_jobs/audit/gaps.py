@@ -1,4 +1,4 @@
-"""What never arrived: holes in the numbering of events, and breaks in the chain of segments.
+"""Missing events: holes in their numbering, and breaks in the chain of segments.
 
 Trusted segments are contiguous inside, so the table `segments` alone shows every hole between them:
 per gateway and store, in the order of segment numbers, across boots. A hole is explained as far as

@@ -37,7 +37,7 @@ def wrong_positions(places: DataFrame) -> DataFrame:
     odd = entries.where(F.col("position") != expected).join(
         _entered_before(entries), [*SESSION, "sequence"], "left"
     )
-    # An entry that was queued in a hole of the log can be started long behind it; where entries
+    # An entry that was queued in a hole of the log can be started long after it; where entries
     # were made in a hole, the next one that is queued comes later than it was due.
     is_start = is_event("delivery_started")
     since = F.when(is_start, F.col("entered")).otherwise(F.col("since"))

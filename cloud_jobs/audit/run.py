@@ -32,7 +32,7 @@ AUDITED: Final = (
     "qos", "matched", "origin", "position", "packet", "reason", "filter", "protocol", "detail",
     "segment_name",
 )  # fmt: skip
-"""Columns of `events` that the laws look at."""
+"""Columns of `events` that the laws use."""
 
 
 def audited(spark: SparkSession, tables_root: str, progress: Progress) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def _audited(tables: Tables, progress: Progress) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What the audit looked at, what it found, and where the log has gaps."""
+    """Extent of the audit, its findings, and the gaps of the log."""
 
     events: DataFrame
     found: DataFrame
@@ -63,7 +63,7 @@ class Audit:
 
 @contextmanager
 def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Audit]:
-    """Audit the ingested tables; all that was kept for it is given back behind the block."""
+    """Audit the ingested tables. Cached data are released after the block."""
     kept: list[DataFrame] = []
 
     def keep(rows: DataFrame) -> DataFrame:
@@ -72,7 +72,7 @@ def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Au
 
     try:
         progress("looking for what is missing")
-        # Each law looks at the events: without this each would read the table.
+        # Each law uses the events: without this each would read the table.
         events = keep(tables.read("events").select(*AUDITED))
         lacks = as_values(keep(lacks_of(tables, events)))
         progress("walking over identifiers, queues and releases")

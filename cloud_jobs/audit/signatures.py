@@ -1,6 +1,6 @@
-"""Who vouches for what: the keys that signed the segments in the tables, and what none of them did.
+"""Keys that signed the segments in the tables, and segments that no valid key vouches for.
 
-Ingestion refuses what its gateway's keys do not vouch for. What was taken all the same is found
+Ingestion refuses what its gateway's keys do not vouch for. Exceptions are found
 here: an unsigned segment that was ingested before the first signed one, which comes before it in
 the log, and the segments of a key that was withdrawn since.
 """

@@ -1,4 +1,4 @@
-"""How far a start's clock was off before it was synchronised, segment by segment.
+"""Error of a start's clock before it was synchronised, segment by segment.
 
 A gateway without a battery begins with a wrong time, which its clock leaves in one step when a time
 server answers. What was written before is off by the steps between it and the first synchronised
@@ -37,7 +37,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What has to be added to the times of the events `first` to `last` of a segment.
+    """Milliseconds to add to the times of the events `first` to `last` of a segment.
 
     None: it is not known.
     """

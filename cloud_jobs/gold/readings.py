@@ -1,7 +1,7 @@
 """Readings at their corrected times.
 
 A gateway that starts without a time stamps readings with a wrong one, which `clock_corrections`
-mends like those of events. A sensor's own clock can be wrong as well.
+corrects like those of events. A sensor's own clock can be wrong as well.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def placed(readings: DataFrame, corrections: DataFrame) -> DataFrame:
 
 
 def _true_time(offset: Column) -> Column:
-    """Return when a reading was taken; `offset` in milliseconds mends the gateway's clock."""
+    """Return when a reading was taken; `offset` in milliseconds corrects the gateway's clock."""
     delivered = F.unix_millis("delivered_at")
     own = F.coalesce(F.unix_millis("time"), delivered)
     # A time that is nearer to the gateway's clock than to the true time is by that clock.

@@ -36,7 +36,7 @@ from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
 VERSION: Final = 4
 """Version of the gold tables. Those of an earlier one are emptied and computed again."""
 APPLICATION: Final = f"oncegate-gold/{VERSION}"
-"""Of the writes' transactions: tables that are made again begin with batch 1."""
+"""Application of the writes' transactions: tables that are computed again start at batch 1."""
 Progress = Callable[[str], None]
 _RUNS: Final = "gold_runs"
 PHASES: Final = {
@@ -60,7 +60,7 @@ class Run:
 
     @property
     def batches(self) -> int:
-        """How many there are."""
+        """Return the number of batches."""
         return max(self.through - self.first + 1, 0)
 
 
@@ -233,7 +233,7 @@ def _judge(silver: Tables, made: Tables, run: Run) -> None:
 
 
 def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:
-    """Return the gaps that stand now, as rows of `gaps`."""
+    """Return the present gaps, as rows of `gaps`."""
     events = silver.read("events")
     if corrections is not None:
         events = timed(events, corrections)

@@ -77,7 +77,7 @@ def quarters_of(readings: DataFrame, before: DataFrame) -> DataFrame:
 
     Args:
         readings: rows of `placed` of whole days.
-        before: rows of `anchors`, which are looked at and not counted.
+        before: rows of `anchors`, which are compared and not counted.
     """
     every = readings.withColumn("is_counted", F.lit(True)).unionByName(
         before.withColumn("is_counted", F.lit(False))

@@ -152,7 +152,7 @@ ROWS: Final[dict[str, Callable[[DataFrame], DataFrame]]] = {
     "qos2_messages": messages_of,
     "qos2_deliveries": deliveries_of,
 }
-"""What makes rows of these tables of events with corrected times."""
+"""Functions that compute rows of these tables from events with corrected times."""
 
 
 def _columns(schema: StructType) -> list[Column]:

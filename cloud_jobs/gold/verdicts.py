@@ -24,9 +24,9 @@ _OF_DELIVERIES: Final = ("identifier", "resent", "delivery", "session", "fan_out
 def daily_verdicts(silver: Tables, events: DataFrame, found: DataFrame, through: int) -> DataFrame:
     """Return rows of `audit_daily`: each gateway and day that has `events` has a verdict.
 
-    A finding is of the day of its event. Behind the last event that landed, or where the event is
+    A finding is of the day of its event. After the last event that landed, or where the event is
     missing, it is of the nearest day with events before it; of a gateway without any, of the day on
-    which a file of its was last looked at.
+    which one of its files was last examined.
     """
     days = events.groupBy("gateway", "day").agg(F.min("sequence").alias("begins"))
     places = events.select(*STORE, "sequence", F.col("day").alias("own_day"))

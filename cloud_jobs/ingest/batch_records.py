@@ -52,9 +52,9 @@ class Records:
         return mine.count()
 
     def refused(self, readings_new: int) -> list[DataFrame]:
-        """Return the rows of `quarantine` for them, where so many were new.
+        """Return the rows of `quarantine` for the records, of which `readings_new` were new.
 
-        What the counts exclude is not looked for: each part costs as much as a query.
+        Parts that the counts exclude are not queried: each costs as much as a query.
         """
         refused = []
         if self.found.wrong:

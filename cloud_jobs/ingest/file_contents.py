@@ -1,4 +1,4 @@
-"""What a file's events come to, worked out where they were parsed: once, and by columns.
+"""Contents of a file's events, computed once by columns where they are parsed.
 
 The SenML records of the messages that it has whole (RECORDS), and its outline. Pure: it does not
 use Spark.
@@ -24,11 +24,11 @@ CONTENT: Final = ("topic", "payload", "payload_base64", "client_id")
 EPOCH: Final = date(1970, 1, 1)
 _TIME: Final = pa.timestamp("us", "UTC")
 _FRAME: Final = ("senml_device", "senml_boot", "senml_sequence")
-"""What a board numbers: a frame can have several records."""
+"""Columns of a board's own number: a frame can have several records."""
 
 
 class Contents(NamedTuple):
-    """Of one file. No outline where one message is in it twice, or one reading."""
+    """Records and outline of one file. No outline if a message or a reading is in it twice."""
 
     records: pa.RecordBatch
     outline: Outline | None

@@ -12,7 +12,7 @@ _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 
 
 class UntrustedSegmentError(ValueError):
-    """The whole segment is refused. `reason` is a word to count by, the text ends with the mend."""
+    """Refusal of a whole segment. `reason` is a word to count by; the text ends with the fix."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)

@@ -53,16 +53,16 @@ class StagedFiles:
 
     @property
     def with_events(self) -> list[Origin]:
-        """Where the trusted files that have a good line are from."""
+        """Origins of the trusted files with at least one good line."""
         return [self.origins[file.path] for file in self.trusted if file.path in self.origins]
 
     @property
     def good_lines(self) -> int:
-        """Of the trusted files."""
+        """Good lines of the trusted files."""
         return sum(self.lines[file.path] for file in self.trusted)
 
     def without(self, refusals: Sequence[Refusal]) -> StagedFiles:
-        """Return the same files, those that their gateway's keys do not vouch for refused."""
+        """Return these files without the refused ones: their gateway's keys do not vouch for them."""
         refused = {refusal.path for refusal in refusals}
         return replace(
             self,

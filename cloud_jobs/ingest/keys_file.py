@@ -30,7 +30,7 @@ class Pinned:
 
 
 def load_keys(path: Path) -> dict[str, Pinned]:
-    """Return the pinned keys by gateway. Raises KeysFileError with the line and the mend."""
+    """Return the pinned keys by gateway. Raises KeysFileError with the line and the fix."""
     try:
         with path.open("rb") as file:
             data = file.read(KEYS_FILE_BYTES_MAX + 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """A file to look at."""
+    """Landed file to be examined."""
 
     path: str
     file_bytes: int

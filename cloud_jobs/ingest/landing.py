@@ -1,6 +1,6 @@
-"""What has landed, and which of it must be looked at.
+"""Landed files, and which of them must be examined.
 
-Listing reads no contents. A file is looked at when its name is not settled in `segments`, and again
+Listing reads no contents. A file is examined when its name is not settled in `segments`, and again
 when it was in quarantine and its bytes are no longer those that were refused, or the keys by which
 it was refused have changed (`refused_files`).
 """
@@ -31,7 +31,7 @@ SETTLED: Final = ("ingested", "duplicate")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files to look at, whether more wait, and how many files are no segments by their name."""
+    """Files to examine, whether more wait, and how many files are no segments by their name."""
 
     paths: list[str]
     more: bool
@@ -39,7 +39,7 @@ class Listing:
 
 
 def list_landed(tables: Tables, source: str, pinned: Mapping[str, Pinned] = NO_KEYS) -> Listing:
-    """List files that must be looked at, in order of their names, at most LISTED_MAX of them."""
+    """List files that must be examined, in order of their names, at most LISTED_MAX of them."""
     paths = _paths_in(tables.spark, source)
     # Uploaders write under another name first; such a file is no loss and not yet a segment.
     segments = [path for path in paths if path.endswith(".zst")]

@@ -7,5 +7,5 @@ import pyarrow.compute as pc
 
 
 def counted(count: int, first: int = 0) -> pa.Int64Array:
-    """Return so many numbers, each one above the one before; none is made a Python object."""
+    """Return `count` consecutive numbers as an array, without a Python object for each."""
     return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=first - 1)

@@ -1,8 +1,8 @@
-"""What a file's events are about, small enough for the driver: an outline of each staged file.
+"""Outline of each staged file's messages and readings, small enough for the driver.
 
 By it is known which files of a batch can have nothing of a message or of a reading twice, so that
 these files' readings need no join and no sort, and it has the messages of which the file has one
-half. Numbers are kept as runs: a message or frame has the number behind the one before, nearly
+half. Numbers are kept as runs: a message or frame nearly always has the next number
 always.
 """
 
@@ -41,7 +41,7 @@ class BoardRun(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """Of the trusted events of a file."""
+    """Outline of a file's trusted events."""
 
     good: int = 0
     """Readings in messages whose delivery is complete in the file."""

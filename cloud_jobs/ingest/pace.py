@@ -1,4 +1,4 @@
-"""How far a run is: a rate, and how long the rest will take at it."""
+"""Progress of a run: its rate, and the time that the rest will take."""
 
 from __future__ import annotations
 

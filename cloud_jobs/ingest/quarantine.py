@@ -1,4 +1,4 @@
-"""What was refused: every row has the reason, and where it came from."""
+"""Refused data: every row has the reason and the origin."""
 
 from __future__ import annotations
 

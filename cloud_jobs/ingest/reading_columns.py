@@ -15,9 +15,9 @@ from cloud_jobs.tables.schemas import READINGS
 
 ARROW_READINGS: Final = to_arrow_schema(READINGS, timezone="UTC")
 _BOARDS: Final = "board-"
-"""What names of boards begin with, and no others: only boards number their own frames."""
+"""Prefix of boards' names, and of no others: only boards number their own frames."""
 _BOOT_BITS: Final = 32
-"""A board's own number of its start has so many; what is above counts how often it was given."""
+"""Bits of a board's own number of its start; higher bits count how often it was repeated."""
 _BY_SENSOR: Final = ("senml_device", "senml_boot", "senml_sequence", "name", "position")
 _BY_MESSAGE: Final = ("store", "message", "position")
 _ESCAPED: Final = r'["\\\x00-\x1f]'
@@ -54,7 +54,7 @@ def _times(seconds: pa.DoubleArray) -> pa.TimestampArray:
 
 
 def _quantities(topics: pa.StringArray) -> pa.StringArray:
-    """Return the quantities that topics name. Each distinct topic is looked at, which are few."""
+    """Return the quantities that topics name. Each distinct topic is examined once."""
     distinct = topics.dictionary_encode()
     found = pa.array(map(_quantity, distinct.dictionary.to_pylist()), pa.string())
     return found.take(distinct.indices)

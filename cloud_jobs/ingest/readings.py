@@ -20,7 +20,7 @@ from cloud_jobs.tables.schemas import READINGS
 from cloud_jobs.tables.sql import quoted_text
 
 Numbers: TypeAlias = Mapping[str, Any]
-"""What is known of a gateway's records: counts, and ranges of their numbers."""
+"""Counts of a gateway's records, and ranges of their numbers."""
 
 
 Board = tuple[str, str, int, int, int]
@@ -29,18 +29,18 @@ Board = tuple[str, str, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a batch's records are, without their contents."""
+    """Summary of a batch's records, without their contents."""
 
     good: int
     wrong: int
-    """Records that stand for a refused payload."""
+    """Records that represent a refused payload."""
     near: str
-    """A condition of SQL that holds for every stored reading that one of them may repeat, and lets
-    Delta skip the files whose numbers lie elsewhere."""
+    """SQL condition that is true for every stored reading that a record may repeat, and lets Delta
+    skip files with other numbers."""
     boards: Sequence[Board] = ()
-    """Of plain gateways, those that number their frames, with the numbers of the batch."""
+    """Plain gateways that number their frames, with the numbers of the batch."""
     by_message: int = 0
-    """Those of `good` that no board has numbered."""
+    """Records of `good` without a board's number."""
 
 
 def found_of(plain: Split, odd: DataFrame | None) -> Found:

@@ -39,7 +39,7 @@ def _literal(path: str) -> str:
 def still_refused(
     tables: Tables, files: Sequence[File], pinned: Mapping[str, Pinned]
 ) -> frozenset[str]:
-    """Return the paths that need not be looked at: their bytes are those that were refused, and so
+    """Return the paths that need no examination: their bytes are those that were refused, and so
     are the keys by which they were."""
     waiting = _judged_as_before(tables, files, pinned)
     if not waiting:

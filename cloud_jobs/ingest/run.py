@@ -19,7 +19,7 @@ from cloud_jobs.tables.delta_tables import Tables
 
 
 class Run(NamedTuple):
-    """What a run was."""
+    """Summary of a run."""
 
     since: int
     """The last batch that was finished before."""

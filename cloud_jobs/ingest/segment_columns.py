@@ -33,14 +33,14 @@ FIELDS: Final = pa.schema(
         *((name, _ARROW_TYPES[kind]) for name, kind in EVENT_FIELDS.items()),
     ]
 )
-"""What a line may have."""
+"""Fields that a line may have."""
 
 LINES: Final = pa.schema([*FIELDS, ("extra", pa.string()), ("line", pa.int64())])
-"""What becomes of a line: `line` counts from 1 with the header."""
+"""Outcome of a line: `line` counts from 1 with the header."""
 
 _FIRST_PART_BYTES: Final = 64 * 1024
-"""At least so many bytes of lines tell which fields occur: each of the contract's that does not
-costs as one that does."""
+"""Bytes of lines, at least, from which the occurring fields are determined: a field of the contract
+that does not occur costs as much as one that does."""
 _PART_BYTES: Final = 1024 * 1024
 """Bytes that are parsed twice where a field occurs in them that did not before."""
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -139,7 +139,7 @@ def _parse(lines: pa.Buffer, names: list[str]) -> pa.Table:
 def _is_one_object_a_line(events: bytes, count: int) -> bool:
     """Return whether each line begins and ends as an object does, and none is too long.
 
-    A row for each line then means that no line has two objects and none goes on in the next.
+    A row for each line then means that no line has two objects and none continues in the next.
     """
     if not (events.startswith(b"{") and events.endswith(b"}\n")):
         return False

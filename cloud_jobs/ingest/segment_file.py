@@ -8,8 +8,8 @@
         footer line   count, first_sequence, last_sequence, sha256 of all bytes before this line;
                       signed ones: public_key, signature
 
-`verify` never raises for what stands in a file: whatever the bytes are, the answer is a verdict
-with a reason that names the mend. Memory is bounded by the limits of cloud_jobs.limits. A segment
+`verify` never raises for the contents of a file: whatever the bytes are, it returns a verdict with
+a reason that names the fix. Memory is bounded by the limits of cloud_jobs.limits. A segment
 is trusted as a whole or not at all; only in a trusted one a single malformed line is set aside.
 """
 
@@ -83,7 +83,7 @@ class Line:
 
 @dataclass(slots=True)
 class Verdict:
-    """What is known of one file. `reason` is None if the segment is trusted."""
+    """Verdict on one file. `reason` is None if the segment is trusted."""
 
     name: str
     file_sha256: str | None = None

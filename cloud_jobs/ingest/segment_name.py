@@ -15,7 +15,7 @@ _NAME: Final = re.compile(NAME_PATTERN.replace("$", r"\Z"), re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class SegmentName:
-    """What a file's name claims."""
+    """Claims of a file's name."""
 
     gateway: str
     boot: str

@@ -23,7 +23,7 @@ _ARROW: Final = to_arrow_schema(RECORDS, timezone="UTC")
 _MADE: Final = pa.schema(
     [("source", pa.int64()), *(one for one in _ARROW if one.name not in DELIVERED.fieldNames())]
 )
-"""What is made of payloads: `source` is the row of the message."""
+"""Records of payloads: `source` is the row of the message."""
 _OF_REFUSED: Final = ("payload", "payload_base64", "client_id")
 """Columns of a message that only a refused payload's row has: one pack can have many records."""
 _MANY: Final = 256

@@ -94,16 +94,16 @@ def resolved(
 
 
 def _positions(packs: pa.ListArray, of: pa.Int64Array) -> pa.Int64Array:
-    """Return where each record stands in its pack."""
+    """Return the position of each record in its pack."""
     starts = pc.subtract(packs.offsets, packs.offsets[0]).cast(pa.int64())
     return pc.subtract(counted(len(of)), starts.take(of))
 
 
 def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
-    """Return where the base fields stand that hold for each record (RFC 8428 section 4.6).
+    """Return the row with the base fields that apply to each record (RFC 8428 section 4.6).
 
     That is the last record of its pack, up to itself, that has the field; the pack's first record
-    where none has, so that what stands there is null.
+    where none has, so that the value is null.
     """
     number = counted(len(position))
     is_first = pc.equal(position, 0)
@@ -121,8 +121,8 @@ def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
 def _are_small(
     fields: Columns, base: Columns, records: pa.Int32Array, topics: pa.StringArray, of: pa.Array
 ) -> pa.BooleanArray:
-    """Return which records have so few characters that their packs, of so many records, are not
-    refused for that even if all are as long; none where all together have too many.
+    """Return which records are short enough that their packs cannot be refused for their length,
+    even if all records are as long; none where all together have too many characters.
 
     Nothing is made of them before.
     """

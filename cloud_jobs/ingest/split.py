@@ -1,6 +1,6 @@
-"""Which gateways of a batch are plain: nothing of them can be in it twice, as its outlines have it.
+"""Plain gateways of a batch: by its outlines, none of their records can be in it twice.
 
-Of plain gateways the staged records are taken as they are. Of the others the events
+The staged records of plain gateways are used unchanged. Of the others the events
 are read again from the table, joined and sorted. Keys of all tables have the gateway in them, so
 that one gateway's oddity is of no consequence for another one. Pure, and the same after a crash:
 it depends on the staging commit and on earlier batches alone.

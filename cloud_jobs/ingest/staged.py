@@ -66,7 +66,7 @@ class Staged:
 
 
 def staged_files(tables: Tables, name: str) -> Staged:
-    """Look at a batch's staging table."""
+    """Open a batch's staging table."""
     rows = tables.read(name)
     found = rows.select(*_VERDICTS).toArrow().to_pylist()
     return Staged(tables, rows, sorted(found, key=lambda file: file["path"]))

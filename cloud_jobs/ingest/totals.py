@@ -1,4 +1,4 @@
-"""What a batch did, as its row of `batches`: the commit that ends it."""
+"""Totals of a batch, as its row of `batches`: the commit that ends it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from cloud_jobs.tables.schemas import BATCHES
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What is known of a batch without counting its rows."""
+    """Counts of a batch that need no query of its rows."""
 
     good_lines: int
-    """Of its trusted files."""
+    """Good lines of its trusted files."""
     records: int
     """Readings in its delivered messages."""
     readings_new: int
-    """Those of them that were not there before."""
+    """Readings that were new."""
     segments: Mapping[str, int]
     """Number of segments by state."""
     events_new: int | None = None

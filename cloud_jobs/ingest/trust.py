@@ -1,8 +1,8 @@
-"""Which gateway a segment is really from: its key, and the folder in which it lies.
+"""Authentication of segments: the gateway's key, and the folder in which the file is stored.
 
 Pure: from the files of a batch, the rows of `gateway_keys` and the keys file come the keys that are
 new, and from the files and those rows the files that are refused. A gateway that the keys file
-names has the keys that stand there, and no others. Any other one keeps the key with which its first
+names has the keys listed there, and no others. Any other one keeps the key with which its first
 signed segment came (trust on first use).
 
 Unsigned segments are taken on loan, as long as their gateway has no key. From its first key on a
@@ -204,7 +204,7 @@ def _unsigned(file: SignedFile) -> Refusal:
 
 
 def _owner_of(file: SignedFile, gateways: set[str]) -> str | None:
-    """Return the other gateway whose id one of the folders bears, None where none does."""
+    """Return the other gateway that one of the folders is named after; None if there is none."""
     folders = file.folder.split("/")
     if file.gateway in folders:
         return None

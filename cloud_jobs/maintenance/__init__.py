@@ -1,1 +1,1 @@
-"""What keeps the tables small and quick, and what takes refused segments up again."""
+"""Maintenance: compaction and removal of old files, and another try for refused segments."""

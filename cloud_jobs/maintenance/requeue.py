@@ -1,4 +1,4 @@
-"""Let the next ingestion look again at segments that it refused.
+"""Another try for refused segments at the next ingestion.
 
 What this job did not know (a segment of a newer version) it may know after an upgrade, but the
 ingestion passes over a file of which name and bytes are refused. The rows stay: their kind becomes

@@ -1,4 +1,5 @@
-"""What Spark prepares for a batch: what pays off for millions of rows costs a small batch seconds.
+"""Spark's preparations for a batch: those that pay off for millions of rows cost a small batch
+seconds.
 
 A few thousand rows are through an interpreted plan before its code would be generated, compiled and
 thrown away, and one partition is written sooner than the sizes of several are measured.

@@ -88,7 +88,7 @@ class Needed:
 
     @property
     def megabytes(self) -> int:
-        """What is downloaded the first time."""
+        """Jars that are downloaded at the first start."""
         return 13 if len(self.packages) == 1 else 26
 
 

@@ -1,4 +1,4 @@
-"""Which Java Spark runs on, and what to do where there is none."""
+"""Search for the Java that Spark runs on, and the error if there is none."""
 
 import os
 import re
@@ -37,11 +37,11 @@ took half of the processor time (docs/decisions/0158)."""
 OPTION: Final = "spark.driver.defaultJavaOptions"
 """The setting of Spark with these options."""
 JVM_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
-"""Of the environment: Java takes options from them."""
+"""Variables of the environment from which Java takes options."""
 
 
 def choose_java() -> bool:
-    """Return whether the Java that Spark will take (JAVA_HOME, else PATH) is one of its versions.
+    """Return True if the Java that Spark will use (JAVA_HOME, else PATH) is a supported version.
 
     Where it is not, JAVA_HOME is set to one that Debian has put beside it.
     """

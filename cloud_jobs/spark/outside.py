@@ -1,4 +1,4 @@
-"""What was set for Spark before this program began: it goes before all that is set here.
+"""Spark settings from outside this program: they have precedence over ours.
 
 On one machine Spark reads `PYSPARK_SUBMIT_ARGS`, `MASTER` and the file spark-defaults.conf only
 when its JVM starts; what this program passes along then would win over them.

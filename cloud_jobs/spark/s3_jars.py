@@ -1,4 +1,4 @@
-"""What `s3a:` URLs need beside Delta Lake: Hadoop's file system, and what it uses of the SDK.
+"""Jars for `s3a:` URLs: Hadoop's file system, and the parts of the SDK that it uses.
 
 These are 13 MB. Hadoop itself asks for all of Amazon's SDK, which is 650 MB (docs/decisions/0135).
 """

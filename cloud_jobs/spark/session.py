@@ -45,7 +45,7 @@ _RUNTIME: Final = {
     # A row is a whole segment: without this a worker would get 10,000 of them together.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(PYTHON_BATCH_BYTES_MAX),
 }
-"""What every session gets, also one that is not ours."""
+"""Settings of every session, also of one that the caller created."""
 
 _SNAPSHOT_TASKS: Final = "spark.databricks.delta.snapshotPartitions"
 _EXTENSIONS: Final = "spark.sql.extensions"
@@ -64,7 +64,7 @@ _LOCAL: Final = {
     # One machine: hundreds of empty partitions would cost more than the work.
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
     _SNAPSHOT_TASKS: "1",
-    # Describe a query to who looks at it: the line of Python of each expression, and its plan.
+    # Descriptions for people who debug a query: the Python line of each expression, and its plan.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.maxPlanStringLength": "0",
     "spark.sql.ui.explainMode": "simple",

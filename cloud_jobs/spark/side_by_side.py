@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Submit(Protocol):
-    """Have something done beside the rest; the future has what it returns."""
+    """Run a function in another thread, and return its future."""
 
     def __call__(self, do: Callable[..., T], /, *arguments: object) -> Future[T]:
         """Return a future, without waiting."""
@@ -21,9 +21,9 @@ class Submit(Protocol):
 
 @contextmanager
 def side_by_side() -> Iterator[Submit]:
-    """Yield what does things beside each other, at most QUERIES_AT_A_TIME_MAX at a time.
+    """Yield a function that runs others concurrently, at most QUERIES_AT_A_TIME_MAX.
 
-    At the end of the block all of it is done. Raises what the first that failed of it raised.
+    The end of the block waits for all of them, and raises the first exception.
     """
     futures: list[Future[object]] = []
 

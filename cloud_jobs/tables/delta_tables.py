@@ -54,7 +54,7 @@ class Tables:
     root: str
     schemas: Mapping[str, StructType] = field(default_factory=lambda: TABLES)
     application: str = APPLICATION
-    """Of the writes' transactions."""
+    """Application of the writes' transactions."""
     marker: str = "segments"
     """The table whose properties have the version."""
     version: int = VERSION

@@ -178,9 +178,9 @@ GAPS: Final = schema_of(
     integer device_boot
     """
 )
-"""One row a gap that stands now; `day` is that of the segment behind it, null where none is. Of
+"""One row per present gap; `day` is that of the segment after it, null if there is none. Of
 kind `sensor` (numbers of a sensor's own), the sequences are the sensor's, `segment` is null and
-`day` that of the reading behind the gap."""
+`day` that of the reading after the gap."""
 
 AUDIT_DAILY: Final = schema_of(
     """

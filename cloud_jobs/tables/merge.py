@@ -53,7 +53,7 @@ Builder: TypeAlias = Merge
 
 
 def quoted(path: str) -> str:
-    """Return a path as it stands between backticks."""
+    """Return a path quoted for backticks."""
     return path.replace("`", "``")
 
 

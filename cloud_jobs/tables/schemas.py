@@ -1,7 +1,7 @@
-"""The tables' columns: name, type and meaning, in the order in which they stand in the tables.
+"""The tables' columns: name, type and meaning, in the order of the tables.
 
 Every transform ends in a `select` of one of these lists, so that a column that is missing,
-doubled or of another type fails where it is made and not where it is read. The keys stand first:
+doubled or of another type fails where it is made and not where it is read. Keys come first:
 Delta keeps the least and greatest value of a file's first 32 columns, and skips files by them.
 """
 
@@ -97,7 +97,7 @@ SEGMENTS: Final = schema_of(
     """
 )
 """One row a file name. `state` is `ingested`,
-`quarantined` (see `reason`; looked at again when its bytes or its gateway's keys change) or
+`quarantined` (see `reason`; examined again when its bytes or its gateway's keys change) or
 `duplicate`. `folder` is where the file lies below the source,
 `public_key` the key that signed it, null where none did."""
 
@@ -110,11 +110,11 @@ QUARANTINE: Final = schema_of(
     integer file_bytes refused
     """
 )
-"""What was refused, and why. `kind` is `segment`, `line`, `event` (the same identity with
+"""Refused data, with the reason. `kind` is `segment`, `line`, `event` (the same identity with
 other contents), `payload` (a delivered message that is no SenML JSON, or whose topic is not its
 reading's) or `reading` (the same identity with another value). Rows of `event`, `payload` and
-`reading` name the event by gateway, boot, sequence. `refused` is how many refusals a row stands
-for: 1, or more where `reason` is `more`; `sequence` is then the last of them, `detail` names
+`reading` name the event by gateway, boot, sequence. `refused` is how many refusals a row
+counts: 1, or more where `reason` is `more`; `sequence` is then the last of them, `detail` names
 them."""
 
 EVENTS: Final = StructType(

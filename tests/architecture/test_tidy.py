@@ -97,8 +97,7 @@ PLAIN_ROOMS = (
     "gateway/",
     "api/",
     "image/device/oncegate_device/",
-    "cloud_jobs/fleet_report/",
-    "cloud_jobs/query/",
+    "cloud_jobs/",
 )
 # A docstring is a command (functions) or a noun phrase (classes, modules, properties, attributes).
 OPENINGS = re.compile(r"(Whether|Let|Have|Who|Whose|Which|What|Where|How|That|Of|To a)\b")
