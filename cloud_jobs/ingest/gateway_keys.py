@@ -62,7 +62,7 @@ class StagedFiles:
         return sum(self.lines[file.path] for file in self.trusted)
 
     def without(self, refusals: Sequence[Refusal]) -> StagedFiles:
-        """Return these files without the refused ones: their gateway's keys do not vouch for them."""
+        """Return these files without the refused ones, which no valid key vouches for."""
         refused = {refusal.path for refusal in refusals}
         return replace(
             self,

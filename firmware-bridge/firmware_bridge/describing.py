@@ -1,4 +1,4 @@
-"""What Home Assistant is given of this bridge's devices: its settings and what was seen of them."""
+"""Description of the bridge's devices for Home Assistant, from settings and received readings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

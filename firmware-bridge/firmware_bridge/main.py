@@ -29,7 +29,7 @@ from gateway.process.mqtt_client.session_name import this_machine
 logger = logging.getLogger(__name__)
 
 OUTBOX_FILE = "outbox.db"
-# systemd waits 90 s; a person at Ctrl-C waits less. What is left goes out next time.
+# systemd waits 90 s; a person at Ctrl-C waits less. The rest is published at the next start.
 DRAIN_SECONDS_MAX = 5.0
 
 
@@ -49,10 +49,10 @@ async def serve(
         settings: the whole bridge.
         stop: ends it.
         ready: called when the ports are read, or wait for room on a full disk.
-        alive: called each second while the event loop runs and no commit stands still.
+        alive: called each second while the event loop runs and no commit hangs.
 
     Raises:
-        QueueError: one line with the mend.
+        QueueError: one line with the fix.
     """
     supervision = Supervision(stop, ready, alive)
     await serve_queue(

@@ -1,7 +1,7 @@
-"""What the bridge is given: plain values, checked when they are made.
+"""Settings of the bridge: plain values, checked when they are created.
 
 The configuration room makes them of the operator's file; a value that cannot work is refused here
-with a `ValueError` whose message names the value and the mend.
+with a `ValueError` whose message names the value and the fix.
 """
 
 from dataclasses import dataclass

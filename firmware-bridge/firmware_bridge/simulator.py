@@ -271,7 +271,7 @@ def _aged(sample: _Sample) -> list[Measurement]:
 
 
 def _point(link: Path, terminal: str) -> None:
-    """Let `link` point to `terminal` in one step: no reader finds no link or half a link."""
+    """Point `link` to `terminal` atomically: no reader finds it missing or incomplete."""
     part = link.with_name(f"{link.name}.part")
     part.unlink(missing_ok=True)
     part.symlink_to(terminal)

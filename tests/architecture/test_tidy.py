@@ -98,6 +98,7 @@ PLAIN_ROOMS = (
     "api/",
     "image/device/oncegate_device/",
     "cloud_jobs/",
+    "firmware-bridge/",
 )
 # A docstring is a command (functions) or a noun phrase (classes, modules, properties, attributes).
 OPENINGS = re.compile(r"(Whether|Let|Have|Who|Whose|Which|What|Where|How|That|Of|To a)\b")

@@ -31,7 +31,7 @@ from gateway.process.mqtt_client.client import SessionClient, close, connect, se
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 1.0
-"""Between two looks at whether a device has new values."""
+"""Seconds between two checks for new values of a device."""
 AGAIN_SECONDS_MIN: Final = 10.0
 """From one time that all is sent again to the next: any user may publish that status."""
 UNACKNOWLEDGED_MAX: Final = 16

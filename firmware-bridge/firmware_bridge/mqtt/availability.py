@@ -47,7 +47,7 @@ class Availability:
         return Message(self._topic, OFFLINE, qos=1, retain=True)
 
     def begin(self, send: Send) -> None:
-        """Publish all states over a new connection; nothing that it retains is taken for true."""
+        """Publish all states over a new connection; what the broker retains is not trusted."""
         self._send = send
         self._sent = {}
         if self._topic is not None:

@@ -38,7 +38,7 @@ _PACKET_ID: Final = 1
 _NO_RETAINED: Final = 2  # [MQTT5-3.8.3.1] Retain Handling: an old command is not sent
 
 CarryOut = Callable[[str, str, bytes, Callable[[dict[str, str]], None]], None]
-"""Of a device, a command, its argument, and what takes the answer."""
+"""Arguments: device, command, its argument, and the callback for the answer."""
 
 
 class Commander:

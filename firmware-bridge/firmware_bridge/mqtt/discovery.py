@@ -34,10 +34,10 @@ _FIELD_OF: Final = {"number": "v", "truth": "vb", "text": "vs"}
 
 @dataclass(frozen=True)
 class DescribedPort:
-    """What the description of its devices needs of a port.
+    """Facts about a port for the description of its devices.
 
     `is_meter`: its devices are utility meters. `watches_devices`: each has a state of its own.
-    `model`: what a device of its protocol is, where none has a name of its own.
+    `model`: model of its devices, if they do not name their own.
     """
 
     name: str
@@ -208,7 +208,7 @@ def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -
 
 
 def _paths_to_value(part: object) -> Iterator[str]:
-    """Yield the subscripts in a template for each place at which the value stands alone."""
+    """Yield the subscripts in a template for each place at which the value is alone."""
     if part == _VALUE:
         yield ""
     elif isinstance(part, Mapping):

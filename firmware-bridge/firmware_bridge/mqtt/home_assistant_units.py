@@ -1,4 +1,4 @@
-"""What Home Assistant makes of a value with a SenML unit: device class, unit and state class.
+"""Home Assistant's device class, unit and state class for a value with a SenML unit.
 
 Only what is unambiguous has a class: `m3` may be gas or water, `ppm` one gas of many, `%` anything.
 Such a value has its unit and no class. Names and allowed pairs are those of Home Assistant
@@ -13,7 +13,7 @@ from gateway.process.declarations.units import UNITS, unit_meant_by
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How Home Assistant shows numbers of a unit; None: it is given no such key."""
+    """Home Assistant's keys for numbers of a unit; None: the key is left out."""
 
     unit: str | None
     device_class: str | None = None

@@ -25,7 +25,7 @@ from gateway.process.mqtt_client.session_name import new_name
 
 logger = logging.getLogger(__name__)
 
-# Between two looks at whether the ports are there.
+# Seconds between two checks whether the ports exist.
 AVAILABILITY_SECONDS = 1.0
 
 
@@ -129,7 +129,7 @@ class Publisher:
         await close(client)
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Go on without this session; what is wrong with the broker, if anything.
+        """Continue without this session; return the broker's fault, if any.
 
         A broker that does not have ours has begun an empty one in its place. The next connection
         discards that, so that it keeps none that is not used.

@@ -1,4 +1,4 @@
-"""Which broker, and as whom: plain values, checked when they are made."""
+"""Settings of the connection to the broker: plain values, checked when they are created."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from gateway.process.mqtt_client.tls import TlsFiles
 
 @dataclass(frozen=True)
 class BrokerSettings:
-    """`client_id` is the beginning of the session's name. Raises `ValueError` with the mend."""
+    """`client_id` is the beginning of the session's name. Raises `ValueError` with the fix."""
 
     host: str
     port: int

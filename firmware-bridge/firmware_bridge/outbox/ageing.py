@@ -1,8 +1,8 @@
-"""How old readings in the outbox are, in a time that no change of the clock moves.
+"""Age of readings in the outbox, in a time that does not depend on the wall clock.
 
 The outbox's time counts the seconds in which the bridge runs, from the latest arrival of the run
-before. A device without a clock of its own would otherwise take what it read before it was set for
-old, and drop it; so the time while the gateway is off makes no reading older.
+before. Otherwise a gateway without a battery-backed clock would consider readings from before its
+clock was set too old, and drop them. Time while the gateway is off does not make readings older.
 """
 
 import time

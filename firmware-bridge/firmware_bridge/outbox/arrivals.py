@@ -1,4 +1,4 @@
-"""What ports have brought and no commit has made durable yet.
+"""Readings that have arrived and are not durable yet.
 
 ::
 
@@ -21,7 +21,7 @@ from firmware_bridge.readings.publications import Publication
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """What was gathered between two commits; `durable` is done when it survives a power cut."""
+    """Readings gathered between two commits; `durable` is done when they survive a power cut."""
 
     publications: list[Publication]
     boards: BoardRows

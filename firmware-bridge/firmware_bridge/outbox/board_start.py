@@ -39,7 +39,7 @@ class BoardStart:
 
     @property
     def block_count(self) -> int:
-        """How many blocks are kept."""
+        """Number of blocks that are kept."""
         return len(self._blocks)
 
     def blocks(self) -> list[int]:

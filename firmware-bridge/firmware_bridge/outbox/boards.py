@@ -1,4 +1,4 @@
-"""Which frames of which boards have been accepted, over restarts of either side. Pure.
+"""Frames of boards that have been accepted, across restarts of either side. Pure.
 
 A board counts its starts and its frames; one that was flashed again or replaced counts from the
 beginning. So a frame is a resend only when its number *and* its contents are known
@@ -38,7 +38,7 @@ BootKey = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a frame belongs. `is_new`: it has to be stored; `begins`: it is a start's first."""
+    """Classification of a frame. `is_new`: it must be stored; `begins`: it is a start's first."""
 
     start: BoardStart
     is_new: bool
@@ -52,9 +52,9 @@ class Placement:
 
 @dataclass
 class BoardRows:
-    """What the outbox has of boards, or what has changed since the last call. `blocks` is a key,
-    a block's number, its digests and an order of use; `counts` is how many starts had this boot;
-    `floors` is, for a device, (boot, starts): no boot up to that one had more starts."""
+    """Stored state of boards, or its changes since the last call. `blocks` is a key,
+    a block's number, its digests and an order of use; `counts` is the number of starts with this
+    boot; `floors` is, for a device, (boot, starts): no boot up to that one had more starts."""
 
     blocks: list[tuple[StartKey, int, bytes, int]] = field(default_factory=list)
     counts: list[tuple[BootKey, int]] = field(default_factory=list)

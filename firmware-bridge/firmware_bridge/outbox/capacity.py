@@ -69,9 +69,9 @@ class Capacity:
             )
 
     def note_disk(self, *, has_room: bool) -> bool:
-        """Note what a look at the disk found; whether that has changed.
+        """Record a measurement of the disk; return True if the state has changed.
 
-        While the disk is full, what ports bring waits; what is stored goes out all the same.
+        While the disk is full, new readings wait; stored ones are still published.
         """
         if has_room != self.disk_full:
             return False

@@ -132,7 +132,7 @@ class Committer:
             raise NAMES.cannot_write(self._store.path, error) from error
 
     def stop(self) -> None:
-        """Let `run` commit what is left and return."""
+        """Make `run` commit the remaining readings and return."""
         self._stopping = self._removals.due = True
         self._urgent.set()
         self._changed.set()

@@ -1,4 +1,4 @@
-"""Which formats of an outbox are understood, and what earlier ones kept.
+"""Formats of an outbox that are understood, and the contents of earlier ones.
 
 A format is the list of the migrations that were applied to the file (`schema.py`).
 """

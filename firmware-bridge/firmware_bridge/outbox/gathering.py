@@ -1,4 +1,4 @@
-"""Which frames of boards may wait for others before their commit. Pure.
+"""Decision whether a board's frame may wait for others before its commit. Pure.
 
 Each commit costs a card some ten kilobytes, however little is in it. A board keeps its frames until
 they are acknowledged, so `commit_delay` may hold their commit back, unless that would hold the

@@ -20,7 +20,7 @@ FULL_BY_AGE = "outbox_age"
 
 # Rows that are read together.
 _PAGE_ROWS = 256
-# Between two looks at the age of readings, beside those of the commits.
+# Seconds between two checks of the age of readings, in addition to those at commits.
 _LOOK_SECONDS_MAX = 60.0
 # Readings are no longer dropped below this share of the limit.
 _ROOM_SHARE = 0.9
@@ -28,7 +28,7 @@ _ROOM_SHARE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """What a port is called with: readings dropped, and that none are any more."""
+    """Callbacks of a port: readings were dropped, and dropping has ended."""
 
     dropped: Callable[[str, int], None]
     over: Callable[[], None]
@@ -63,7 +63,7 @@ class GivingWay:
         self._look_again()
 
     def watch(self, name: str, port: Port, last_started: int) -> None:
-        """Let the readings of a port give way."""
+        """Register a port whose oldest readings may be dropped."""
         self._ports[name] = port
         self.removable_bytes += self._store.removable_bytes_after(last_started, name)
 

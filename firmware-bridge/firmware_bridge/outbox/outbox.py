@@ -68,7 +68,7 @@ class Outbox:
         self._capacity = self._committer.capacity
         self._session = self._committer.session
         self.start_number = self._committer.start_number
-        """Which start of the bridge on this outbox this is."""
+        """Number of this start of the bridge on this outbox."""
 
     # What ports do
 
@@ -125,7 +125,7 @@ class Outbox:
     def give_way(
         self, port: str, dropped: Callable[[str, int], None], over: Callable[[], None]
     ) -> None:
-        """Let the oldest readings of a port be dropped where the outbox is full.
+        """Drop the oldest readings of a port while the outbox is full.
 
         Args:
             port: its name, as its publications have it in `gives_way_of`.
@@ -206,7 +206,7 @@ class Outbox:
         await self._committer.run()
 
     def stop(self) -> None:
-        """Let `run` commit what is left and return."""
+        """Make `run` commit the remaining readings and return."""
         self._committer.stop()
 
     async def wait_until_empty(self) -> None:
@@ -219,7 +219,7 @@ class Outbox:
 
     @property
     def commits(self) -> CommitThread:
-        """What waits for the disk."""
+        """Readings that wait for the disk."""
         return self._committer.commits
 
     @property

@@ -39,6 +39,6 @@ class Queue:
         self.last_started = self._last_started_before
 
     def put_back(self, returned: Sequence[Exchange[Publication]]) -> None:
-        """Let the readings of exchanges that are over wait again: the oldest rows, in order."""
+        """Queue the readings of ended exchanges again: the oldest rows, in order."""
         self.last_started = returned[0].number - 1
         self.waiting += len(returned)

@@ -51,7 +51,7 @@ def m001_readings_boards_properties(database: Database) -> None:
 
 @MIGRATIONS()
 def m002_boards_with_digests(database: Database) -> None:
-    """Let frames be known by their contents, not by their numbers alone."""
+    """Add the digests by which frames are recognised, in addition to their numbers."""
     database.table("board_frames").create(
         {
             "device": int,
@@ -90,7 +90,7 @@ def m002_boards_with_digests(database: Database) -> None:
 
 @MIGRATIONS()
 def m003_session_without_address(database: Database) -> None:
-    """Let a session be known by its name alone."""
+    """Identify a session by its name alone."""
     rows = database.execute("SELECT value FROM properties WHERE name = 'session'").fetchall()
     for (value,) in rows:
         name = value.rpartition("@")[0] or value
@@ -99,13 +99,13 @@ def m003_session_without_address(database: Database) -> None:
 
 @MIGRATIONS()
 def m004_readings_that_are_retained(database: Database) -> None:
-    """Let a reading be published with RETAIN; those that wait are published without it."""
+    """Add RETAIN to readings; those that wait are published without it."""
     database.table("readings").add_column("retain", int, not_null_default=0)
 
 
 @MIGRATIONS()
 def m005_readings_that_give_way(database: Database) -> None:
-    """Let readings have an age and a port; those that wait are new, and are not dropped."""
+    """Add age and port to readings; those that wait count as new, and are not dropped."""
     readings = database.table("readings")
     readings.add_column("arrived", int, not_null_default=0)
     readings.add_column("gives_way_of", str)

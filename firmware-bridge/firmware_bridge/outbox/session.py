@@ -26,7 +26,7 @@ class Session:
             self.name = self._unwritten = name
 
     def give_up(self) -> None:
-        """Have no session; that is written with the next commit."""
+        """Forget the session, with the next commit."""
         self.name, self._unwritten = None, ""
 
     def take_unwritten(self) -> str | None:

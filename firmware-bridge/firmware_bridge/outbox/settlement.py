@@ -1,4 +1,4 @@
-"""What the MQTT client received since the last batch, and what it adds up to. Pure.
+"""Signals of the MQTT client since the last batch, and their combined result. Pure.
 
 Signals are settled in the order in which they came: an acknowledgement that the old connection
 still brought counts, and a new connection without a session ends every exchange before it.
@@ -42,7 +42,7 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """The broker does not have our session: no exchange of it goes on."""
+    """Lost session: the broker does not have it, and its exchanges end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class OutboxStore(QueueDatabase):
         self.last_number = self._last_committed
 
     def insert(self, publications: Sequence[Publication], arrived: int = 0) -> None:
-        """Store readings behind the others, numbered in their order."""
+        """Append readings, numbered in their order."""
         first = self.last_number + 1
         self._connection.executemany(
             "INSERT INTO readings (number, topic, payload, retain, arrived, gives_way_of) "
@@ -104,7 +104,7 @@ class OutboxStore(QueueDatabase):
         )
 
     def return_to_queue(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Let readings wait again, without a packet identifier."""
+        """Queue readings again, without a packet identifier."""
         self._connection.executemany(
             "UPDATE readings SET packet_id = NULL, released = 0 WHERE number = ?",
             [(exchange.number,) for exchange in exchanges],

@@ -5,14 +5,14 @@ from typing import Final
 
 
 class BoardCommand(IntEnum):
-    """What a board is asked to do. Topics have the names in lower case."""
+    """Commands for boards. Topics have the names in lower case."""
 
     SET_INTERVAL = 1
     IDENTIFY = 2
 
 
 class AnswerCode(IntEnum):
-    """What came of it. A board may answer with a number that is not here."""
+    """Results of commands. A board may answer with a number that is not listed."""
 
     DONE = 0
     UNKNOWN_COMMAND = 1

@@ -1,6 +1,6 @@
 """The sensor board's own frame, and the acknowledgement that goes back to it.
 
-Integers are big-endian; each frame is COBS-stuffed and stands between 0x00 bytes::
+Integers are big-endian; each frame is COBS-stuffed, between 0x00 bytes::
 
     version u8 = 1 | device u32 | boot u32 | sequence u32 | SenML-CBOR pack | crc16 u16
     kind u8 = 0x81 | device u32 | boot u32 | sequence u32 | crc16 u16        (acknowledgement)

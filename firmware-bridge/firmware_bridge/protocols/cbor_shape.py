@@ -1,4 +1,4 @@
-"""What CBOR (RFC 8949) a pack may be made of, checked on its bytes before values are made of them.
+"""Check of a pack's CBOR (RFC 8949) on its bytes, before any value is created.
 
 Each item begins with one byte, `major << 5 | info`, and an argument of 0, 1, 2, 4 or 8 bytes::
 

@@ -55,7 +55,7 @@ def crc16_kermit(data: bytes) -> int:
 
 
 class Checksum(NamedTuple):
-    """How many bytes it takes in a frame, and what it is of bytes."""
+    """Size of a checksum in a frame, and the function that computes it."""
 
     bytes_count: int
     of: Callable[[bytes], int]

@@ -50,7 +50,7 @@ class FrameField(Section):
 
     @property
     def end(self) -> int:
-        """Where the number ends."""
+        """Offset of the byte after the number."""
         return self.at + bytes_of_form(self.type)
 
 

@@ -28,7 +28,7 @@ Hex = Annotated[str, Text(_HEX, _HEX_ALLOWED)]
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredFrames(AskedSettings):
-    """Frames whose start, length, fields and checksum stand here."""
+    """Frames with a declared start, length, fields and checksum."""
 
     descriptions: ClassVar = {
         "start": "The bytes that each frame begins with.",
@@ -109,12 +109,12 @@ class DeclaredFrames(AskedSettings):
 
     @property
     def bytes_behind_fields(self) -> int:
-        """What checksum and end take."""
+        """Bytes of the checksum and the end."""
         return CHECKSUMS[self.checksum].bytes_count + len(self.end_bytes)
 
     @property
     def frame_bytes_min(self) -> int:
-        """What a frame has at least, with all of its fields."""
+        """Bytes of the shortest frame that has all fields."""
         return max(field.end for field in self.fields) + self.bytes_behind_fields
 
     def decoder(self) -> "DeclaredDecoder":

@@ -26,7 +26,7 @@ from firmware_bridge.protocols.scanning import ScanningDecoder
 from gateway.process.declarations.serial_line import Line
 
 MESSAGE_BYTES_MAX: Final = 8192
-"""Of the parts of one message: meters send 100 to 800 bytes."""
+"""Bytes of all parts of one message, at most: meters send 100 to 800."""
 _NOTIFICATION, _BLOCK = 0x0F, 0xE0
 _INVOCATION_BYTES = 5
 _LAST_BLOCK = 0x80

@@ -33,7 +33,7 @@ from gateway.process.declarations.quantities import Whole
 # bound: Lithuanian meters send 96 objects.
 TELEGRAM_BYTES_MAX = 8192
 
-# What is behind the '/': three letters of the maker, the rate.
+# After the '/': three letters of the maker, the rate.
 _START = b"/"
 _HEAD = re.compile(rb"/[A-Za-z]{3}[0-9]")
 # Of a telegram within another one: a whole line, as a text in parentheses may look like a head.

@@ -27,7 +27,7 @@ _AROUND_LINES = " \t\0\x02"
 _GROUP = re.compile(r"\(([^()]*)\)")
 _WITH_UNIT = re.compile(r"([^*]*)\*\s*([^\s*]{1,16})\s*")
 _HOURLY_READING = "24.3.0"
-"""Of DSMR 2.2: (time)(..)(..)(..)(code of the reading)(unit), and on the next line (value)."""
+"""Line of DSMR 2.2: (time)(..)(..)(..)(code of the reading)(unit), then a line with (value)."""
 _HOURLY_GROUPS = 7
 _PEAK, _PEAK_MONTHS = "1-0:1.6.0", "power_peak_months"
 

@@ -1,8 +1,8 @@
 """Times of meters: `YYMMDDhhmmss` or `YY-MM-DD hh:mm`, with S or W for summer and winter time.
 
-Meters before DSMR 4 leave the letter out. Their time is then taken for the European Union's, where
-summer time is from the last Sunday in March to the last in October, at 01:00 UTC. The hour that
-comes twice in October is taken for the second one.
+Meters before DSMR 4 leave the letter out. Their time is then read as that of the European Union,
+where summer time is from the last Sunday in March to the last in October, at 01:00 UTC. The hour
+that occurs twice in October is read as the second one.
 """
 
 import datetime

@@ -1,4 +1,4 @@
-"""What protocols make of bytes: frames of measurements, and counts of what they could not read."""
+"""Results of protocols: frames of measurements, and counts of unreadable bytes."""
 
 import hashlib
 from collections import Counter

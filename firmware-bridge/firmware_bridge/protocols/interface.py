@@ -1,4 +1,4 @@
-"""What a protocol is to a port: a decoder of what comes, or a poller that asks and is answered.
+"""Interfaces of a protocol: a decoder of incoming bytes, or a poller that sends requests.
 
 Both are pure: bytes and times come in as arguments, and what is returned is done by the port. A
 third-party library is imported where a decoder or poller is made, because the settings of all
@@ -49,12 +49,12 @@ class Request:
 
     The answer is waited for `answer_seconds_max` from when `data` is written; the time that both
     take on the line is in it. An answer that has failed may still come: for `late_seconds_max` the
-    port then discards what it reads, so that it is not taken for the answer to the next request.
-    `device` is asked, "" is the port's own; `text` is what for, for people.
+    port then discards what it reads, so that it cannot be mistaken for the next answer.
+    `device` is the device that is asked, "" the port's own; `text` is the purpose, for people.
 
     `before` is done before `data` is written. With `rates` the line has the first baud rate for
     `data` and the second for the answer. With `silent_seconds_max` the answer has also failed after
-    so long without a byte: its whole time may be minutes.
+    that long without a byte: its whole time may be minutes.
     """
 
     data: bytes

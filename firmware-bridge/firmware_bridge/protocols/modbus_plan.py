@@ -1,7 +1,7 @@
-"""The requests for one Modbus device, and what its refusals teach.
+"""Requests for one Modbus device, and conclusions from its refusals.
 
-A device that refuses a block of registers may not have one of them, or may not give so many at
-once. The block is halved until each part is answered or is one quantity:
+A device that refuses a block of registers may lack one of them, or may not return that many
+together. The block is halved until each part is answered or is one quantity:
 
 ::
 

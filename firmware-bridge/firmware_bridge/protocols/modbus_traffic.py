@@ -1,4 +1,4 @@
-"""What goes over a Modbus line, read by one that only listens: requests and answers::
+"""Traffic of a Modbus line, read by a listener: requests and answers::
 
     address u8 | function u8 | first u16 | count or value u16 | crc16          asks 1 to 6
     address u8 | function u8 | first u16 | count u16 | bytes u8 | ... | crc16  asks 15 and 16
@@ -35,7 +35,7 @@ _COUNT_AT = 6
 class Message:
     """A request, or an answer with the request before it where that was seen.
 
-    `content` is what stands between function and CRC.
+    `content` is between function and CRC.
     """
 
     address: int
@@ -56,7 +56,7 @@ class Message:
 
     @property
     def count(self) -> int:
-        """How many registers or bits are meant; likewise."""
+        """Number of registers or bits; likewise."""
         return 1 if self.function in _WRITES_ONE else int.from_bytes(self.content[2:4])
 
     @property
@@ -74,7 +74,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What the bytes at hand may be the beginning of."""
+    """Messages that the bytes so far may be the beginning of."""
 
     length: int
     is_answer: bool
@@ -95,7 +95,7 @@ class ModbusTraffic:
         return self._scan(idle=False)
 
     def flush(self) -> list[Message | Damage]:
-        """Return what there is on a line that is silent: nothing more comes of what has begun."""
+        """Return the messages on a silent line: an unfinished one gets no more bytes."""
         return self._scan(idle=True)
 
     def _scan(self, *, idle: bool) -> list[Message | Damage]:

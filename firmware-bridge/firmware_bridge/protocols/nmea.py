@@ -2,11 +2,11 @@ r"""NMEA 0183: sentences out of a stream that may be damaged and mixed with UBX 
 
 ::
 
-    $GPGGA,214350,...,M,,*5A CR LF      '$' or '!', fields, '*', XOR of what lies between, in hex
+    $GPGGA,214350,...,M,,*5A CR LF      '$' or '!', fields, '*', XOR of the bytes between, in hex
     B5 62 | class | id | length u16 LE | payload | checksum (2 bytes)                       (UBX)
 
 Whatever is not a sentence is skipped byte by byte up to the next beginning of one, so that damage
-never costs the sentence behind it. UBX frames are foreign here, not damage: they are recognised
+never costs the next sentence. UBX frames are foreign here, not damage: they are recognised
 by their checksum, never by their length alone.
 """
 
@@ -27,7 +27,7 @@ UBX_PAYLOAD_BYTES_MAX = 8192
 
 _UBX_START = b"\xb5\x62"
 _UBX_FRAME_BYTES = 8
-# '$' always opens a sentence. Other control characters than TAB cannot stand in one.
+# '$' always opens a sentence. A sentence has no control characters except TAB.
 _SENTENCE = re.compile(rb"[$!][^$\r\n\x00-\x08\x0b-\x1f\x7f]*")
 _NOISE = re.compile(rb"[^$!\r\n\xb5]+")
 _TEXT = re.compile(rb"[\t\x20-\x7e]+")
@@ -91,7 +91,7 @@ class NmeaDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Find sentences behind what looked like the beginning of a longer frame."""
+        """Find sentences after bytes that looked like the beginning of a longer frame."""
         return self._scan(idle=True) if self._buffer else []
 
     def _scan(self, *, idle: bool) -> list[Frame]:

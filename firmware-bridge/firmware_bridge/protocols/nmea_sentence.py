@@ -33,7 +33,7 @@ _UNITS = {
     "diffAge": "s",
 }  # fmt: skip
 _UNITS_OF_SATELLITES = {"elv": "deg", "az": "deg"}
-"""Of repeated fields, which have a number behind their name: `elv_01`."""
+"""Repeated fields, with a number after their name: `elv_01`."""
 # Repeats of a group are taken from a field in these; a forged count would loop for hours.
 _COUNTED = re.compile(r"PUBX|PASHR|PQTM|..ALC")
 _COUNT_MAX = 9999

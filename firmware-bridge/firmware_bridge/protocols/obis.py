@@ -1,4 +1,4 @@
-"""What meters measure, by OBIS code (IEC 62056-61): names and units of the usual quantities.
+"""Names and units of the usual quantities of meters, by OBIS code (IEC 62056-61).
 
 A code is `A-B:C.D.E*F`: medium, channel, quantity, processing, tariff, period. One that is not
 known here is its own name, so that nothing that a meter sends is left out.

@@ -1,7 +1,7 @@
 """Frames that begin with fixed bytes, out of bytes that come in any pieces.
 
 What turns out to be no frame is passed over by its first byte alone, so that a beginning which
-noise has made never costs the frame behind it. Damage is counted once for the bytes that such a
+noise resembles never costs the next frame. Damage is counted once for the bytes that such a
 frame would have had, and bytes between frames once for each stretch of them, as `noise`.
 """
 
@@ -16,7 +16,7 @@ class ScanningDecoder(Decoder):
     """Looks for `start` and keeps at most the bytes of one frame and of one read."""
 
     fillers: ClassVar[bytes] = b""
-    """Bytes that may stand between frames and are no noise."""
+    """Bytes that may occur between frames and are no noise."""
 
     def __init__(self, start: bytes) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class ScanningDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Find frames behind what looked like the beginning of a longer one."""
+        """Find frames after bytes that looked like the beginning of a longer one."""
         return self._scan(idle=True) if self._buffer else []
 
     def find_start(self, buffer: bytes, position: int) -> int:
@@ -49,9 +49,9 @@ class ScanningDecoder(Decoder):
 
     @abstractmethod
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return where the frame ends that begins at `position`; None: more have to come.
+        """Return the end of the frame that begins at `position`; None: more bytes are needed.
 
-        The end may be behind the buffer, by less than the longest frame. It is `position` itself
+        The end may be beyond the buffer, by less than the longest frame. It is `position` itself
         where no frame begins, which is noise and no damage.
 
         Raises:
@@ -109,7 +109,7 @@ class ScanningDecoder(Decoder):
     def _count(self, reason: str, up_to: int) -> None:
         self.tally.damaged[reason] += 1
         self._counted_up_to = up_to
-        # What is left of it belongs to it.
+        # The rest of the bytes belongs to it.
         self._in_noise = True
 
 

@@ -2,8 +2,8 @@
 
     1B 1B 1B 1B | 01 01 01 01 | messages, filled up to 4 bytes | 1B 1B 1B 1B | 1A | fill u8 | crc16
 
-The messages count in steps of four bytes. Where they have the escape 1B 1B 1B 1B themselves it
-stands twice. The CRC-16/X-25 (of some meters CRC-16/KERMIT) is of all before it. Source: BSI
+The messages count in steps of four bytes. If they contain the escape 1B 1B 1B 1B themselves,
+it is doubled. The CRC-16/X-25 (of some meters CRC-16/KERMIT) is of all before it. Source: BSI
 TR-03109-1, annex SML, sections 6 and 8.
 """
 
@@ -52,7 +52,7 @@ class SmlDecoder(ScanningDecoder):
         super().__init__(_START)
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Find the end behind the messages; None: it has not come."""
+        """Find the end after the messages; None: it has not arrived."""
         limit = position + FILE_BYTES_MAX
         again = buffer.find(_START, position + len(_START), limit)
         at = position + len(_START)

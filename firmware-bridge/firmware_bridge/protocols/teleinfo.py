@@ -136,7 +136,7 @@ class TeleinfoDecoder(DelimitedDecoder):
         if self._part:
             self.tally.damaged["truncated"] += 1
         super().begin(mid_line=mid_line)
-        # A frame of which the beginning is missing shows no meter: what is left would have no time.
+        # A frame without its beginning names no meter, and its values would have no time.
         self._skipping = mid_line
 
     def read_frame(self, data: bytes) -> Frame | None:

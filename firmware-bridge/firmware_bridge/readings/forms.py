@@ -13,7 +13,7 @@ from firmware_bridge.readings.measurement import Value
 from gateway.process.declarations.readings import PLACEHOLDER
 
 Values = Mapping[str, object]
-"""What stands for each placeholder."""
+"""Value of each placeholder."""
 
 
 def topic_of(pattern: str, values: Values) -> str:

@@ -1,4 +1,4 @@
-"""Which reading it is: numbers that a board gives, and those under which readings are published."""
+"""Numbers of readings: those that a board assigns, and those under which readings are published."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ BOARD_DEVICE_PREFIX = "board-"
 
 @dataclass(frozen=True, slots=True)
 class BoardIdentity:
-    """How a board names a frame: its number, its count of starts, the frame's number from 1."""
+    """Identity of a board's frame: the board, its count of starts, the frame's number from 1."""
 
     device: int
     boot: int

@@ -16,7 +16,7 @@ from firmware_bridge.readings.numbering import Numbering
 from gateway.process.declarations.readings import Readings
 
 AS_SENML: Final = Readings()
-"""What holds where nothing is configured."""
+"""Defaults without configuration."""
 
 
 @dataclass(frozen=True, slots=True)

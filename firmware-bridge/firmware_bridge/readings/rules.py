@@ -1,7 +1,7 @@
-"""What the configuration changes of a port's readings before they are published.
+"""Changes of a port's readings before they are published, as configured.
 
-Numbers are scaled, and values that have not changed enough or come too soon are left out. What is
-left out takes no number: a gap in `sequence` stays a sign of a loss. A rule names a quantity, or
+Numbers are scaled, and values that have not changed enough or come too soon are left out. Omitted
+values take no number: a gap in `sequence` stays a sign of a loss. A rule names a quantity, or
 one measurement of a quantity that has several (`gga/alt`).
 """
 
@@ -55,7 +55,7 @@ class Rules:
         return found
 
     def note_published(self, device: str, quantities: Quantities, now_seconds: float) -> None:
-        """Note what was taken for publication."""
+        """Record the measurements that were chosen for publication."""
         for name, measurements in quantities.items():
             for key, group in {name: measurements, **_parts_of(name, measurements)}.items():
                 rule = self._rules.get(key)

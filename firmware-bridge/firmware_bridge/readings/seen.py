@@ -1,4 +1,4 @@
-"""Which quantities each device has sent, in which unit: what other programs are given of them.
+"""Quantities and units that each device has sent, for descriptions to other programs.
 
 Bounded: a line on which new names come again and again is described as far as the limits go.
 """
@@ -50,7 +50,7 @@ class SeenDevice:
 
 
 class Seen:
-    """What has come since the start, and before it what is given as remembered.
+    """Quantities seen since the start, and those remembered from before.
 
     A value is noted as it first comes after the start. After that it changes only from a text to a
     number and from no unit to one, so that a sensor that alternates causes no stream of changes.

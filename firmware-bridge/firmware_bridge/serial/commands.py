@@ -32,7 +32,7 @@ Answer = Callable[[dict[str, str]], None]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a board was heard last."""
+    """Line on which a board was last heard."""
 
     identity: BoardIdentity
     write: Callable[[bytes], bool]
@@ -52,7 +52,7 @@ class Commands:
         self._answer_seconds_max = answer_seconds_max
         self._places: dict[str, _Place] = {}
         self._open: dict[BoardIdentity, _Open] = {}
-        # A late answer to the bridge before this one must not be taken for one to this.
+        # A late answer to an earlier run of the bridge must not match a request of this one.
         self._request = secrets.randbelow(_NUMBERS)
 
     def note_board(self, identity: BoardIdentity, write: Callable[[bytes], bool]) -> None:

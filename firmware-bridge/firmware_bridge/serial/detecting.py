@@ -1,4 +1,5 @@
-"""Which speed, line and protocol a port has: each is tried, and what its decoder reads is counted.
+"""Detection of a port's speed, line settings and protocol: each is tried, and the frames that its
+decoder reads are counted.
 
 Only protocols whose sensors send by themselves, and that need no keys of their own; beside them
 lines of numbers between commas, whose columns are given numbers as names. A guess is as
@@ -33,7 +34,7 @@ _NUMBER = re.compile(rb"[ \t]*[+-]?\d{1,20}(\.\d{0,20})?[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What a protocol made of the bytes that came with one setting of the line."""
+    """Result of a protocol for the bytes received with one setting of the line."""
 
     line: Line
     framing: str
@@ -48,7 +49,7 @@ class Guess:
 
     @property
     def sure(self) -> float:
-        """How sure it is, from 0 to 1."""
+        """Confidence, from 0 to 1."""
         if not self.frames:
             return 0.0
         share = self.frames / (self.frames + self.damaged)
@@ -63,7 +64,7 @@ class Guess:
 
 
 def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
-    """Let every protocol read what came; those that read nothing are left out."""
+    """Run every protocol on the received bytes; omit those that read nothing."""
     found = []
     for framing, protocol in PROTOCOLS.items():
         if not issubclass(protocol, DecoderSettings) or line.data_bits not in protocol.data_bits:

@@ -1,4 +1,4 @@
-"""Which device file a port's settings mean at this moment.
+"""Lookup of the device file that a port's settings refer to at this moment.
 
 A serial device comes back under another path after it was unplugged; its USB identity and the
 links in /dev/serial/by-id stay the same, so they are looked up at each opening. Of adapters without

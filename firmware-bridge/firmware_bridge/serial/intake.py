@@ -3,7 +3,7 @@
 A board's frame is acknowledged when the outbox reports that it is durable. While that is full,
 the port does what its `when_full` has: it is not read, or the outbox drops the oldest readings of
 the port, or the port drops the newest. What is dropped is counted, and its numbers stay missing in
-`sequence`; a board's frame of which that is done is accepted and acknowledged all the same.
+`sequence`; a board's frame whose readings are dropped is still accepted and acknowledged.
 """
 
 import asyncio
@@ -198,7 +198,7 @@ class Intake:
             self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
 
     def _gather(self, device: int, durable: "asyncio.Future[None]") -> None:
-        """Let the commit of a board's new frame wait for others, where the board can."""
+        """Delay the commit of a board's new frame until others arrive, if the board can wait."""
         durable.add_done_callback(lambda _: self._gathering.acknowledge(device, time.monotonic()))
         if not self._gathering.take(device, time.monotonic()):
             self._outbox.commit_now()

@@ -50,7 +50,7 @@ class Link(ABC):
     """The port at `path`, open until `close`."""
 
     mid_line_seconds: float = 0.0
-    """What comes so soon after the opening is the rest of a line."""
+    """Seconds after the opening in which received bytes are the rest of a line."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -184,7 +184,7 @@ class SerialLink(Link):
             fcntl.ioctl(self._port.fileno(), termios.TIOCEXCL)
 
     def _switch_direction(self, rs485: Rs485) -> None:
-        """Let the driver do it. Raises `PortLost`."""
+        """Run a function of the driver. Raises `PortLost`."""
         level = _RTS_ON_SEND if rs485.rts == "high" else _RTS_AFTER_SEND
         delays = (rs485.delay_before_send_seconds, rs485.delay_after_send_seconds)
         asked = _RS485.pack(_RS485_ENABLED | level, *(round(1000 * each) for each in delays))
@@ -286,7 +286,7 @@ def _finish(readable: "asyncio.Future[None]") -> None:
 
 
 def sentence_of(path: str, error: Exception) -> str:
-    """Return what went wrong with a port, with the mend where there is one."""
+    """Return a port's fault in a sentence, with the fix if there is one."""
     if isinstance(error, PermissionError) or getattr(error, "errno", None) == 13:
         return f"{path}: {DENIED}"
     if getattr(error, "errno", None) in (11, 16):

@@ -25,7 +25,7 @@ class Listening:
 
     @property
     def tally(self) -> Tally:
-        """What was no frame since the bridge's start."""
+        """Bytes that were no frame, since the bridge's start."""
         return self._decoder.tally
 
     @property

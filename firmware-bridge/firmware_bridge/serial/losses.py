@@ -33,7 +33,7 @@ _LOST = ("overruns", "damaged", "dropped")
 
 
 class Losses:
-    """What one port has lost, and what of it has been logged; `dropped` are counts of `status`."""
+    """Losses of one port, and which of them are logged; `dropped` are counts of `status`."""
 
     def __init__(self, status: PortStatus) -> None:
         self._status = status

@@ -30,7 +30,7 @@ _ON: Final = b"\xff\x00"
 
 
 class Overhearing:
-    """What each message of a line is; `frames` counts the messages, `damaged` the damage."""
+    """Description of each message on a line; `frames` counts messages, `damaged` the damage."""
 
     def __init__(self, modbus: Modbus | None, units: Mapping[str, str] | None = None) -> None:
         """Name what `modbus` has of devices and registers; None: nothing is named.

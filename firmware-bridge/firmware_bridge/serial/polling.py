@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 # What was not asked for is over when the line has been silent for this long: 19 characters at
 # 9,600 baud.
 QUIET_SECONDS = 0.02
-# A line with noise on it that does not end is asked all the same.
+# A line with endless noise is asked anyway.
 NOISE_SECONDS_MAX = 0.2
 # An adapter has sent what it was given after this and the time on the line: FTDI's passes bytes on
 # after 16 ms at the latest. A meter answers at the new rate after 200 ms at the earliest.
@@ -38,7 +38,7 @@ _BITS_PER_CHARACTER = 10
 
 
 class Audience(Protocol):
-    """What takes note of a conversation: a port's intake, or people who look at the line."""
+    """Observer of a conversation: a port's intake, or a person who watches the line."""
 
     def asked(self, request: Request) -> None:
         """Note a request that was written."""

@@ -1,4 +1,4 @@
-"""Which devices of a port have sent lately: several share a line, and one of them may be gone."""
+"""Devices of a port that have sent recently: several share a line, and one of them may be gone."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -59,5 +59,5 @@ class Presence:
 
     @property
     def watched(self) -> int:
-        """How many devices are watched."""
+        """Number of watched devices."""
         return len(self._latest)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from firmware_bridge.serial.recording import chunks_of
 
-# Between two looks at whether the terminal was opened.
+# Seconds between two checks whether the terminal was opened.
 OPENED_AGAIN_SECONDS = 0.05
 # What was written last is still to be read when we close the terminal.
 DRAIN_SECONDS_MAX = 5.0

@@ -1,4 +1,4 @@
-"""What one port is: plain values, checked by the configuration before they come here."""
+"""Settings of one port: plain values, already checked by the configuration."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -65,7 +65,7 @@ class PortSettings:
 
     @property
     def policy(self) -> WhenFull:
-        """What is done where the outbox is full: a device that can wait is not read."""
+        """Action while the outbox is full: a device that can wait is not read."""
         if self.when_full is not None:
             return self.when_full
         can_wait = self.protocol.can_wait or self.flow_control != "none"
@@ -73,5 +73,5 @@ class PortSettings:
 
     @property
     def place(self) -> str:
-        """Where the port is, as it was configured."""
+        """Place of the port, as configured."""
         return self.path or self.address or f"usb:{self.usb}"

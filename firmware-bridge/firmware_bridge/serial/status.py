@@ -1,4 +1,4 @@
-"""What the status page shows of a port: counters, and the latest values of its devices.
+"""Status of a port for the page: counters, and the latest values of its devices.
 
 Bounded in every direction, because the report of all ports must fit 64 KiB
 (docs/formats/control-socket.md).

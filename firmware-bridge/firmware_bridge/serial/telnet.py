@@ -28,7 +28,7 @@ _LINE_ERRORS: Final = {2: "overrun", 4: "parity", 8: "framing", 16: "break"}
 SUBNEGOTIATION_BYTES_MAX = 256
 
 Settings = dict[int, int]
-"""What each setting is, by its command."""
+"""Value of each setting, by its command."""
 
 
 class NotRfc2217(Exception):

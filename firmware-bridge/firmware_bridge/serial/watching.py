@@ -37,7 +37,7 @@ async def _next_data(link: Link, silence_seconds: float | None) -> bytes:
 
 
 class Reading:
-    """What a decoder makes of chunks: a line of text for each frame and each damage."""
+    """Output of a decoder as text: a line for each frame and each damage."""
 
     def __init__(self, settings: DecoderSettings, units: Mapping[str, str] | None = None) -> None:
         """Begin on a line; `units` are the port's own, by quantity."""
@@ -54,7 +54,7 @@ class Reading:
 
     @property
     def damaged(self) -> int:
-        """How much was damaged so far."""
+        """Number of damaged frames so far."""
         return self._decoder.tally.damaged.total()
 
     def read(self, data: bytes) -> list[str]:
