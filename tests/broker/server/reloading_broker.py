@@ -22,7 +22,9 @@ class ReloadingBroker:
     """A broker, the configuration that its next reload reads, and clients of it."""
 
     def __init__(self, directory: Path, configuration: dict[str, Any]) -> None:
-        self.written = {"gateway.data_dir": directory / "data"} | configuration
+        # A check of a password may take long on a machine that is busy with other tests.
+        patient = {"mqtt.connect_timeout": DEADLINE_SECONDS}
+        self.written = {"gateway.data_dir": directory / "data"} | patient | configuration
         """By `section.key`, as the file would have it."""
         self.running: RunningBroker
         self._clients: list[ByteClient] = []

@@ -94,6 +94,8 @@ async def running(directory: Path, *, anonymous: bool = False) -> AsyncIterator[
     def read() -> object:
         overrides = {
             "gateway.data_dir": directory / "data",
+            # A check of a password may take long on a machine that is busy with other tests.
+            "mqtt.connect_timeout": DEADLINE_SECONDS,
             "listeners": [{"port": 0, "anonymous": anonymous}],
             "access.password_file": directory / "passwords",
             "access.rules_file": directory / "access.rules",
