@@ -20,7 +20,9 @@ STATUS = {
     "connections": {"open": 3, "accepted": 10},
     "messages": {"received": {"qos2": 3}, "duplicates_suppressed": 7},
     "journal": {"commit_ms_mean": 1.1},
-    "warnings": ["the card is full"],
+    "warnings": [
+        {"id": "disk_full", "subject": "disk", "sentence": "the card is full", "fix": "Free space."}
+    ],
 }
 
 

@@ -60,7 +60,7 @@ def test_a_status_of_an_older_broker_has_gaps_and_no_error() -> None:
             {"disk": {"total_bytes": 8 << 20, "free_bytes": 0, "full": True}},
             "0 MiB of 8 free; full: nothing new is taken",
         ),
-        ({"warnings": ["[red]a\x1b"]}, "[red]a\\x1b"),
+        ({"warnings": [{"sentence": "[red]a\x1b", "fix": "b"}]}, "[red]a\\x1b b"),
     ],
 )
 def test_each_fact_of_a_status_is_shown_with_its_unit(answer: dict[str, Any], words: str) -> None:
