@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from pyspark.sql.types import DataType, StructType
+
 from cloud_jobs.errors import IngestError
 from cloud_jobs.limits import QUERIES_AT_A_TIME_MAX
 from cloud_jobs.tables.delta_tables import Tables
@@ -35,7 +37,8 @@ def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> Non
         write_version(tables, tables.marker, tables.version)
         return
     for name, there in zip(tables.schemas, found, strict=True):
-        if version < tables.version or there not in (None, tables.schemas[name]):
+        is_other = there is not None and _types_of(there) != _types_of(tables.schemas[name])
+        if version < tables.version or is_other:
             raise _of_another_version(tables, name)
 
 
@@ -63,6 +66,11 @@ def remake(tables: Tables) -> None:
         writer = tables.spark.createDataFrame([], schema).write.format("delta")
         writer = writer.mode("overwrite").option("overwriteSchema", "true")
         writer.partitionBy(*PARTITIONS.get(name, ())).save(tables.path(name))
+
+
+def _types_of(columns: StructType) -> list[tuple[str, DataType]]:
+    """Return names and types. Delta stores every column as one that may be null."""
+    return [(field.name, field.dataType) for field in columns]
 
 
 def _of_another_version(tables: Tables, name: str) -> IngestError:

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from pyspark.sql import Row, SparkSession
-from pyspark.sql.types import StructType
 
 from cloud_jobs.audit.run import audited
 from cloud_jobs.gold.run import gold
@@ -25,8 +24,6 @@ from cloud_jobs.spark.java import SHORT_RUN
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.schemas import QUARANTINE
-from cloud_jobs.tables.versions import write_version
 from tests.cloud_jobs import landings, two_landings
 from tests.cloud_jobs.forgeries import Forgeries
 from tests.instruments.fleet.fleet import Truth, fleet_of
@@ -147,7 +144,7 @@ def ingested(
     forgeries.land_first()
     fleet = fleet_of(FLEET_SEED, gateways=5, landings=2)
     fleet.land(0, place.landing)
-    _begin_earlier(place, empty_tables)
+    shutil.copytree(empty_tables, place.settings.tables)
     with two_landings.earlier_job():
         first = place.run()
     one_batch = place.landing.parent / "one-batch"
@@ -158,16 +155,6 @@ def ingested(
     place.settings = replace(place.settings, keys=forgeries.keys)
     healed, idle = place.run(), place.run()
     return Ingested(place, first, one_batch, healed, idle, foreign_topics, fleet.truth)
-
-
-def _begin_earlier(place: Place, empty_tables: Path) -> None:
-    """Make the tables as a version began them that did not count its versions."""
-    tables = Tables(place.spark, place.settings.tables)
-    shutil.copytree(empty_tables, tables.root, ignore=shutil.ignore_patterns("quarantine"))
-    earlier = QUARANTINE.fields[: QUARANTINE.fieldNames().index("refused")]
-    quarantine = place.spark.createDataFrame([], StructType(earlier)).write.format("delta")
-    quarantine.save(tables.path("quarantine"))
-    write_version(tables, "segments", 0)
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ class ReloadingBroker:
 
     def __init__(self, directory: Path, configuration: dict[str, Any]) -> None:
         # A check of a password may take long on a machine that is busy with other tests.
-        patient = {"mqtt.connect_timeout": DEADLINE_SECONDS}
+        patient = {"mqtt.connect_timeout": f"{DEADLINE_SECONDS:g}s"}
         self.written = {"gateway.data_dir": directory / "data"} | patient | configuration
         """By `section.key`, as the file would have it."""
         self.running: RunningBroker

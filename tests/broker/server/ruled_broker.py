@@ -95,7 +95,7 @@ async def running(directory: Path, *, anonymous: bool = False) -> AsyncIterator[
         overrides = {
             "gateway.data_dir": directory / "data",
             # A check of a password may take long on a machine that is busy with other tests.
-            "mqtt.connect_timeout": DEADLINE_SECONDS,
+            "mqtt.connect_timeout": f"{DEADLINE_SECONDS:g}s",
             "listeners": [{"port": 0, "anonymous": anonymous}],
             "access.password_file": directory / "passwords",
             "access.rules_file": directory / "access.rules",
