@@ -152,7 +152,7 @@ ROWS: Final[dict[str, Callable[[DataFrame], DataFrame]]] = {
     "qos2_messages": messages_of,
     "qos2_deliveries": deliveries_of,
 }
-"""Functions that compute rows of these tables from events with corrected times."""
+"""Functions that compute a gold table's rows from events with corrected times, by table."""
 
 
 def _columns(schema: StructType) -> list[Column]:

@@ -58,7 +58,7 @@ class Tables:
     marker: str = "segments"
     """The table whose properties have the version."""
     version: int = VERSION
-    """Version of these schemas."""
+    """Version of the schemas, as stored in the properties of `marker`."""
     views: Mapping[str, str] = field(default_factory=dict)
     """Views that replace tables in queries, by the name of the table."""
 

@@ -32,7 +32,7 @@ class ContractBroker(ControlServer):
         self.instead: Answer | None = None
         self.silent = False
         self.alarms: dict[str, Any] = {}
-        """What was handed over for the bridge."""
+        """Alarms received for the bridge."""
 
     def count_of(self, command: str) -> int:
         return len(self.of(command))

@@ -41,7 +41,7 @@ def published(gateway: WholeGateway, topic: str) -> Any:
 
 
 def retained(gateway: WholeGateway, topic: str) -> bool:
-    """Whether the broker retains a message of a topic."""
+    """Return True if the broker retains a message of a topic."""
     outcome = subprocess.run(
         [*subscriber(gateway, topic), "-W", "1"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""What the uplink has brought is retained in its name: its right counts for that as well."""
+"""Retained messages from upstream belong to the uplink's user, whose rights decide."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -59,9 +59,9 @@ class JournalReading:
         self.lacks_end = False
         """Batches that were durable are missing at the end."""
         self.end_events = 0
-        """Number of their events."""
+        """Number of events in the missing batches."""
         self.end_messages = 0
-        """Number of messages that were numbered in them. Not each of these was recorded."""
+        """Message numbers assigned in the missing batches, some without a recorded message."""
         if stores:
             self._leave_out_foreign(stores)
         self.gaps: list[Gap] = []

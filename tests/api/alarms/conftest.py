@@ -1,4 +1,4 @@
-"""What the tests of alarms share."""
+"""Fixtures for the tests of alarms."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which values of a bridge's report are new readings."""
+"""New readings in a bridge's report."""
 
 from typing import Any
 

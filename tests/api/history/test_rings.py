@@ -1,4 +1,4 @@
-"""Which ring answers a question."""
+"""Choice of the ring that answers a request."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is shown of each device."""
+"""Devices as the pages show them."""
 
 from typing import Any
 
