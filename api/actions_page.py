@@ -34,6 +34,9 @@ _ANSWERS: Final[Mapping[str, tuple[type[BaseModel], type[BaseModel]]]] = {
     "reload": (Reload, Reloaded),
 }
 
+FORM_FAILURES: Final = (ValidationError, FormRefused, BrokerProblem, Refused)
+"""Failures of an action that the page shows, with the form."""
+
 actions_page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
@@ -98,6 +101,27 @@ async def do_reload(request: Request) -> Response:
     return await _done(request, "reload")
 
 
+def refuse_stale(request: Request, fields: Mapping[str, str]) -> None:
+    """Check the token of a form. Raises FormRefused if it is not this browser's."""
+    login = caller_of(request).login
+    if login is None or not is_same_secret(fields.get("token"), login.form_token):
+        raise FormRefused(_STALE, 403)
+
+
+def shown_of(failure: Exception) -> tuple[str, int]:
+    """Return the text and the status code of one of ``FORM_FAILURES``."""
+    match failure:
+        case ValidationError():
+            return fault_of(failure), 422
+        case FormRefused():
+            return str(failure), failure.status_code
+        case BrokerProblem():
+            return f"{failure.reason} {failure.mend}", failure.status_code
+        case Refused():
+            return f"{failure.message}. {mend_of(failure) or ''}", status_of(failure)
+    raise failure
+
+
 async def _asked_with_consequences(
     request: Request, command: str, fields: Mapping[str, str]
 ) -> Response:
@@ -131,24 +155,14 @@ async def _done(request: Request, command: str) -> Response:
     given, answer = _ANSWERS[command]
     try:
         fields = await form_of(request, request.app.state.hosts)
-        login = caller_of(request).login
-        if login is None or not is_same_secret(fields.get("token"), login.form_token):
-            raise FormRefused(_STALE, 403)
+        refuse_stale(request, fields)
         subject = _given_in(fields, given)
         found = await consequences_of(observer_of(request), command, fields)
         if found and fields.get("confirmed") != _CONFIRMED:
             return _asked(request, command, fields, consequences=found)
         result = await carried_out(request, command, subject, answer)
-    except ValidationError as error:
-        return _asked(request, command, fields, fault_of(error), 422)
-    except FormRefused as refusal:
-        return _asked(request, command, fields, str(refusal), refusal.status_code)
-    except BrokerProblem as problem:
-        text = f"{problem.reason} {problem.mend}"
-        return _asked(request, command, fields, text, problem.status_code)
-    except Refused as refusal:
-        text = f"{refusal.message}. {mend_of(refusal) or ''}"
-        return _asked(request, command, fields, text, status_of(refusal))
+    except FORM_FAILURES as failure:
+        return _asked(request, command, fields, *shown_of(failure))
     return rendered(
         request,
         "action.html",

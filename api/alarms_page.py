@@ -4,21 +4,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from pydantic import ValidationError
 
 from api import limits
-from api.actions import caller_of, fault_of
+from api.actions_page import FORM_FAILURES, refuse_stale, shown_of
 from api.admission import OPERATORS, VIEWERS
 from api.alarms.kinds import kind_of
 from api.alarms_rest import acknowledged, watch_of
-from api.control_socket import BrokerProblem
-from api.forms import FormRefused, form_of, is_same_secret
+from api.forms import form_of
 from api.models.alarms import Acknowledge
 from api.page import rendered
-from api.problems import mend_of, status_of
-from gateway.process.control.messages import Refused
-
-_STALE = "The form was out of date. Send it once more."
 
 alarms_page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -36,20 +30,11 @@ async def acknowledge(request: Request) -> Response:
     """Acknowledge an alarm, and show the page again."""
     try:
         fields = await form_of(request, request.app.state.hosts)
-        login = caller_of(request).login
-        if login is None or not is_same_secret(fields.get("token"), login.form_token):
-            raise FormRefused(_STALE, 403)
+        refuse_stale(request, fields)
         given = Acknowledge(id=fields.get("id", ""), subject=fields.get("subject", ""))
         await acknowledged(request, given)
-    except ValidationError as error:
-        return await _shown(request, None, fault_of(error), 422)
-    except FormRefused as refusal:
-        return await _shown(request, None, str(refusal), refusal.status_code)
-    except BrokerProblem as problem:
-        return await _shown(request, None, f"{problem.reason} {problem.mend}", problem.status_code)
-    except Refused as refusal:
-        text = f"{refusal.message}. {mend_of(refusal) or ''}"
-        return await _shown(request, None, text, status_of(refusal))
+    except FORM_FAILURES as failure:
+        return await _shown(request, None, *shown_of(failure))
     return RedirectResponse("/alarms", 303)
 
 

@@ -13,6 +13,7 @@ from api.alarms.kinds import kind_of
 from api.alarms.watch import AlarmWatch
 from api.models.alarms import Accepted, Acknowledge, AlarmPage, AlarmReport, LevelWord, State
 from api.problems import described
+from api.query_parameters import refuse_unknown
 
 alarms_rest = APIRouter(prefix="/api/v1", tags=["alarms"])
 
@@ -45,7 +46,7 @@ async def acknowledged(request: Request, given: Acknowledge) -> Alarm | None:
 
 @alarms_rest.get(
     "/alarms",
-    dependencies=[Depends(VIEWERS)],
+    dependencies=[Depends(VIEWERS), Depends(refuse_unknown)],
     responses=described(401, 403, 422),
     summary="Alarms: active ones, or the history",
 )

@@ -133,7 +133,6 @@ async def _running(
     app.state.gate = gate = _gate_of(settings)
     app.state.card = card = CardReader(settings.card_file, settings.block_devices)
     app.state.history = history = History(settings.history_dir)
-    app.state.thresholds = settings.thresholds
     sources = Sources(
         card=card.read,
         certificate_problem=lambda: None if certificate is None else certificate.problem,

@@ -19,9 +19,7 @@ from api import limits, wear, wording
 from api.admission import EVERYONE, VIEWERS, Caller
 from api.alarms.card_conditions import UPDATE_NEEDS_A_LOOK
 from api.alarms.condition import Level
-from api.alarms.conditions import conditions_of
 from api.alarms_rest import watch_of
-from api.certificate import ServedCertificate
 from api.control_socket import BrokerProblem
 from api.history_rest import history_of
 from api.models.sessions import SessionDetail
@@ -150,14 +148,13 @@ def rendered(
 @page.get("/", dependencies=[Depends(VIEWERS)])
 async def overview_page(request: Request) -> Response:
     """Show an overview of the gateway: sensors first."""
-    history, card = history_of(request), card_of(request)
+    history = history_of(request)
     try:
         overview = await observer_of(request).overview()
     except BrokerProblem as problem:
         return down_page(request, problem)
-    verdict: Verdict = verdict_of(
-        conditions_of(overview, card, _certificate_problem(request), request.app.state.thresholds)
-    )
+    watch = watch_of(request)
+    verdict: Verdict = verdict_of(watch.conditions_in(overview))
     now_ms = overview.broker.time_ms
     bridge = overview.serial.status
     devices, devices_left = (
@@ -174,7 +171,7 @@ async def overview_page(request: Request) -> Response:
         devices_left=devices_left,
         lines=list(lines_of(overview, history.last_hour)),
         history_problem=history.problem,
-        to_acknowledge=sum(not each.is_present for each in watch_of(request).active()),
+        to_acknowledge=sum(not each.is_present for each in watch.active()),
     )
 
 
@@ -246,12 +243,6 @@ async def asset(request: Request, name: str, v: str = "") -> Response:
     if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(found.body, media_type=found.media_type, headers=headers)
-
-
-def _certificate_problem(request: Request) -> str | None:
-    certificate = request.app.state.certificate
-    assert certificate is None or isinstance(certificate, ServedCertificate)
-    return None if certificate is None else certificate.problem
 
 
 async def _found_by(

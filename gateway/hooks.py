@@ -1,17 +1,17 @@
 """Public names for hook modules: `docs/hooks.md` documents them."""
 
-from gateway.broker.hooks import (
+from gateway.broker.core.events import (
     Connected,
     Delivered,
     Disconnected,
     Dropped,
     Event,
     Lost,
-    Observer,
     Published,
     Subscribed,
     Unsubscribed,
 )
+from gateway.broker.hooks.observer import Observer
 
 __all__ = [
     "Connected",

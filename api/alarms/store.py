@@ -46,7 +46,7 @@ class AlarmStore:
             return []
         try:
             return self._opened(self._path)
-        except sqlite3.OperationalError as error:
+        except (OSError, sqlite3.OperationalError) as error:
             self._fail(error)
             return []
         except sqlite3.DatabaseError as error:
@@ -129,7 +129,7 @@ class AlarmStore:
         self._connection = connection
         return alarms
 
-    def _fail(self, error: sqlite3.DatabaseError) -> None:
+    def _fail(self, error: OSError | sqlite3.DatabaseError) -> None:
         if self.problem is None:
             logger.warning("alarms are not written to %s: %s", self._path, error)
         self.problem = f"alarms are not written: {error}"

@@ -24,15 +24,13 @@ from api.alarms.table import AlarmTable
 from api.alarms.thresholds import Thresholds
 from api.card import CardReport
 from api.control_socket import BrokerProblem
+from api.history.recorder import until_reported
 from api.machine import Machine
-from api.observer import Observer
+from api.observer import Observer, Overview
+from api.problems import mend_of
 from gateway.process.control.messages import Refused
 
 logger = logging.getLogger(__name__)
-
-LOOK_SECONDS: Final = 5.0
-"""Seconds between two examinations: as often as the history is recorded."""
-
 
 STARTING_SECONDS: Final = {
     "broker_down": 15.0,
@@ -89,7 +87,8 @@ class AlarmWatch:
         try:
             while True:
                 await self.look()
-                await asyncio.sleep(LOOK_SECONDS)
+                # With the history, whose question the observer shares.
+                await until_reported()
         finally:
             self._store.close()
 
@@ -133,20 +132,10 @@ class AlarmWatch:
                 await self._keep([alarm])
             return alarm
 
-    async def _conditions(self) -> Sequence[Condition]:
-        machine = tuple(conditions_of_machine(self._sources.machine(), self._thresholds))
-        try:
-            overview = await self._observer.overview()
-        except BrokerProblem as problem:
-            known = [
-                alarm.condition
-                for alarm in self._table.active()
-                if alarm.is_present and alarm.id not in _ALWAYS_KNOWN
-            ]
-            down = Condition("broker_down", "broker", Level.BAD, problem.reason, problem.mend)
-            return (down, *known, *machine)
+    def conditions_in(self, overview: Overview) -> tuple[Condition, ...]:
+        """Return all present conditions, the most severe first."""
         limit = self._thresholds.wrong_passwords
-        return (
+        found = (
             *conditions_of(
                 overview,
                 self._sources.card(),
@@ -154,8 +143,30 @@ class AlarmWatch:
                 self._thresholds,
             ),
             *self._guessing.conditions(overview.broker, limit, now=self._clock()),
-            *machine,
+            *conditions_of_machine(self._sources.machine(), self._thresholds),
         )
+        return tuple(sorted(found, key=lambda condition: condition.level, reverse=True))
+
+    async def _conditions(self) -> Sequence[Condition]:
+        try:
+            overview = await self._observer.overview()
+        except (BrokerProblem, Refused) as problem:
+            return self._conditions_without_broker(problem)
+        return self.conditions_in(overview)
+
+    def _conditions_without_broker(self, problem: BrokerProblem | Refused) -> list[Condition]:
+        reason, mend = (
+            (problem.reason, problem.mend)
+            if isinstance(problem, BrokerProblem)
+            else (f"The broker refuses its status: {problem.message}.", mend_of(problem) or "")
+        )
+        known = [
+            alarm.condition
+            for alarm in self._table.active()
+            if alarm.is_present and alarm.id not in _ALWAYS_KNOWN
+        ]
+        machine = conditions_of_machine(self._sources.machine(), self._thresholds)
+        return [Condition("broker_down", "broker", Level.BAD, reason, mend), *known, *machine]
 
     async def _keep(self, changed: Sequence[Alarm]) -> None:
         if changed:

@@ -17,7 +17,16 @@ from gateway.process.control.messages import Refused
 logger = logging.getLogger(__name__)
 
 _LATE_SECONDS: Final = 1.5
-"""How long after the end of a step the bridge has reported it: it reports once a second."""
+"""Seconds after the end of a step until the bridge has reported it: it reports once a second."""
+
+
+async def until_reported() -> None:
+    """Wait until the bridge has reported the present step of 5 seconds, by the wall clock.
+
+    Tasks that wait here continue together, so that the observer asks once for all of them.
+    """
+    into = (time.time() - _LATE_SECONDS) % HOUR.step_seconds
+    await asyncio.sleep(HOUR.step_seconds - into)
 
 
 class Recorder:
@@ -34,9 +43,7 @@ class Recorder:
         await self._history.open()
         while True:
             await self.record()
-            # By the wall clock, so that each answer has the step that has just ended.
-            into = (time.time() - _LATE_SECONDS) % HOUR.step_seconds
-            await asyncio.sleep(HOUR.step_seconds - into)
+            await until_reported()
 
     async def record(self) -> None:
         """Ask once, and record the answer. A broker that is down leaves a gap."""

@@ -76,5 +76,6 @@ async def test_alarms_are_filtered_and_paged(tmp_path: Path) -> None:
         assert critical["alarms"] == []
         cleared = (await program.get("/api/v1/alarms", params={"state": "cleared"})).json()
         assert (cleared["alarms"], cleared["next"]) == ([], None)
-        refused = await program.get("/api/v1/alarms", params={"level": "bad"})
-        assert refused.status_code == 422
+        for mistyped in ({"level": "bad"}, {"states": "cleared"}):
+            refused = await program.get("/api/v1/alarms", params=mistyped)
+            assert refused.status_code == 422

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from api.alarms.thresholds import Thresholds
 from api.roles import Role
 from gateway.cli.application import execute
 from gateway.cli.services import PreparedApi
@@ -60,3 +61,7 @@ def test_users_tokens_names_and_the_certificate_are_the_configured_ones(
     assert settings.tokens_file == Path("tokens")
     assert settings.certificate is not None
     assert settings.certificate.paths == (Path("c.pem"), Path("c.key"))
+
+
+def test_the_thresholds_of_alarms_have_one_default(tmp_path: Path) -> None:
+    assert prepared("--data-dir", str(tmp_path)).settings.thresholds == Thresholds()

@@ -82,6 +82,13 @@ def test_a_place_that_cannot_be_written_is_a_problem_and_no_failure(tmp_path: Pa
     assert store.cleared(before=None, limit=3) == []
 
 
+def test_a_directory_that_cannot_be_made_is_a_problem_and_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "history").touch()
+    store, alarms = opened(tmp_path / "history" / "alarms.db")
+    assert alarms == []
+    assert store.problem is not None
+
+
 def test_without_a_path_nothing_is_kept() -> None:
     store = AlarmStore(None)
     assert store.open() == []
