@@ -169,6 +169,7 @@ async def test_without_a_file_any_more_the_default_holds_and_it_comes_back(
             "gateway.data_dir": started.gateway.data_dir,
             "listeners": [{"port": 0, "anonymous": False}],
             "access.password_file": broker.users,
+            "mqtt.connect_timeout": f"{started.mqtt.connect_timeout:g}s",
         },
         None,
     )
