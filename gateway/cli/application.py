@@ -1,6 +1,7 @@
 """The command line's subcommands, and messages for mistyped ones."""
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -45,6 +46,9 @@ COMPLETION_VARIABLE = "_ONCEGATE_COMPLETE"
 """Set by the completion script of a shell: the command then prints the possible next words."""
 
 Shell = Literal["bash", "zsh", "fish"]
+
+_EXTRA_FILE = re.compile(r"unexpected extra argument.*\((\S+\.toml)\)")
+"""A configuration file without `--config`, as users of other daemons name it."""
 
 application = typer.Typer(
     name=PROGRAM,
@@ -160,4 +164,8 @@ def _explain(error: typer.TyperException) -> None:
         # A usage error has the context of its subcommand.
         context: typer.Context | None = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "oncegate"
-        say(f"{command}: {message} (see: {command} --help)")
+        extra_file = _EXTRA_FILE.search(message)
+        if extra_file:
+            say(f"{command}: {message}: name the configuration file with --config {extra_file[1]}")
+        else:
+            say(f"{command}: {message} (see: {command} --help)")

@@ -50,6 +50,7 @@ def test_every_verb_has_help_with_an_example_and_takes_a_configuration(
         (["brokr"], "No such command 'brokr'"),
         (["broker", "--lisen", "x"], "No such option: --lisen"),
         (["passwd"], "Missing argument"),
+        (["check-config", "x.toml"], "name the configuration file with --config x.toml"),
         (["broker", "--listen", "nowhere"], "'nowhere' is not HOST:PORT"),
         (["broker", "--config", "missing.toml"], "missing.toml: cannot be read"),
         (["api", "--port", "99999"], "a whole number from 0 to 65535"),

@@ -16,6 +16,8 @@ LINE_BYTES_MAX = 4096
 _LINE_END = re.compile(rb"[\r\n]")
 # ESP-IDF and ESPHome print their logs in colours.
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
+_BYTE_ORDER_MARK = "\ufeff"
+"""Some programs begin UTF-8 with it. It is no part of the text."""
 
 Parse = Callable[[str, "Counter[str]"], dict[str, Measurement]]
 """Reads a line. It counts what it leaves out, by reason, and raises `Damaged`."""
@@ -55,9 +57,10 @@ class LineDecoder(DelimitedDecoder):
     def read_frame(self, data: bytes) -> Frame | None:
         """Read the measurements of one line; None: a line without any."""
         try:
-            text = _COLOUR.sub(b"", data).decode("utf-8", self._errors).strip()
+            text = _COLOUR.sub(b"", data).decode("utf-8", self._errors)
         except UnicodeDecodeError as error:
             raise Damaged("utf8") from error
+        text = text.removeprefix(_BYTE_ORDER_MARK).strip()
         return self.frame_of(text) if text else None
 
     def frame_of(self, text: str) -> Frame | None:

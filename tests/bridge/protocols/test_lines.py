@@ -55,6 +55,10 @@ def test_colours_of_a_log_are_no_part_of_its_values() -> None:
     assert lines(decoder(), b"\x1b[0;32mtemp=21.5 hum=40\x1b[0m\r\n") == ["temp=21.5 hum=40"]
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_line() -> None:
+    assert lines(decoder(), b"\xef\xbb\xbfgood\n\xef\xbb\xbf\ngood\n") == ["good", "good"]
+
+
 def test_empty_lines_and_lines_without_measurements_are_neither_frames_nor_damage() -> None:
     reader = decoder()
     assert lines(reader, b"\n\r\n  \nheading\ngood\n") == ["good"]
