@@ -37,6 +37,7 @@
 #   make test-of-the-day  one of the proofs that `make test` has no time for, in small, in turn by the day
 #   make conformance  which statements of the MQTT standards no test carries, and why
 #   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
+#   make docs      the documents as a site, build/site/index.html, and those that are generated from the code
 #   make format    puts the sources into shape
 #   make clean     removes what can be made again (never var/, which holds data)
 #   make distclean  removes .venv and the inputs that fuzzing keeps, too
@@ -104,7 +105,7 @@ CHECK_SAMPLE ?= 2
 SECOND_SAMPLE ?= 40
 ONE_IN ?= 1
 
-.PHONY: help run test collected test-of-the-day test-compiled test-image test-plain test-quiet test-second-python
+.PHONY: docs help run test collected test-of-the-day test-compiled test-image test-plain test-quiet test-second-python
 .PHONY: test-spark test-long check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
 .PHONY: machines packages-machines conformance conformance-write fill fuzz fuzz-board kill kill-board powercut simulate uplink-kill
@@ -352,9 +353,11 @@ machines: packages-machines
 		nice tests/machines/run $$suite $$who $(ARGUMENTS); \
 	done; done
 
-# Pages that repeat what the code knows.
+# First the pages that repeat what the code knows, then all of them as a site. A dead link fails.
 docs: $(VENV)/.ready-test
 	@$(BIN)/python docs/generate.py
+	@nice $(BIN)/python -m sphinx -q -W --keep-going -c docs . build/site
+	@echo "build/site/index.html"
 
 conformance: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from docs.decision_index import PAGE as DECISIONS_PAGE
+from docs.decision_index import index_page
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 MODULES_PAGE: Final = ROOT / "docs" / "modules.md"
 PARTS: Final = {
@@ -57,3 +60,4 @@ def _line(level: int, name: str, module: Path) -> str:
 
 if __name__ == "__main__":
     MODULES_PAGE.write_text(modules_page())
+    DECISIONS_PAGE.write_text(index_page())

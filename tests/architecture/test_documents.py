@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from docs.decision_index import PAGE as DECISIONS_PAGE
+from docs.decision_index import THEMES, Decision, decisions, index_page
 from docs.generate import MODULES_PAGE, modules_page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -140,6 +142,19 @@ def test_the_page_of_modules_is_generated_from_the_code() -> None:
     assert MODULES_PAGE.read_text() == modules_page(), "run `make docs`"
 
 
+def test_the_index_of_decisions_has_each_in_one_theme_and_is_current() -> None:
+    numbers = [number for each in THEMES.values() for number in each]
+    assert sorted(numbers) == sorted(decisions()), "docs/decision_index.py: THEMES"
+    assert DECISIONS_PAGE.read_text() == index_page(), "run `make docs`"
+
+
+def test_a_status_names_what_it_revises_and_what_revised_it() -> None:
+    status = "in force; x is [30](0030-c.md). Adds to [5](0005-e.md). Revises [3](0003-a.md), as y."
+    decision = Decision(7, "0007-b.md", "B", status)
+    assert (sorted(decision.revised), sorted(decision.revisions)) == ([3], [30])
+    assert Decision(1, "0001-a.md", "A", "superseded by [3](0003-a.md).").is_superseded
+
+
 def test_a_line_of_a_tree_is_a_path() -> None:
     text = "```\na/b/   what\n  c.py  that\n  d/  those\n    e.py it\n  f.py\n```\n"
     assert list(lines_of_trees(text)) == [
@@ -153,7 +168,7 @@ def test_a_line_of_a_tree_is_a_path() -> None:
 
 def test_decisions_are_numbered_and_at_most_a_page() -> None:
     numbers = []
-    for path in (ROOT / "docs" / "decisions").iterdir():
+    for path in set((ROOT / "docs" / "decisions").iterdir()) - {DECISIONS_PAGE}:
         name = DECISION.fullmatch(path.name)
         assert name, f"{path.name}: call it NNNN-words.md"
         numbers.append(int(name[1]))
