@@ -32,7 +32,7 @@ THEMES: Final = {
 """Numbers of the decisions. Each is in one theme, and a new one needs its place here."""
 INTRODUCTION: Final = """# Decisions
 
-Choices that somebody could have made otherwise, one page each: the question, the answer, and the
+Choices that could have been made otherwise, one page each: the question, the decision and its
 consequences. A later decision that changes a part of an earlier one is named here. `make docs`
 writes this index from the pages.
 """
