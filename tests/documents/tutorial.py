@@ -1,4 +1,4 @@
-"""A tutorial as a reader follows it: its files are saved, its commands typed, their output compared.
+"""A tutorial as a reader follows it: files are saved, commands typed, their output compared.
 
 In the page:
 
