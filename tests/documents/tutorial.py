@@ -186,8 +186,8 @@ class Reader:
             timeout=COMMAND_SECONDS_MAX,
         )
         output = outcome.stdout.decode()
-        told = f"$ {command.line}\n{output}\n{self._outputs()}"
-        assert (outcome.returncode != 0) == command.fails, f"exit {outcome.returncode}: {told}"
+        said = f"$ {command.line}\n{output}\n{self._outputs()}"
+        assert (outcome.returncode != 0) == command.fails, f"exit {outcome.returncode}: {said}"
         differs = difference(command.output, output)
         assert differs is None, f"$ {command.line}\n{differs}\n{self._outputs()}"
 
