@@ -28,6 +28,7 @@ from gateway.broker.store.journal import FILE_BYTES
 from gateway.broker.store.opening import Opened
 from gateway.broker.store.store import Store
 from gateway.configuration import Configuration, log_identity
+from gateway.process.files.disk_errors import line_of
 
 logger = logging.getLogger(__name__)
 
@@ -177,6 +178,11 @@ def begin_run(event_loop: EventLoop, opened: Opened, identity: Identity) -> None
         *event_loop.wall_clock.read(),
     )
     _log_clock(event_loop.wall_clock)
+    writer = event_loop.committer.writer
+    try:
+        writer.recent.load(writer.store.data_dir)
+    except OSError as error:
+        logger.warning("the page has no events of earlier runs: %s", line_of(error))
     event_loop.schedule()
 
 

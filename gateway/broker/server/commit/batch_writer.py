@@ -18,6 +18,7 @@ from gateway.broker.core.broker import Broker, SealedBatch
 from gateway.broker.server.commit.checkpoints import Checkpoints
 from gateway.broker.server.commit.journal_room import JournalRoom
 from gateway.broker.server.commit.metrics import CommitMetrics
+from gateway.broker.server.commit.recent_blobs import RecentBlobs
 from gateway.broker.server.host.clock import WallClock
 from gateway.broker.store.no_room import NoRoom
 from gateway.broker.store.store import Store
@@ -73,6 +74,7 @@ class BatchWriter:
         self.journal_room = journal_room
         self.checkpoints = checkpoints
         self.metrics = CommitMetrics()
+        self.recent = RecentBlobs()
         self._outcomes = outcomes
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "commit")
@@ -236,6 +238,7 @@ class BatchWriter:
         assert batch.blob is not None
         self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
         self.metrics.add(seconds, len(batch.blob))
+        self.recent.add(batch.blob)
         self._release(batch)
 
     def _release(self, batch: SealedBatch) -> None:
@@ -243,8 +246,6 @@ class BatchWriter:
         self.broker.committed(batch)
         self.checkpoints.commit_rows()
         self._outcomes.released()
-
-    # -- a batch without space
 
     def _wait_for_room(self, error: NoRoom, batch: SealedBatch) -> None:
         """Keep a batch until there is space. None of its packets has been sent yet."""
@@ -285,8 +286,6 @@ class BatchWriter:
         self._waiting = None
         self._started_at = self._loop.time()
         self._commit_on_thread(batch)
-
-    # -- the end
 
     def write_last(self) -> None:
         """From now on, give up a batch for which there is no space. Retry a waiting one once."""

@@ -16,6 +16,7 @@ from gateway.broker.core.records.kinds import CloseReason, Observation
 from gateway.broker.server.bans import Bans
 from gateway.broker.server.control.alarms import Alarms
 from gateway.broker.server.control.ban_requests import BanRequests
+from gateway.broker.server.control.events import Events
 from gateway.broker.server.control.operating import OperatorCommands
 from gateway.broker.server.control.operations import REPORTED, Operations, who_of
 from gateway.broker.server.control.people import People
@@ -35,7 +36,7 @@ REPORT_BYTES_MAX = 64 * 1024
 SESSIONS_LISTED_MAX = 1_000
 SOURCES = ("bridge", "uploader", "uplink")
 READING = frozenset(
-    {"status", "sessions", "session", "reports", "bans", "authenticate", "user", "alarms"}
+    {"status", "sessions", "session", "reports", "bans", "events", "authenticate", "user", "alarms"}
 )
 """Commands that `status.sock` accepts: none of them changes anything but the reported alarms."""
 
@@ -91,6 +92,7 @@ class Control:
             "observe": self._observe,
             "exported": self._exported,
             "operated": _reported,
+            "events": Events(event_loop.committer.writer.recent).listed,
             **alarms.commands,
         }
 
