@@ -29,6 +29,27 @@ CLIENT_ID_CHARACTERS_MAX: Final = 65_535
 SESSIONS_PER_REQUEST_MAX: Final = 1000
 SESSIONS_PER_REQUEST_DEFAULT: Final = 100
 
+# Events in one answer: the broker's bound; on a page of the log; and those whose handshakes a
+# client's page shows.
+EVENTS_PER_REQUEST_MAX: Final = 1000
+EVENTS_PER_REQUEST_DEFAULT: Final = 100
+EVENTS_PER_PAGE: Final = 50
+HANDSHAKE_EVENTS_MAX: Final = 40
+
+# Names of events that one request asks for: the broker's bound.
+EVENT_NAMES_MAX: Final = 50
+
+# Characters of the name of an event or a serial port: far more than any has.
+EVENT_NAME_CHARACTERS_MAX: Final = 64
+
+# Streams of events at a time, and how long one lasts: less than a connection may. A program opens
+# the next one with the number of the last event that it has.
+EVENT_STREAMS_MAX: Final = 8
+EVENT_STREAM_SECONDS: Final = 50.0
+
+# Time between two questions of a stream.
+EVENT_STREAM_STEP_SECONDS: Final = 1.0
+
 # Series of /metrics: a scraper keeps each of them for weeks. A gateway has tens of ports, and the
 # longest list of reasons, that of the broker's errors, some thirty.
 METRIC_PORTS_MAX: Final = 64

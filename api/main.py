@@ -32,6 +32,8 @@ from api.certificate import CertificateUnusable, ServedCertificate
 from api.connections import Server, bounded_by
 from api.control_socket import ControlSocket
 from api.error_handlers import install_problem_handlers
+from api.events.page import events_page
+from api.events.rest import Streams, events_rest
 from api.history.history import History
 from api.history.recorder import Recorder
 from api.history_rest import history_rest
@@ -105,6 +107,7 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
         rest,
         history_rest,
         alarms_rest,
+        events_rest,
         actions,
         metrics,
         probes,
@@ -112,6 +115,7 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
         sensors_page,
         system_page,
         alarms_page,
+        events_page,
         actions_page,
         reference,
         login_page,
@@ -132,6 +136,7 @@ async def _running(
     app.state.hosts = frozenset(settings.hosts)
     app.state.gate = gate = _gate_of(settings)
     app.state.card = card = CardReader(settings.card_file, settings.block_devices)
+    app.state.event_streams = Streams()
     app.state.history = history = History(settings.history_dir)
     sources = Sources(
         card=card.read,

@@ -6,6 +6,7 @@ returned as types of ``models``; an answer that does not fit raises ``BrokerProb
 """
 
 import asyncio
+import json
 import socket
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping
@@ -19,6 +20,7 @@ from api.control_socket import BrokerProblem, ControlSocket
 from api.models.actions import BanPage
 from api.models.bridge import BridgeStatus
 from api.models.broker import BrokerStatus
+from api.models.events import EventPage
 from api.models.reports import KeptReport, Report, Reports, SerialReport, UplinkReport, UploadReport
 from api.models.sessions import SessionDetail, SessionPage
 from api.models.uplink import UplinkStatus
@@ -92,6 +94,17 @@ class Observer:
         """Return a page of bans, starting with number `first`."""
         command: dict[str, object] = {"command": "bans", "first": first}
         return await self._asked_once(("bans", first), lambda: self._ask(command, BanPage))
+
+    async def events(self, wanted: Mapping[str, object]) -> EventPage:
+        """Return events. `wanted` has members of the broker's command `events`.
+
+        Raises:
+            BrokerProblem: the broker does not answer.
+            Refused: the broker refuses the request.
+        """
+        command = {"command": "events", **wanted}
+        key = ("events", json.dumps(command, sort_keys=True))
+        return await self._asked_once(key, lambda: self._ask(command, EventPage))
 
     async def publish_alarms(self, kinds: Mapping[str, object]) -> None:
         """Hand the present alarms to the broker, by kind, for the bridge to publish.

@@ -21,6 +21,8 @@ from api.alarms.card_conditions import UPDATE_NEEDS_A_LOOK
 from api.alarms.condition import Level
 from api.alarms_rest import watch_of
 from api.control_socket import BrokerProblem
+from api.events.handshakes import Step, steps_of
+from api.events.lines import HANDSHAKES, RESTARTS
 from api.history_rest import history_of
 from api.models.sessions import SessionDetail
 from api.observer import Observer, Overview
@@ -53,6 +55,7 @@ NAVIGATION: Final = (
     ("Overview", "/"),
     ("Sensors", "/sensors"),
     ("Clients", "/clients"),
+    ("Log", "/log"),
     ("Alarms", "/alarms"),
     ("System", "/system"),
 )
@@ -91,6 +94,7 @@ def _environment() -> Environment:
         visible=wording.visible_of,
         duration=wording.duration_of,
         clock=wording.clock_of,
+        moment=wording.moment_of,
         count=wording.count_of,
         counted=wording.counted_of,
         bytes=wording.bytes_of,
@@ -218,6 +222,7 @@ async def session_page(
         return down_page(request, problem)
     except Refused:
         session = None
+    steps, steps_problem = await _steps_of(observer, client_id)
     return rendered(
         request,
         "session.html",
@@ -227,6 +232,8 @@ async def session_page(
         now_ms=overview.broker.time_ms,
         client_id=client_id,
         session=session,
+        steps=steps,
+        steps_problem=steps_problem,
     )
 
 
@@ -243,6 +250,28 @@ async def asset(request: Request, name: str, v: str = "") -> Response:
     if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(found.body, media_type=found.media_type, headers=headers)
+
+
+async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str | None]:
+    """Return a client's newest handshakes and the restarts among them, or why there are none."""
+    try:
+        own = await observer.events(
+            {
+                "client_id": client_id,
+                "names": sorted(HANDSHAKES),
+                "limit": limits.HANDSHAKE_EVENTS_MAX,
+            }
+        )
+        if not own.events:
+            return [], None
+        restarts = await observer.events(
+            {"names": sorted(RESTARTS), "after": own.events[-1].sequence, "limit": 10}
+        )
+    except BrokerProblem as problem:
+        return [], problem.reason
+    except Refused as refusal:
+        return [], refusal.message
+    return steps_of(sorted([*own.events, *restarts.events], key=lambda each: each.sequence)), None
 
 
 async def _found_by(

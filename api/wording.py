@@ -131,6 +131,11 @@ def clock_of(milliseconds: int) -> str:
     return time_of(milliseconds).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
+def moment_of(milliseconds: int) -> str:
+    """Format as ``11-21 09:14:03.250``, in UTC: a log's lines are milliseconds apart."""
+    return time_of(milliseconds).strftime("%m-%d %H:%M:%S.%f")[:-3]
+
+
 def count_of(number: int | None) -> str:
     """Format as ``1,234``; None as ``unknown``."""
     return "unknown" if number is None else f"{number:,}"

@@ -53,6 +53,7 @@ WITHOUT_TESTS = {
     "api/models/alarms.py",
     "api/models/bridge.py",
     "api/models/broker.py",
+    "api/models/events.py",
     "api/models/history.py",
     "api/models/reports.py",
     "api/models/sessions.py",

@@ -23,7 +23,7 @@ NAMES_MAX: Final = 50
 
 
 class Wanted:
-    """Selection of events: those of a client, with certain names, between two numbers."""
+    """Selection of events: those of a client or a serial port, with certain names, between two numbers."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         """Read the request.
@@ -35,6 +35,7 @@ class Wanted:
         self.after = _whole_number(request, "after", 0, None)
         self.before = _whole_number(request, "before", None, None)
         self.client_id = text_of(request, "client_id", "")
+        self.port = text_of(request, "port", "")
         names = request.get("names", [])
         if not isinstance(names, list) or len(names) > NAMES_MAX:
             raise Refused("bad_request", f"'names' is a list of at most {NAMES_MAX} events")
@@ -43,6 +44,8 @@ class Wanted:
     def has(self, event: Event) -> bool:
         """Return True if an event is asked for. Its number is checked elsewhere."""
         if self.client_id and event.get("client_id") != self.client_id:
+            return False
+        if self.port and event.get("port") != self.port:
             return False
         return not self.names or event["event"] in self.names
 

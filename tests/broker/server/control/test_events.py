@@ -73,6 +73,14 @@ async def test_events_come_in_pages_and_from_a_number_on(start: Start) -> None:
     assert await told(broker, after=whole[-1]["sequence"]) == []
 
 
+async def test_events_of_a_serial_port_are_found_by_its_name(start: Start) -> None:
+    broker = await start({})
+    for port in ("meter", "gps"):
+        await result(broker, "observe", event="serial_port_lost", port=port, detail="unplugged")
+    (lost,) = await told(broker, port="gps")
+    assert (lost["event"], lost["detail"]) == ("serial_port_lost", "unplugged")
+
+
 async def test_an_answer_that_would_be_too_long_ends_earlier(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +126,7 @@ async def test_a_damaged_blob_is_left_out() -> None:
         {"after": -1},
         {"before": "7"},
         {"client_id": 7},
+        {"port": 7},
         {"names": "message_held"},
         {"names": ["x"] * 51},
     ],

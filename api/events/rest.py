@@ -1,0 +1,157 @@
+"""Events of the session log for programs: pages of them, and a stream of new ones."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request
+from fastapi.responses import StreamingResponse
+
+from api import limits
+from api.admission import VIEWERS
+from api.control_socket import BrokerProblem
+from api.models.events import EventPage
+from api.observer import Observer
+from api.problems import described
+from api.query_parameters import refuse_unknown
+from api.rest import observer_of
+from gateway.process.control.messages import Refused
+
+SEQUENCE_MAX: Final = 2**62
+
+ClientId = Annotated[
+    str,
+    Query(
+        max_length=limits.CLIENT_ID_CHARACTERS_MAX,
+        description="Only events of this client's sessions.",
+    ),
+]
+Port = Annotated[
+    str,
+    Query(
+        max_length=limits.EVENT_NAME_CHARACTERS_MAX, description="Only events of this serial port."
+    ),
+]
+Names = Annotated[
+    list[Annotated[str, Query(max_length=limits.EVENT_NAME_CHARACTERS_MAX)]],
+    Query(
+        max_length=limits.EVENT_NAMES_MAX,
+        description="Only events of these names, as in docs/formats/session-log.md.",
+    ),
+]
+Sequence = Annotated[int | None, Query(ge=0, le=SEQUENCE_MAX)]
+
+events_rest = APIRouter(
+    prefix="/api/v1", tags=["events"], dependencies=[Depends(VIEWERS), Depends(refuse_unknown)]
+)
+
+
+class Streams:
+    """Count of the streams that are open."""
+
+    def __init__(self) -> None:
+        self.open = 0
+
+    def begin(self) -> None:
+        """Count a new stream. Raises HTTPException if there are too many."""
+        if self.open >= limits.EVENT_STREAMS_MAX:
+            raise HTTPException(503, f"{limits.EVENT_STREAMS_MAX} streams of events are open.")
+        self.open += 1
+
+
+@events_rest.get(
+    "/events",
+    responses=described(400, 401, 403, 422, 502, 503),
+    summary="The newest events of the session log",
+)
+async def events(
+    request: Request,
+    *,
+    client_id: ClientId = "",
+    port: Port = "",
+    event: Names = [],  # noqa: B006 - FastAPI copies it
+    after: Sequence = None,
+    before: Sequence = None,
+    limit: Annotated[int, Query(ge=1, le=limits.EVENTS_PER_REQUEST_MAX)] = (
+        limits.EVENTS_PER_REQUEST_DEFAULT
+    ),
+) -> EventPage:
+    """List events, the newest first: those of the last hours, also from before a restart.
+
+    `after` and `before` are sequence numbers, and exclude the event with that number.
+    """
+    wanted = {
+        "client_id": client_id,
+        "port": port,
+        "names": event,
+        "after": after or 0,
+        "before": before,
+        "limit": limit,
+    }
+    try:
+        return await observer_of(request).events(wanted)
+    except Refused as refusal:
+        raise HTTPException(400, refusal.message) from refusal
+
+
+@events_rest.get(
+    "/events/stream",
+    responses=described(401, 403, 422, 503) | {200: {"content": {"text/event-stream": {}}}},
+    response_class=StreamingResponse,
+    summary="New events as server-sent events",
+)
+async def stream(
+    request: Request,
+    *,
+    client_id: ClientId = "",
+    port: Port = "",
+    event: Names = [],  # noqa: B006 - FastAPI copies it
+    last_event_id: Annotated[int | None, Header(ge=0, le=SEQUENCE_MAX)] = None,
+) -> StreamingResponse:
+    """Send each new event as a server-sent event: `id` is its number, `data` the event as JSON.
+
+    It begins after `Last-Event-ID`, otherwise now, and ends after 50 seconds: an `EventSource`
+    continues by itself.
+    """
+    streams: Streams = request.app.state.event_streams
+    streams.begin()
+    wanted: dict[str, object] = {"client_id": client_id, "port": port, "names": event}
+    told = _told(observer_of(request), wanted, last_event_id)
+    return StreamingResponse(_counted(told, streams), media_type="text/event-stream")
+
+
+async def _counted(told: AsyncIterator[str], streams: Streams) -> AsyncIterator[str]:
+    try:
+        async for text in told:
+            yield text
+    finally:
+        streams.open -= 1
+
+
+async def _told(
+    observer: Observer, wanted: dict[str, object], after: int | None
+) -> AsyncIterator[str]:
+    """Yield server-sent events until the stream has lasted long enough."""
+    ends_at = time.monotonic() + limits.EVENT_STREAM_SECONDS
+    yield "retry: 1000\n\n"
+    while time.monotonic() < ends_at:
+        try:
+            if after is None:
+                newest = (await observer.events({"limit": 1})).events
+                after = newest[0].sequence if newest else 0
+            page = await observer.events(
+                {**wanted, "after": after, "limit": limits.EVENTS_PER_REQUEST_MAX}
+            )
+        except BrokerProblem as problem:
+            yield f": {' '.join(problem.reason.split())}\n\n"
+        except Refused as refusal:
+            yield f": {' '.join(refusal.message.split())}\n\n"
+            return
+        else:
+            for each in reversed(page.events):
+                after = each.sequence
+                yield f"id: {after}\nevent: {each.event}\ndata: {each.model_dump_json()}\n\n"
+            if not page.events:
+                yield ":\n\n"  # A visitor who has gone is noticed by what is sent.
+        await asyncio.sleep(limits.EVENT_STREAM_STEP_SECONDS)
