@@ -32,17 +32,10 @@ async def log_page(
     chosen = {"client_id": client_id.strip(), "port": port.strip()}
     try:
         overview = await observer.overview()
-        page = await observer.events(
-            {
-                **chosen,
-                "names": sorted(kind.names),
-                "before": before,
-                "limit": limits.EVENTS_PER_PAGE,
-            }
-        )
-        problem = None
-    except BrokerProblem as broker_problem:
-        return down_page(request, broker_problem)
+        wanted = {"names": sorted(kind.names), "before": before, "limit": limits.EVENTS_PER_PAGE}
+        page, problem = await observer.events({**chosen, **wanted}), None
+    except BrokerProblem as failure:
+        return down_page(request, failure)
     except Refused as refusal:
         page, problem = EventPage(events=[], next=None), refusal.message
     chosen |= {"kind": "" if kind is Kind.ALL else kind.value}

@@ -117,19 +117,19 @@ async def stream(
     streams: Streams = request.app.state.event_streams
     streams.begin()
     wanted: dict[str, object] = {"client_id": client_id, "port": port, "names": event}
-    told = _told(observer_of(request), wanted, last_event_id)
-    return StreamingResponse(_counted(told, streams), media_type="text/event-stream")
+    texts = _texts(observer_of(request), wanted, last_event_id)
+    return StreamingResponse(_counted(texts, streams), media_type="text/event-stream")
 
 
-async def _counted(told: AsyncIterator[str], streams: Streams) -> AsyncIterator[str]:
+async def _counted(texts: AsyncIterator[str], streams: Streams) -> AsyncIterator[str]:
     try:
-        async for text in told:
+        async for text in texts:
             yield text
     finally:
         streams.open -= 1
 
 
-async def _told(
+async def _texts(
     observer: Observer, wanted: dict[str, object], after: int | None
 ) -> AsyncIterator[str]:
     """Yield server-sent events until the stream has lasted long enough."""

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import httpx
+import pytest
 
+from api import limits
 from tests.api.contract_broker import ContractBroker
 from tests.api.logging_in import log_in, page_with_users
 from tests.api.page_reader import Reader
@@ -12,9 +14,12 @@ ACTIONS = {"/api/v1/kick", "/api/v1/ban", "/api/v1/lift-ban", "/api/v1/reload"} 
     "/api/v1/alarms/acknowledge"
 }
 NEEDS_A_NAME = {"/api/v1/session", "/api/v1/sessions/{client_id}", "/api/v1/history"}
+STREAM = "/api/v1/events/stream"
 PATHS = ACTIONS | {
+    STREAM,
     "/api/v1/alarms",
     "/api/v1/bans",
+    "/api/v1/events",
     "/api/v1/status",
     "/api/v1/sessions",
     "/api/v1/card",
@@ -38,7 +43,11 @@ async def test_every_endpoint_is_described_with_its_answers(client: httpx.AsyncC
         assert method == ("post" if path in ACTIONS else "get")
         assert operation["summary"]
         assert operation["description"]
-        assert "$ref" in operation["responses"]["200"]["content"]["application/json"]["schema"]
+        content = operation["responses"]["200"]["content"]
+        if path == STREAM:
+            assert set(content) == {"text/event-stream"}
+        else:
+            assert "$ref" in content["application/json"]["schema"]
         if path in ACTIONS:
             assert "$ref" in operation["requestBody"]["content"]["application/json"]["schema"]
 
@@ -61,7 +70,10 @@ async def test_the_reference_shows_all_of_it_and_works_without_a_script(
     assert all(tag != "script" for tag, _ in page.elements)
 
 
-async def test_what_can_be_tried_leads_to_an_answer(client: httpx.AsyncClient) -> None:
+async def test_what_can_be_tried_leads_to_an_answer(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "EVENT_STREAM_SECONDS", 0.0)
     page = Reader((await client.get("/docs")).text)
     tried = [
         found["href"] or ""

@@ -195,4 +195,5 @@ async def test_only_commands_that_ask_are_ever_sent(
         "reports",
         "sessions",
         "session",
+        "events",
     }

@@ -96,7 +96,7 @@ async def streams_again(program: Any) -> bool:
         return status_code == 200
 
 
-async def test_a_stream_ends_by_itself_and_tells_that_the_broker_is_silent(
+async def test_a_stream_ends_by_itself_and_reports_that_the_broker_is_silent(
     broker: ContractBroker, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "EVENT_STREAM_SECONDS", 0.05)

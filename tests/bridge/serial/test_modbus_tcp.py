@@ -103,6 +103,7 @@ async def test_a_register_that_pymodbus_s_server_refuses_costs_no_other(
         running_bridge(settings_of(tmp_path / "data", subscriber.port, port)) as room,
     ):
         await subscriber.arrival_of(6)
+        await room.wait_until(lambda room: bool(room.port("plant")["devices"][0]["unread"]))
         shown = room.port("plant")
     assert {record["n"] for record in subscriber.records()} == {"tank/level", "tank/r1"}
     assert shown["damaged"] == {}

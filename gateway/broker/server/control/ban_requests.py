@@ -1,5 +1,6 @@
 """Control socket commands for bans (docs/formats/control-socket.md)."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -19,6 +20,11 @@ class BanRequests:
 
     def __init__(self, bans: Bans) -> None:
         self._bans = bans
+
+    @property
+    def commands(self) -> dict[str, Callable[[dict[str, Any]], Any]]:
+        """The commands that are answered here, by name. One of them is a coroutine function."""
+        return {"ban": self.ban, "bans": self.listed, "lift_ban": self.lift}
 
     async def ban(self, request: dict[str, Any]) -> dict[str, Any]:
         """Ban a client, a user or an address."""

@@ -15,7 +15,7 @@ EVENTS_MAX: Final = 1_000
 EVENTS_BYTES_MAX: Final = LINE_BYTES_MAX // 2
 """Their size as JSON, in bytes."""
 TEXT_CHARACTERS_MAX: Final = 1_024
-"""Of a topic or a detail. People read it; the session log has all of it."""
+"""Length of a topic or a detail. The session log has all of it."""
 SLICE_BYTES: Final = 32 * 1024
 """Blobs that are decoded at a time. The clients wait for it."""
 NAMES_MAX: Final = 50
@@ -23,7 +23,7 @@ NAMES_MAX: Final = 50
 
 
 class Wanted:
-    """Selection of events: those of a client or a serial port, with certain names, between two numbers."""
+    """Selection of events: of a client or a serial port, by name, between two numbers."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         """Read the request.

@@ -63,7 +63,6 @@ class Control:
         bans: Bans,
     ) -> None:
         """Set the dependencies. `version_key` is the secret of proof versions: see `People`."""
-        ban_requests = BanRequests(bans)
         self._event_loop = event_loop
         self._status = status
         self._reload = reload
@@ -82,9 +81,6 @@ class Control:
             "kick": self._kick,
             "drop": self._drop,
             "reload": lambda _: self._reload(),
-            "ban": ban_requests.ban,
-            "bans": ban_requests.listed,
-            "lift_ban": ban_requests.lift,
             "report": self._report,
             "reports": self._all_reports,
             "authenticate": people.authenticate,
@@ -94,6 +90,7 @@ class Control:
             "operated": _reported,
             "events": Events(event_loop.committer.writer.recent).listed,
             **alarms.commands,
+            **BanRequests(bans).commands,
         }
 
     async def start(self, configuration: Configuration) -> None:
