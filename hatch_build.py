@@ -1,5 +1,5 @@
 """Compiles `gateway.broker.wire` and `gateway.broker.core` with mypyc, as they are, for wheels and
-checkouts.
+checkouts, and records in a wheel the commit that it was built from.
 
 The wheel holds each module twice, as source and as an extension, which Python prefers; where no C
 compiler is there, or with ONCEGATE_COMPILE=0, it holds the source alone and runs just the same.
@@ -66,20 +66,31 @@ def compile_packages(root: Path, folder: Path) -> Path:
 
 
 class CompiledPackages(BuildHookInterface[Any]):
-    """Adds the extensions to the wheel."""
+    """Adds the commit and the extensions to the wheel."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile before the wheel's files are gathered."""
-        if version == "editable" or not self._is_wanted():
+        if version == "editable":
             return
-        self._folder = Path(tempfile.mkdtemp(prefix="oncegate-mypyc-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="oncegate-build-"))
+        self._add_commit(build_data)
+        if not self._is_wanted():
+            return
         library = compile_packages(Path(self.root), self._folder)
         for extension in library.rglob("*.so"):
             build_data["force_include"][str(extension)] = str(extension.relative_to(library))
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
+
+    def _add_commit(self, build_data: dict[str, Any]) -> None:
+        own = _module_at(Path(self.root, "gateway", "cli", "version.py"))
+        commit = os.environ.get(own.COMMIT) or own.commit_of(Path(self.root))
+        if commit:
+            file = self._folder / "commit"
+            file.write_text(f"{commit}\n")
+            build_data["force_include"][str(file)] = own.COMMIT_FILE
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what was made on the way."""
@@ -102,7 +113,7 @@ def build_beside(root: Path) -> int:
     """Build the core of a checkout; the exit status. One process at a time builds."""
     from setuptools.errors import BaseError, CompileError, LinkError  # noqa: PLC0415 - not needed for a plain wheel
 
-    core = _compiled_core_of(root)
+    core = _module_at(root / "gateway" / "broker" / "compiled_core.py")
     builds = root / "build" / "core"
     builds.mkdir(parents=True, exist_ok=True)
     with (builds / ".lock").open("w") as lock:
@@ -129,10 +140,9 @@ def build_beside(root: Path) -> int:
     return 0
 
 
-def _compiled_core_of(root: Path) -> ModuleType:
-    """Load gateway/broker/compiled_core.py alone: importing `gateway.broker` would use a build."""
-    place = root / "gateway" / "broker" / "compiled_core.py"
-    spec = importlib.util.spec_from_file_location("compiled_core", place)
+def _module_at(place: Path) -> ModuleType:
+    """Load one file alone: importing `gateway.broker` would use a build."""
+    spec = importlib.util.spec_from_file_location(place.stem, place)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -88,13 +88,9 @@ application.command("check-config")(check_config.check_config)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from gateway.cli.version import version_text
 
-        from gateway.broker.server.host.compiled import COMPILED
-
-        print(
-            f"oncegate {version('oncegate')} (core: {'compiled' if COMPILED else 'plain Python'})"
-        )
+        print(version_text())
         raise typer.Exit
 
 

@@ -6,18 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents.tutorial import Command, Reader, SavedFile, difference, steps_of
-from tests.system.broker_process import free_port
-
-TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
-PORTS = ("1883", "8883", "8080")
-"""Ports in the pages. Each reader gets free ones in place of them."""
+from tests.documents.tutorial import (
+    TUTORIALS,
+    Command,
+    Reader,
+    SavedFile,
+    difference,
+    free_ports,
+    steps_of,
+)
 
 
 @pytest.fixture
 def reader(tmp_path: Path) -> Iterator[Reader]:
     shutil.copy(TUTORIALS / "simulated_meters.py", tmp_path)
-    reader = Reader(tmp_path, {port: free_port() for port in PORTS})
+    reader = Reader(tmp_path, free_ports())
     yield reader
     reader.stop()
 

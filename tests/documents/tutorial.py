@@ -11,17 +11,23 @@ In an output `...` is any text, and a line of it any lines; a number other than 
 number than 0; times and long hexadecimal numbers are any.
 """
 
+import contextlib
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.system.broker_process import free_port
+
+TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
+PORTS = ("1883", "1884", "8883", "8080", "8081")
+"""Ports in the pages. Each reader gets free ones in place of them."""
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVED = re.compile(r"[Ss]ave this as `([^`]+)`[^`]*:\s*$")
 KEEPS_RUNNING = "<!-- keeps running -->"
@@ -29,6 +35,7 @@ FAILS = "<!-- fails -->"
 COMMAND_SECONDS_MAX = 240.0
 """The longest command is an ingestion that starts Spark, on a machine that is busy."""
 STOP_SECONDS_MAX = 60.0
+NEEDS_SPARK = re.compile(r"oncegate (ingest|gold|gaps) ")
 PARTS = re.compile(
     r"(?P<any>\.\.\.)|(?P<date>\d{4}-\d\d-\d\d)|(?P<time>\d\d:\d\d:\d\d)"
     r"|(?P<hex>\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b)|(?P<number>\d+(?:[.,]\d+)*)"
@@ -59,6 +66,11 @@ class Command:
     keeps_running: bool = False
     fails: bool = False
     output: list[str] = field(default_factory=list)
+
+
+def free_ports() -> dict[str, int]:
+    """Return a free port for each port in the pages."""
+    return {port: free_port() for port in PORTS}
 
 
 def steps_of(page: str) -> Iterator[SavedFile | Command]:
@@ -133,9 +145,23 @@ def difference(expected: list[str], output: str) -> str | None:
 class Reader:
     """Follows a tutorial in a directory of its own."""
 
-    def __init__(self, directory: Path, ports: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        ports: Mapping[str, int],
+        here: Callable[[list[str]], tuple[int, str]] | None = None,
+    ) -> None:
+        """Follow pages in `directory`.
+
+        Args:
+            directory: an empty one.
+            ports: the port to use for each port that a page has.
+            here: runs the commands that need Spark in this process, which has a session, from
+                their arguments to exit code and output. None: they are processes like the others.
+        """
         self._directory = directory
         self._ports = ports
+        self._here = here
         self._running: list[tuple[subprocess.Popen[bytes], Path]] = []
         binaries = Path(sys.executable).parent
         self._environment = {
@@ -175,8 +201,18 @@ class Reader:
             process.wait(STOP_SECONDS_MAX)
 
     def _run(self, command: Command) -> None:
+        code, output = self._outcome_of(command.line)
+        said = f"$ {command.line}\n{output}\n{self._outputs()}"
+        assert (code != 0) == command.fails, f"exit {code}: {said}"
+        differs = difference(command.output, output)
+        assert differs is None, f"$ {command.line}\n{differs}\n{self._outputs()}"
+
+    def _outcome_of(self, line: str) -> tuple[int, str]:
+        if self._here is not None and NEEDS_SPARK.match(line):
+            with contextlib.chdir(self._directory):
+                return self._here(shlex.split(line)[1:])
         outcome = subprocess.run(
-            ["/bin/bash", "-c", command.line],
+            ["/bin/bash", "-c", line],
             cwd=self._directory,
             env=self._environment,
             stdin=subprocess.DEVNULL,
@@ -185,17 +221,13 @@ class Reader:
             check=False,
             timeout=COMMAND_SECONDS_MAX,
         )
-        output = outcome.stdout.decode()
-        said = f"$ {command.line}\n{output}\n{self._outputs()}"
-        assert (outcome.returncode != 0) == command.fails, f"exit {outcome.returncode}: {said}"
-        differs = difference(command.output, output)
-        assert differs is None, f"$ {command.line}\n{differs}\n{self._outputs()}"
+        return outcome.returncode, outcome.stdout.decode()
 
     def _start(self, command: Command) -> None:
         path = self._directory / f".terminal-{len(self._running)}"
         with path.open("wb") as output:
             process = subprocess.Popen(
-                ["/bin/bash", "-c", f"exec {command.line}"],
+                ["/bin/bash", "-c", command.line],
                 cwd=self._directory,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
