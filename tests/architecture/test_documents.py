@@ -14,9 +14,12 @@ from docs.generate import MODULES_PAGE, modules_page
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("gateway", "firmware-bridge", "api", "cloud_jobs")
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
+    CONTRIBUTING,
+    ROOT / "SECURITY.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -25,7 +28,6 @@ FILE = re.compile(r"(?<![\w/.<>~-])((?:[\w.-]+/)+[\w.-]+\.(?:py|md|html|txt))\b"
 MEMBER = re.compile(r"`([A-Z]\w+)\.(\w+)`")
 DECISION = re.compile(r"(\d{4})-[a-z0-9-]+\.md")
 DECISION_LINES_MAX = 60
-ARCHITECTURE = ROOT / "docs" / "architecture.md"
 TREE_BLOCK = re.compile(r"^```\n([\w/-]+/ .*?)^```$", re.MULTILINE | re.DOTALL)
 TREE_LINE = re.compile(r"^( *)(\S+)(?: +(\S.*))?$")
 
@@ -130,9 +132,9 @@ def test_the_search_for_what_is_missing_finds_it() -> None:
 
 
 def test_the_tree_of_the_tests_names_every_folder_and_no_other() -> None:
-    described = list(lines_of_trees(ARCHITECTURE.read_text()))
+    described = list(lines_of_trees(CONTRIBUTING.read_text()))
     names = [name for name, _ in described]
-    assert sorted(folders_of_tests() - set(names)) == [], "add a line to docs/architecture.md"
+    assert sorted(folders_of_tests() - set(names)) == [], "add a line to CONTRIBUTING.md"
     assert [name for name in names if not (ROOT / name).exists()] == []
     assert [name for name in names if names.count(name) > 1] == []
     assert [name for name, description in described if not description] == []
