@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from docs.dashboard import PAGE as DASHBOARD
+from docs.dashboard import dashboard
 from docs.decision_index import PAGE as DECISIONS_PAGE
 from docs.decision_index import index_page
 
@@ -61,3 +63,4 @@ def _line(level: int, name: str, module: Path) -> str:
 if __name__ == "__main__":
     MODULES_PAGE.write_text(modules_page())
     DECISIONS_PAGE.write_text(index_page())
+    DASHBOARD.write_text(dashboard())
