@@ -36,7 +36,7 @@ def expressions_of_panels() -> Iterator[str]:
             yield target["expr"]
 
 
-def test_the_rules_fire_when_the_page_says_and_not_before() -> None:
+def test_the_rules_fire_when_they_should_and_not_before() -> None:
     promtool("check", "rules", "oncegate.rules.yml")
     promtool("test", "rules", "rules_test.yml")
 
