@@ -118,7 +118,8 @@ def shown_of(failure: Exception) -> tuple[str, int]:
         case BrokerProblem():
             return f"{failure.reason} {failure.mend}", failure.status_code
         case Refused():
-            return f"{failure.message}. {mend_of(failure) or ''}", status_of(failure)
+            message = failure.message[:1].upper() + failure.message[1:]
+            return f"{message}. {mend_of(failure) or ''}", status_of(failure)
     raise failure
 
 

@@ -218,3 +218,10 @@ COMPRESSED_FROM_BYTES: Final = 1200
 # Alarms in an answer of the REST interface, and cleared ones on a page.
 ALARMS_PER_REQUEST_MAX: Final = 200
 ALARMS_PER_PAGE: Final = 50
+
+# A path of a port or its USB identity, and a sensor's name, which is a topic level.
+PORT_CHARACTERS_MAX: Final = 1024
+SENSOR_NAME_CHARACTERS_MAX: Final = 64
+
+# Settings of a sensor's protocol, as lines of TOML: 120 registers of a Modbus device.
+SENSOR_SETTINGS_CHARACTERS_MAX: Final = 16_384

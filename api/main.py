@@ -43,15 +43,19 @@ from api.machine import read_machine
 from api.metrics import metrics
 from api.models.actions import Kick, NewBan, OldBan, Reload
 from api.models.alarms import Acknowledge
+from api.models.sensors import ChangeSensor, DetectPort, SaveSensor
 from api.observer import Observer
 from api.operator import Operator
 from api.page import page
+from api.pages.configuration_page import configuration_page
+from api.pages.ports_page import ports_page
 from api.pages.sensors_page import sensors_page
 from api.pages.system_page import system_page
 from api.problems import ProblemDetail
 from api.reference_page import reference
 from api.rest import operation_id_of, probes, rest
 from api.roles import Roles
+from api.sensors_rest import sensors_rest
 from api.settings import ApiSettings
 from api.shielding import Shield, is_loopback
 from api.tokens import Tokens
@@ -60,6 +64,9 @@ from api.visitors import Visitors
 __all__ = ["CannotListen", "CertificateUnusable", "PortTaken", "create_app", "serve"]
 
 logger = logging.getLogger(__name__)
+
+_GIVEN = (Kick, NewBan, OldBan, Reload, Acknowledge, DetectPort, SaveSensor, ChangeSensor)
+"""Arguments of actions, whose schemas FastAPI does not add by itself."""
 
 
 class _ShieldedApp(FastAPI):
@@ -108,12 +115,15 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
         history_rest,
         alarms_rest,
         events_rest,
+        sensors_rest,
         actions,
         metrics,
         probes,
         page,
         sensors_page,
         system_page,
+        ports_page,
+        configuration_page,
         alarms_page,
         events_page,
         actions_page,
@@ -274,5 +284,5 @@ def _describe_problems(description: dict[str, Any]) -> None:
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     schemas["ProblemDetail"] = ProblemDetail.model_json_schema()
-    for given in (Kick, NewBan, OldBan, Reload, Acknowledge):
+    for given in _GIVEN:
         schemas[given.__name__] = given.model_json_schema()

@@ -20,6 +20,7 @@ from api.control_socket import BrokerProblem, ControlSocket
 from api.models.actions import BanPage
 from api.models.bridge import BridgeStatus
 from api.models.broker import BrokerStatus
+from api.models.configuration import ShownConfiguration
 from api.models.events import EventPage
 from api.models.reports import KeptReport, Report, Reports, SerialReport, UplinkReport, UploadReport
 from api.models.sessions import SessionDetail, SessionPage
@@ -105,6 +106,12 @@ class Observer:
         command = {"command": "events", **wanted}
         key = ("events", json.dumps(command, sort_keys=True))
         return await self._asked_once(key, lambda: self._ask(command, EventPage))
+
+    async def configuration(self) -> ShownConfiguration:
+        """Return the configuration in force."""
+        return await self._asked_once(
+            "configuration", lambda: self._ask({"command": "configuration"}, ShownConfiguration)
+        )
 
     async def publish_alarms(self, kinds: Mapping[str, object]) -> None:
         """Hand the present alarms to the broker, by kind, for the bridge to publish.

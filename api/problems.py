@@ -15,7 +15,17 @@ from pydantic import BaseModel, ConfigDict
 from api import limits
 from gateway.process.control.messages import Refused
 
-_STATUS_OF_CODE: Final = {"not_found": 404, "bad_request": 400, "forbidden": 403, "failed": 409}
+_STATUS_OF_CODE: Final = {
+    "not_found": 404,
+    "bad_request": 400,
+    "forbidden": 403,
+    "failed": 409,
+    "conflict": 409,
+    "invalid": 422,
+    "busy": 503,
+    "bridge_away": 503,
+    "unwritable": 503,
+}
 _MEND_OF_CODE: Final = {
     "failed": "Correct the file and reload again; `oncegate check-config` shows all of its "
     "mistakes. Until then everything stays as it was.",
@@ -23,6 +33,12 @@ _MEND_OF_CODE: Final = {
     "gateway and the page take the configuration over.",
     "not_found": "Check what exists now: it may have ended meanwhile.",
     "bad_request": "Correct the value and send it again.",
+    "invalid": "Correct the value and send it again. Nothing was changed.",
+    "conflict": "Look at what there is now, and try again.",
+    "busy": "Try again in a moment.",
+    "bridge_away": "Start it with `systemctl start oncegate-bridge`. `journalctl -u "
+    "oncegate-bridge` shows why it stopped.",
+    "unwritable": "Make room, or make conf.d/ writable for the bridge, and try again.",
 }
 
 

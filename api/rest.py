@@ -15,6 +15,7 @@ from api import limits
 from api.admission import EVERYONE, VIEWERS
 from api.card import CardReader, CardReport
 from api.models.broker import BrokerStatus
+from api.models.configuration import ShownConfiguration
 from api.models.reports import SerialReport, UplinkReport, UploadReport
 from api.models.sessions import SessionDetail, SessionPage
 from api.observer import Observer
@@ -72,6 +73,12 @@ def card_of(request: Request) -> CardReport | None:
     reader = request.app.state.card
     assert isinstance(reader, CardReader)
     return reader.read()
+
+
+@rest.get("/configuration", responses=described(502, 503), summary="The configuration in force")
+async def configuration(request: Request) -> ShownConfiguration:
+    """Return each key with its value and where it was set. Secrets are masked."""
+    return await observer_of(request).configuration()
 
 
 @rest.get("/status", responses=described(502, 503), summary="The broker's status")

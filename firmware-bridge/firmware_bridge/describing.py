@@ -33,45 +33,62 @@ _MODELS = {
 }
 
 
-def announcer_of(settings: BridgeSettings) -> Announcer:
+def announcer_of(settings: BridgeSettings) -> Announcer[PortSettings]:
     """Return what describes the devices; without a prefix it removes what was described before."""
     prefix = settings.home_assistant_prefix
-    ports = {port.name: _described(port) for port in settings.ports}
-    own_version = version("oncegate")
-    latest: dict[str, tuple[SeenDevice, bytes | None]] = {}
-
-    def config_for(name: str, device: SeenDevice) -> bytes | None:
-        # Made again where it differs only: hundreds of devices have thousands of values.
-        before, config = latest.get(name, (None, None))
-        if before != device:
-            config = config_of(
-                settings.gateway_id,
-                name,
-                device,
-                ports[device.port],
-                availability_topic=settings.availability_topic,
-                version=own_version,
-            )
-            same = replace(device, values=dict(device.values), facts=dict(device.facts))
-            latest[name] = (same, config)
-        return config
-
-    def configs(seen: Seen) -> Mapping[str, bytes]:
-        if prefix is None:
-            return {}
-        return _of_gateway(settings, prefix, own_version) | {
-            topic_for(prefix, settings.gateway_id, name): config
-            for name, device in seen.devices.items()
-            if (config := config_for(name, device)) is not None
-        }
-
+    descriptions = _Descriptions(settings, prefix or "")
     return Announcer(
         settings.broker,
         settings.data_dir / FILE_NAME,
-        configs,
-        still_there=lambda devices: still_there(devices, settings.ports),
+        descriptions.configs if prefix is not None else lambda _: {},
+        ports=settings.ports,
+        still_there=descriptions.take_ports,
         status_topic=None if prefix is None else f"{prefix}/{STATUS}",
     )
+
+
+class _Descriptions:
+    """The descriptions of all devices. One is made again only where its device differs: hundreds
+    of devices have thousands of values."""
+
+    def __init__(self, settings: BridgeSettings, prefix: str) -> None:
+        self._settings = settings
+        self._prefix = prefix
+        self._version = version("oncegate")
+        self._ports: dict[str, DescribedPort] = {}
+        self._latest: dict[str, tuple[SeenDevice, bytes | None]] = {}
+
+    def take_ports(
+        self, devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
+    ) -> dict[str, SeenDevice]:
+        """Describe devices of these ports from now on. Return those of `devices` that they have."""
+        self._ports = {port.name: _described(port) for port in ports}
+        self._latest = {}
+        return still_there(devices, ports)
+
+    def configs(self, seen: Seen) -> Mapping[str, bytes]:
+        """Return the description of each device by topic."""
+        settings = self._settings
+        return _of_gateway(settings, self._prefix, self._version) | {
+            topic_for(self._prefix, settings.gateway_id, name): config
+            for name, device in seen.devices.items()
+            if (config := self._config_of(name, device)) is not None
+        }
+
+    def _config_of(self, name: str, device: SeenDevice) -> bytes | None:
+        before, config = self._latest.get(name, (None, None))
+        if before != device:
+            config = config_of(
+                self._settings.gateway_id,
+                name,
+                device,
+                self._ports[device.port],
+                availability_topic=self._settings.availability_topic,
+                version=self._version,
+            )
+            same = replace(device, values=dict(device.values), facts=dict(device.facts))
+            self._latest[name] = (same, config)
+        return config
 
 
 def _of_gateway(settings: BridgeSettings, prefix: str, version: str) -> dict[str, bytes]:

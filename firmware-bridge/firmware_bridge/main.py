@@ -8,10 +8,12 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.describing import announcer_of
+from firmware_bridge.mqtt.announcer import Announcer
 from firmware_bridge.mqtt.availability import Availability
 from firmware_bridge.mqtt.commander import Commander
 from firmware_bridge.mqtt.problem import problem_payload
@@ -19,14 +21,21 @@ from firmware_bridge.mqtt.publisher import Publisher
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import NAMES, open_outbox_store
 from firmware_bridge.outbox.store import OutboxStore
+from firmware_bridge.sensor_requests import SensorFiles, SensorRequests
 from firmware_bridge.serial.commands import Commands
+from firmware_bridge.serial.detections import Detections
 from firmware_bridge.serial.hot_plug import HotPlug, open_udev_events
 from firmware_bridge.serial.port import Port
+from firmware_bridge.serial.ports import Ports
+from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.settings import BridgeSettings
 from gateway.process.files.queue_process import Supervision, end_all, serve_queue
 from gateway.process.mqtt_client.session_name import this_machine
 
 logger = logging.getLogger(__name__)
+
+Run = Callable[[], Coroutine[Any, Any, None]]
+"""Work that does not return by itself."""
 
 OUTBOX_FILE = "outbox.db"
 # systemd waits 90 s; a person at Ctrl-C waits less. The rest is published at the next start.
@@ -42,6 +51,7 @@ async def serve(
     stop: asyncio.Event,
     ready: Callable[[], None] = _nothing,
     alive: Callable[[], None] = _nothing,
+    sensor_files: SensorFiles | None = None,
 ) -> None:
     """Run until `stop` is set, then drain.
 
@@ -50,6 +60,8 @@ async def serve(
         stop: ends it.
         ready: called when the ports are read, or wait for room on a full disk.
         alive: called each second while the event loop runs and no commit hangs.
+        sensor_files: the configuration of ports, which operators change on the page; None: they
+            cannot.
 
     Raises:
         QueueError: one line with the fix.
@@ -61,7 +73,7 @@ async def serve(
         supervision,
         open_database=open_outbox_store,
         opened_on=lambda store: _outbox_on(store, settings),
-        serve=lambda outbox: _serve(settings, outbox, supervision),
+        serve=lambda outbox: _serve(settings, outbox, supervision, sensor_files),
     )
 
 
@@ -77,43 +89,82 @@ def _outbox_on(store: OutboxStore, settings: BridgeSettings) -> Outbox:
     return outbox
 
 
-async def _serve(settings: BridgeSettings, outbox: Outbox, supervision: Supervision) -> None:
+async def _serve(
+    settings: BridgeSettings,
+    outbox: Outbox,
+    supervision: Supervision,
+    sensor_files: SensorFiles | None,
+) -> None:
     control = ControlSocket(settings.control_socket)
-    next_sequence = _sequence_numbers()
     hot_plug = HotPlug(open_udev_events())
-    commands = Commands() if settings.takes_commands else None
     announcer = announcer_of(settings)
-    seen = announcer.seen if settings.home_assistant_prefix is not None else None
-    ports = [
-        Port(each, outbox, control, next_sequence, hot_plug, commands=commands, seen=seen)
-        for each in settings.ports
-    ]
-    publisher = Publisher(settings.broker, outbox, _availability_of(settings, ports, control))
-
-    def status() -> dict[str, object]:
-        return {
-            "mqtt": publisher.status(),
-            "outbox": outbox.status(),
-            "ports": [port.status() for port in ports],
-        }
-
+    commands = Commands() if settings.takes_commands else None
+    make = _port_maker(settings, outbox, control, hot_plug, announcer=announcer, commands=commands)
     async with hot_plug, asyncio.TaskGroup() as tasks:
+        ports = Ports(make, tasks)
+        publisher = Publisher(settings.broker, outbox, _availability_of(settings, ports, control))
+
+        def status() -> dict[str, object]:
+            return {
+                "mqtt": publisher.status(),
+                "outbox": outbox.status(),
+                "ports": [port.status() for port in ports],
+            }
+
         committing = tasks.create_task(outbox.run())
         publishing = tasks.create_task(publisher.run())
+        await ports.replace(settings.ports)
         reporting = tasks.create_task(control.run(status, settings.report_seconds))
-        reading = [tasks.create_task(port.run()) for port in ports]
-        reading += [tasks.create_task(each.run()) for each in _commanders(settings, commands)]
-        reading.append(tasks.create_task(announcer.run()))
-        names = ", ".join(port.name for port in ports) or "none"
-        logger.info("bridge started, outbox %s, serial ports: %s", settings.data_dir, names)
+        others: list[Run] = [announcer.run, *(each.run for each in _commanders(settings, commands))]
+        if sensor_files is not None:
+            others += _for_operators(settings, sensor_files, ports, announcer)
+        running = [tasks.create_task(run()) for run in others]
+        logger.info("bridge started, outbox %s, serial ports: %s", settings.data_dir, ports)
         supervision.ready()
         await supervision.watch(outbox.commits)
-        await end_all(reading)
+        await end_all(running)
+        await ports.end()
         await _drain(outbox, publisher)
         await end_all([publishing, reporting])
         outbox.stop()
         await committing
     logger.info("bridge stopped, %d readings wait in the outbox", outbox.status()["waiting"])
+
+
+def _port_maker(
+    settings: BridgeSettings,
+    outbox: Outbox,
+    control: ControlSocket,
+    hot_plug: HotPlug,
+    *,
+    announcer: Announcer[PortSettings],
+    commands: Commands | None,
+) -> Callable[[PortSettings], Port]:
+    """Return what creates a port of the bridge."""
+    next_sequence = _sequence_numbers()
+    seen = announcer.seen if settings.home_assistant_prefix is not None else None
+
+    def port_of(each: PortSettings) -> Port:
+        return Port(each, outbox, control, next_sequence, hot_plug, commands=commands, seen=seen)
+
+    return port_of
+
+
+def _for_operators(
+    settings: BridgeSettings,
+    files: SensorFiles,
+    ports: Ports,
+    announcer: Announcer[PortSettings],
+) -> list[Run]:
+    """Return what carries out requests of operators about ports."""
+
+    async def replace(wanted: tuple[PortSettings, ...]) -> None:
+        await ports.replace(wanted)
+        announcer.ports_changed(wanted)
+
+    detections = Detections(lambda: ports.settings)
+    requests = SensorRequests(settings.control_socket, files, detections, replace)
+    return [detections.run, requests.run]
 
 
 def _sequence_numbers() -> Callable[[str], int]:
@@ -128,7 +179,7 @@ def _sequence_numbers() -> Callable[[str], int]:
 
 
 def _availability_of(
-    settings: BridgeSettings, ports: list[Port], control: ControlSocket
+    settings: BridgeSettings, ports: Ports, control: ControlSocket
 ) -> Availability | None:
     if settings.availability_topic is None and settings.alarms_topic is None:
         return None

@@ -14,6 +14,7 @@ from gateway.cli.options import (
     VerboseOption,
     configuration_of,
 )
+from gateway.cli.sensor_files import ConfigurationSource
 from gateway.cli.services import PreparedBridge, PreparedIdle
 from gateway.process.files.disk_errors import line_of
 from gateway.process.files.private import SecretExposed, first_line_of
@@ -58,7 +59,8 @@ def bridge(
     settings = bridge_settings_of(configuration)
     if settings.home_assistant_prefix is not None:
         settings = _described_as(settings, configuration)
-    return PreparedBridge(settings=settings, verbose=verbose, quiet=quiet)
+    source = ConfigurationSource(config, data_dir)
+    return PreparedBridge(settings=settings, source=source, verbose=verbose, quiet=quiet)
 
 
 def _described_as(settings: "BridgeSettings", configuration: "Configuration") -> "BridgeSettings":

@@ -5,9 +5,11 @@ file: every key has a default.
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from gateway.configuration import Configuration, load
+from gateway.process.declarations.protocol import Protocols
 
 INSTALLED_FILE = Path("/etc/oncegate/gateway.toml")
 FILE_VARIABLE = "ONCEGATE_CONFIG"
@@ -31,7 +33,22 @@ def read_configuration(
 
     Raises ConfigurationError.
     """
+    named = {name.replace("__", "."): value for name, value in overrides.items()}
+    return load(file_of(config), os.environ, named, _protocols(), tenant)
+
+
+def configuration_with(
+    config: Path | None, data_dir: Path | None, replaced: Mapping[str, bytes | None]
+) -> Configuration:
+    """Read the configuration as it would be with other contents of files in `conf.d/`.
+
+    Raises ConfigurationError.
+    """
+    overrides = {"gateway.data_dir": data_dir}
+    return load(file_of(config), os.environ, overrides, _protocols(), replaced=replaced)
+
+
+def _protocols() -> Protocols:
     from firmware_bridge.protocols.table import PROTOCOLS
 
-    named = {name.replace("__", "."): value for name, value in overrides.items()}
-    return load(file_of(config), os.environ, named, PROTOCOLS, tenant)
+    return PROTOCOLS

@@ -55,7 +55,9 @@ def list_ports(as_json: JsonOption = False) -> None:
 
         oncegate serial list
     """
-    from gateway.cli.serial_tables import ports_found, ports_table
+    from firmware_bridge.serial.plugged import ports_found
+
+    from gateway.cli.serial_tables import ports_table
 
     show({"ports": list(ports_found())}, ports_table, as_json=as_json)
 

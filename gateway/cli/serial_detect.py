@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from firmware_bridge.serial.asking import ask
-from firmware_bridge.serial.detecting import Guess, detect
+from firmware_bridge.serial.detecting import SURE_ENOUGH, Guess, detect
 from firmware_bridge.serial.link import PortLost
 from firmware_bridge.serial.settings import PortSettings
 
@@ -18,8 +18,6 @@ NOT_RECOGNISED = (
     "be asked: write them into a [[serial]] and use `oncegate serial sniff --config FILE --port "
     "NAME`"
 )
-# At this certainty `detect` stops.
-SURE_ENOUGH = 0.95
 
 
 def print_guess(best: Guess, table: str) -> None:

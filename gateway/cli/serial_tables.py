@@ -1,10 +1,7 @@
 """Output of `oncegate serial`: the ports of this machine, and bytes next to their meaning."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
-
-from gateway.cli.serial_hints import hint_of, users_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,40 +15,6 @@ BYTES_A_ROW = 16
 SAMPLE_ROWS_MAX = 16
 Texts = Callable[[bytes], list[str]]
 """Returns the texts of frames and errors completed by the given bytes."""
-
-
-def ports_found() -> Iterator[dict[str, Any]]:
-    """Yield each serial port of this machine, with the line for gateway.toml that selects it.
-
-    The line uses the USB identity if it is unique among the ports, otherwise the serial number,
-    otherwise the path of the USB socket.
-    """
-    from firmware_bridge.serial.identity import links_by
-    from serial.tools import list_ports as found
-
-    by_id, by_path = links_by("by-id"), links_by("by-path")
-    ports = sorted(found.comports())
-    identities = Counter((port.vid, port.pid) for port in ports)
-    numbered = Counter((port.vid, port.pid, port.serial_number) for port in ports)
-    users = users_of({port.device for port in ports})
-    for port in ports:
-        is_usb = port.vid is not None
-        usb = f"{port.vid:04x}:{port.pid:04x}" if is_usb else None
-        is_alone = identities[port.vid, port.pid] == 1
-        is_known = numbered[port.vid, port.pid, port.serial_number] == 1
-        own = f"{usb}:{port.serial_number}" if port.serial_number and is_known else None
-        name = (usb if is_alone else own) if is_usb else None
-        path = (by_path if is_usb else by_id).get(port.device, port.device)
-        yield {
-            "path": port.device,
-            "by_id": by_id.get(port.device),
-            "by_path": by_path.get(port.device),
-            "usb": f"{usb}:{port.serial_number}" if usb and port.serial_number else usb,
-            "description": None if port.description == "n/a" else port.description,
-            "hint": hint_of(port.vid, port.pid),
-            "in_use": users.get(port.device),
-            "toml": f'usb = "{name}"' if name else f'path = "{path}"',
-        }
 
 
 def ports_table(answer: dict[str, Any]) -> "RenderableType":

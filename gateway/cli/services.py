@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from firmware_bridge.settings import BridgeSettings
 
     from api.settings import ApiSettings
+    from gateway.cli.sensor_files import ConfigurationSource
     from gateway.configuration import Configuration
     from gateway.uplink.settings import UplinkSettings
     from gateway.uploader.settings import SessionLogSettings
@@ -72,6 +73,8 @@ class PreparedBridge(Prepared):
     """The bridge from the serial ports to the broker."""
 
     settings: "BridgeSettings"
+    source: "ConfigurationSource"
+    """Read again when operators add or change sensors."""
 
     def run(self) -> int:
         from firmware_bridge.main import serve
@@ -83,7 +86,13 @@ class PreparedBridge(Prepared):
         service = Service()
         serve_until_stopped(
             "bridge",
-            lambda stop: serve(self.settings, stop, lambda: report_ready(service), service.alive),
+            lambda stop: serve(
+                self.settings,
+                stop,
+                lambda: report_ready(service),
+                service.alive,
+                self.source.sensor_files(),
+            ),
             verbose=self.verbose,
             quiet=self.quiet,
             data_dir=self.settings.data_dir,

@@ -1,29 +1,40 @@
 """All configuration keys in written form, for display and for checks of the documentation."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import Field, dataclass
+from functools import partial
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
-from gateway.configuration.problems import shown
+from gateway.configuration.problems import SECRET_KEYS, shown
 from gateway.configuration.serial_port import Serial
 from gateway.configuration.tenants import OF_THE_GATEWAY
 from gateway.configuration.whole import Configuration
 from gateway.process.declarations.quantities import Quantity, is_never
 from gateway.process.declarations.section import Section, fields_of, keys_of
 
+MASK = "(set, not shown)"
+"""Text in place of a secret."""
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
     """A key of the configuration.
 
-    `name` is written as `[section] key`, and `text` is the value as in a file. `is_set` is
-    False for a default.
+    `name` is written as `[section] key`, and `text` is the value as in a file. `source` is where
+    the value was set: a file, an environment variable, the command line. None: it is a default.
+    `masked` is the text without secrets.
     """
 
     name: str
     text: str
-    is_set: bool
+    source: str | None
+    masked: str
+
+    @property
+    def is_set(self) -> bool:
+        """True if the value is no default."""
+        return self.source is not None
 
 
 def keys(configuration: Configuration) -> Iterator[Key]:
@@ -39,10 +50,13 @@ def keys(configuration: Configuration) -> Iterator[Key]:
 def _keys_within(configuration: Configuration, prefix: str) -> Iterator[Key]:
     for section, value in _sections_of(configuration):
         if isinstance(value, Section):
-            yield from _keys_of(f"[{prefix}{section}]", value)
+            yield from _keys_of(
+                f"[{prefix}{section}]", value, partial(configuration.source_of, section)
+            )
             continue
-        for number, table in enumerate(value, start=1):
-            yield from _keys_of(f"[[{prefix}{section}]] {number}", table)
+        for at, table in enumerate(value):
+            source_of = partial(_source_of_table, configuration.source_of(section, at))
+            yield from _keys_of(f"[[{prefix}{section}]] {at + 1}", table, source_of)
 
 
 def tables(configuration: Configuration) -> dict[str, Any]:
@@ -83,12 +97,21 @@ def written_of(key: Field[Any], value: Any) -> Any:
     return value
 
 
-def text_of(key: Field[Any], value: Any) -> str:
-    """Return a key's value as text, written as in the file; `-` if it has none."""
-    written = written_of(key, value)
+def text_of(written: Any) -> str:
+    """Return a JSON value as text, written as in the file; `-` if there is none."""
     if written is None:
         return "-"
     return f'"{written}"' if isinstance(written, str) else shown(written)
+
+
+def _without_secrets(written: Any) -> Any:
+    """Return a JSON value with `MASK` in place of each secret that is set."""
+    if isinstance(written, dict):
+        return {
+            key: MASK if key in SECRET_KEYS and value is not None else _without_secrets(value)
+            for key, value in written.items()
+        }
+    return [_without_secrets(each) for each in written] if isinstance(written, list) else written
 
 
 def _sections_of(configuration: Configuration) -> Iterator[tuple[str, Any]]:
@@ -98,11 +121,19 @@ def _sections_of(configuration: Configuration) -> Iterator[tuple[str, Any]]:
     return ((section, getattr(configuration, section)) for section in sections)
 
 
-def _keys_of(prefix: str, section: Section) -> Iterator[Key]:
+def _source_of_table(source: str, _: str | int | None) -> str:
+    return source
+
+
+def _keys_of(
+    prefix: str, section: Section, source_of: Callable[[str | int | None], str]
+) -> Iterator[Key]:
     for part in _parts_of(section):
         for key in fields_of(type(part)):
-            text = text_of(key, getattr(part, key.name))
-            yield Key(f"{prefix} {key.name}", text, key.name in part.given)
+            written = written_of(key, getattr(part, key.name))
+            source = source_of(key.name) if key.name in part.given else None
+            masked = text_of(_without_secrets({key.name: written})[key.name])
+            yield Key(f"{prefix} {key.name}", text_of(written), source, masked)
 
 
 def _parts_of(section: Section) -> Iterator[Section]:

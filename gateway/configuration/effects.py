@@ -5,7 +5,7 @@ is derived from this module.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ class Effect(StrEnum):
     NOW = "at the reload, for all"
     NEW_CONNECTIONS = "at the reload, for new connections"
     ENDS_CONNECTIONS = "at the reload; connections that it is about end"
+    BRIDGE = "at the reload, by the bridge"
     PROCESS = "at a restart of that process alone"
     RESTART = "at a restart of the gateway"
 
@@ -132,7 +133,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "wrong_passwords",
     ),
     "serial": _all(
-        _PROCESS,
+        Effect.BRIDGE,
         "name",
         "path",
         "usb",
@@ -201,7 +202,7 @@ class Changes:
     """Keys with changed values, as `section.key`, grouped by when they take effect."""
 
     taken: tuple[str, ...]
-    """In force in the broker after the reload; includes those in `new_connections`."""
+    """In force in broker and bridge after the reload; includes those in `new_connections`."""
     new_connections: tuple[str, ...]
     """Those of `applied` that do not affect existing connections."""
     processes: Mapping[str, tuple[str, ...]]
@@ -224,7 +225,7 @@ def changes_between(before: Configuration, after: Configuration) -> Changes:
             taken.append(name)
         if effect is Effect.NEW_CONNECTIONS:
             new_connections.append(name)
-        if section in PROCESSES:
+        if section in PROCESSES and effect is not Effect.BRIDGE:
             processes.setdefault(PROCESSES[section], []).append(name)
     return Changes(
         tuple(taken),
@@ -247,7 +248,7 @@ def in_force(before: Configuration, after: Configuration) -> Configuration:
             sections[name] = type(new)(**values | {key: getattr(old, key) for key in waiting})
         else:
             sections[name] = new
-    return Configuration(**sections, given=after.given, tenant=after.tenant, tenants=after.tenants)
+    return replace(after, **sections)
 
 
 def _differing(before: Configuration, after: Configuration) -> list[tuple[str, Effect]]:

@@ -1,17 +1,19 @@
 """Sources of the configuration: defaults, file, environment and command line.
 
-Later sources override earlier ones, key by key. Every key has an environment variable
-`ONCEGATE_<SECTION>_<KEY>`, and so has every list of tables, such as `ONCEGATE_LISTENERS`. Its text
-is read as a TOML value, where the quotes of a string may be left out. Loading writes nothing and
-opens no connection.
+Later sources override earlier ones, key by key. Files in `conf.d/` add serial ports. Every key has
+an environment variable `ONCEGATE_<SECTION>_<KEY>`, and so has every list of tables, such as
+`ONCEGATE_LISTENERS`. Its text is read as a TOML value, where the quotes of a string may be left
+out. Loading writes nothing and opens no connection.
 """
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gateway.configuration import conf_d
 from gateway.configuration.addresses import host_and_port_of
 from gateway.configuration.problems import (
     ConfigurationError,
@@ -40,6 +42,8 @@ def load(
     overrides: Mapping[str, object],
     protocols: Protocols | None,
     tenant: str | None = None,
+    *,
+    replaced: Mapping[str, bytes | None] | None = None,
 ) -> Configuration:
     """Return the configuration from `path` (None: no file), `environment` and `overrides`.
 
@@ -51,36 +55,53 @@ def load(
         protocols: the values of `framing`, with their keys; None: `[[serial]]` is not accepted.
         tenant: the tenant whose configuration is returned; None: that of the gateway, which
             includes its tenants. Overrides outside the section `gateway` then apply to the tenant.
+        replaced: contents of files in `conf.d/`, by name, in place of those on disk; None: no such
+            file. A change is checked with it before it is written.
 
     Raises:
         ConfigurationError: one line for each mistake.
     """
-    gathered = _Gathered(str(path) if path is not None else "the defaults")
+    gathered = _Gathered(path)
     if path is not None:
         gathered.add_file(path)
     gathered.add_environment(environment)
     gathered.add_overrides(overrides, tenant)
-
-    from gateway.configuration.tenant_checking import whole_of  # noqa: PLC0415
-
-    unknown, problems = gathered.unknown, gathered.problems
-    tables, source_of = gathered.tables, gathered.source_of
+    if path is not None and protocols is not None:
+        gathered.add_ports(conf_d.folder_of(path), replaced or {})
     with files_next_to(path):
-        configuration = whole_of(
-            tables, source_of, protocols or {}, unknown=unknown, problems=problems
-        )
+        configuration = _whole_of(gathered, protocols)
     if tenant is None:
         return configuration
     refuse_unknown(configuration.tenants, tenant)
     return configuration.tenants[tenant]
 
 
+def _whole_of(gathered: "_Gathered", protocols: Protocols | None) -> Configuration:
+    """Return the configuration of all sources, with that of each tenant."""
+    from gateway.configuration.tenant_checking import whole_of  # noqa: PLC0415
+
+    try:
+        whole = whole_of(
+            gathered.tables,
+            gathered.source_of,
+            protocols or {},
+            unknown=gathered.unknown,
+            problems=gathered.problems,
+        )
+    except ConfigurationError as error:
+        raise ConfigurationError(gathered.shown(error.problems)) from None
+    return replace(whole, sources=gathered.sources)
+
+
 class _Gathered:
     """Values set by the sources so far, and the mistakes found in them."""
 
-    def __init__(self, file_name: str) -> None:
-        self._file_name = file_name
+    def __init__(self, path: Path | None) -> None:
+        self._has_file = path is not None
+        self._file_name = str(path) if path is not None else "the defaults"
         self._sources: dict[Location, str] = {}
+        self._ports: dict[int, conf_d.PortTable] = {}
+        self._folder: Path | None = None
         self.tables: dict[str, Any] = {}
         self.problems: list[str] = []
         self.unknown: set[str] = set()
@@ -88,6 +109,8 @@ class _Gathered:
 
     def source_of(self, location: Location) -> str:
         """Return the source of the value at a location."""
+        if len(location) > 1 and location[0] == conf_d.SECTION and location[1] in self._ports:
+            return self._ports[int(location[1])].source_of(location[2:])
         for known in (tuple(location[:2]), tuple(location[:1])):
             if known in self._sources:
                 return self._sources[known]
@@ -119,6 +142,38 @@ class _Gathered:
                 self._listen_at(str(value), tables)
             elif value is not None:
                 self._set(tuple(name.split(".")), value, COMMAND_LINE, tables)
+
+    def add_ports(self, folder: Path, replaced: Mapping[str, bytes | None]) -> None:
+        """Add the serial ports of a folder to those of the file or the environment."""
+        found = conf_d.ports_in(folder, replaced)
+        self.problems += found.problems
+        before = self.tables.get(conf_d.SECTION, [])
+        if found.problems or not isinstance(before, list):
+            self.unknown.add(conf_d.SECTION)
+            return
+        if not found.ports:
+            return
+        place = self.source_of((conf_d.SECTION,))
+        repeated = [*conf_d.repeated(found.ports, before, place)]
+        self.problems += [line for _, line in repeated]
+        kept = [port for port in found.ports if all(port is not each for each, _ in repeated)]
+        self._folder = folder
+        self._ports = dict(enumerate(kept, len(before)))
+        self.tables[conf_d.SECTION] = [*before, *(port.table for port in kept)]
+
+    def shown(self, problems: Sequence[str]) -> list[str]:
+        """Return messages as people read them."""
+        if self._folder is None:
+            return [*problems]
+        return conf_d.without_numbers(problems, self._folder)
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The source of each value that is set, as `Configuration.sources` has it."""
+        named = {".".join(map(str, location)): name for location, name in self._sources.items()}
+        ports = {f"{conf_d.SECTION}.{at}": str(port.path) for at, port in self._ports.items()}
+        file = {"file": self._file_name} if self._has_file else {}
+        return {"": self._file_name, **file, **named, **ports}
 
     def _tables_of(self, tenant: str | None) -> dict[str, Any]:
         """Return a tenant's tables.

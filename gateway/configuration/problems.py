@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _SHOWN_CHARACTERS_MAX = 60
-_SECRET_KEYS = frozenset(
+SECRET_KEYS = frozenset(
     {"username", "password_file", "local_username", "local_password_file", "target"}
 )
+"""Keys whose values are not shown: names of users, URLs with credentials, and files in whose place
+people write the password itself."""
 _ALLOWED = {
     "bool_type": "true or false",
     "string_type": "a text in quotes",
@@ -163,7 +165,7 @@ def _line_of(details: "ErrorDetails", written: Written) -> str:
     if kind == "not_allowed" and isinstance(value, dict):
         return f"{source}: {place_of(location)}: use {allowed}"
     given = f"{place_of(location)} = {shown(value)}"
-    if location[-1] in _SECRET_KEYS:
+    if location[-1] in SECRET_KEYS:
         given = f"the value of {place_of(location)}"
     return f"{source}: {given} is not allowed: use {allowed}"
 

@@ -65,8 +65,23 @@ class Configuration(Section):
     """The tenant that this configuration belongs to; None: the gateway itself."""
     tenants: Mapping[str, "Configuration"] = field(default_factory=dict, metadata=NO_KEY)
     """The tenants' configurations by name, each of them complete."""
+    sources: Mapping[str, str] = field(
+        default_factory=dict, metadata=NO_KEY, compare=False, repr=False
+    )
+    """Sources of values by `section.key`, `section` or, for a table in a list, `section.0`. The
+    entry "" applies to all other values that are set, and "file" is the file if there is one."""
     brokers_count: int = field(default=1, metadata=NO_KEY)
     """Brokers that share the disk: the gateway's own and one for each tenant."""
+
+    def source_of(self, section: str, key: str | int | None) -> str:
+        """Return the source of a value that is set: a file, a variable, the command line."""
+        named = (f"{section}.{key}", section, "")
+        return next((self.sources[name] for name in named if name in self.sources), "")
+
+    @property
+    def file(self) -> str | None:
+        """The configuration file. None: every key has its default, or is set elsewhere."""
+        return self.sources.get("file")
 
     @property
     def identity_dir(self) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.api import recorded
+from tests.api.recorded_configuration import CONFIGURATION
 from tests.peers.control_server import ControlServer, refusal, result
 
 Answer = Callable[[dict[str, Any]], bytes]
@@ -44,9 +45,14 @@ class ContractBroker(ControlServer):
 
     def contract_answer_of(self, request: dict[str, Any]) -> bytes:
         match request:
-            case {"command": "status" | "reports" | "bans" as command}:
-                bans = {"bans": [recorded.ban()], "next": None}
-                return result({"status": self.status, "reports": self.reports}.get(command, bans))
+            case {"command": "status" | "reports" | "bans" | "configuration" as command}:
+                answers = {
+                    "status": self.status,
+                    "reports": self.reports,
+                    "bans": {"bans": [recorded.ban()], "next": None},
+                    "configuration": CONFIGURATION,
+                }
+                return result(answers[command])
             case {"command": "sessions"}:
                 return result(self._page(request.get("after"), request.get("limit", 100)))
             case {"command": "session", "client_id": client_id}:

@@ -15,6 +15,7 @@ AXE = ROOT / "contract/mqtt_client/mqttjs/node_modules/axe-core/axe.min.js"
 PATHS = (
     *("/", "/sensors", "/sensors/board-0000002a", "/sensors/gps?span=day", "/sensors/none"),
     *("/clients", "/alarms", "/session?client_id=phone", "/system", "/bans", "/docs", "/log"),
+    "/configuration",
 )
 
 

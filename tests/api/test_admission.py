@@ -106,12 +106,24 @@ async def test_each_role_has_the_routes_of_its_own_and_of_those_before(
             if least is not None:
                 answer = await asked(browser, route, token)
                 is_allowed = ROLES[username] >= least
-                # 415: what an action is about was not sent.
-                assert (answer.status_code in (200, 404, 415)) is is_allowed, route
+                # 415: what an action is about was not sent; 422: nor was a query; 400: this broker
+                # has no events; 503: there is no socket for operators.
+                taken = (200, 400, 404, 415, 422, 503)
+                assert (answer.status_code in taken) is is_allowed, route
                 assert (answer.status_code == 403) is not is_allowed, route
                 if not is_allowed:
                     expected = f"{username} is {ROLES[username].word}; this is for {least.word}s"
                     assert expected in answer.json()["detail"]
+
+
+SENSORS = (
+    *("GET /api/v1/serial/ports", "GET /api/v1/serial/sensor", "GET /api/v1/serial/progress"),
+    *("POST /api/v1/serial/detect", "POST /api/v1/serial/save"),
+    *("POST /api/v1/serial/remove", "POST /api/v1/serial/undo"),
+    *("GET /ports", "GET /ports/other", "GET /ports/detect", "POST /ports/detect"),
+    *("GET /ports/new", "GET /ports/change", "POST /ports/save", "GET /ports/sensor"),
+    *("GET /ports/remove", "POST /ports/remove", "GET /ports/undo", "POST /ports/undo"),
+)
 
 
 def test_who_may_act_is_listed_here() -> None:
@@ -123,6 +135,7 @@ def test_who_may_act_is_listed_here() -> None:
         "POST /api/v1/reload": Role.ADMINISTRATOR,
         "POST /api/v1/alarms/acknowledge": Role.OPERATOR,
         "POST /alarms/acknowledge": Role.OPERATOR,
+        **dict.fromkeys(SENSORS, Role.OPERATOR),
         "GET /actions/kick": Role.OPERATOR,
         "POST /actions/kick": Role.OPERATOR,
         "GET /actions/ban": Role.OPERATOR,

@@ -253,7 +253,7 @@ async def test_an_empty_gateway_states_what_to_do_next(
     broker.reports["bridge"]["status"]["ports"] = []
     words = (await read_all(client)).words
     assert "No client has a session. Connect one to 127.0.0.1:1883" in words
-    assert "Add a [[serial]] table" in words
+    assert "An operator adds one here, or a [[serial]] table" in words
 
 
 async def test_a_next_page_that_no_address_can_name_is_explained(

@@ -10,9 +10,9 @@ import contextlib
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from gmqtt.mqtt.constants import MQTTv311  # type: ignore[import-untyped]
 from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
@@ -30,6 +30,9 @@ from gateway.process.mqtt_client.client import SessionClient, close, connect, se
 
 logger = logging.getLogger(__name__)
 
+Port = TypeVar("Port")
+"""Settings of a port, which this room passes on."""
+
 LOOK_SECONDS: Final = 1.0
 """Seconds between two checks for new values of a device."""
 AGAIN_SECONDS_MIN: Final = 10.0
@@ -41,7 +44,7 @@ _SUBSCRIBE_ID: Final = 65535
 _REMOVAL: Final = b""
 
 
-class Announcer:
+class Announcer(Generic[Port]):
     """`run` returns when nothing is to be described and all that was is removed."""
 
     def __init__(
@@ -50,7 +53,8 @@ class Announcer:
         path: Path,
         configs: Callable[[Seen], Mapping[str, bytes]],
         *,
-        still_there: Callable[[Mapping[str, SeenDevice]], Mapping[str, SeenDevice]],
+        ports: Sequence[Port],
+        still_there: Callable[[Mapping[str, SeenDevice], Sequence[Port]], Mapping[str, SeenDevice]],
         status_topic: str | None,
     ) -> None:
         """Read what is remembered.
@@ -59,7 +63,8 @@ class Announcer:
             settings: of the broker.
             path: of the file that remembers what was published.
             configs: returns the descriptions of what was seen, by topic.
-            still_there: returns those of the remembered devices that are still configured; the
+            ports: the configured ports.
+            still_there: returns those of the remembered devices that these ports still have; the
                 others are removed.
             status_topic: Home Assistant's; None: nothing is described any more.
         """
@@ -68,7 +73,8 @@ class Announcer:
         self._configs = configs
         self._status_topic = status_topic
         self._remembered = load(path)
-        self.seen = Seen(still_there(self._remembered.devices))
+        self._still_there = still_there
+        self.seen = Seen(still_there(self._remembered.devices, ports))
         self._wake = asyncio.Event()
         self._saved = (set(self._remembered.topics), self.seen.changes)
         self._described: tuple[int, Mapping[str, bytes]] = (-1, {})
@@ -78,6 +84,11 @@ class Announcer:
         self._is_asked_again = False
         self._again_at_seconds = -math.inf
         self._fault: str | None = None
+
+    def ports_changed(self, ports: Sequence[Port]) -> None:
+        """Describe the devices of these ports from now on, and remove those of others."""
+        self.seen.keep(self._still_there(self.seen.devices, ports))
+        self._wake.set()
 
     @property
     def is_done(self) -> bool:

@@ -5,7 +5,7 @@
 only the latest counts, and each connection begins with all of them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from gmqtt import Message  # type: ignore[import-untyped]
 
@@ -13,6 +13,7 @@ from gateway.broker.wire.encoder import publish_frame
 
 ONLINE = b"online"
 OFFLINE = b"offline"
+_REMOVAL = b""
 _MQTT_3_1_1 = 4
 
 Send = Callable[[bytes], None]
@@ -57,10 +58,18 @@ class Availability:
     def update(self) -> None:
         """Publish the states that have changed."""
         if self._topic is not None:
-            for name, is_there in self._states().items():
-                self._publish(f"{self._topic}/{name}", ONLINE if is_there else OFFLINE)
+            states = {f"{self._topic}/{name}": state for name, state in self._states().items()}
+            for topic, is_there in states.items():
+                self._publish(topic, ONLINE if is_there else OFFLINE)
+            self._remove_others({self._topic, *states})
         for topic, payload in self._reports().items():
             self._publish(topic, payload)
+
+    def _remove_others(self, topics: Collection[str]) -> None:
+        """Remove the retained states of ports and devices that are not configured any more."""
+        for topic, payload in list(self._sent.items()):
+            if topic not in topics and payload in (ONLINE, OFFLINE):
+                self._publish(topic, _REMOVAL)
 
     def end(self) -> None:
         """Publish that nothing is there any more, before DISCONNECT, which discards the will."""

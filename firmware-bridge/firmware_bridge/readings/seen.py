@@ -63,6 +63,12 @@ class Seen:
         self.changes = 0
         """Count of changes: of two equal ones nothing has changed in between."""
 
+    def keep(self, devices: Mapping[str, SeenDevice]) -> None:
+        """Forget all devices but these."""
+        self._noted = {(device, name) for device, name in self._noted if device in devices}
+        self.devices = dict(devices)
+        self.changes += 1
+
     def note(self, port: str, device: str, quantities: Quantities) -> None:
         """Note the values of a frame; bytes are shown by no program and are left out.
 

@@ -5,7 +5,7 @@ to ask for that.
 """
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 from firmware_bridge.protocols.d0 import D0
@@ -23,7 +23,7 @@ from gateway.process.declarations.serial_line import Line
 _ANY_ADDRESS = 254
 
 
-async def ask(settings: PortSettings) -> AsyncIterator[tuple[Line, str, Guess | None]]:
+async def ask(settings: PortSettings) -> AsyncGenerator[tuple[Line, str, Guess | None], None]:
     """Ask with each protocol once: yield its line and name, and what answered.
 
     Raises:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import DecoderSettings
@@ -12,7 +12,7 @@ from firmware_bridge.serial.recording import Chunk
 
 async def chunks_of_port(
     link: Link, seconds_max: float | None, *, silence_seconds: float | None = None
-) -> AsyncIterator[Chunk]:
+) -> AsyncGenerator[Chunk, None]:
     """Read a port for so long, or until it is gone. Raises `PortLost`.
 
     After `silence_seconds` without a byte comes a chunk without bytes, once in each silence.

@@ -38,6 +38,7 @@ from gateway.broker.server.starting import (
     store_of,
     users_of,
 )
+from gateway.broker.server.status.configuration import shown_configuration
 from gateway.broker.server.status.status import Identity, Status
 from gateway.broker.server.status.system_topics import SystemTopics
 from gateway.broker.server.status.totals import SessionTotals
@@ -117,11 +118,16 @@ class RunningBroker:
         self.status.needs_restart = lambda: self.reloading.needs_restart
         current, reload_now = self.status.current, self.reloading.reload
         self.status.bound_by_files = lambda: bound_by_files(self.reloading.configuration)
-        self.control = Control(event_loop, current, reload_now, load_key(data_dir), self.bans)
-        self.reloading.note_signal = self.control.operations.note_signal
-        self.status.operations = lambda: self.control.operating.counted
+        known = (event_loop, current, reload_now, load_key(data_dir), self.bans)
+        self.control = Control(*known, self.configuration)
+        self._connect_control()
         event_loop.answer_system_topics = self.system_topics.answer
         event_loop.look_at_disk = self.housekeeping.tick
+
+    def _connect_control(self) -> None:
+        self.reloading.note_signal = self.control.operations.note_signal
+        self.reloading.reloaded = self.control.sensors.reload
+        self.status.operations = lambda: self.control.operating.counted
 
     @classmethod
     async def start(
@@ -164,6 +170,10 @@ class RunningBroker:
         running.status.state = "running"
         running.service.ready()
         return running
+
+    def configuration(self) -> dict[str, Any]:
+        """Return the configuration in force, for people."""
+        return shown_configuration(self.reloading.configuration, self.reloading.needs_restart)
 
     async def _listen(self, configuration: Configuration) -> None:
         await self.control.start(configuration)

@@ -79,6 +79,8 @@ class Reloader:
         """Keys of the last file read whose values need a restart."""
         self.note_signal: Callable[[str | None], None] = lambda _: None
         """Called with the result of a reload at SIGHUP; None: success."""
+        self.reloaded: Callable[[], None] = lambda: None
+        """Called after a reload that succeeded."""
         self.rules = rules
         """The access rules in force; None: everything is allowed."""
         self._read = read
@@ -112,6 +114,7 @@ class Reloader:
         self.needs_restart = prepared.changes.needs_restart
         answer = _answer_of(prepared.changes, contents, ended)
         _log(answer)
+        self.reloaded()
         return answer
 
     def _prepared(self, wanted: Configuration) -> Prepared:

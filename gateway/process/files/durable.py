@@ -58,6 +58,7 @@ def replace_durably(
     *,
     partial: Path,
     mode: int = FILE_MODE,
+    is_exact: bool = False,
     is_new: bool = False,
     owner: tuple[int, int] | None = None,
 ) -> None:
@@ -68,6 +69,7 @@ def replace_durably(
         data: its new contents.
         partial: temporary name in the same file system; removed if this fails.
         mode: mode of the new file, restricted by the umask.
+        is_exact: do not restrict the mode by the umask.
         is_new: fail if `partial` exists; otherwise it is overwritten.
         owner: user and group of the new file.
     """
@@ -80,18 +82,25 @@ def replace_durably(
         error.filename = str(path)  # its folder is missing: people know the file's own name
         raise
     try:
-        try:
-            write_all(descriptor, data)
-            if owner is not None:
-                os.fchown(descriptor, *owner)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        if is_exact:
+            os.fchmod(descriptor, mode)
+        _write_whole(descriptor, data, owner)
         move_durably(partial, path)
     except BaseException:
         # A partial file only takes space on a disk that is probably full.
         partial.unlink(missing_ok=True)
         raise
+
+
+def _write_whole(descriptor: int, data: bytes, owner: tuple[int, int] | None) -> None:
+    """Write a new file, give it to its owner, sync and close it."""
+    try:
+        write_all(descriptor, data)
+        if owner is not None:
+            os.fchown(descriptor, *owner)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def replace_keeping_owner(path: Path, data: bytes, mode: int) -> None:

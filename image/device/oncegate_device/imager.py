@@ -13,8 +13,8 @@ from typing import Annotated, Any, TypeVar
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from gateway.process.files.toml_text import text_of
 from oncegate_device import wiping
-from oncegate_device.toml_text import text_of
 from oncegate_device.wanted import FILE_BYTES_MAX, WantedError, checked_device_file
 
 USER_DATA, NETWORK_CONFIG = "user-data", "network-config"

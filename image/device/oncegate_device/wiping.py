@@ -10,8 +10,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from gateway.process.files.toml_text import text_of
 from oncegate_device.places import sync_folder
-from oncegate_device.toml_text import text_of
 
 _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z_]+)\s*\]\]?")
 _PAIR = re.compile(

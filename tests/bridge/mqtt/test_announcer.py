@@ -17,18 +17,19 @@ COUNT = 3 * UNACKNOWLEDGED_MAX
 CONFIGS = {f"sensors/device/d{number}/config": b"{}" for number in range(COUNT)}
 
 
-def announcer_of(port: int, path: Path, configs: Mapping[str, bytes]) -> Announcer:
+def announcer_of(port: int, path: Path, configs: Mapping[str, bytes]) -> Announcer[str]:
     return Announcer(
         BrokerSettings("127.0.0.1", port, "bridge"),
         path,
         lambda _: configs,
-        still_there=dict,
+        ports=(),
+        still_there=lambda devices, _: devices,
         status_topic="sensors/status" if configs else None,
     )
 
 
 @contextlib.asynccontextmanager
-async def running(announcer: Announcer) -> AsyncIterator[None]:
+async def running(announcer: Announcer[str]) -> AsyncIterator[None]:
     task = asyncio.create_task(announcer.run())
     try:
         yield

@@ -141,3 +141,23 @@ async def retained(port: int) -> dict[str, bytes]:
     await late.arrival_of(2)
     late.close()
     return latest(late)
+
+
+def test_the_states_of_a_port_that_was_removed_are_removed_once() -> None:
+    states = {"a": True, "b": False}
+    sent: list[bytes] = []
+    availability = Availability(TOPIC, lambda: states)
+    availability.begin(sent.append)
+    sent.clear()
+    del states["a"]
+    availability.update()
+    availability.update()
+    (packet,) = Decoder(1 << 16, 4).feed(b"".join(sent))
+    assert isinstance(packet, Publish)
+    assert (packet.topic, packet.payload, packet.retain) == (f"{TOPIC}/a", b"", True)
+    states["a"] = True
+    sent.clear()
+    availability.update()
+    (again,) = Decoder(1 << 16, 4).feed(b"".join(sent))
+    assert isinstance(again, Publish)
+    assert again.payload == b"online"

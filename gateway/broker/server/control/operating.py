@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gateway.broker.server.control import sensors
 from gateway.broker.server.control.operations import (
     SHOWN_CHARACTERS_MAX,
     arguments_of,
@@ -26,6 +27,7 @@ LEAST_ROLES: Final[Mapping[str, str]] = {
     "lift_ban": "operator",
     "acknowledge_alarm": "operator",
     "reload": "administrator",
+    **dict.fromkeys(sensors.COMMANDS, "operator"),
 }
 """All commands that ``operate.sock`` accepts. ``drop`` is missing, because it discards messages."""
 
@@ -75,9 +77,11 @@ class OperatorCommands:
         return max((ROLES.index(role) for role in roles), default=-1)
 
     def note(self, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Count a request, and log one line about it."""
+        """Count a request, and log one line about it. Answered questions are no actions."""
         name = str(request.get("command"))[:SHOWN_CHARACTERS_MAX]
         is_done = answer["ok"] is True
+        if is_done and name in sensors.READING:
+            return
         self.counted[name if is_done else "refused"] += 1
         logger.log(
             logging.INFO if is_done else logging.WARNING,

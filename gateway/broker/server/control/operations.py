@@ -11,9 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gateway.broker.core.token_bucket import TokenBucket
+from gateway.broker.server.control import sensors
+from gateway.broker.server.control.refused import Refused, text_of
 
 RECORDED: Final = frozenset(
     {"kick", "drop", "ban", "lift_ban", "reload", "operated", "acknowledge_alarm"}
+    | ({*sensors.COMMANDS} - sensors.READING)
 )
 """Commands that are recorded as events."""
 
@@ -55,6 +58,18 @@ class Operations:
         """Record a reload by SIGHUP. None: it succeeded."""
         outcome = "done" if problem is None else f"failed: {shown(problem)}"
         self._observe("reload", f"SIGHUP: no arguments: {outcome}")
+
+
+def reported(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Accept a report of what the command line did. Its event follows.
+
+    Raises:
+        Refused: it is no such report.
+    """
+    if request.get("action") not in REPORTED:
+        raise Refused("bad_request", f"'action' has to be one of {sorted(REPORTED)}")
+    text_of(request, "name")
+    return {}
 
 
 def who_of(request: Mapping[str, Any]) -> str:

@@ -18,9 +18,10 @@ from gateway.broker.server.control.alarms import Alarms
 from gateway.broker.server.control.ban_requests import BanRequests
 from gateway.broker.server.control.events import Events
 from gateway.broker.server.control.operating import OperatorCommands
-from gateway.broker.server.control.operations import REPORTED, Operations, who_of
+from gateway.broker.server.control.operations import Operations, reported, who_of
 from gateway.broker.server.control.people import People
 from gateway.broker.server.control.refused import Refused, text_of
+from gateway.broker.server.control.sensors import SensorRequests
 from gateway.broker.server.control.sockets import ControlSocket, refusal_of
 from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.broker.server.status.sessions import session_detail_of, session_of
@@ -37,6 +38,7 @@ SESSIONS_LISTED_MAX = 1_000
 SOURCES = ("bridge", "uploader", "uplink")
 READING = frozenset(
     {"status", "sessions", "session", "reports", "bans", "events", "authenticate", "user", "alarms"}
+    | {"configuration"}
 )
 """Commands that `status.sock` accepts: none of them changes anything but the reported alarms."""
 
@@ -46,6 +48,7 @@ OBSERVABLE = {
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
+Command = Callable[[Request], Answer | Awaitable[Answer]]
 Permit = Callable[[str, Request], None]
 """Raises Refused for a command that a socket does not accept."""
 Note = Callable[[Request, Answer], None]
@@ -61,6 +64,7 @@ class Control:
         reload: Callable[[], dict[str, Any]],
         version_key: bytes,
         bans: Bans,
+        configuration: Callable[[], Answer],
     ) -> None:
         """Set the dependencies. `version_key` is the secret of proof versions: see `People`."""
         self._event_loop = event_loop
@@ -73,8 +77,22 @@ class Control:
         self._operate_problem: str | None = None
         self.operating = OperatorCommands()
         self.operations = Operations(self._operated, asyncio.get_running_loop().time)
+        self.sensors = SensorRequests(asyncio.get_running_loop().time)
         self.people = people = People(event_loop.authentications, version_key)
-        self._commands: dict[str, Callable[[Request], Answer | Awaitable[Answer]]] = {
+        self._commands: dict[str, Command] = {
+            **self._own_commands(),
+            "configuration": lambda _: configuration(),
+            "events": Events(event_loop.committer.writer.recent).listed,
+            "authenticate": people.authenticate,
+            "user": people.user,
+            "operated": reported,
+            **alarms.commands,
+            **BanRequests(bans).commands,
+            **self.sensors.commands,
+        }
+
+    def _own_commands(self) -> dict[str, Command]:
+        return {
             "status": lambda _: self._status(),
             "sessions": self._sessions,
             "session": self._session,
@@ -83,14 +101,8 @@ class Control:
             "reload": lambda _: self._reload(),
             "report": self._report,
             "reports": self._all_reports,
-            "authenticate": people.authenticate,
-            "user": people.user,
             "observe": self._observe,
             "exported": self._exported,
-            "operated": _reported,
-            "events": Events(event_loop.committer.writer.recent).listed,
-            **alarms.commands,
-            **BanRequests(bans).commands,
         }
 
     async def start(self, configuration: Configuration) -> None:
@@ -138,6 +150,7 @@ class Control:
     async def stop(self) -> None:
         """Close the sockets and all connections."""
         self.people.stop()
+        self.sensors.stop()
         for each in self._sockets:
             await each.stop()
         if self._operate_socket is not None:
@@ -177,9 +190,7 @@ class Control:
         except (ConfigurationError, AccessFileError) as error:
             return refusal_of("failed", f"the configuration stays as it was: {error}")
 
-    def _command_of(
-        self, request: Request, permit: Permit | None
-    ) -> Callable[[Request], Answer | Awaitable[Answer]]:
+    def _command_of(self, request: Request, permit: Permit | None) -> Command:
         name = str(request.get("command"))
         if name not in self._commands:
             known = ", ".join(sorted(self._commands))
@@ -280,14 +291,6 @@ class Control:
             raise Refused("bad_request", f"'sequence' has to be 0 to {last}")
         self._event_loop.committer.journal_room.exported(sequence)
         return {}
-
-
-def _reported(request: Request) -> dict[str, Any]:
-    """Accept a report of what the command line did. Its event follows."""
-    if request.get("action") not in REPORTED:
-        raise Refused("bad_request", f"'action' has to be one of {sorted(REPORTED)}")
-    text_of(request, "name")
-    return {}
 
 
 def _permit_reading(name: str, _: Request) -> None:

@@ -10,6 +10,11 @@ def text_of(tables: Mapping[str, Any]) -> str:
     return "\n".join(_lines_of(tables)) + "\n"
 
 
+def text_of_keys(table: Mapping[str, Any]) -> str:
+    """Format the keys of one table, a line each."""
+    return "".join(f"{line}\n" for line in _pairs_of(table))
+
+
 def _lines_of(tables: Mapping[str, Any]) -> Iterator[str]:
     for name, table in tables.items():
         if isinstance(table, Mapping):

@@ -5,7 +5,8 @@ from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from oncegate_device.toml_text import text_of
+
+from gateway.process.files.toml_text import text_of
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 scalars = st.one_of(

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from gateway.cli.serial_hints import HINTS, hint_of, users_of
+from firmware_bridge.serial.hints import HINTS, hint_of, users_of
 
 
 def test_a_common_device_is_named_and_an_unknown_one_is_not() -> None:

@@ -1,0 +1,87 @@
+"""The form of a sensor: fields for what every port has, and lines of TOML for its protocol."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from api import limits
+from api.forms import FormRefused
+from gateway.process.files.toml_text import text_of_keys
+
+_PLACES: Final = ("path", "usb", "address")
+_FIELDS: Final = ("name", *_PLACES, "framing", "line")
+"""Keys with a field of their own."""
+_ENDED: Final = "a protocol's table"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensorForm:
+    """The values of the form, as text."""
+
+    name: str = ""
+    version: str = ""
+    """Empty for a new sensor."""
+    port: str = ""
+    """A path, a USB identity or an address."""
+    framing: str = ""
+    line: str = ""
+    """Empty: that of the protocol."""
+    settings: str = ""
+    """All other keys, as lines of TOML."""
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """The `[[serial]]` table, without the name.
+
+        Raises:
+            FormRefused: the settings are no TOML, or have a key of a field.
+        """
+        settings = _tables_in(self.settings)
+        again = next((key for key in _FIELDS if key in settings), None)
+        if again is not None:
+            raise FormRefused(f"Settings: {again} has a field of its own.", 422)
+        found = {_place_of(self.port): self.port, "framing": self.framing, "line": self.line}
+        return {key: value for key, value in found.items() if value} | settings
+
+
+def form_of_table(name: str, version: str | None, table: Mapping[str, Any]) -> SensorForm:
+    """Return the form that shows a table."""
+    rest = {key: value for key, value in table.items() if key not in _FIELDS}
+    return SensorForm(
+        name=name,
+        version=version or "",
+        port=next((str(table[key]) for key in _PLACES if key in table), ""),
+        framing=str(table.get("framing", "board")),
+        line=str(table.get("line", "")),
+        settings=text_of_keys(rest),
+    )
+
+
+def form_in(fields: Mapping[str, str]) -> SensorForm:
+    """Read the fields that a browser has sent."""
+    names = ("name", "version", "port", "framing", "line", "settings")
+    return SensorForm(**{name: fields.get(name, "").strip() for name in names})
+
+
+def _place_of(port: str) -> str:
+    if port.startswith("/"):
+        return "path"
+    return "address" if "://" in port else "usb"
+
+
+def _tables_in(settings: str) -> dict[str, Any]:
+    if len(settings) > limits.SENSOR_SETTINGS_CHARACTERS_MAX:
+        raise FormRefused(
+            f"Settings: use at most {limits.SENSOR_SETTINGS_CHARACTERS_MAX} characters.", 422
+        )
+    try:
+        found = tomllib.loads(settings.replace("\r\n", "\n"))
+        # Dates are TOML and no value of any key.
+        return dict(json.loads(json.dumps(found, allow_nan=False)))
+    except (TypeError, ValueError, RecursionError) as error:
+        reason = (
+            str(error) if isinstance(error, tomllib.TOMLDecodeError) else "a value is no number"
+        )
+        raise FormRefused(f"Settings: use lines like `crc = false`: {reason}.", 422) from None

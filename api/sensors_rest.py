@@ -1,0 +1,147 @@
+"""Ports and sensors for programs: detect what is plugged in, add, change, remove, undo.
+
+The bridge carries everything out, and judges it. The broker checks the role, passes requests on,
+and writes changes to the session log with who made them.
+"""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Query, Request
+
+from api import limits
+from api.actions import carried_out, given_in, takes
+from api.admission import OPERATORS
+from api.models.sensors import (
+    AskedPort,
+    AskedSensor,
+    ChangedSensors,
+    ChangeSensor,
+    Detection,
+    DetectPort,
+    ListPorts,
+    SaveSensor,
+    SensorFile,
+    SensorPorts,
+)
+from api.problems import described
+from api.query_parameters import refuse_unknown
+
+_ASKED: Final = described(400, 401, 403, 404, 409, 422, 502, 503)
+_CHANGED: Final = described(400, 401, 403, 404, 408, 409, 413, 415, 422, 502, 503)
+
+sensors_rest = APIRouter(prefix="/api/v1/serial", tags=["sensors"])
+
+
+@sensors_rest.get(
+    "/ports",
+    dependencies=[Depends(OPERATORS), Depends(refuse_unknown)],
+    responses=_ASKED,
+    summary="Serial ports that are plugged in, and configured sensors",
+)
+async def ports(request: Request) -> SensorPorts:
+    """List the serial ports of this machine and the configured sensors. For operators."""
+    return await carried_out(request, "serial_ports", ListPorts(), SensorPorts)
+
+
+@sensors_rest.post(
+    "/detect",
+    dependencies=[Depends(OPERATORS)],
+    responses=_CHANGED,
+    summary="Begin a detection",
+    openapi_extra=takes(DetectPort),
+)
+async def begin(request: Request) -> Detection:
+    """Find out what a port receives, or return the progress of a detection that runs there.
+
+    For operators. The port is opened, which restarts some boards. 409: it is read as a sensor.
+    """
+    return await carried_out(
+        request, "serial_detect", await given_in(request, DetectPort), Detection
+    )
+
+
+@sensors_rest.get(
+    "/progress",
+    dependencies=[Depends(OPERATORS), Depends(refuse_unknown)],
+    responses=_ASKED,
+    summary="Progress of a detection, with the values as they arrive",
+)
+async def progress(
+    request: Request,
+    port: Annotated[
+        str,
+        Query(
+            min_length=1,
+            max_length=limits.PORT_CHARACTERS_MAX,
+            description="The port, as the detection was begun with.",
+        ),
+    ],
+) -> Detection:
+    """Return the progress of a detection. For operators."""
+    return await carried_out(request, "serial_progress", AskedPort(port=port), Detection)
+
+
+@sensors_rest.get(
+    "/sensor",
+    dependencies=[Depends(OPERATORS), Depends(refuse_unknown)],
+    responses=_ASKED,
+    summary="The file of a sensor",
+)
+async def sensor(
+    request: Request,
+    name: Annotated[
+        str,
+        Query(
+            min_length=1,
+            max_length=limits.SENSOR_NAME_CHARACTERS_MAX,
+            description="The sensor's name.",
+        ),
+    ],
+) -> SensorFile:
+    """Return the `[[serial]]` table of a sensor, and its version. For operators."""
+    return await carried_out(request, "serial_port", AskedSensor(name=name), SensorFile)
+
+
+@sensors_rest.post(
+    "/save",
+    dependencies=[Depends(OPERATORS)],
+    responses=_CHANGED,
+    summary="Add or change a sensor",
+    openapi_extra=takes(SaveSensor),
+)
+async def save(request: Request) -> ChangedSensors:
+    """Write a sensor's file, checked as `oncegate check-config` does, and read it from now on.
+
+    For operators. 409: such a file exists already, or another operator has changed it.
+    """
+    return await carried_out(
+        request, "serial_save", await given_in(request, SaveSensor), ChangedSensors
+    )
+
+
+@sensors_rest.post(
+    "/remove",
+    dependencies=[Depends(OPERATORS)],
+    responses=_CHANGED,
+    summary="Remove a sensor",
+    openapi_extra=takes(ChangeSensor),
+)
+async def remove(request: Request) -> ChangedSensors:
+    """Remove a sensor's file and close its port. For operators."""
+    return await carried_out(
+        request, "serial_remove", await given_in(request, ChangeSensor), ChangedSensors
+    )
+
+
+@sensors_rest.post(
+    "/undo",
+    dependencies=[Depends(OPERATORS)],
+    responses=_CHANGED,
+    summary="Undo the last change of a sensor",
+    openapi_extra=takes(ChangeSensor),
+)
+async def undo(request: Request) -> ChangedSensors:
+    """Exchange a sensor's file with its previous version. For operators."""
+    return await carried_out(
+        request, "serial_undo", await given_in(request, ChangeSensor), ChangedSensors
+    )

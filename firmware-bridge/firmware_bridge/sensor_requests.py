@@ -1,0 +1,183 @@
+"""Requests of operators about ports and sensors, which the broker passes on from the page.
+
+The bridge fetches them at the control socket, carries out one after the other, and sends each
+answer with its next question. It has no socket of its own, and the broker has checked the
+operator's role (docs/decisions/0175-*.md).
+"""
+
+import asyncio
+import logging
+import tomllib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from firmware_bridge.protocols.table import PROTOCOLS
+from firmware_bridge.serial.detections import Detections
+from firmware_bridge.serial.plugged import ports_found
+from firmware_bridge.serial.settings import PortSettings
+from gateway.process.control.client import ControlClient
+from gateway.process.control.messages import Refused, UnusableAnswer
+from gateway.process.files.disk_errors import line_of
+from gateway.process.mqtt_client.backoff import Backoff
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS_MAX: Final = 30.0
+"""Longest time for an answer of the broker, which waits 20 s for a request of an operator."""
+AGAIN_SECONDS_MAX: Final = 2.0
+"""Longest pause while the broker is away: a person who adds a sensor waits for it."""
+PORTS_LISTED_MAX: Final = 128
+"""Ports in an answer, at most: some machines have 32 that nothing is connected to."""
+
+Request = Mapping[str, Any]
+Configured = tuple[PortSettings, ...]
+Table = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SensorFiles:
+    """Access to the configuration of ports, which the command gives to the bridge.
+
+    Each raises Refused, and then nothing has changed. The ports that `save`, `remove`, `undo` and
+    `read` return are those of the whole configuration.
+    """
+
+    read: Callable[[], Configured]
+    listed: Callable[[], list[Table]]
+    """Returns each configured port, and each removed one that can be brought back."""
+    file_of: Callable[[str], Table]
+    """Returns the file of a port, with its table."""
+    save: Callable[[str, Table, str | None], Configured]
+    remove: Callable[[str, str | None], Configured]
+    undo: Callable[[str, str | None], Configured]
+
+
+class SensorRequests:
+    """`run` does not return by itself."""
+
+    def __init__(
+        self,
+        socket: Path,
+        files: SensorFiles,
+        detections: Detections,
+        replace: Callable[[Configured], Awaitable[None]],
+    ) -> None:
+        """Set the broker's control socket, and what carries out a request.
+
+        Args:
+            socket: path of the control socket.
+            files: the configuration of ports.
+            detections: those that run.
+            replace: reads other ports from now on.
+        """
+        self._client = ControlClient(socket, POLL_SECONDS_MAX)
+        self._files = files
+        self._detections = detections
+        self._replace = replace
+        self._commands: dict[str, Callable[[Request], Awaitable[Table]]] = {
+            "serial_ports": self._ports,
+            "serial_port": self._port,
+            "serial_detect": self._detect,
+            "serial_progress": self._progress,
+            "serial_save": self._save,
+            "serial_remove": self._remove,
+            "serial_undo": self._undo,
+            "serial_reload": self._reload,
+        }
+
+    async def run(self) -> None:
+        """Fetch requests and answer them."""
+        backoff = Backoff(AGAIN_SECONDS_MAX)
+        answers: list[Table] = []
+        try:
+            while True:
+                try:
+                    result = await self._client.request(
+                        {"command": "serial_requests", "answers": answers}
+                    )
+                except (OSError, EOFError, UnusableAnswer, Refused) as error:
+                    # The broker reports to the operators that no answer came.
+                    logger.debug("requests about ports are not fetched: %s", line_of(error))
+                    answers = []
+                    await backoff.wait()
+                    continue
+                backoff.reset()
+                answers = [await self._answer_to(each) for each in requests_in(result)]
+        finally:
+            self._client.close()
+
+    async def _answer_to(self, request: Request) -> Table:
+        number = request.get("number")
+        carry_out = self._commands.get(str(request.get("command")))
+        try:
+            if carry_out is None:
+                raise Refused("bad_request", "this bridge has no such command: update it")
+            return {"number": number, "ok": True, "result": await carry_out(request)}
+        except Refused as refused:
+            error = {"code": refused.code, "message": refused.message}
+            return {"number": number, "ok": False, "error": error}
+
+    async def _ports(self, _: Request) -> Table:
+        plugged = await asyncio.to_thread(lambda: [*ports_found()])
+        configured = await asyncio.to_thread(self._files.listed)
+        return {
+            "ports": [
+                {**port, "selection": tomllib.loads(port["toml"])}
+                for port in plugged[:PORTS_LISTED_MAX]
+            ],
+            "sensors": configured,
+            "detections": self._detections.states(),
+            "protocols": [*PROTOCOLS],
+        }
+
+    async def _port(self, request: Request) -> Table:
+        return await asyncio.to_thread(self._files.file_of, _text(request, "name"))
+
+    async def _detect(self, request: Request) -> Table:
+        return await self._detections.begin(_text(request, "port"), asks=request.get("ask") is True)
+
+    async def _progress(self, request: Request) -> Table:
+        return self._detections.progress(_text(request, "port"))
+
+    async def _save(self, request: Request) -> Table:
+        table = request.get("table")
+        if not isinstance(table, dict):
+            raise Refused("bad_request", "'table' is an object")
+        name, version = _text(request, "name"), _version(request)
+        return await self._changed(await asyncio.to_thread(self._files.save, name, table, version))
+
+    async def _remove(self, request: Request) -> Table:
+        name, version = _text(request, "name"), _version(request)
+        return await self._changed(await asyncio.to_thread(self._files.remove, name, version))
+
+    async def _undo(self, request: Request) -> Table:
+        name, version = _text(request, "name"), _version(request)
+        return await self._changed(await asyncio.to_thread(self._files.undo, name, version))
+
+    async def _reload(self, _: Request) -> Table:
+        return await self._changed(await asyncio.to_thread(self._files.read))
+
+    async def _changed(self, settings: Configured) -> Table:
+        await self._detections.end_on(settings)
+        await self._replace(settings)
+        logger.info("serial ports: %s", ", ".join(each.name for each in settings) or "none")
+        return {"sensors": [each.name for each in settings]}
+
+
+def requests_in(result: Mapping[str, Any]) -> list[Request]:
+    """Return the requests in an answer of the broker."""
+    found = result.get("requests")
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _text(request: Request, key: str) -> str:
+    value = request.get(key)
+    if not isinstance(value, str):
+        raise Refused("bad_request", f"'{key}' has to be a string")
+    return value
+
+
+def _version(request: Request) -> str | None:
+    return None if request.get("version") is None else _text(request, "version")

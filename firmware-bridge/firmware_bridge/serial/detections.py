@@ -1,0 +1,124 @@
+"""The detections that run: one per port, bounded in number, ended when no person watches."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from firmware_bridge.serial.detection import Detection, selection_of, settings_of
+from firmware_bridge.serial.identity import path_of
+from firmware_bridge.serial.link import PortLost
+from firmware_bridge.serial.settings import PortSettings
+from gateway.process.control.messages import Refused
+
+DETECTIONS_MAX: Final = 4
+"""Detections at a time: each decodes up to 64 KiB with every protocol, again and again."""
+UNASKED_SECONDS_MAX: Final = 20.0
+"""Time from the last question to a detection's end: a page without JavaScript asks every 5 s."""
+PORT_CHARACTERS_MAX: Final = 200
+"""Characters of a port that a message has, at most."""
+
+
+class Detections:
+    """The detections that run, by port. Use it from one event loop."""
+
+    def __init__(
+        self,
+        configured: Callable[[], Sequence[PortSettings]],
+        make: Callable[..., Detection] = Detection,
+    ) -> None:
+        """Set what returns the ports that are read, which cannot be detected."""
+        self._configured = configured
+        self._make = make
+        self._running: dict[str, tuple[Detection, asyncio.Task[None]]] = {}
+
+    async def begin(self, port: str, *, asks: bool = False) -> dict[str, Any]:
+        """Begin a detection, or return the progress of the one that runs on this port.
+
+        Raises:
+            Refused: the port is read by the bridge, or too many detections run.
+        """
+        selection_of(port)
+        self._forget_unasked()
+        if port in self._running and self._is_of_use(port, asks=asks):
+            return self._running[port][0].progress()
+        await self.end(port)
+        name = await asyncio.to_thread(reader_of, port, self._configured())
+        if name is not None:
+            raise Refused(
+                "conflict",
+                f"{port[:PORT_CHARACTERS_MAX]} is read as the sensor {name}: its values are on "
+                "the page of sensors; remove the sensor to detect again",
+            )
+        if len(self._running) >= DETECTIONS_MAX:
+            raise Refused(
+                "busy",
+                f"{DETECTIONS_MAX} detections run: close their pages, and try again in "
+                f"{UNASKED_SECONDS_MAX:g} seconds",
+            )
+        detection = self._make(port, asks=asks)
+        self._running[port] = detection, asyncio.create_task(detection.run())
+        return detection.progress()
+
+    def progress(self, port: str) -> dict[str, Any]:
+        """Return the progress of a detection. Raises Refused if none runs on this port."""
+        self._forget_unasked(except_for=port)
+        if port not in self._running:
+            raise Refused("not_found", f"no detection runs on {port[:PORT_CHARACTERS_MAX]}")
+        return self._running[port][0].progress()
+
+    def states(self) -> dict[str, str]:
+        """Return the state of each detection by port."""
+        self._forget_unasked()
+        return {port: detection.state for port, (detection, _) in self._running.items()}
+
+    async def run(self) -> None:
+        """End detections whose progress is not asked for. Does not return by itself."""
+        try:
+            while True:
+                await asyncio.sleep(UNASKED_SECONDS_MAX / 4)
+                self._forget_unasked()
+        finally:
+            for port in list(self._running):
+                await self.end(port)
+
+    async def end(self, port: str) -> None:
+        """End the detection on a port, if one runs, and close the port."""
+        found = self._running.pop(port, None)
+        if found is not None:
+            found[1].cancel()
+            await asyncio.gather(found[1], return_exceptions=True)
+
+    async def end_on(self, settings: Sequence[PortSettings]) -> None:
+        """End the detections on ports that are read from now on."""
+        for port in list(self._running):
+            if await asyncio.to_thread(reader_of, port, settings) is not None:
+                await self.end(port)
+
+    def _is_of_use(self, port: str, *, asks: bool) -> bool:
+        """Return False for a detection that has ended without a result: it is begun again."""
+        return self._running[port][0].state not in ("nothing", "failed") and not asks
+
+    def _forget_unasked(self, except_for: str | None = None) -> None:
+        since = time.monotonic() - UNASKED_SECONDS_MAX
+        for port, (detection, task) in list(self._running.items()):
+            if detection.asked_at < since and port != except_for:
+                task.cancel()
+                del self._running[port]
+
+
+def reader_of(port: str, configured: Sequence[PortSettings]) -> str | None:
+    """Return the name of the configured port that is the same device; None: there is none."""
+    wanted = _device_of(settings_of(port))
+    for each in configured:
+        if each.address is None and wanted is not None and _device_of(each) == wanted:
+            return each.name
+    return None
+
+
+def _device_of(settings: PortSettings) -> str | None:
+    try:
+        return os.path.realpath(path_of(settings))
+    except PortLost:
+        return None

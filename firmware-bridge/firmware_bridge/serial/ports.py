@@ -1,0 +1,45 @@
+"""The ports of the bridge and the tasks that read them: added and removed while others are read."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+
+from firmware_bridge.serial.port import Port
+from firmware_bridge.serial.settings import PortSettings
+from gateway.process.files.queue_process import end_all
+
+
+class Ports:
+    """Reads the configured ports. Use it from one event loop."""
+
+    def __init__(self, make: Callable[[PortSettings], Port], tasks: asyncio.TaskGroup) -> None:
+        """Set what creates a port, and the group that its task belongs to."""
+        self._make = make
+        self._tasks = tasks
+        self._running: dict[str, tuple[PortSettings, Port, asyncio.Task[None]]] = {}
+        self.settings: tuple[PortSettings, ...] = ()
+        """The ports that are read, in the order of the configuration."""
+
+    def __iter__(self) -> Iterator[Port]:
+        """Return the ports in the order of the configuration."""
+        return iter([self._running[each.name][1] for each in self.settings])
+
+    def __str__(self) -> str:
+        """Return the names of the ports."""
+        return ", ".join(each.name for each in self.settings) or "none"
+
+    async def replace(self, settings: Sequence[PortSettings]) -> None:
+        """Read these ports from now on. A port whose settings are the same is not interrupted."""
+        wanted = {each.name: each for each in settings}
+        ended = [name for name, (old, _, _) in self._running.items() if wanted.get(name) != old]
+        # Before anything is awaited: a report meanwhile has the remaining ports.
+        self.settings = tuple(each for each in self.settings if each.name not in ended)
+        await end_all([self._running.pop(name)[2] for name in ended])
+        for each in settings:
+            if each.name not in self._running:
+                port = self._make(each)
+                self._running[each.name] = each, port, self._tasks.create_task(port.run())
+        self.settings = tuple(settings)
+
+    async def end(self) -> None:
+        """Read no more."""
+        await end_all([task for _, _, task in self._running.values()])

@@ -1,0 +1,144 @@
+"""Operators' requests about ports and sensors, passed on to the bridge.
+
+The bridge has the serial ports and writes the files of sensors, and no socket. It fetches requests
+at `control.sock` with `serial_requests`, whose answer waits until there is one, and sends its
+answers with the next. This module judges nothing of them: who may send which is checked before
+(`operating.py`), what is in them by the bridge.
+"""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from gateway.broker.server.control.refused import Refused
+
+COMMANDS: Final = (
+    *("serial_ports", "serial_port", "serial_detect", "serial_progress"),
+    *("serial_save", "serial_remove", "serial_undo"),
+)
+"""Commands that are passed on."""
+READING: Final = frozenset({"serial_ports", "serial_port", "serial_progress"})
+"""Those that change nothing and open no port."""
+RELOAD: Final = "serial_reload"
+"""Passed on after a reload of the broker: the bridge reads its ports again."""
+
+REQUESTS_MAX: Final = 8
+"""Requests that wait for the bridge, at most: as many as the page has under way."""
+REQUEST_BYTES_MAX: Final = 128 * 1024
+"""Bytes of a request: a sensor's file has at most half as many."""
+ANSWER_SECONDS_MAX: Final = 12.0
+"""Time for an answer: a slow card takes seconds for a file. The page waits for 15 s."""
+POLL_SECONDS_MAX: Final = 20.0
+"""Time until an answer without a request, by which the bridge sees that the broker is there."""
+AWAY_SECONDS: Final = 5.0
+"""Time without a question of the bridge after which it counts as away, and for which a request
+waits for one that starts: it tries every 2 s."""
+
+Request = dict[str, Any]
+Answer = dict[str, Any]
+
+
+class SensorRequests:
+    """The requests under way. Use it from one event loop."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._queue: deque[Request] = deque()
+        self._waiting: dict[int, asyncio.Future[Answer]] = {}
+        self._number = 0
+        self._turn = 0
+        self._is_asked = False
+        self._asked_at = -AWAY_SECONDS
+        self._wake = asyncio.Event()
+        self._is_stopped = False
+
+    @property
+    def commands(self) -> dict[str, Callable[[Request], Awaitable[Answer]]]:
+        """The commands that are answered here, by name."""
+        return {**dict.fromkeys(COMMANDS, self._pass_on), "serial_requests": self._taken}
+
+    def reload(self) -> None:
+        """Ask the bridge to read its ports again, without waiting for its answer."""
+        if len(self._queue) < REQUESTS_MAX and self._is_bridge_there:
+            self._put({"command": RELOAD})
+
+    def stop(self) -> None:
+        """End the bridge's question."""
+        self._is_stopped = True
+        self._wake.set()
+
+    async def _pass_on(self, request: Request) -> Answer:
+        """Return the bridge's result. Raises Refused: its reason, or why there is no answer."""
+        if len(self._waiting) >= REQUESTS_MAX:
+            raise Refused("busy", "the bridge has other requests: try again in a moment")
+        if len(json.dumps(request)) > REQUEST_BYTES_MAX:
+            raise Refused("bad_request", f"a request has at most {REQUEST_BYTES_MAX} bytes")
+        seconds = ANSWER_SECONDS_MAX if self._is_bridge_there else AWAY_SECONDS
+        passed_on = self._put(request)
+        number = passed_on["number"]
+        answered = self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await answered
+        except TimeoutError:
+            what = "is not running" if passed_on in self._queue else "has not answered"
+            raise Refused(
+                "bridge_away", f"the bridge, which has the serial ports, {what}: {seconds:g} s"
+            ) from None
+        finally:
+            del self._waiting[number]
+            # What the bridge has not fetched, it shall not carry out when it comes back.
+            if passed_on in self._queue:
+                self._queue.remove(passed_on)
+        return _result_of(answer)
+
+    async def _taken(self, request: Request) -> Answer:
+        """Answer `serial_requests`: take the bridge's answers, and wait for requests."""
+        answers = request.get("answers")
+        if not isinstance(answers, list):
+            raise Refused("bad_request", "'answers' is a list")
+        for each in answers[:REQUESTS_MAX]:
+            number = each.get("number") if isinstance(each, dict) else None
+            waiting = self._waiting.get(number) if isinstance(number, int) else None
+            if waiting is not None and not waiting.done():
+                waiting.set_result(each)
+        # A question of a bridge that was killed must not take the requests of the next one.
+        self._turn += 1
+        turn, self._is_asked = self._turn, True
+        self._wake.set()
+        deadline = self._now() + POLL_SECONDS_MAX
+        while not (self._queue or self._is_stopped or turn != self._turn):
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(deadline - self._now()):
+                    await self._wake.wait()
+            except TimeoutError:
+                break
+        if turn != self._turn:
+            return {"requests": []}
+        self._is_asked, self._asked_at = False, self._now()
+        requests = [*self._queue]
+        self._queue.clear()
+        return {"requests": requests}
+
+    @property
+    def _is_bridge_there(self) -> bool:
+        return self._is_asked or bool(self._waiting) or self._now() - self._asked_at < AWAY_SECONDS
+
+    def _put(self, request: Request) -> Request:
+        self._number += 1
+        numbered = {**request, "number": self._number}
+        self._queue.append(numbered)
+        self._wake.set()
+        return numbered
+
+
+def _result_of(answer: Answer) -> Answer:
+    match answer:
+        case {"ok": True, "result": dict(result)}:
+            return result
+        case {"ok": False, "error": {"code": str(code), "message": str(message)}}:
+            raise Refused(code, message)
+    raise Refused("failed", "the bridge's answer is not one: restart bridge and broker")

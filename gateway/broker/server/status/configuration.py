@@ -1,0 +1,44 @@
+"""The configuration in force: each key with its value and where it was set, secrets masked."""
+
+from typing import Any, Final
+
+from gateway.configuration import Configuration
+from gateway.configuration.description import keys
+from gateway.configuration.effects import PROCESSES
+
+KEYS_MAX: Final = 4_000
+"""Keys in an answer, at most: a gateway with 64 ports has 2,500. The rest is counted."""
+VALUE_CHARACTERS_MAX: Final = 100
+
+
+def shown_configuration(
+    configuration: Configuration, needs_restart: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return the answer to `configuration`, as in docs/formats/control-socket.md."""
+    found = [
+        {
+            "section": section,
+            "key": key,
+            "value": _shown(each.masked),
+            "source": each.source,
+            "process": PROCESSES.get(_section_in(section), "broker"),
+        }
+        for each in keys(configuration)
+        for section, key in [each.name.rsplit(" ", 1)]
+    ]
+    return {
+        "file": configuration.file,
+        "keys": found[:KEYS_MAX],
+        "not_listed": max(0, len(found) - KEYS_MAX),
+        "needs_restart": list(needs_restart),
+    }
+
+
+def _section_in(heading: str) -> str:
+    """Return the section's name in `[mqtt]`, `[[serial]] 2` or `[tenants.acme.mqtt]`."""
+    return heading.partition("]")[0].lstrip("[").rpartition(".")[2]
+
+
+def _shown(text: str) -> str:
+    too_long = len(text) > VALUE_CHARACTERS_MAX
+    return f"{text[: VALUE_CHARACTERS_MAX - 3]}..." if too_long else text

@@ -1,0 +1,200 @@
+"""Files in `conf.d/`, next to the configuration file: each adds serial ports.
+
+They contain `[[serial]]` tables only, so that a program that may write there can add a sensor and
+change nothing else. The page's *Add a sensor* writes them (`serial_files.py`), and so may people.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.configuration.problems import Location, shown
+
+FOLDER: Final = "conf.d"
+ENDING: Final = ".toml"
+SECTION: Final = "serial"
+FILES_MAX: Final = 64
+"""Files read, at most: a gateway has tens of ports, and each process reads all at its start."""
+FILE_BYTES_MAX: Final = 65_536
+"""Bytes of a file, at most: one port with 200 Modbus registers takes 20 KB."""
+UNIQUE_KEYS: Final = ("name", "path", "usb", "address")
+"""Keys of a port whose value no other port may have."""
+
+_NUMBERED: Final = re.compile(r"\[\[serial\]\] \(\d+[a-z]{2}\)")
+_TABLE: Final = re.compile(r"\s*\[\[\s*serial\s*\]\]")
+_LIST: Final = re.compile(r"\s*serial\s*=")
+
+
+@dataclass(frozen=True, slots=True)
+class PortTable:
+    """One `[[serial]]` table, and the lines of its file that contain it."""
+
+    path: Path
+    first_line: int
+    lines: tuple[str, ...]
+    table: Any
+    """As read: a mapping, unless the file has a mistake."""
+
+    def source_of(self, within: Location) -> str:
+        """Return the file and the line of a key in this table."""
+        keys = [each for each in within if isinstance(each, str) and each != "protocol"]
+        line = self.first_line
+        if keys:
+            key = re.compile(rf"\s*[\"']?{re.escape(keys[0])}[\"']?\s*=")
+            found = (at for at, text in enumerate(self.lines) if key.match(text))
+            line += next(found, 0)
+        return f"{self.path} line {line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The tables of all files, in the order of the files' names, and one line for each mistake."""
+
+    ports: tuple[PortTable, ...]
+    problems: tuple[str, ...]
+
+
+def folder_of(configuration: Path) -> Path:
+    """Return the folder that belongs to a configuration file."""
+    return configuration.parent / FOLDER
+
+
+def ports_in(folder: Path, replaced: Mapping[str, bytes | None]) -> Found:
+    """Read the files of a folder. A folder that does not exist is empty.
+
+    Args:
+        folder: the folder `conf.d`.
+        replaced: contents by file name, in place of those on disk; None: no such file.
+    """
+    ports: list[PortTable] = []
+    problems: list[str] = []
+    try:
+        names = names_in(folder)
+    except OSError as error:
+        return Found((), (f"{folder}: cannot be read: {error.strerror}",))
+    names = sorted({*names, *replaced} - {name for name in replaced if replaced[name] is None})
+    if len(names) > FILES_MAX:
+        problems.append(f"{folder}: {len(names)} files are not allowed: use at most {FILES_MAX}")
+        return Found((), tuple(problems))
+    for name in names:
+        path = folder / name
+        content = replaced.get(name)
+        try:
+            ports += _ports_of(path, _content_of(path) if content is None else content)
+        except _Mistake as mistake:
+            problems += mistake.lines
+    return Found(tuple(ports), tuple(problems))
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names of the files in a folder that are read. Raises `OSError`."""
+    try:
+        entries = [each.name for each in folder.iterdir()]
+    except FileNotFoundError:
+        return []
+    return sorted(name for name in entries if name.endswith(ENDING) and not name.startswith("."))
+
+
+def tables_of(path: Path, content: bytes) -> list[PortTable]:
+    """Return the tables of one file; none if it has a mistake."""
+    try:
+        return [*_ports_of(path, content)]
+    except _Mistake:
+        return []
+
+
+def repeated(
+    ports: Sequence[PortTable], before: Sequence[object], place: str
+) -> Iterator[tuple[PortTable, str]]:
+    """Yield each port that has the name or the device of another port, with a line about it.
+
+    Args:
+        ports: the ports of the folder.
+        before: the tables that the file or the environment has.
+        place: the source of `before`.
+    """
+    taken: dict[tuple[str, str], str] = {}
+    for table in before:
+        taken |= dict.fromkeys(_identities_of(table), place)
+    for port in ports:
+        for key, value in _identities_of(port.table):
+            here = port.source_of((key,))
+            first = taken.setdefault((key, value), here)
+            if first != here:
+                written = f"[[serial]] {key} = {shown(value)}"
+                yield port, f"{here}: {written} is not allowed: use another one, {first} has it"
+
+
+def without_numbers(problems: Sequence[str], folder: Path) -> list[str]:
+    """Rewrite messages about the folder's files: they name a line instead of a table's number."""
+    return [
+        _NUMBERED.sub("[[serial]]", line) if line.startswith(f"{folder}/") else line
+        for line in problems
+    ]
+
+
+class _Mistake(Exception):
+    def __init__(self, *lines: str) -> None:
+        super().__init__(lines)
+        self.lines = lines
+
+
+def _content_of(path: Path) -> bytes:
+    if not path.is_file():
+        raise _Mistake(f"{path}: is no regular file: remove it")
+    try:
+        with path.open("rb") as file:
+            return file.read(FILE_BYTES_MAX + 1)
+    except OSError as error:
+        raise _Mistake(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _ports_of(path: Path, content: bytes) -> Iterator[PortTable]:
+    if len(content) > FILE_BYTES_MAX:
+        raise _Mistake(f"{path}: longer than {FILE_BYTES_MAX} bytes: is it the right file?")
+    try:
+        text = content.decode()
+        tables = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        raise _Mistake(f"{path}: byte {error.start} is not UTF-8: save as UTF-8") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise _Mistake(f"{path}: is not TOML: {error}") from None
+    lines = text.splitlines()
+    foreign = [name for name in tables if name != SECTION]
+    if foreign:
+        raise _Mistake(*(_refusal_of(path, name, lines) for name in foreign))
+    ports = tables.get(SECTION, [])
+    if not isinstance(ports, list):
+        raise _Mistake(f"{path}: use [[serial]], with two brackets, for each of its tables")
+    starts = [at for at, line in enumerate(lines) if _TABLE.match(line)]
+    for number, table in enumerate(ports):
+        start, end = _extent_of(number, starts, lines)
+        yield PortTable(path, start + 1, tuple(lines[start:end]), table)
+
+
+def _extent_of(number: int, starts: Sequence[int], lines: Sequence[str]) -> tuple[int, int]:
+    """Return the first line of a table and the one after its last, counted from 0."""
+    if number < len(starts):
+        end = starts[number + 1] if number + 1 < len(starts) else len(lines)
+        return starts[number], end
+    first = next((at for at, line in enumerate(lines) if _LIST.match(line)), 0)
+    return first, len(lines)
+
+
+def _refusal_of(path: Path, name: str, lines: Sequence[str]) -> str:
+    written = re.compile(rf"\s*(\[\[?\s*)?[\"']?{re.escape(name)}\b")
+    line = next((at for at, text in enumerate(lines, 1) if written.match(text)), 1)
+    return (
+        f"{path} line {line}: {name!a} is not allowed: use [[serial]] tables only in {FOLDER}/, "
+        f"and write {name!a} into the configuration file"
+    )
+
+
+def _identities_of(table: object) -> Iterator[tuple[str, str]]:
+    for key in UNIQUE_KEYS:
+        value = table.get(key) if isinstance(table, Mapping) else None
+        if isinstance(value, str):
+            yield key, value if key in ("name", "path") else value.lower()

@@ -1,0 +1,291 @@
+"""Changes of sensors in `conf.d/`, one file for each: checked first, written whole, undone once.
+
+`NAME.toml` has the port NAME. `NAME.toml.previous` has what the last change of it replaced, and is
+empty if there was no file.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from gateway.configuration import conf_d
+from gateway.configuration.problems import ConfigurationError
+from gateway.process.declarations.names import NAME_PATTERN
+from gateway.process.files.disk_errors import line_of
+from gateway.process.files.durable import fsync_folder, make_folder, replace_durably
+from gateway.process.files.toml_text import text_of
+
+PREVIOUS: Final = ".previous"
+PREVIOUS_FILES_MAX: Final = 64
+"""Changes that can be undone, at most: as many as there are files. The oldest file is removed."""
+PROBLEMS_SHOWN_MAX: Final = 5
+"""Mistakes of a refused change that its message has, at most: what a form has room for."""
+FILE_MODE: Final = 0o644
+FOLDER_MODE: Final = 0o755
+"""Every process of the gateway reads the files. They have no secrets, as `gateway.toml`."""
+
+_NAME: Final = re.compile(NAME_PATTERN, re.ASCII)
+_HEAD: Final = (
+    "# Written by the page: Sensors, Ports. The previous version is NAME.toml.previous.\n"
+)
+_PLACE: Final = re.compile(r"( line \d+)?: ")
+
+Contents = Mapping[str, bytes | None]
+Result = TypeVar("Result")
+
+
+class ChangeRefused(Exception):
+    """A change was not made. Has a code for programs and a sentence."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class PortFile:
+    """The file of a sensor, or the previous version of a removed one."""
+
+    name: str
+    version: str | None
+    """Digest of the contents, which a change has to name. None: the file was removed."""
+    table: Mapping[str, Any]
+    """Its `[[serial]]` table; empty if the file was removed."""
+    has_previous: bool
+    """True if its last change can be undone."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for an answer."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "table": dict(self.table),
+            "has_previous": self.has_previous,
+        }
+
+
+class SerialFiles(Generic[Result]):
+    """Reads and changes the files. One process uses it, one change at a time."""
+
+    def __init__(self, folder: Path | None, check: Callable[[Contents], Result]) -> None:
+        """Set the folder, and what checks a change before it is written.
+
+        Args:
+            folder: the folder; None: there is no configuration file, and so no place for it.
+            check: reads the configuration with other contents of some files. Raises
+                ConfigurationError.
+        """
+        self._folder = folder
+        self._check = check
+
+    def listed(self) -> list[PortFile]:
+        """Return the files that can be changed here: those with one table, of the file's name."""
+        if self._folder is None:
+            return []
+        found = {
+            each.name: each for name in conf_d.names_in(self._folder) for each in self._at(name)
+        }
+        for name in self._previous_names():
+            if name not in found and not (self._folder / f"{name}{conf_d.ENDING}").exists():
+                found[name] = PortFile(name, None, {}, has_previous=True)
+        return [found[name] for name in sorted(found)]
+
+    def save(self, name: str, table: Mapping[str, Any], version: str | None) -> Result:
+        """Write the table of a port.
+
+        Args:
+            name: the port's name.
+            table: its keys, without the name.
+            version: that of the file which it replaces; None: there is none yet.
+
+        Raises:
+            ChangeRefused: nothing was written.
+        """
+        path = self._path_of(name)
+        try:
+            text = _HEAD.replace("NAME", name) + text_of(
+                {conf_d.SECTION: [{"name": name, **table}]}
+            )
+            content = text.encode()
+        except (TypeError, UnicodeEncodeError, RecursionError):
+            raise ChangeRefused(
+                "invalid", "the table has a value that TOML does not have"
+            ) from None
+        if table.get("name", name) != name:
+            raise ChangeRefused(
+                "invalid", f"the name of the port is {name!r} and cannot be changed"
+            )
+        before = self._current(path, version)
+        result = self._checked(path, content)
+        self._change(path, before, content)
+        return result
+
+    def remove(self, name: str, version: str | None) -> Result:
+        """Remove the file of a port. Raises ChangeRefused: nothing was removed."""
+        path = self._path_of(name)
+        before = self._current(path, version)
+        if before is None:
+            raise ChangeRefused("not_found", f"there is no file {path}")
+        result = self._checked(path, None)
+        self._change(path, before, None)
+        return result
+
+    def undo(self, name: str, version: str | None) -> Result:
+        """Exchange the file of a port with its previous version. Raises ChangeRefused.
+
+        A second undo brings back what the first one replaced.
+        """
+        path = self._path_of(name)
+        before = self._current(path, version)
+        try:
+            previous = _read(_previous_of(path))
+        except FileNotFoundError:
+            raise ChangeRefused("not_found", f"no change of {name!r} can be undone") from None
+        content = previous or None
+        result = self._checked(path, content)
+        self._change(path, before, content)
+        return result
+
+    def _path_of(self, name: str) -> Path:
+        if self._folder is None:
+            raise ChangeRefused(
+                "unwritable",
+                "there is no configuration file, and conf.d/ is next to it: start the gateway with "
+                "--config gateway.toml",
+            )
+        if not _NAME.fullmatch(name):
+            raise ChangeRefused(
+                "invalid",
+                "a name has 1 to 64 letters, digits, '.', ':', '_' or '-', and begins with a "
+                "letter or digit",
+            )
+        return self._folder / f"{name}{conf_d.ENDING}"
+
+    def _current(self, path: Path, version: str | None) -> bytes | None:
+        """Return the contents of a file, which have to be of a version. Raises ChangeRefused."""
+        try:
+            found = _read(path)
+        except FileNotFoundError:
+            found = None
+        except OSError as error:
+            raise _unwritable(error) from None
+        if _version_of(found) != version:
+            now = "exists already" if version is None else "was changed by another operator"
+            raise ChangeRefused("conflict", f"{path} {now}")
+        return found
+
+    def _checked(self, path: Path, content: bytes | None) -> Result:
+        """Check the whole configuration as it would be. Raises ChangeRefused."""
+        try:
+            return self._check({path.name: content})
+        except ConfigurationError as error:
+            lines = [
+                _PLACE.sub("", line.removeprefix(str(path)), count=1)
+                if line.startswith(str(path))
+                else line
+                for line in error.problems[:PROBLEMS_SHOWN_MAX]
+            ]
+            raise ChangeRefused("invalid", "; ".join(lines)) from None
+
+    def _change(self, path: Path, before: bytes | None, content: bytes | None) -> None:
+        """Put other contents in place, and keep those before. Raises ChangeRefused."""
+        try:
+            if not path.parent.is_dir():
+                make_folder(path.parent)
+                path.parent.chmod(FOLDER_MODE)
+            if content is None:
+                _put(_previous_of(path), before or b"")
+                path.unlink()
+                fsync_folder(path.parent)
+            elif before is None:
+                _create(path, content)
+                _put(_previous_of(path), b"")
+            else:
+                _put(_previous_of(path), before)
+                _put(path, content)
+            self._forget_oldest()
+        except FileExistsError:
+            raise ChangeRefused("conflict", f"{path} exists already") from None
+        except OSError as error:
+            raise _unwritable(error) from None
+
+    def _at(self, file_name: str) -> Iterator[PortFile]:
+        assert self._folder is not None, "names are those of its files"
+        path = self._folder / file_name
+        with contextlib.suppress(OSError):
+            content = _read(path)
+            mine = [port.table for port in conf_d.tables_of(path, content)]
+            name = file_name.removesuffix(conf_d.ENDING)
+            if len(mine) == 1 and isinstance(mine[0], dict) and mine[0].get("name") == name:
+                has_previous = _previous_of(path).exists()
+                yield PortFile(name, _version_of(content), _as_json(mine[0]), has_previous)
+
+    def _previous_names(self) -> list[str]:
+        assert self._folder is not None, "names are those of its files"
+        ending = f"{conf_d.ENDING}{PREVIOUS}"
+        try:
+            entries = [(each.name, each.stat().st_size) for each in self._folder.iterdir()]
+        except OSError:
+            return []
+        return [
+            name.removesuffix(ending)
+            for name, size in entries
+            # An empty one is that of a port that did not exist: there is nothing to bring back.
+            if name.endswith(ending) and size and not name.startswith(".")
+        ]
+
+    def _forget_oldest(self) -> None:
+        assert self._folder is not None, "a file was written there"
+        found = [*self._folder.glob(f"*{conf_d.ENDING}{PREVIOUS}")]
+        found.sort(key=lambda each: each.stat().st_mtime_ns)
+        for path in found[: max(0, len(found) - PREVIOUS_FILES_MAX)]:
+            path.unlink()
+
+
+def _previous_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}{PREVIOUS}")
+
+
+def _version_of(content: bytes | None) -> str | None:
+    return None if content is None else hashlib.sha256(content).hexdigest()[:16]
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(conf_d.FILE_BYTES_MAX + 1)
+
+
+def _as_json(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table with JSON values: TOML has dates too, which no key takes."""
+    found: dict[str, Any] = json.loads(json.dumps(table, default=str))
+    return found
+
+
+def _put(path: Path, content: bytes) -> None:
+    replace_durably(path, content, partial=_hidden(path, "partial"), mode=FILE_MODE, is_exact=True)
+
+
+def _create(path: Path, content: bytes) -> None:
+    """Create a file durably. Raises FileExistsError if it exists by then."""
+    whole = _hidden(path, "new")
+    _put(whole, content)
+    try:
+        os.link(whole, path)
+        fsync_folder(path.parent)
+    finally:
+        whole.unlink()
+
+
+def _hidden(path: Path, ending: str) -> Path:
+    return path.with_name(f".{path.name}.{ending}")
+
+
+def _unwritable(error: OSError) -> ChangeRefused:
+    return ChangeRefused("unwritable", f"nothing was changed: {line_of(error)}")
