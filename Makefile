@@ -1,47 +1,34 @@
-# Oncegate. `make run` and `make test` do all of their own set-up; a second start takes seconds.
+# Oncegate. Each target does all of its own set-up; a second start takes seconds.
 #
-#   make run       everything on this machine, with a simulated sensor board; Ctrl-C stops it
-#   make test      format, lint, types, import contracts and all tests but those marked long
-#   make wheel     the distribution, with the broker's core compiled where a C compiler is
-#   make deb       Debian packages for SUITE=trixie (or bookworm), arm64 and amd64 (needs root): docs/services.md
-#   make deb-test  installs, upgrades, removes and purges them in booted containers (needs root)
-#   make test-long  the tests that `make test` leaves out because each takes long
-#   make test-second-python  those of API, server and bridge under another Python, where one is installed
-#   make check     format, lint, types, imports, and half of the tests that are neither slow nor long
-#   make static    format, lint, types and imports alone
-#   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
-#   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
-#   make fill      fills the disk under the whole gateway FILLS=10 times and empties it again (needs root)
-#   make kill      kills a broker under load KILLS=2000 times with SIGKILL and counts what is lost
-#   make uplink-kill  kills the uplink and both its brokers KILLS=100 times, cuts the link, counts what is lost
-#   make kill-board  kills the bridge, the broker and a simulated Arduino Uno KILLS=100 times each, counts what is lost
-#   make fuzz-board  arbitrary bytes into the boards' C decoder, SECONDS=600 long
-#   make powercut  cuts the power of a broker under load CUTS=100 times and counts what is lost (needs root)
-#   make bench     Oncegate beside Debian's Mosquitto, some five minutes: docs/benchmarks.md
-#   make hostile   an honest client beside each attack, ten to thirty minutes: docs/limits.md
-#   make soak      all attacks at the same time, in turn with calm, MINUTES=10 long: docs/limits.md
-#   make cloud-dist  what spark-submit takes: dist/cloud/cloud_jobs.zip, oncegate_job.py and a wheel
-#   make bench-cloud  oncegate ingest beside plain Spark on the same lines: docs/benchmarks-cloud.md
-#   make bench-serial  full serial lines through the bridge, beside ser2net and mosquitto_pub: docs/benchmarks-serial.md
-#   make bench-turns  this build and that of another checkout in turn, BEFORE=its build/compiled
-#   make scale     standstill, wear, memory and restart, some ten minutes: docs/benchmarks-scale.md
-#   make year      a year of segments: memory and processor time of each process: docs/benchmarks-year.md
-#   make image     the Raspberry Pi's SD card, dist/oncegate-VERSION-arm64.img.xz (needs root): image/README.md
-#   make image-twice  makes it twice and compares the bytes
-#   make bundle    the same version as a signed update of a card
-#   make container  an OCI image for ARCH="arm64 amd64" (needs root): image/container/README.md
-#   make container-test  runs it with podman, kills it, counts what came (needs root)
-#   make image-test  boots the image in QEMU, some minutes a test
-#   make image-chain  flash, boot, sensor, page, update, ingest in one run; writes docs/whole-chain.md
-#   make machines  tries `make run`, and the tests that ARGUMENTS names (whole: `make test`), on bare Debians (needs root)
-#   make test-of-the-day  one of the proofs that `make test` has no time for, in small, in turn by the day
-#   make conformance  which statements of the MQTT standards no test carries, and why
-#   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
-#   make docs      the documents as a site, build/site/index.html, and those that are generated from the code
-#   make format    puts the sources into shape
-#   make clean     removes what can be made again (never var/, which holds data)
-#   make distclean  removes .venv and the inputs that fuzzing keeps, too
-#   make requirements  locks the packages again, UPGRADE=--upgrade with newer versions
+#  Run
+#    make run         everything on this machine, with a simulated sensor board; Ctrl-C stops it
+#    make ingest      the Spark job over what was uploaded
+#
+#  Check
+#    make check       format, lint, types, imports, and half of the tests that are neither slow nor long
+#    make test        what CI runs: all tests but those marked long
+#    make test-long   those marked long
+#    make format      puts the sources into shape
+#    make docs        the documents as a site, build/site/index.html; a dead link fails
+#
+#  Build
+#    make wheel       the distribution, with the core compiled where a C compiler exists: docs/install.md
+#    make deb         Debian packages for SUITE=trixie or bookworm (root): docs/services.md
+#    make image       the SD card, dist/oncegate-VERSION-arm64.img.xz (root): image/README.md
+#    make bundle      the same version as a signed update of a card
+#    make container   an OCI image for ARCH="arm64 amd64" (root): image/container/README.md
+#
+#  Prove and measure (the others: CONTRIBUTING.md)
+#    make simulate    the broker in SEEDS=2000 random worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
+#    make fuzz        looks for inputs that no test has, SECONDS=600 long
+#    make powercut    cuts the power of a broker under load CUTS=100 times and counts the losses (root)
+#    make kill        kills a broker under load KILLS=2000 times with SIGKILL and counts the losses
+#    make bench       next to Debian's Mosquitto, some five minutes: docs/benchmarks.md
+#
+#  Keep up
+#    make requirements  locks the packages again, UPGRADE=--upgrade with newer versions
+#    make clean       removes what can be built again, never var/
+#    make distclean   removes .venv and the inputs that fuzzing keeps, too
 #
 # PYTHON=... chooses an interpreter (3.11 to 3.13), ARGUMENTS=... is passed on to oncegate or pytest.
 
@@ -81,6 +68,8 @@ OPTIONS = $(filter-out tests/%,$(ARGUMENTS))
 # $(call run-in,ROOMS,PYTEST) runs those of the rooms that ARGUMENTS name, and all where they name none.
 rooms = $(if $(NAMED),$(filter $(addsuffix %,$(1)),$(NAMED)),$(1))
 run-in = $(if $(call rooms,$(1)),$(2) $(call rooms,$(1)) $(OPTIONS),echo "not run: ARGUMENTS")
+# Rooms whose tests a second Python runs as well.
+IN_SECOND := tests/api tests/bridge tests/broker/server
 # Of `make fuzz`, `make powercut` and `make simulate`; the help of each program has the rest.
 SECONDS ?= 600
 CUTS ?= 100
@@ -114,42 +103,18 @@ ONE_IN ?= 1
 .PHONY: cloud cloud-dist static bench bench-cloud bench-serial bench-turns scale year hostile soak
 
 help:
-	@sed -n 's/^#   //p' Makefile
+	@sed -n '3,/^$$/s/^# \{0,2\}//p' Makefile
 
 run: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate up $(ARGUMENTS)
 
-# Five streams side by side: the tests on plain Python, WORKERS files at a time, for most of them wait
-# for disks, sockets and other processes (of the rooms that are compiled a sample); those of the rooms
-# that are compiled; those of Spark; those that another Python may fail; and a boot of the card.
-# The tests of the compiled rooms, most of them pure, give way to those with sockets and deadlines.
-# Each process of the tests has its own ports (tests/system/broker_process.py), folders and mounts.
-# While one core compiles for the second stream, the other checks the types, and reads the tests once
-# for all; Spark's stream, the longest, begins beside them. What promises a time has the machine for itself in the end.
 test: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
-	@outcome=0; mkdir -p build; nice -n 3 $(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
-	$(MAKE) test-spark ARGUMENTS='-m "not long" $(ARGUMENTS)' >build/test-spark.log 2>&1 & spark=$$!; \
-	trap "kill $$compiled $$spark" INT TERM; \
-	$(MAKE) static collected || { kill $$compiled $$spark; exit 1; }; \
-	$(MAKE) test-image >build/test-image.log 2>&1 & image=$$!; \
-	$(MAKE) test-second-python ONE_IN=$(SECOND_SAMPLE) >build/test-second.log 2>&1 & second=$$!; \
-	trap "kill $$compiled $$spark $$image $$second" INT TERM; \
-	$(MAKE) test-plain || outcome=1; \
-	for name in compiled spark image second; do \
-		eval "process=\$$$$name"; \
-		if wait $$process; then echo "$$name: $$(grep -e " passed" -e "^not run" build/test-$$name.log)"; \
-		else cat build/test-$$name.log; outcome=1; fi; \
-	done; \
-	$(MAKE) test-quiet || outcome=1; \
-	$(if $(ARGUMENTS),:,$(MAKE) test-of-the-day || outcome=1); exit $$outcome
+	@MAKE="$(MAKE)" SECOND_SAMPLE="$(SECOND_SAMPLE)" exec tests/streams
 
-# Proofs that are run by hand for hours, each so small here that it ends within three minutes on two cores: what
-# never runs rots. DAY=N chooses another one.
+# DAY=N chooses another proof.
 DAY ?= $(shell date +%-j)
-OF_A_DAY := kill uplink-kill kill-board fuzz-board simulate $(if $(filter 0,$(shell id -u)),powercut fill)
 test-of-the-day: $(VENV)/.ready-test
-	@set -- $(OF_A_DAY); shift $$(($(DAY) % $$#)); echo "the test of the day: make $$1"; \
-	exec timeout 300 $(MAKE) "$$1" ONCEGATE_COMPILE=0 KILLS=5 CUTS=2 FILLS=1 SECONDS=60 SEEDS=100
+	@MAKE="$(MAKE)" exec tests/of-the-day $(DAY)
 
 collected: $(VENV)/.ready-test
 	@$(BIN)/python -m pytest -q --collect-only tests >build/test-collected.log || { cat build/test-collected.log; exit 1; }
@@ -171,15 +136,8 @@ test-spark:
 test-long: $(VENV)/.ready-cloud $(VENV)/.ready-test $(OBJECT_STORE)/.ready
 	@exec $(BIN)/python -m pytest -m long --durations=20 $(ARGUMENTS)
 
-# Where the card's Debian is there from a `make image`, which takes a quarter of an hour to make it;
-# and nothing is chosen by ARGUMENTS.
 test-image:
-	@if [ -n "$(ARGUMENTS)" ]; then echo "not run: ARGUMENTS"; \
-	elif [ "$$(id -u)" != 0 ]; then echo "not run: needs root"; \
-	elif [ ! -e "$$(image/base-file)" ]; then echo "not run: no Debian for the card, see make image"; \
-	else $(MAKE) packages-image-test $(VENV)/.ready-test image-card && ONCEGATE_IMAGE="$$PWD/$$(ls dist/oncegate-*-arm64.img)" \
-		exec nice $(BIN)/python -m pytest -q "tests/image/boot/test_first_boot.py" -k virt; \
-	fi
+	@MAKE="$(MAKE)" VENV="$(VENV)" exec tests/image/first-boot
 
 # The rooms that are compiled, and what drives them: the same tests, the other build. Mutants are
 # left out: nothing can take the place of a compiled function. Optimised less than what is measured and
@@ -189,14 +147,10 @@ test-compiled: $(VENV)/.ready-test build/tested/.ready
 		PYTHONPATH="$(CURDIR)/build/tested:$(CURDIR)" $(BIN)/python -P -m pytest --compiled -q \
 		-o pythonpath= --ignore=tests/instruments/simulation/test_mutants.py)
 
-# asyncio, sockets and files differ from version to version: the rooms that live in them, under the newest
-# Python that is installed beside the one of $(VENV). `make test` runs one in SECOND_SAMPLE of these tests.
+# `make test` runs one in SECOND_SAMPLE of these tests.
 test-second-python: $(VENV)/.ready-test
-	@if python=$$(requirements/find-python --beside $(BIN)/python); then \
-		$(MAKE) $(SECOND)/.ready PYTHON="$$python" && "$(SECOND)/bin/python" -V && \
-		{ $(call run-in,tests/api tests/bridge tests/broker/server,nice "$(SECOND)/bin/python" -m pytest -q -p no:cacheprovider \
-			-m "not slow and not quiet and not long" --one-in $(ONE_IN)) || test $$? = 5; }; \
-	else echo "not run: no second Python"; fi
+	@MAKE="$(MAKE)" VENV="$(VENV)" SECOND="$(SECOND)" exec tests/second-python \
+		$(if $(call rooms,$(IN_SECOND)),$(call rooms,$(IN_SECOND)) --one-in $(ONE_IN) $(OPTIONS))
 
 check: static
 	@exec $(BIN)/python -m pytest -m "not slow and not quiet and not long" -n $(WORKERS) --dist loadfile \
@@ -272,20 +226,14 @@ container-test: packages-container-test $(VENV)/.ready-test
 	$(MAKE) container ARCH="$$arch" && \
 	ONCEGATE_CONTAINER_ARCH="$$arch" exec $(BIN)/python -m pytest tests/image/container.py $(ARGUMENTS)
 
-# A wheel of optimisation $(2), and in $(1) its extensions beside the sources of this moment: what is
-# compiled is current by the first rule.
+# A build with the core compiled in $(1), of optimisation $(2). Its extensions are current by the first
+# rule, its other sources by the second.
 define compiled-build
 $(1)-wheel/.ready: hatch_build.py pyproject.toml requirements/build.txt $$(COMPILED_SOURCES) | $$(VENV)/.ready-run
-	@echo "Compiling gateway.broker.wire and gateway.broker.core (a minute or two) ..."
-	@rm -rf $(1)-wheel
-	@ONCEGATE_COMPILE=1 ONCEGATE_COMPILE_LEVEL=$(2) $$(UV) build -q --wheel --no-build-isolation -p $$(BIN)/python -o $(1)-wheel .
-	@touch $$@
+	@UV="$$(UV)" PYTHON="$$(BIN)/python" exec tests/compiled-build wheel $(1) $(2)
 
 $(1)/.ready: $(1)-wheel/.ready $$(OTHER_SOURCES)
-	@rm -rf $(1)
-	@$$(UV) pip install -q -p $$(BIN)/python --no-deps --target $(1) $(1)-wheel/*.whl
-	@cp -r gateway firmware-bridge/firmware_bridge api cloud_jobs $(1)/
-	@touch $$@
+	@UV="$$(UV)" PYTHON="$$(BIN)/python" exec tests/compiled-build tree $(1)
 endef
 $(eval $(call compiled-build,build/compiled,3))
 $(eval $(call compiled-build,build/tested,1))
@@ -327,13 +275,8 @@ image-card: packages-image
 	@rm -f dist/oncegate-*-arm64.*
 	@nice image/build "$$(ls -t dist/oncegate_*_arm64.deb | head -1)" dist
 
-# From the same package and the same Debian below: what a difference is in, cmp says.
 image-twice: image-card
-	@rm -rf build/image-twice
-	@nice image/build "$$(ls -t dist/oncegate_*_arm64.deb | head -1)" build/image-twice
-	@for file in build/image-twice/oncegate-*; do cmp "$$file" "dist/$${file##*/}"; done
-	@echo "the same bytes twice: $$(ls build/image-twice | paste -sd' ')"
-	@rm -rf build/image-twice
+	@exec image/twice
 
 bundle: packages-image
 	@slot=$$(ls dist/oncegate-*-arm64.slot.ext4); nice image/bundle "$$slot" "$${slot%.slot.ext4}.raucb"
@@ -347,11 +290,8 @@ image-chain: packages-all-image-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@ONCEGATE_IMAGE="$$PWD/$$(ls dist/oncegate-*-arm64.img)" ONCEGATE_CHAIN_LOG=docs/whole-chain.md \
 		exec $(BIN)/python -m pytest -s tests/image/boot/test_whole_chain.py $(ARGUMENTS)
 
-# Six machines, some minutes each, and everything is downloaded again for each: not a part of `make test`.
 machines: packages-machines
-	@for suite in bookworm trixie; do for who in root sudo user; do \
-		nice tests/machines/run $$suite $$who $(ARGUMENTS); \
-	done; done
+	@exec tests/machines/all $(ARGUMENTS)
 
 # First the pages that repeat what the code knows, then all of them as a site. A dead link fails.
 docs: $(VENV)/.ready-test

@@ -73,7 +73,18 @@ def test_every_javascript_package_has_a_hash_and_no_download_address() -> None:
 
 @pytest.mark.parametrize(
     "script",
-    ["requirements/install-debian-packages", "requirements/find-python", "tests/machines/run"],
+    [
+        "requirements/install-debian-packages",
+        "requirements/find-python",
+        "tests/machines/run",
+        "tests/machines/all",
+        "tests/streams",
+        "tests/of-the-day",
+        "tests/second-python",
+        "tests/compiled-build",
+        "tests/image/first-boot",
+        "image/twice",
+    ],
 )
 def test_the_set_up_scripts_are_sound(script: str) -> None:
     path = ROOT / script
@@ -134,3 +145,13 @@ def test_a_python_that_cannot_be_used_is_refused_in_one_line() -> None:
     assert outcome.returncode == 1
     assert len(outcome.stderr.splitlines()) == 1
     assert "3.11 to 3.13" in outcome.stderr
+
+
+def test_make_help_lists_targets_that_exist_and_at_most_20() -> None:
+    outcome = subprocess.run(
+        ["make", "help"], cwd=ROOT, check=True, capture_output=True, text=True, timeout=60
+    )
+    listed = re.findall(r"^  make ([a-z-]+) ", outcome.stdout, re.MULTILINE)
+    assert 15 <= len(listed) <= 20
+    rules = (ROOT / "Makefile").read_text()
+    assert [name for name in listed if not re.search(rf"^{name}:", rules, re.MULTILINE)] == []
