@@ -47,7 +47,7 @@ templates_path = ["site"]
 
 INDEX: Final = "docs/index"
 GROUP: Final = re.compile(r"^## (.+)$", re.MULTILINE)
-DECISION: Final = re.compile(r"docs/decisions/\d")
+DECISION: Final = re.compile(r"docs/decisions/(?!README)")
 """Reached through their own index: 150 of them would fill the navigation of each page."""
 PAGE: Final = re.compile(r"\[([^\]]+)\]\((?!\w+:)([^)#\s]+)\.md\)")
 """A link to another page: its words, and the page."""

@@ -7,6 +7,7 @@ from typing import Final
 
 FOLDER: Final = Path(__file__).resolve().parent / "decisions"
 PAGE: Final = FOLDER / "README.md"
+FIGURES: Final = FOLDER / "measured.md"
 THEMES: Final = {
     "MQTT": (5, 6, 7, 8, 10, 14, 31, 34, 48, 50, 100, 148, 155),
     "Journal, recovery and time": (3, 4, 9, 40, 42, 43, 44, 45, 46, 49, 57, 59, 77, 87, 143, 157),
@@ -34,7 +35,7 @@ INTRODUCTION: Final = """# Decisions
 
 Choices that could have been made otherwise, one page each: the question, the decision and its
 consequences. A later decision that changes a part of an earlier one is named here. `make docs`
-writes this index from the pages.
+writes this index from the pages. The figures of some are in [one log](measured.md).
 """
 STATUS: Final = re.compile(r"^Date: [\d-]+\. Status: (.*?)\n\n", re.MULTILINE | re.DOTALL)
 LINK: Final = re.compile(r"\]\((\d{4})-[a-z0-9-]+\.md\)")
