@@ -37,7 +37,8 @@ exclude_patterns = [
 ]
 myst_heading_anchors = 4
 # Examples are written as they are typed: not every block is a whole document of its language.
-suppress_warnings = ["misc.highlighting_failure"]
+# A heading may skip a level.
+suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 html_theme = "furo"
 html_title = "Oncegate"
 html_copy_source = False

@@ -26,6 +26,18 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
 
 
 @pytest.mark.slow
+def test_make_run_prints_what_the_readme_shows(reader: Reader) -> None:
+    """In a checkout the command is named by its path; the ports are those of this test."""
+    command = next(iter(steps_of((TUTORIALS.parents[1] / "README.md").read_text())))
+    assert isinstance(command, Command)
+    assert command.line == "make run"
+    ports = free_ports()
+    command.line = f"oncegate up --listen 127.0.0.1:{ports['1883']} --port {ports['8080']}"
+    command.output = [line.replace(".venv/", "....venv/") for line in command.output]
+    reader.start(command)
+
+
+@pytest.mark.slow
 def test_a_smart_meter_into_home_assistant(reader: Reader) -> None:
     reader.follow(TUTORIALS / "smart-meter.md")
 

@@ -188,7 +188,7 @@ class Reader:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(step.text)
             elif step.keeps_running:
-                self._start(step)
+                self.start(step)
             else:
                 self._run(step)
 
@@ -223,7 +223,8 @@ class Reader:
         )
         return outcome.returncode, outcome.stdout.decode()
 
-    def _start(self, command: Command) -> None:
+    def start(self, command: Command) -> None:
+        """Start a command in a terminal of its own, and wait for the output that the page shows."""
         path = self._directory / f".terminal-{len(self._running)}"
         with path.open("wb") as output:
             process = subprocess.Popen(
