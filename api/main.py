@@ -29,6 +29,7 @@ from api.alarms_page import alarms_page
 from api.alarms_rest import alarms_rest
 from api.card import CardReader
 from api.certificate import CertificateUnusable, ServedCertificate
+from api.conditional import ConditionalGet
 from api.connections import Server, bounded_by
 from api.control_socket import ControlSocket
 from api.error_handlers import install_problem_handlers
@@ -79,7 +80,8 @@ class _ShieldedApp(FastAPI):
 
     def build_middleware_stack(self) -> ASGIApp:
         compressed = GZipMiddleware(
-            super().build_middleware_stack(), minimum_size=limits.COMPRESSED_FROM_BYTES
+            ConditionalGet(super().build_middleware_stack()),
+            minimum_size=limits.COMPRESSED_FROM_BYTES,
         )
         return Shield(compressed, hosts=self.hosts)
 

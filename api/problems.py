@@ -71,6 +71,12 @@ def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+ADDRESS_TOO_LONG: Final[dict[int | str, dict[str, Any]]] = {
+    400: {"description": "The address is longer than 65,535 bytes.", "content": {"text/plain": {}}}
+}
+"""The answer of the HTTP parser, of endpoints that take a client id."""
+
+
 def message_of(fault: Mapping[str, Any]) -> str:
     """Return Pydantic's error message without its prefix to our own texts."""
     return str(fault["msg"]).removeprefix("Value error, ")

@@ -1,6 +1,7 @@
 """The REST interface: the status socket's answers as typed JSON. Read-only.
 
-GET and HEAD only, never cached, with errors as in ``problems``. ``admission`` controls access.
+GET and HEAD only, with a tag (``conditional``) and errors as in ``problems``. ``admission``
+controls access.
 ``/healthz`` reports that this process runs, without querying another one. ``/readyz`` reports
 whether the broker answers.
 """
@@ -19,7 +20,8 @@ from api.models.configuration import ShownConfiguration
 from api.models.reports import SerialReport, UplinkReport, UploadReport
 from api.models.sessions import SessionDetail, SessionPage
 from api.observer import Observer
-from api.problems import described
+from api.problems import ADDRESS_TOO_LONG, described
+from api.query_parameters import refuse_unknown
 
 _CLIENT_ID_DESCRIPTION: Final = "The client identifier, percent-encoded."
 
@@ -55,8 +57,8 @@ class Ready(BaseModel):
 rest = APIRouter(
     prefix="/api/v1",
     tags=["gateway"],
-    dependencies=[Depends(VIEWERS)],
-    responses=described(401, 403),
+    dependencies=[Depends(VIEWERS), Depends(refuse_unknown)],
+    responses=described(401, 403, 422),
 )
 probes = APIRouter(tags=["probes"], dependencies=[Depends(EVERYONE)])
 
@@ -91,7 +93,11 @@ async def status(request: Request) -> BrokerStatus:
     return (await observer_of(request).overview()).broker
 
 
-@rest.get("/sessions", responses=described(422, 502, 503), summary="All sessions, page by page")
+@rest.get(
+    "/sessions",
+    responses=described(502, 503) | ADDRESS_TOO_LONG,
+    summary="All sessions, page by page",
+)
 async def sessions(
     request: Request,
     after: Annotated[
@@ -113,7 +119,9 @@ async def sessions(
 
 
 @rest.get(
-    "/session", responses=described(404, 422, 502, 503), summary="One session, whatever its id"
+    "/session",
+    responses=described(404, 502, 503) | ADDRESS_TOO_LONG,
+    summary="One session, whatever its id",
 )
 async def session_by_query(
     request: Request,
@@ -128,7 +136,7 @@ async def session_by_query(
 
 @rest.get(
     "/sessions/{client_id:client_id}",
-    responses=described(404, 422, 502, 503),
+    responses=described(404, 502, 503) | ADDRESS_TOO_LONG,
     summary="One session",
 )
 async def session(

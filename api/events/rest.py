@@ -13,7 +13,7 @@ from api.admission import VIEWERS
 from api.control_socket import BrokerProblem
 from api.models.events import EventPage
 from api.observer import Observer
-from api.problems import described
+from api.problems import ADDRESS_TOO_LONG, described
 from api.query_parameters import refuse_unknown
 from api.rest import observer_of
 from gateway.process.control.messages import Refused
@@ -62,7 +62,7 @@ class Streams:
 
 @events_rest.get(
     "/events",
-    responses=described(400, 401, 403, 422, 502, 503),
+    responses=described(401, 403, 422, 502, 503) | ADDRESS_TOO_LONG,
     summary="The newest events of the session log",
 )
 async def events(
@@ -92,12 +92,14 @@ async def events(
     try:
         return await observer_of(request).events(wanted)
     except Refused as refusal:
-        raise HTTPException(400, refusal.message) from refusal
+        raise HTTPException(502, refusal.message) from refusal
 
 
 @events_rest.get(
     "/events/stream",
-    responses=described(401, 403, 422, 503) | {200: {"content": {"text/event-stream": {}}}},
+    responses=described(401, 403, 422, 503)
+    | ADDRESS_TOO_LONG
+    | {200: {"content": {"text/event-stream": {}}}},
     response_class=StreamingResponse,
     summary="New events as server-sent events",
 )

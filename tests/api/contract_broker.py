@@ -45,11 +45,12 @@ class ContractBroker(ControlServer):
 
     def contract_answer_of(self, request: dict[str, Any]) -> bytes:
         match request:
-            case {"command": "status" | "reports" | "bans" | "configuration" as command}:
+            case {"command": "status" | "reports" | "bans" | "configuration" | "events" as command}:
                 answers = {
                     "status": self.status,
                     "reports": self.reports,
                     "bans": {"bans": [recorded.ban()], "next": None},
+                    "events": {"events": recorded.events(), "next": None},
                     "configuration": CONFIGURATION,
                 }
                 return result(answers[command])

@@ -11,6 +11,7 @@ from api import limits
 from tests.api.conftest import DEADLINE_SECONDS
 from tests.api.contract_broker import ContractBroker
 from tests.api.events.exchanges import connected, exactly_once, site_with_exchanges
+from tests.peers.control_server import refusal
 
 
 async def test_events_are_listed_filtered_and_paged(tmp_path: Path) -> None:
@@ -102,7 +103,10 @@ async def test_a_stream_ends_by_itself_and_reports_that_the_broker_is_silent(
     monkeypatch.setattr(limits, "EVENT_STREAM_SECONDS", 0.05)
     monkeypatch.setattr(limits, "EVENT_STREAM_STEP_SECONDS", 0.02)
     text = (await client.get("/api/v1/events/stream", headers={"Last-Event-ID": "1"})).text
-    assert ": unknown command" in text, "the contract broker has no events"
+    assert "event: message_held" in text
+    broker.instead = lambda _: refusal("bad_request", "not\nso")
+    text = (await client.get("/api/v1/events/stream", headers={"Last-Event-ID": "3"})).text
+    assert text.endswith("\n\n: not so\n\n")
     broker.silent = True
     text = (await client.get("/api/v1/events/stream", headers={"Last-Event-ID": "2"})).text
     assert ": The broker did not answer" in text

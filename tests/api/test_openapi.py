@@ -1,0 +1,33 @@
+"""The REST interface as its OpenAPI description has it, tried by schemathesis."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.api.contract_broker import ContractBroker
+
+STREAM = "/api/v1/events/stream"
+"""It has no end that schemathesis would wait for."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_every_answer_is_one_that_the_description_has(
+    broker: ContractBroker, url: str, tmp_path: Path
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "schemathesis.cli", "run", f"{url}openapi.json"),
+        *("--phases=coverage,fuzzing", "--max-examples=5", "--generation-deterministic"),
+        *("--exclude-path", STREAM, "--no-color"),
+        cwd=tmp_path,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    output, _ = await process.communicate()
+    # The longest address is 65,535 bytes.
+    text = "\n".join(line[:200] for line in output.decode().splitlines())
+    assert process.returncode == 0, text
+    assert " generated, " in text, text
+    assert " passed" in text, text
