@@ -11,6 +11,13 @@ from tests.api import recorded
 from tests.api.recorded_configuration import CONFIGURATION
 from tests.peers.control_server import ControlServer, refusal, result
 
+_EXCHANGE = {"client_id": "phone", "session": 4, "packet_id": 7, "message": 812}
+_CONTENTS = {"topic": "house/light", "qos": 2, "retain": False, "payload_bytes": 2}
+EVENTS: list[dict[str, object]] = [
+    {"sequence": 42, "time": recorded.NOW_MS, "event": "message_released", **_EXCHANGE},
+    {"sequence": 41, "time": recorded.NOW_MS, "event": "message_held", **_EXCHANGE, **_CONTENTS},
+    {"sequence": 40, "time": recorded.NOW_MS, "event": "broker_started", "version": "0.1.0"},
+]
 Answer = Callable[[dict[str, Any]], bytes]
 
 
@@ -50,7 +57,7 @@ class ContractBroker(ControlServer):
                     "status": self.status,
                     "reports": self.reports,
                     "bans": {"bans": [recorded.ban()], "next": None},
-                    "events": {"events": recorded.events(), "next": None},
+                    "events": {"events": EVENTS, "next": None},
                     "configuration": CONFIGURATION,
                 }
                 return result(answers[command])

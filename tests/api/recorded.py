@@ -73,17 +73,6 @@ def status() -> Json:
     }
 
 
-def events() -> list[Json]:
-    """Events of the client `phone`, the newest first."""
-    exchange = {"client_id": "phone", "session": 4, "packet_id": 7, "message": 812}
-    contents = {"topic": "house/light", "qos": 2, "retain": False, "payload_bytes": 2}
-    return [
-        {"sequence": 42, "time": NOW_MS, "event": "message_released", "matched": 1} | exchange,
-        {"sequence": 41, "time": NOW_MS - 5, "event": "message_held"} | exchange | contents,
-        {"sequence": 40, "time": NOW_MS - 9_000, "event": "broker_started", "version": "0.1.0"},
-    ]
-
-
 def full_disk(**bent: object) -> Json:
     """Below its floor for five minutes."""
     since_ms = NOW_MS - 300_000
