@@ -28,6 +28,8 @@ class PluggedPort(Reported):
     """The likely device, by its USB identity."""
     in_use: str | None
     """The program that has it open, as far as the bridge sees it."""
+    sensor: str | None
+    """The sensor that it is read as; null: it is not configured."""
     selection: dict[str, str]
     """The key of `[[serial]]` that selects this port and no other: `usb` or `path`."""
 

@@ -16,7 +16,7 @@ configuration_page = APIRouter(include_in_schema=False, default_response_class=H
 
 @configuration_page.get("/configuration", dependencies=[Depends(VIEWERS)])
 async def configuration(
-    request: Request, show: Annotated[Literal["all", "set"], Query()] = "all"
+    request: Request, show: Annotated[Literal["all", "set"], Query()] = "set"
 ) -> Response:
     """Show the configuration in force."""
     try:

@@ -7,9 +7,11 @@ operator's role (docs/decisions/0175-*.md).
 
 import asyncio
 import logging
+import os
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -120,13 +122,10 @@ class SensorRequests:
             return {"number": number, "ok": False, "error": error}
 
     async def _ports(self, _: Request) -> Table:
-        plugged = await asyncio.to_thread(lambda: [*ports_found()])
+        plugged = await asyncio.to_thread(_plugged, self._detections.readers)
         configured = await asyncio.to_thread(self._files.listed)
         return {
-            "ports": [
-                {**port, "selection": tomllib.loads(port["toml"])}
-                for port in plugged[:PORTS_LISTED_MAX]
-            ],
+            "ports": plugged,
             "sensors": configured,
             "detections": self._detections.states(),
             "protocols": [*PROTOCOLS],
@@ -170,6 +169,19 @@ def requests_in(result: Mapping[str, Any]) -> list[Request]:
     """Return the requests in an answer of the broker."""
     found = result.get("requests")
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _plugged(readers: Callable[[], Mapping[str, str]]) -> list[Table]:
+    """Return the ports of this machine, each with the sensor that it is read as."""
+    names = readers()
+    return [
+        {
+            **port,
+            "selection": tomllib.loads(port["toml"]),
+            "sensor": names.get(os.path.realpath(port["path"])),
+        }
+        for port in islice(ports_found(), PORTS_LISTED_MAX)
+    ]
 
 
 def _text(request: Request, key: str) -> str:

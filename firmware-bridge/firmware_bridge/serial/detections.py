@@ -68,6 +68,10 @@ class Detections:
             raise Refused("not_found", f"no detection runs on {port[:PORT_CHARACTERS_MAX]}")
         return self._running[port][0].progress()
 
+    def readers(self) -> dict[str, str]:
+        """Return the names of the ports that are read by device file. Reads sysfs."""
+        return readers_of(self._configured())
+
     def states(self) -> dict[str, str]:
         """Return the state of each detection by port."""
         self._forget_unasked()
@@ -108,13 +112,16 @@ class Detections:
                 del self._running[port]
 
 
+def readers_of(configured: Sequence[PortSettings]) -> dict[str, str]:
+    """Return the names of configured ports by the device file that each reads."""
+    found = {_device_of(each): each.name for each in configured if each.address is None}
+    return {device: name for device, name in found.items() if device is not None}
+
+
 def reader_of(port: str, configured: Sequence[PortSettings]) -> str | None:
     """Return the name of the configured port that is the same device; None: there is none."""
-    wanted = _device_of(settings_of(port))
-    for each in configured:
-        if each.address is None and wanted is not None and _device_of(each) == wanted:
-            return each.name
-    return None
+    device = _device_of(settings_of(port))
+    return None if device is None else readers_of(configured).get(device)
 
 
 def _device_of(settings: PortSettings) -> str | None:

@@ -7,11 +7,11 @@ from tests.api.acting import site
 
 async def test_each_key_is_shown_with_its_value_and_where_it_was_set(tmp_path: Path) -> None:
     async with site(tmp_path, mqtt__max_inflight=7) as at, at.browser("anna") as browser:
-        text = (await browser.get("/configuration")).text
+        text = (await browser.get("/configuration?show=all")).text
         assert "max_inflight" in text
         assert "the command line" in text
         assert "max_retained" in text
-        only_set = (await browser.get("/configuration?show=set")).text
+        only_set = (await browser.get("/configuration")).text
         assert "max_inflight" in only_set
         assert "max_retained" not in only_set
         found = (await browser.get("/api/v1/configuration")).json()

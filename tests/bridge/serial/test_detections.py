@@ -55,6 +55,7 @@ async def test_a_port_that_is_read_is_refused_with_the_sensor_and_the_fix(tmp_pa
         with pytest.raises(Refused, match=r"read as the sensor sensor: .* remove the sensor") as no:
             await detections.begin(str(other))
         assert no.value.code == "conflict"
+        assert [*detections.readers().values()] == ["sensor"]
     assert reader_of(str(other), [port_of("a", tmp_path / "absent", "json")]) is None
     terminal.unplug()
 
