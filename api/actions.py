@@ -53,8 +53,15 @@ async def carried_out(
     request: Request, command: str, given: BaseModel, answer: type[_Answer]
 ) -> _Answer:
     """Carry out a command for the caller of a request."""
+    return await carried_out_by(operator_of(request), request, command, given, answer)
+
+
+async def carried_out_by(
+    operator: Operator, request: Request, command: str, given: BaseModel, answer: type[_Answer]
+) -> _Answer:
+    """Carry out a command with an operator object, whose other commands it waits for."""
     caller = caller_of(request)
-    return await operator_of(request).carry_out(command, given, caller, host_of(request), answer)
+    return await operator.carry_out(command, given, caller, host_of(request), answer)
 
 
 def takes(model: type[BaseModel]) -> dict[str, Any]:

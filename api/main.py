@@ -144,6 +144,8 @@ async def _running(
     observer = Observer(ControlSocket(settings.status_socket))
     app.state.observer = observer
     app.state.operator = Operator(settings.acts_at)
+    # Of its own: while the bridge is away, no other action waits for it.
+    app.state.sensor_operator = Operator(settings.acts_at)
     app.state.certificate = certificate
     app.state.hosts = frozenset(settings.hosts)
     app.state.gate = gate = _gate_of(settings)

@@ -21,6 +21,7 @@ _STATUS_OF_CODE: Final = {
     "forbidden": 403,
     "failed": 409,
     "conflict": 409,
+    "of_the_gateway": 409,
     "invalid": 422,
     "busy": 503,
     "bridge_away": 503,
@@ -35,6 +36,7 @@ _MEND_OF_CODE: Final = {
     "bad_request": "Correct the value and send it again.",
     "invalid": "Correct the value and send it again. Nothing was changed.",
     "conflict": "Look at what there is now, and try again.",
+    "of_the_gateway": "Use the page of the gateway itself.",
     "busy": "Try again in a moment.",
     "bridge_away": "Start it with `systemctl start oncegate-bridge`. `journalctl -u "
     "oncegate-bridge` shows why it stopped.",

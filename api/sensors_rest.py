@@ -4,12 +4,13 @@ The bridge carries everything out, and judges it. The broker checks the role, pa
 and writes changes to the session log with who made them.
 """
 
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel
 
 from api import limits
-from api.actions import carried_out, given_in, takes
+from api.actions import carried_out_by, given_in, takes
 from api.admission import OPERATORS
 from api.models.sensors import (
     AskedPort,
@@ -23,13 +24,24 @@ from api.models.sensors import (
     SensorFile,
     SensorPorts,
 )
+from api.operator import Operator
 from api.problems import described
 from api.query_parameters import refuse_unknown
 
+_Answer = TypeVar("_Answer", bound=BaseModel)
 _ASKED: Final = described(400, 401, 403, 404, 409, 422, 502, 503)
 _CHANGED: Final = described(400, 401, 403, 404, 408, 409, 413, 415, 422, 502, 503)
 
 sensors_rest = APIRouter(prefix="/api/v1/serial", tags=["sensors"])
+
+
+async def asked_of_bridge(
+    request: Request, command: str, given: BaseModel, answer: type[_Answer]
+) -> _Answer:
+    """Send a command to the bridge for the caller of a request, and return its answer."""
+    operator = request.app.state.sensor_operator
+    assert isinstance(operator, Operator)
+    return await carried_out_by(operator, request, command, given, answer)
 
 
 @sensors_rest.get(
@@ -40,7 +52,7 @@ sensors_rest = APIRouter(prefix="/api/v1/serial", tags=["sensors"])
 )
 async def ports(request: Request) -> SensorPorts:
     """List the serial ports of this machine and the configured sensors. For operators."""
-    return await carried_out(request, "serial_ports", ListPorts(), SensorPorts)
+    return await asked_of_bridge(request, "serial_ports", ListPorts(), SensorPorts)
 
 
 @sensors_rest.post(
@@ -55,7 +67,7 @@ async def begin(request: Request) -> Detection:
 
     For operators. The port is opened, which restarts some boards. 409: it is read as a sensor.
     """
-    return await carried_out(
+    return await asked_of_bridge(
         request, "serial_detect", await given_in(request, DetectPort), Detection
     )
 
@@ -78,7 +90,7 @@ async def progress(
     ],
 ) -> Detection:
     """Return the progress of a detection. For operators."""
-    return await carried_out(request, "serial_progress", AskedPort(port=port), Detection)
+    return await asked_of_bridge(request, "serial_progress", AskedPort(port=port), Detection)
 
 
 @sensors_rest.get(
@@ -99,7 +111,7 @@ async def sensor(
     ],
 ) -> SensorFile:
     """Return the `[[serial]]` table of a sensor, and its version. For operators."""
-    return await carried_out(request, "serial_port", AskedSensor(name=name), SensorFile)
+    return await asked_of_bridge(request, "serial_port", AskedSensor(name=name), SensorFile)
 
 
 @sensors_rest.post(
@@ -114,7 +126,7 @@ async def save(request: Request) -> ChangedSensors:
 
     For operators. 409: such a file exists already, or another operator has changed it.
     """
-    return await carried_out(
+    return await asked_of_bridge(
         request, "serial_save", await given_in(request, SaveSensor), ChangedSensors
     )
 
@@ -128,7 +140,7 @@ async def save(request: Request) -> ChangedSensors:
 )
 async def remove(request: Request) -> ChangedSensors:
     """Remove a sensor's file and close its port. For operators."""
-    return await carried_out(
+    return await asked_of_bridge(
         request, "serial_remove", await given_in(request, ChangeSensor), ChangedSensors
     )
 
@@ -142,6 +154,6 @@ async def remove(request: Request) -> ChangedSensors:
 )
 async def undo(request: Request) -> ChangedSensors:
     """Exchange a sensor's file with its previous version. For operators."""
-    return await carried_out(
+    return await asked_of_bridge(
         request, "serial_undo", await given_in(request, ChangeSensor), ChangedSensors
     )

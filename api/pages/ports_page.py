@@ -10,7 +10,6 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from api import limits
-from api.actions import carried_out
 from api.actions_page import FORM_FAILURES, refuse_stale, shown_of
 from api.admission import OPERATORS
 from api.control_socket import BrokerProblem
@@ -31,6 +30,7 @@ from api.models.sensors import (
 from api.page import down_page, rendered
 from api.pages.sensor_form import SensorForm, form_in, form_of_table
 from api.rest import observer_of
+from api.sensors_rest import asked_of_bridge
 from gateway.process.control.messages import Refused
 
 _PortText = Annotated[str, Query(min_length=1, max_length=limits.PORT_CHARACTERS_MAX)]
@@ -62,7 +62,7 @@ async def begin(request: Request) -> Response:
         port = fields.get("port", "").strip()
         refuse_stale(request, fields)
         given = DetectPort(port=port, ask=fields.get("ask") == "yes")
-        await carried_out(request, "serial_detect", given, Detection)
+        await asked_of_bridge(request, "serial_detect", given, Detection)
     except FORM_FAILURES as failure:
         return _other(request, port, *shown_of(failure))
     return RedirectResponse(f"/ports/detect?{urlencode({'port': port})}", 303)
@@ -73,7 +73,9 @@ async def progress(request: Request, port: _PortText) -> Response:
     """Show the progress of a detection, and the values as they arrive."""
     detection, problem, status_code = None, None, 200
     try:
-        detection = await carried_out(request, "serial_progress", AskedPort(port=port), Detection)
+        detection = await asked_of_bridge(
+            request, "serial_progress", AskedPort(port=port), Detection
+        )
     except _FAILURES as failure:
         problem, status_code = shown_of(failure)
     return rendered(
@@ -95,7 +97,7 @@ async def new(
     try:
         if port:
             asked = AskedPort(port=port)
-            found = (await carried_out(request, "serial_progress", asked, Detection)).found
+            found = (await asked_of_bridge(request, "serial_progress", asked, Detection)).found
             if found is not None:
                 form = form_of_table("", None, found.table)
     except _FAILURES:
@@ -107,7 +109,7 @@ async def new(
 async def change(request: Request, name: _Name) -> Response:
     """Show the form of a sensor."""
     try:
-        file = await carried_out(request, "serial_port", AskedSensor(name=name), SensorFile)
+        file = await asked_of_bridge(request, "serial_port", AskedSensor(name=name), SensorFile)
     except _FAILURES as failure:
         return await _ports(request, *shown_of(failure))
     return await _form(request, form_of_table(file.name, file.version, file.table))
@@ -122,7 +124,7 @@ async def save(request: Request) -> Response:
         form = form_in(fields)
         refuse_stale(request, fields)
         given = SaveSensor(name=form.name, table=form.table, version=form.version or None)
-        await carried_out(request, "serial_save", given, ChangedSensors)
+        await asked_of_bridge(request, "serial_save", given, ChangedSensors)
     except FORM_FAILURES as failure:
         return await _form(request, form, *shown_of(failure))
     return RedirectResponse(f"/ports/sensor?{urlencode({'name': form.name})}", 303)
@@ -193,7 +195,7 @@ def _other(
 async def _listed(request: Request) -> tuple[SensorPorts | None, str | None, int]:
     """Return the ports and sensors; or why there are none, and the status code."""
     try:
-        return await carried_out(request, "serial_ports", ListPorts(), SensorPorts), None, 200
+        return await asked_of_bridge(request, "serial_ports", ListPorts(), SensorPorts), None, 200
     except _FAILURES as failure:
         return None, *shown_of(failure)
 
@@ -239,7 +241,7 @@ async def _changed(request: Request, command: str) -> Response:
         name = fields.get("name", "")
         refuse_stale(request, fields)
         given = ChangeSensor(name=name, version=fields.get("version") or None)
-        await carried_out(request, _CHANGES[command], given, ChangedSensors)
+        await asked_of_bridge(request, _CHANGES[command], given, ChangedSensors)
     except FORM_FAILURES as failure:
         return await _asked(request, command, name, *shown_of(failure))
     return RedirectResponse("/ports", 303)

@@ -255,7 +255,8 @@ def _table_of(configuration: "Configuration", verdict: str) -> "RenderableType":
 
     from gateway.configuration.description import keys
 
-    table = Table("key", "value", box=box.SIMPLE)
+    table = Table("key", "value", "set in", box=box.SIMPLE)
     for key in keys(configuration):
-        table.add_row(Text(key.name), Text(key.text), style=None if key.is_set else "dim")
+        style = None if key.is_set else "dim"
+        table.add_row(Text(key.name), Text(key.text), Text(key.source or "default"), style=style)
     return Group(table, Text(verdict, no_wrap=True, overflow="ignore"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from firmware_bridge.serial.settings import PortSettings
 
     from gateway.configuration import Configuration
-    from gateway.configuration.serial_files import Contents, PortFile
+    from gateway.configuration.serial_files import Contents, PortFile, SerialFiles
 
 PROBLEMS_SHOWN_MAX = 5
 """Mistakes in the configuration that an answer has, at most: what a page has room for."""
@@ -34,31 +35,53 @@ class ConfigurationSource:
         from firmware_bridge.sensor_requests import SensorFiles
 
         reader = _Reader(self)
-        files = reader.files
         return SensorFiles(
             read=reader.read,
             listed=reader.listed,
             file_of=reader.file_of,
-            save=_answering(files.save),
-            remove=_answering(files.remove),
-            undo=_answering(files.undo),
+            save=reader.save,
+            remove=reader.remove,
+            undo=reader.undo,
         )
 
 
 class _Reader:
-    """Reads the configuration again. Loads pydantic when it is first used, for 15 MB."""
+    """Reads the configuration again. Loads its modules when it is first used, for 15 MB."""
 
     def __init__(self, source: ConfigurationSource) -> None:
+        self._source = source
+        self._read: tuple[object, Configuration] | None = None
+
+    @cached_property
+    def _file(self) -> Path | None:
         from gateway.cli.configuration_file import file_of
+
+        return file_of(self._source.config)
+
+    @cached_property
+    def _folder(self) -> Path | None:
         from gateway.configuration import conf_d
+
+        return None if self._file is None else conf_d.folder_of(self._file)
+
+    @cached_property
+    def files(self) -> "SerialFiles[Ports]":
+        """The files of sensors."""
         from gateway.configuration.serial_files import SerialFiles
 
-        self._source = source
-        self._file = file_of(source.config)
-        folder = None if self._file is None else conf_d.folder_of(self._file)
-        self.files: SerialFiles[Ports] = SerialFiles(folder, self._checked)
-        self._folder = folder
-        self._read: tuple[object, Configuration] | None = None
+        return SerialFiles(self._folder, self._checked)
+
+    def save(self, name: str, table: dict[str, Any], version: str | None) -> Ports:
+        """Add or change a port. Raises Refused."""
+        return _answering(self.files.save)(name, table, version)
+
+    def remove(self, name: str, version: str | None) -> Ports:
+        """Remove a port. Raises Refused."""
+        return _answering(self.files.remove)(name, version)
+
+    def undo(self, name: str, version: str | None) -> Ports:
+        """Bring the previous version of a port back. Raises Refused."""
+        return _answering(self.files.undo)(name, version)
 
     def read(self) -> Ports:
         """Return the configured ports. Raises Refused."""

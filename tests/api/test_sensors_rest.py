@@ -113,6 +113,18 @@ async def test_without_a_bridge_it_is_503_with_the_fix(
         assert "oncegate-bridge" in away.json()["mend"]
 
 
+async def test_while_the_bridge_is_away_other_actions_do_not_wait_for_it(tmp_path: Path) -> None:
+    async with site(tmp_path) as at, at.program("operator") as program:
+        asking = [asyncio.create_task(program.get(f"{URL}/ports")) for _ in range(8)]
+        await at.broker.client(at.port, "probe")
+        kicked = await program.post("/api/v1/kick", json={"client_id": "probe"})
+        assert kicked.status_code == 200
+        assert not all(each.done() for each in asking)
+        for each in asking:
+            each.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+
+
 async def test_a_form_of_another_page_changes_nothing(tmp_path: Path) -> None:
     async with sensor_site(tmp_path) as at, at.browser("ben") as browser:
         foreign = {"Origin": "https://elsewhere.example"}

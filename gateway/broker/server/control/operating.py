@@ -77,10 +77,13 @@ class OperatorCommands:
         return max((ROLES.index(role) for role in roles), default=-1)
 
     def note(self, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Count a request, and log one line about it. Answered questions are no actions."""
+        """Count a request, and log one line about it.
+
+        A question is no action. An open page repeats it while the bridge is away.
+        """
         name = str(request.get("command"))[:SHOWN_CHARACTERS_MAX]
         is_done = answer["ok"] is True
-        if is_done and name in sensors.READING:
+        if name in sensors.READING and (is_done or answer["error"]["code"] != "forbidden"):
             return
         self.counted[name if is_done else "refused"] += 1
         logger.log(

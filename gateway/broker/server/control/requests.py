@@ -133,6 +133,7 @@ class Control:
 
     async def _operate(self, configuration: Configuration) -> None:
         gateway, self.operating.page = configuration.gateway, configuration.api
+        self.sensors.tenant = configuration.tenant
         if configuration.api.has_operators and self._operate_socket is None:
             operate_socket = ControlSocket(
                 gateway.operate_socket, gateway.operate_group, self._answer_page

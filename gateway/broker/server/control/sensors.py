@@ -53,6 +53,8 @@ class SensorRequests:
         self._asked_at = -AWAY_SECONDS
         self._wake = asyncio.Event()
         self._is_stopped = False
+        self.tenant: str | None = None
+        """The tenant that this broker belongs to: serial ports are the gateway's alone."""
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Answer]]]:
@@ -71,6 +73,8 @@ class SensorRequests:
 
     async def _pass_on(self, request: Request) -> Answer:
         """Return the bridge's result. Raises Refused: its reason, or why there is no answer."""
+        if self.tenant is not None:
+            raise Refused("of_the_gateway", "serial ports are the gateway's, not a tenant's")
         if len(self._waiting) >= REQUESTS_MAX:
             raise Refused("busy", "the bridge has other requests: try again in a moment")
         if len(json.dumps(request)) > REQUEST_BYTES_MAX:

@@ -98,6 +98,14 @@ async def test_requests_are_bounded_in_number_and_size() -> None:
         await _passed_on(requests, {**SAVE, "table": {"x": "y" * REQUEST_BYTES_MAX}})
 
 
+async def test_a_tenant_s_operators_are_sent_to_the_gateway_s_own_page() -> None:
+    requests = SensorRequests(Time())
+    requests.tenant = "acme"
+    with pytest.raises(Refused, match="serial ports are the gateway's") as refused:
+        await _passed_on(requests, SAVE)
+    assert refused.value.code == "of_the_gateway"
+
+
 @pytest.mark.parametrize("answer", [{}, {"ok": True}, {"ok": False, "error": 3}, {"ok": 1}])
 async def test_an_answer_that_is_none_is_a_failure_with_a_fix(answer: dict[str, Any]) -> None:
     requests = SensorRequests(Time())
@@ -127,6 +135,19 @@ async def test_after_a_reload_the_bridge_is_asked_to_read_its_ports_again() -> N
     await asyncio.sleep(0)
     requests.stop()
     assert await polling == []
+
+
+async def test_a_page_that_is_open_while_the_bridge_is_away_writes_no_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("gateway.broker.server.control.sensors.AWAY_SECONDS", 0.01)
+    async with reloading_broker(tmp_path, **written(tmp_path)):
+        away = await ask(tmp_path, "operate", command="serial_ports", **BEN)
+        assert away["error"]["code"] == "bridge_away"
+        assert not [each for each in caplog.messages if "serial_ports" in each]
+        anna = BEN | {"by": "anna"}
+        await ask(tmp_path, "operate", command="serial_ports", **anna)
+        assert [each for each in caplog.messages if "serial_ports" in each]
 
 
 async def test_a_change_is_passed_on_for_operators_only_and_recorded_with_who_made_it(
