@@ -263,8 +263,8 @@ def _read(path: Path) -> bytes:
 
 
 def _as_json(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table with JSON values: TOML has dates too, which no key takes."""
-    found: dict[str, Any] = json.loads(json.dumps(table, default=str))
+    """Return a table with JSON values: TOML also has dates, `nan` and `inf`, which become text."""
+    found: dict[str, Any] = json.loads(json.dumps(table, default=str), parse_constant=str)
     return found
 
 

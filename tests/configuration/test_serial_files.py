@@ -213,3 +213,12 @@ def test_on_a_full_disk_nothing_changes_and_the_next_try_succeeds(tmp_path: Path
         assert [port.name for port in load(file, {}, {}, PROTOCOLS).serial] == ["gps"]
         disk.empty()
         files.save("dust", {**GPS, "path": "/dev/x"}, None)
+
+
+def test_values_that_json_does_not_have_are_listed_as_text(files: Files, file: Path) -> None:
+    folder = conf_d.folder_of(file)
+    folder.mkdir()
+    odd = "x = nan\ny = -inf\nz = 2026-11-26\n"
+    (folder / "gps.toml").write_text(f'[[serial]]\nname = "gps"\n{odd}')
+    (listed,) = files.listed()
+    assert listed.table == {"name": "gps", "x": "NaN", "y": "-Infinity", "z": "2026-11-26"}

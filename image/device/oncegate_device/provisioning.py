@@ -12,6 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from firmware_bridge.protocols.table import PROTOCOLS
+
+from gateway.configuration import ConfigurationError, conf_d
+from gateway.configuration.checking import configuration_of
 from oncegate_device import console, imager, wiping
 from oncegate_device.places import Places, Writable, remounted, write
 from oncegate_device.settings import Own, store
@@ -36,6 +40,7 @@ def provision(
             before = _text_of(places.file)
             text, lines = _with_imager_s(before, places)
             wanted = read(text, places.file.name)
+            _refuse_conflicts_with_added_sensors(wanted, places)
             store(wanted, places, own)
             console.store(wanted.gateway["console"]["uart"], places)
         except WantedError as error:
@@ -54,6 +59,29 @@ def provision(
     digest = hashlib.sha256(blanked.encode()).hexdigest()
     write(places.device / "gateway.toml.sha256", f"{digest}  {places.file}\n", 0o644)
     return lines
+
+
+def _refuse_conflicts_with_added_sensors(wanted: Wanted, places: Places) -> None:
+    """Check the file together with the sensors that were added on the page.
+
+    The gateway would not start with two sensors of one name, or on one port.
+
+    Raises:
+        WantedError: they do not fit together.
+    """
+    name = places.file.name
+    added = conf_d.ports_in(places.configuration / conf_d.FOLDER, {}).ports
+    own = wanted.gateway.get("serial", [])
+    problems = [line for _, line in conf_d.repeated(added, own, name)]
+    if added and not problems:
+        tables = {**wanted.gateway, "serial": [*own, *(port.table for port in added)]}
+        try:
+            configuration_of(tables, lambda _: f"{name} with the sensors of the page", PROTOCOLS)
+        except ConfigurationError as error:
+            problems += error.problems
+    if problems:
+        mend = "remove them on the page (Sensors, Ports), or from this file"
+        raise WantedError([*problems, f"{name}: sensors that were added on the page: {mend}"])
 
 
 def _with_imager_s(text: str, places: Places) -> tuple[str, list[str]]:

@@ -6,6 +6,7 @@ import re
 import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
 from oncegate_device.console import MARK
+from oncegate_device.wanted import WantedError
 
 from gateway.configuration import load
 from tests.image.device.boot_partition import EXAMPLE, FULL, Card
@@ -81,3 +82,46 @@ def test_the_uart_is_the_console_s_until_the_file_gives_it_to_sensors(card: Card
     card.provision()
     assert card.stored("uart") == "console\n"
     assert not (card.places.boot / MARK).exists()
+
+
+GPS = '[[serial]]\nname = "gps"\npath = "/dev/ttyACM0"\nframing = "nmea"\n'
+
+
+def added(card: Card, text: str) -> None:
+    """Put a sensor that was added on the page onto the card."""
+    folder = card.places.configuration / "conf.d"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "gps.toml").write_text(text)
+
+
+def test_sensors_that_were_added_on_the_page_stay(card: Card) -> None:
+    card.put(EXAMPLE.read_text())
+    card.provision()
+    added(card, GPS)
+    card.put(EXAMPLE.read_text() + GPS.replace("gps", "dust").replace("ACM0", "USB0"))
+    card.provision()
+    configuration = load(card.places.configuration / "gateway.toml", {}, {}, PROTOCOLS)
+    assert [port.name for port in configuration.serial] == ["dust", "gps"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (GPS, 'name = "gps" is not allowed'),
+        (GPS.replace('"gps"', '"other"'), 'path = "/dev/ttyACM0" is not allowed'),
+        ("[mqtt]\nretain_available = false\nmaximum_qos = 1\n", "maximum_qos = 2"),
+    ],
+)
+def test_a_file_that_does_not_fit_sensors_of_the_page_is_not_taken(
+    card: Card, text: str, words: str
+) -> None:
+    card.put(EXAMPLE.read_text())
+    card.provision()
+    added(card, GPS)
+    card.put(EXAMPLE.read_text() + text)
+    with pytest.raises(WantedError, match="remove them on the page") as refused:
+        card.provision()
+    assert words in str(refused.value)
+    assert "was not taken" in card.report
+    configuration = load(card.places.configuration / "gateway.toml", {}, {}, PROTOCOLS)
+    assert [port.name for port in configuration.serial] == ["gps"]
