@@ -57,6 +57,7 @@ def test_real_events_win_over_forged_ones_that_came_first(place: Place) -> None:
     assert place.run().batches == 0
 
 
+@pytest.mark.long
 def test_forged_segments_go_when_a_key_is_pinned_and_a_killed_run_is_continued(
     place: Place,
 ) -> None:

@@ -28,7 +28,7 @@ for _ in range(int(sys.argv[2])):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_jvm_writes_an_archive_and_the_next_one_reads_it(tmp_path: Path) -> None:
     cache = tmp_path / "with space"
