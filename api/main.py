@@ -11,12 +11,10 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from importlib.metadata import version
-from typing import Any, cast
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
-from starlette.middleware.gzip import GZipMiddleware
-from starlette.types import ASGIApp
 
 from api import limits
 from api.accounts import Accounts
@@ -27,9 +25,9 @@ from api.alarms.store import AlarmStore
 from api.alarms.watch import AlarmWatch, Sources
 from api.alarms_page import alarms_page
 from api.alarms_rest import alarms_rest
+from api.application import Application
 from api.card import CardReader
 from api.certificate import CertificateUnusable, ServedCertificate
-from api.conditional import ConditionalGet
 from api.connections import Server, bounded_by
 from api.control_socket import ControlSocket
 from api.error_handlers import install_problem_handlers
@@ -42,9 +40,6 @@ from api.listening import CannotListen, PortTaken, listen, url_of
 from api.login_page import login_page
 from api.machine import read_machine
 from api.metrics import metrics
-from api.models.actions import Kick, NewBan, OldBan, Reload
-from api.models.alarms import Acknowledge
-from api.models.sensors import ChangeSensor, DetectPort, SaveSensor
 from api.observer import Observer
 from api.operator import Operator
 from api.page import page
@@ -52,13 +47,12 @@ from api.pages.configuration_page import configuration_page
 from api.pages.ports_page import ports_page
 from api.pages.sensors_page import sensors_page
 from api.pages.system_page import system_page
-from api.problems import ProblemDetail
 from api.reference_page import reference
 from api.rest import operation_id_of, probes, rest
 from api.roles import Roles
 from api.sensors_rest import sensors_rest
 from api.settings import ApiSettings
-from api.shielding import Shield, is_loopback
+from api.shielding import is_loopback
 from api.tokens import Tokens
 from api.visitors import Visitors
 
@@ -66,39 +60,20 @@ __all__ = ["CannotListen", "CertificateUnusable", "PortTaken", "create_app", "se
 
 logger = logging.getLogger(__name__)
 
-_GIVEN = (Kick, NewBan, OldBan, Reload, Acknowledge, DetectPort, SaveSensor, ChangeSensor)
 """Arguments of actions, whose schemas FastAPI does not add by itself."""
 
 
-class _ShieldedApp(FastAPI):
-    """FastAPI application with the shield as its outermost layer, around its own error responses
-    too, and compression below it.
+def create_app(
+    settings: ApiSettings,
+    certificate: ServedCertificate | None = None,
+    stop: asyncio.Event | None = None,
+) -> Application:
+    """Create the application. Each request queries the broker at ``settings.status_socket``.
+
+    It sets ``stop`` where it cannot continue.
     """
 
-    hosts: tuple[str, ...]
-    takes_tokens: bool
-
-    def build_middleware_stack(self) -> ASGIApp:
-        compressed = GZipMiddleware(
-            ConditionalGet(super().build_middleware_stack()),
-            minimum_size=limits.COMPRESSED_FROM_BYTES,
-        )
-        return Shield(compressed, hosts=self.hosts)
-
-    def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI description, created at the first request, because that is slow."""
-        if self.openapi_schema is None:
-            description = super().openapi()
-            _describe_problems(description)
-            if self.takes_tokens:
-                _describe_tokens(description)
-        return super().openapi()
-
-
-def create_app(settings: ApiSettings, certificate: ServedCertificate | None = None) -> FastAPI:
-    """Create the application. Each request queries the broker at ``settings.status_socket``."""
-
-    app = _ShieldedApp(
+    app = Application(
         title="Oncegate",
         version=version("oncegate"),
         summary="What the gateway does, and what operators do with it.",
@@ -109,6 +84,7 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
         generate_unique_id_function=operation_id_of,
         redirect_slashes=False,
     )
+    app.stop = stop or asyncio.Event()
     app.hosts = settings.hosts
     app.takes_tokens = settings.has_users
     install_problem_handlers(app)
@@ -138,7 +114,7 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
 
 @contextlib.asynccontextmanager
 async def _running(
-    app: FastAPI, settings: ApiSettings, certificate: ServedCertificate | None
+    app: Application, settings: ApiSettings, certificate: ServedCertificate | None
 ) -> AsyncIterator[None]:
     """Provide what the routes use, while the application runs."""
     observer = Observer(ControlSocket(settings.status_socket))
@@ -164,7 +140,8 @@ async def _running(
         if settings.history_dir is None:
             yield
         else:
-            async with _beside(Recorder(observer, history).run), _beside(alarms.run):
+            recorder = Recorder(observer, history)
+            async with _beside(recorder.run, app), _beside(alarms.run, app):
                 yield
     finally:
         await history.close()
@@ -173,14 +150,18 @@ async def _running(
 
 
 @contextlib.asynccontextmanager
-async def _beside(run: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
-    """Run a task that does not return by itself meanwhile."""
+async def _beside(
+    run: Callable[[], Coroutine[Any, Any, None]], app: Application
+) -> AsyncIterator[None]:
+    """Run a task that does not return by itself meanwhile. A fault of our own in it ends the
+    process, so that the next one starts with all of them."""
     task = asyncio.create_task(run())
+    task.add_done_callback(app.note_end)
     try:
         yield
     finally:
+        task.remove_done_callback(app.note_end)
         task.cancel()
-        # A fault of our own ends here, and with it the process.
         with contextlib.suppress(asyncio.CancelledError):
             await task
 
@@ -194,8 +175,8 @@ async def serve(
     """Serve until ``stop`` is set.
 
     ``ready`` is called with the page's URL once it responds, ``alive`` every second while the event
-    loop runs. Raises CannotListen if the address cannot be used, and CertificateUnusable if the
-    certificate cannot.
+    loop runs. Raises CannotListen if the address cannot be used, CertificateUnusable if the
+    certificate cannot, and a fault of our own in a background task.
     """
     certificate = None if settings.certificate is None else ServedCertificate(settings.certificate)
     listener = listen(settings)
@@ -207,8 +188,9 @@ async def serve(
         if certificate is not None:
             certificate.look(time.monotonic())
 
+    app = create_app(settings, certificate, stop)
     server = Server(
-        _configuration_of(settings, certificate),
+        _configuration_of(app, certificate),
         stop=stop,
         on_started=lambda: _announce(settings, url, ready),
         on_second=each_second,
@@ -217,13 +199,13 @@ async def serve(
         await server.serve(sockets=[listener])
     finally:
         listener.close()
+    if app.fault is not None:
+        raise app.fault
 
 
-def _configuration_of(
-    settings: ApiSettings, certificate: ServedCertificate | None
-) -> uvicorn.Config:
+def _configuration_of(app: FastAPI, certificate: ServedCertificate | None) -> uvicorn.Config:
     return uvicorn.Config(
-        create_app(settings, certificate),
+        app,
         http=bounded_by(Visitors(), certificate),
         ws="none",
         lifespan="on",
@@ -269,24 +251,3 @@ def _gate_of(settings: ApiSettings) -> Gate:
         accounts=Accounts(settings.status_socket),
         tokens=None if settings.tokens_file is None else Tokens(settings.tokens_file),
     )
-
-
-def _describe_tokens(description: dict[str, Any]) -> None:
-    """Add to the OpenAPI description that programs need a token, except for the probes."""
-    description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    for path, operations in description["paths"].items():
-        for operation in operations.values():
-            operation["security"] = [{"token": []}] if path.startswith("/api/") else []
-
-
-def _describe_problems(description: dict[str, Any]) -> None:
-    """Add the schemas of problem details and actions to the OpenAPI description.
-
-    FastAPI itself adds only those of responses.
-    """
-    schemas = cast("dict[str, Any]", description["components"]["schemas"])
-    for unused in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(unused, None)
-    schemas["ProblemDetail"] = ProblemDetail.model_json_schema()
-    for given in _GIVEN:
-        schemas[given.__name__] = given.model_json_schema()

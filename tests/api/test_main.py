@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from api.history.recorder import Recorder
 from api.listening import listen
 from api.main import serve
 from api.settings import ApiSettings
@@ -79,3 +80,20 @@ async def test_each_second_in_which_the_event_loop_runs_is_reported(
     async with asyncio.timeout(DEADLINE_SECONDS):
         await serve(settings, stop, alive=alive)
     assert seconds == 2
+
+
+async def test_a_fault_in_a_background_task_ends_the_process_and_not_only_its_part(
+    status_socket: Path,
+    broker: ContractBroker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fail(_: Recorder) -> None:
+        await asyncio.sleep(0.01)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Recorder, "run", fail)
+    settings = ApiSettings(port=0, status_socket=status_socket, history_dir=tmp_path / "history")
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        with pytest.raises(ZeroDivisionError):
+            await serve(settings, asyncio.Event())
