@@ -16,6 +16,7 @@ from api.problems import ProblemDetail
 from api.shielding import Shield
 
 _GIVEN = (Kick, NewBan, OldBan, Reload, Acknowledge, DetectPort, SaveSensor, ChangeSensor)
+"""Arguments of actions, whose schemas FastAPI does not add by itself."""
 
 
 class Application(FastAPI):

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
 from fastapi import FastAPI
@@ -60,7 +60,26 @@ __all__ = ["CannotListen", "CertificateUnusable", "PortTaken", "create_app", "se
 
 logger = logging.getLogger(__name__)
 
-"""Arguments of actions, whose schemas FastAPI does not add by itself."""
+_ROUTERS: Final = (
+    rest,
+    history_rest,
+    alarms_rest,
+    events_rest,
+    sensors_rest,
+    actions,
+    metrics,
+    probes,
+    page,
+    sensors_page,
+    system_page,
+    ports_page,
+    configuration_page,
+    alarms_page,
+    events_page,
+    actions_page,
+    reference,
+    login_page,
+)
 
 
 def create_app(
@@ -88,26 +107,7 @@ def create_app(
     app.hosts = settings.hosts
     app.takes_tokens = settings.has_users
     install_problem_handlers(app)
-    for router in (
-        rest,
-        history_rest,
-        alarms_rest,
-        events_rest,
-        sensors_rest,
-        actions,
-        metrics,
-        probes,
-        page,
-        sensors_page,
-        system_page,
-        ports_page,
-        configuration_page,
-        alarms_page,
-        events_page,
-        actions_page,
-        reference,
-        login_page,
-    ):
+    for router in _ROUTERS:
         app.include_router(router)
     return app
 
