@@ -1,12 +1,15 @@
 """Each tutorial can be followed: its commands work, and print what the page shows."""
 
 import shutil
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.documents.tutorial import (
+    STOP_SECONDS_MAX,
     TUTORIALS,
     Command,
     Reader,
@@ -45,6 +48,18 @@ def test_a_smart_meter_into_home_assistant(reader: Reader) -> None:
 @pytest.mark.slow
 def test_an_mqtt_application_with_users_and_tls(reader: Reader) -> None:
     reader.follow(TUTORIALS / "mqtt-application.md")
+
+
+def test_ctrl_c_stops_a_terminal_also_in_a_run_that_ignores_it(reader: Reader) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        program = "import time; print('ready', flush=True); time.sleep(1000)"
+        reader.start(Command(f'python -c "{program}"', output=["ready"]))
+        begun = time.monotonic()
+        reader.stop()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - begun < STOP_SECONDS_MAX
 
 
 def test_files_and_commands_of_a_page_are_found_in_their_order() -> None:

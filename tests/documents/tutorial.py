@@ -35,6 +35,9 @@ FAILS = "<!-- fails -->"
 COMMAND_SECONDS_MAX = 240.0
 """The longest command is an ingestion that starts Spark, on a machine that is busy."""
 STOP_SECONDS_MAX = 60.0
+CTRL_C_WORKS = ("env", "--default-signal=INT")
+"""A shell without job control starts background processes, and so a whole run of the tests, with
+SIGINT ignored."""
 NEEDS_SPARK = re.compile(r"oncegate (ingest|gold|gaps) ")
 PARTS = re.compile(
     r"(?P<any>\.\.\.)|(?P<date>\d{4}-\d\d-\d\d)|(?P<time>\d\d:\d\d:\d\d)"
@@ -198,7 +201,11 @@ class Reader:
             process, _ = self._running.pop()
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGINT)
-            process.wait(STOP_SECONDS_MAX)
+            try:
+                process.wait(STOP_SECONDS_MAX)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
 
     def _run(self, command: Command) -> None:
         code, output = self._outcome_of(command.line)
@@ -228,7 +235,7 @@ class Reader:
         path = self._directory / f".terminal-{len(self._running)}"
         with path.open("wb") as output:
             process = subprocess.Popen(
-                ["/bin/bash", "-c", command.line],
+                [*CTRL_C_WORKS, "/bin/bash", "-c", command.line],
                 cwd=self._directory,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
