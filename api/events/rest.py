@@ -1,12 +1,14 @@
 """Events of the session log for programs: pages of them, and a stream of new ones."""
 
 import asyncio
+import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from api import limits
 from api.admission import VIEWERS
@@ -51,13 +53,32 @@ class Streams:
     """Count of the streams that are open."""
 
     def __init__(self) -> None:
-        self.open = 0
+        self._open = 0
 
-    def begin(self) -> None:
-        """Count a new stream. Raises HTTPException if there are too many."""
-        if self.open >= limits.EVENT_STREAMS_MAX:
+    @contextlib.contextmanager
+    def place(self) -> Iterator[None]:
+        """Count one stream meanwhile. Raises HTTPException if there are too many."""
+        if self._open >= limits.EVENT_STREAMS_MAX:
             raise HTTPException(503, f"{limits.EVENT_STREAMS_MAX} streams of events are open.")
-        self.open += 1
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
+
+
+class EventStream(StreamingResponse):
+    """A response that has a place among the streams while it is sent, also if nothing can be."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, texts: AsyncIterator[str], streams: Streams) -> None:
+        super().__init__(texts)
+        self._streams = streams
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._streams.place():
+            await super().__call__(scope, receive, send)
 
 
 @events_rest.get(
@@ -110,25 +131,15 @@ async def stream(
     port: Port = "",
     event: Names = [],  # noqa: B006 - FastAPI copies it
     last_event_id: Annotated[int | None, Header(ge=0, le=SEQUENCE_MAX)] = None,
-) -> StreamingResponse:
+) -> EventStream:
     """Send each new event as a server-sent event: `id` is its number, `data` the event as JSON.
 
     It begins after `Last-Event-ID`, otherwise now, and ends after 50 seconds: an `EventSource`
     continues by itself.
     """
-    streams: Streams = request.app.state.event_streams
-    streams.begin()
     wanted: dict[str, object] = {"client_id": client_id, "port": port, "names": event}
     texts = _texts(observer_of(request), wanted, last_event_id)
-    return StreamingResponse(_counted(texts, streams), media_type="text/event-stream")
-
-
-async def _counted(texts: AsyncIterator[str], streams: Streams) -> AsyncIterator[str]:
-    try:
-        async for text in texts:
-            yield text
-    finally:
-        streams.open -= 1
+    return EventStream(texts, request.app.state.event_streams)
 
 
 async def _texts(

@@ -5,9 +5,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from starlette.requests import ClientDisconnect
 
 from api import limits
+from api.main import create_app
+from api.settings import ApiSettings
 from tests.api.conftest import DEADLINE_SECONDS
 from tests.api.contract_broker import ContractBroker
 from tests.api.events.exchanges import connected, exactly_once, site_with_exchanges
@@ -88,6 +92,45 @@ async def test_so_many_streams_and_no_more(tmp_path: Path, monkeypatch: pytest.M
         async with asyncio.timeout(DEADLINE_SECONDS):
             while not await streams_again(program):  # noqa: ASYNC110 - it has no event
                 await asyncio.sleep(0.01)
+
+
+async def test_a_visitor_who_goes_before_the_first_byte_keeps_no_place(
+    broker: ContractBroker, status_socket: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "EVENT_STREAMS_MAX", 1)
+    monkeypatch.setattr(limits, "EVENT_STREAM_SECONDS", 0.0)
+    app = create_app(ApiSettings(status_socket=status_socket))
+    async with app.router.lifespan_context(app):
+        for _ in range(2):
+            with pytest.raises(ClientDisconnect):
+                await app(_request_of_a_stream(), _nothing_more, _gone)
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(base_url="http://localhost", transport=transport) as client:
+            assert (await client.get("/api/v1/events/stream")).status_code == 200
+
+
+def _request_of_a_stream() -> dict[str, Any]:
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": "/api/v1/events/stream",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost")],
+        "client": ("127.0.0.1", 40_000),
+        "server": ("127.0.0.1", 8080),
+    }
+
+
+async def _nothing_more() -> dict[str, Any]:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def _gone(_: Any) -> None:
+    raise OSError("the visitor is gone")
 
 
 async def streams_again(program: Any) -> bool:
