@@ -258,14 +258,14 @@ async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str
         own = await observer.events(
             {
                 "client_id": client_id,
-                "names": sorted(HANDSHAKES),
+                "names": HANDSHAKES,
                 "limit": limits.HANDSHAKE_EVENTS_MAX,
             }
         )
         if not own.events:
             return [], None
         restarts = await observer.events(
-            {"names": sorted(RESTARTS), "after": own.events[-1].sequence, "limit": 10}
+            {"names": RESTARTS, "after": own.events[-1].sequence, "limit": 10}
         )
     except BrokerProblem as problem:
         return [], problem.reason

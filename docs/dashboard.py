@@ -6,7 +6,7 @@ from typing import Any, Final
 
 PAGE: Final = Path(__file__).resolve().parent / "monitoring" / "oncegate-dashboard.json"
 SCHEMA_VERSION: Final = 39
-"""Of dashboards in Grafana 10.4 and later, which migrate older ones."""
+"""Version of the format of dashboards since Grafana 10.4. Later versions convert it."""
 WIDTH: Final = 24
 """Columns of Grafana's grid."""
 DATASOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}

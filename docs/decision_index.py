@@ -68,7 +68,7 @@ class Decision:
 
     @property
     def is_superseded(self) -> bool:
-        """Whether nothing of the decision is in force."""
+        """True if nothing of the decision is in force."""
         return self.status.startswith("superseded by ")
 
 

@@ -6,21 +6,14 @@ durable was synced to disk before the next packet in the other direction went ou
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
-from api.events.lines import line_of, title_of
+from api.events.lines import BANDS, LOSSES, line_of, title_of
 from api.models.events import Event
+from api.wording import counted_of
 
 Direction = Literal["in", "out", "here"]
 """From the client, to the client, or at the gateway."""
-
-_BANDS: Final = frozenset(
-    {
-        *("session_opened", "session_resumed", "session_closed", "session_ended"),
-        *("broker_started", "broker_stopped"),
-    }
-)
-"""Events that separate what is before them from what is after."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +57,7 @@ def _steps_of(event: Event, qos_of: dict[int, int]) -> list[Step]:
                 _step(event, "out", f"PUBREC {packet}"),
             ]
         case "message_released":
-            note = f"Published {line_of(event).facts.rpartition(', ')[2]}."
+            note = f"Published to {counted_of(event.number('matched') or 0, 'session')}."
             return [
                 _step(event, "in", f"PUBREL {packet}", note=note, is_durable=True),
                 _step(event, "out", f"PUBCOMP {packet}"),
@@ -78,8 +71,8 @@ def _steps_of(event: Event, qos_of: dict[int, int]) -> list[Step]:
             title_of(name),
             name=topic,
             note=line_of(event).facts,
-            is_band=name in _BANDS,
-            is_durable=name not in _BANDS,
+            is_band=name in BANDS,
+            is_durable=name not in BANDS,
         )
     ]
 
@@ -134,5 +127,5 @@ def _step(
     is_durable: bool = False,
     is_band: bool = False,
 ) -> Step:
-    is_loss = line_of(event).is_loss
+    is_loss = event.event in LOSSES
     return Step(event.time, direction, text, name, note, is_durable, is_band, is_loss)

@@ -44,14 +44,17 @@ _TITLES: Final = {
     "operated": "Operator action",
 }
 
+_CONNECTIONS: Final = ("session_opened", "session_resumed", "session_closed", "session_ended")
 _SESSIONS: Final = (
-    *("session_opened", "session_resumed", "session_closed", "session_ended", "session_owned"),
-    *("session_expiry_changed", "will_set", "will_cleared", "subscribed", "unsubscribed"),
+    *_CONNECTIONS,
+    *("session_owned", "session_expiry_changed", "will_set", "will_cleared"),
+    *("subscribed", "unsubscribed"),
 )
-_MESSAGES: Final = (
+_RECEIVED: Final = (
     *("message_held", "duplicate_suppressed", "message_released", "message_abandoned"),
-    *("message_published", "retained_set", "retained_cleared"),
+    "message_published",
 )
+_MESSAGES: Final = (*_RECEIVED, "retained_set", "retained_cleared")
 _DELIVERIES: Final = (
     *("message_queued", "delivery_started", "delivery_resent", "delivery_received"),
     *("delivery_completed", "message_dropped"),
@@ -64,12 +67,10 @@ _GATEWAY: Final = (
     *("broker_started", "broker_stopped", "clock_stepped", "clock_read", "store_damaged"),
     *("log_truncated", "serial_port_found", "serial_port_lost"),
 )
-HANDSHAKES: Final = (
-    *_MESSAGES[:5],
-    *_DELIVERIES,
-    *("session_opened", "session_resumed", "session_closed", "session_ended"),
-)
+HANDSHAKES: Final = (*_RECEIVED, *_DELIVERIES, *_CONNECTIONS)
 RESTARTS: Final = ("broker_started", "broker_stopped")
+BANDS: Final = (*_CONNECTIONS, *RESTARTS)
+"""Events that separate what is before them from what is after."""
 
 
 class Kind(StrEnum):

@@ -32,7 +32,7 @@ async def log_page(
     chosen = {"client_id": client_id.strip(), "port": port.strip()}
     try:
         overview = await observer.overview()
-        wanted = {"names": sorted(kind.names), "before": before, "limit": limits.EVENTS_PER_PAGE}
+        wanted = {"names": kind.names, "before": before, "limit": limits.EVENTS_PER_PAGE}
         page, problem = await observer.events({**chosen, **wanted}), None
     except BrokerProblem as failure:
         return down_page(request, failure)

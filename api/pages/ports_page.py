@@ -3,7 +3,8 @@
 Works without JavaScript. Pages with a form do not reload, so that nothing that was typed is lost.
 """
 
-from typing import Annotated, Final
+from collections.abc import Awaitable
+from typing import Annotated, Final, TypeVar
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -35,6 +36,7 @@ from gateway.process.control.messages import Refused
 
 _PortText = Annotated[str, Query(min_length=1, max_length=limits.PORT_CHARACTERS_MAX)]
 _Name = Annotated[str, Query(min_length=1, max_length=limits.SENSOR_NAME_CHARACTERS_MAX)]
+_Answer = TypeVar("_Answer")
 _FAILURES: Final = (BrokerProblem, Refused)
 _CHANGES: Final = {"remove": "serial_remove", "undo": "serial_undo"}
 
@@ -71,13 +73,7 @@ async def begin(request: Request) -> Response:
 @ports_page.get("/ports/detect", dependencies=[Depends(OPERATORS)])
 async def progress(request: Request, port: _PortText) -> Response:
     """Show the progress of a detection, and the values as they arrive."""
-    detection, problem, status_code = None, None, 200
-    try:
-        detection = await asked_of_bridge(
-            request, "serial_progress", AskedPort(port=port), Detection
-        )
-    except _FAILURES as failure:
-        problem, status_code = shown_of(failure)
+    detection, problem, status_code = await _detection_on(request, port)
     return rendered(
         request,
         "detect.html",
@@ -93,16 +89,11 @@ async def new(
     request: Request, port: Annotated[str, Query(max_length=limits.PORT_CHARACTERS_MAX)] = ""
 ) -> Response:
     """Show the form of a new sensor, filled with what the detection on its port has found."""
-    form = SensorForm(port=port)
-    try:
-        if port:
-            asked = AskedPort(port=port)
-            found = (await asked_of_bridge(request, "serial_progress", asked, Detection)).found
-            if found is not None:
-                form = form_of_table("", None, found.table)
-    except _FAILURES:
-        pass  # without a detection the form is filled in by hand
-    return await _form(request, form)
+    # Without a detection the form is filled in by hand.
+    detection = (await _detection_on(request, port))[0] if port else None
+    if detection is None or detection.found is None:
+        return await _form(request, SensorForm(port=port))
+    return await _form(request, form_of_table("", None, detection.found.table))
 
 
 @ports_page.get("/ports/change", dependencies=[Depends(OPERATORS)])
@@ -194,8 +185,18 @@ def _other(
 
 async def _listed(request: Request) -> tuple[SensorPorts | None, str | None, int]:
     """Return the ports and sensors; or why there are none, and the status code."""
+    return await _tried(asked_of_bridge(request, "serial_ports", ListPorts(), SensorPorts))
+
+
+async def _detection_on(request: Request, port: str) -> tuple[Detection | None, str | None, int]:
+    """Return the progress of a detection; or why there is none, and the status code."""
+    given = AskedPort(port=port)
+    return await _tried(asked_of_bridge(request, "serial_progress", given, Detection))
+
+
+async def _tried(asked: Awaitable[_Answer]) -> tuple[_Answer | None, str | None, int]:
     try:
-        return await asked_of_bridge(request, "serial_ports", ListPorts(), SensorPorts), None, 200
+        return await asked, None, 200
     except _FAILURES as failure:
         return None, *shown_of(failure)
 

@@ -61,7 +61,7 @@ class _Descriptions:
     def take_ports(
         self, devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
     ) -> dict[str, SeenDevice]:
-        """Describe devices of these ports from now on. Return those of `devices` that they have."""
+        """Replace the described ports. Return those of `devices` that belong to them."""
         self._ports = {port.name: _described(port) for port in ports}
         self._latest = {}
         return still_there(devices, ports)

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from gateway.configuration import Configuration
     from gateway.configuration.serial_files import Contents, PortFile, SerialFiles
 
-PROBLEMS_SHOWN_MAX = 5
-"""Mistakes in the configuration that an answer has, at most: what a page has room for."""
-
 Ports = tuple["PortSettings", ...]
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -152,7 +149,7 @@ def _answering(work: Callable[Given, Result]) -> Callable[Given, Result]:
 
     def run(*given: Given.args, **named: Given.kwargs) -> Result:
         from gateway.configuration import ConfigurationError
-        from gateway.configuration.serial_files import ChangeRefused
+        from gateway.configuration.serial_files import PROBLEMS_SHOWN_MAX, ChangeRefused
 
         try:
             return work(*given, **named)

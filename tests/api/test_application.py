@@ -1,4 +1,4 @@
-"""What ends an application. Its layers are tested with the routes."""
+"""The end of an application. Its layers are tested with the routes."""
 
 import asyncio
 from pathlib import Path

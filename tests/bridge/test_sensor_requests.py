@@ -51,7 +51,7 @@ class Broker(ControlRoom):
 async def bridge_of(
     directory: Path, broker_port: int, files: SensorFiles, **others: Any
 ) -> AsyncIterator[Broker]:
-    """A bridge with the ports of these files, until the block ends."""
+    """A running bridge with the ports of these files."""
     settings = settings_of(directory, broker_port, *files.read(), **others)
     async with Broker(settings.control_socket) as broker:
         stop = asyncio.Event()

@@ -1,4 +1,4 @@
-"""What the running bridge reads and writes of its configuration."""
+"""Access of the running bridge to its configuration."""
 
 import os
 import pickle

@@ -86,7 +86,7 @@ class Announcer(Generic[Port]):
         self._fault: str | None = None
 
     def ports_changed(self, ports: Sequence[Port]) -> None:
-        """Describe the devices of these ports from now on, and remove those of others."""
+        """Replace the described ports, and remove the devices of others."""
         self.seen.keep(self._still_there(self.seen.devices, ports))
         self._wake.set()
 

@@ -26,7 +26,7 @@ async def exactly_once(client: ByteClient, packet_id: int, topic: str = "press/f
 
 @asynccontextmanager
 async def site_with_exchanges(directory: Path, count: int = 1) -> AsyncIterator[Site]:
-    """A site at which the client `press` has published so many messages at QoS 2."""
+    """A site with a client `press` that has published `count` messages at QoS 2."""
     async with site(directory) as at:
         client = await connected(at, "press")
         for packet_id in range(1, count + 1):

@@ -124,7 +124,7 @@ async def test_an_answer_that_is_none_is_a_failure_with_a_fix(answer: dict[str, 
 async def test_after_a_reload_the_bridge_is_asked_to_read_its_ports_again() -> None:
     time = Time()
     requests = SensorRequests(time)
-    requests.reload()  # no bridge is there: nothing is kept for it
+    requests.reload()  # without a bridge nothing is kept
     polling = asyncio.create_task(taken(requests))
     await asyncio.sleep(0)
     requests.reload()
