@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, TypeVar
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ValidationError
 
-from api.admission import ADMINISTRATORS, OPERATORS, VIEWERS, Caller, host_of
+from api.admission import ADMINISTRATORS, OPERATORS, VIEWERS, Admission, Caller, host_of
 from api.forms import FormRefused, body_of, is_same_secret, refuse_foreign
 from api.models.actions import (
     Banned,
@@ -30,7 +30,7 @@ _Given = TypeVar("_Given", bound=BaseModel)
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 FORM_TOKEN_HEADER: Final = "x-form-token"  # noqa: S105 - its name, not a token
-_PROBLEMS: Final = described(400, 401, 403, 408, 413, 415, 422, 502, 503)
+_PROBLEMS: Final = (400, 401, 403, 408, 413, 415, 422, 502, 503)
 
 actions = APIRouter(prefix="/api/v1", tags=["actions"])
 
@@ -64,11 +64,19 @@ async def carried_out_by(
     return await operator.carry_out(command, given, caller, host_of(request), answer)
 
 
-def takes(model: type[BaseModel]) -> dict[str, Any]:
-    """Describe the body for OpenAPI. It is read here, with limits, and not by FastAPI."""
+def takes(least: Admission, model: type[BaseModel], *also: int) -> dict[str, Any]:
+    """Return the options of a route that takes JSON from callers with a role.
+
+    The body is described for OpenAPI; it is read here, with limits, and not by FastAPI. `also` are
+    status codes of problems beyond those of every such route.
+    """
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     content = {"application/json": {"schema": reference}}
-    return {"requestBody": {"required": True, "content": content}}
+    return {
+        "dependencies": [Depends(least)],
+        "responses": described(*sorted({*_PROBLEMS, *also})),
+        "openapi_extra": {"requestBody": {"required": True, "content": content}},
+    }
 
 
 async def given_in(request: Request, model: type[_Given]) -> _Given:
@@ -112,13 +120,7 @@ async def bans(
     return await observer_of(request).bans(first)
 
 
-@actions.post(
-    "/kick",
-    dependencies=[Depends(OPERATORS)],
-    responses={**_PROBLEMS, **described(404)},
-    summary="Disconnect a client",
-    openapi_extra=takes(Kick),
-)
+@actions.post("/kick", summary="Disconnect a client", **takes(OPERATORS, Kick, 404))
 async def kick(request: Request) -> Kicked:
     """Close a client's connection. For operators.
 
@@ -127,36 +129,20 @@ async def kick(request: Request) -> Kicked:
     return await carried_out(request, "kick", await given_in(request, Kick), Kicked)
 
 
-@actions.post(
-    "/ban",
-    dependencies=[Depends(OPERATORS)],
-    responses=_PROBLEMS,
-    summary="Ban a client, a user or an address",
-    openapi_extra=takes(NewBan),
-)
+@actions.post("/ban", summary="Ban a client, a user or an address", **takes(OPERATORS, NewBan))
 async def ban(request: Request) -> Banned:
     """Ban a client, a user or an address, and close its connections. For operators."""
     return await carried_out(request, "ban", await given_in(request, NewBan), Banned)
 
 
-@actions.post(
-    "/lift-ban",
-    dependencies=[Depends(OPERATORS)],
-    responses={**_PROBLEMS, **described(404)},
-    summary="Lift a ban",
-    openapi_extra=takes(OldBan),
-)
+@actions.post("/lift-ban", summary="Lift a ban", **takes(OPERATORS, OldBan, 404))
 async def lift_ban(request: Request) -> Lifted:
     """Lift a ban of a client, a user or an address. For operators."""
     return await carried_out(request, "lift_ban", await given_in(request, OldBan), Lifted)
 
 
 @actions.post(
-    "/reload",
-    dependencies=[Depends(ADMINISTRATORS)],
-    responses={**_PROBLEMS, **described(409)},
-    summary="Read the configuration again",
-    openapi_extra=takes(Reload),
+    "/reload", summary="Read the configuration again", **takes(ADMINISTRATORS, Reload, 409)
 )
 async def reload(request: Request) -> Reloaded:
     """Reload configuration, users, rules and certificates. For administrators.

@@ -84,11 +84,7 @@ async def alarms(
 
 
 @alarms_rest.post(
-    "/alarms/acknowledge",
-    dependencies=[Depends(OPERATORS)],
-    responses=described(400, 401, 403, 404, 408, 413, 415, 422, 502, 503),
-    summary="Acknowledge an alarm",
-    openapi_extra=takes(Acknowledge),
+    "/alarms/acknowledge", summary="Acknowledge an alarm", **takes(OPERATORS, Acknowledge, 404)
 )
 async def acknowledge(request: Request) -> AlarmReport:
     """Acknowledge an active alarm. For operators.

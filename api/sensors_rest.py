@@ -30,7 +30,6 @@ from api.query_parameters import refuse_unknown
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 _ASKED: Final = described(400, 401, 403, 404, 409, 422, 502, 503)
-_CHANGED: Final = described(400, 401, 403, 404, 408, 409, 413, 415, 422, 502, 503)
 
 sensors_rest = APIRouter(prefix="/api/v1/serial", tags=["sensors"])
 
@@ -55,13 +54,7 @@ async def ports(request: Request) -> SensorPorts:
     return await asked_of_bridge(request, "serial_ports", ListPorts(), SensorPorts)
 
 
-@sensors_rest.post(
-    "/detect",
-    dependencies=[Depends(OPERATORS)],
-    responses=_CHANGED,
-    summary="Begin a detection",
-    openapi_extra=takes(DetectPort),
-)
+@sensors_rest.post("/detect", summary="Begin a detection", **takes(OPERATORS, DetectPort, 404, 409))
 async def begin(request: Request) -> Detection:
     """Find out what a port receives, or return the progress of a detection that runs there.
 
@@ -115,11 +108,7 @@ async def sensor(
 
 
 @sensors_rest.post(
-    "/save",
-    dependencies=[Depends(OPERATORS)],
-    responses=_CHANGED,
-    summary="Add or change a sensor",
-    openapi_extra=takes(SaveSensor),
+    "/save", summary="Add or change a sensor", **takes(OPERATORS, SaveSensor, 404, 409)
 )
 async def save(request: Request) -> ChangedSensors:
     """Write a sensor's file, checked as `oncegate check-config` does, and read it from now on.
@@ -131,13 +120,7 @@ async def save(request: Request) -> ChangedSensors:
     )
 
 
-@sensors_rest.post(
-    "/remove",
-    dependencies=[Depends(OPERATORS)],
-    responses=_CHANGED,
-    summary="Remove a sensor",
-    openapi_extra=takes(ChangeSensor),
-)
+@sensors_rest.post("/remove", summary="Remove a sensor", **takes(OPERATORS, ChangeSensor, 404, 409))
 async def remove(request: Request) -> ChangedSensors:
     """Remove a sensor's file and close its port. For operators."""
     return await asked_of_bridge(
@@ -146,11 +129,7 @@ async def remove(request: Request) -> ChangedSensors:
 
 
 @sensors_rest.post(
-    "/undo",
-    dependencies=[Depends(OPERATORS)],
-    responses=_CHANGED,
-    summary="Undo the last change of a sensor",
-    openapi_extra=takes(ChangeSensor),
+    "/undo", summary="Undo the last change of a sensor", **takes(OPERATORS, ChangeSensor, 404, 409)
 )
 async def undo(request: Request) -> ChangedSensors:
     """Exchange a sensor's file with its previous version. For operators."""
