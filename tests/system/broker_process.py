@@ -131,6 +131,9 @@ class BrokerProcess:
         """Start the process and do not wait for anything."""
         assert not self.is_running, "the broker of this test runs already"
         clean = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"} | dict(environment or {})
+        if self._configuration is None or "connect_timeout" not in self._configuration.read_text():
+            # Passwords are checked late on a machine that is busy with other tests.
+            clean.setdefault("ONCEGATE_MQTT_CONNECT_TIMEOUT", f"{START_DEADLINE_SECONDS:g}s")
         if self.planted:
             # What is planted takes the place of functions, which a compiled core does not allow.
             clean["ONCEGATE_COMPILE"] = "0"

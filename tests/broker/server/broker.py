@@ -99,7 +99,9 @@ async def running(
 ) -> AsyncIterator[Broker]:
     """A broker for as long as the block lasts."""
     all_listeners = [{"port": 0} | each if "path" not in each else each for each in listeners]
-    overrides = {f"mqtt.{key}": value for key, value in mqtt.items()}
+    # A machine that is busy with other tests checks passwords late.
+    mqtt = {"connect_timeout": f"{DEADLINE_SECONDS:g}s"} | mqtt
+    overrides: dict[str, Any] = {f"mqtt.{key}": value for key, value in mqtt.items()}
     overrides |= {
         "gateway.data_dir": data_dir,
         "listeners": all_listeners,

@@ -13,6 +13,7 @@ from gateway.broker.server.main import RunningBroker
 from gateway.broker.wire.packets import Connack, Connect
 from gateway.configuration import load
 from tests.broker.server.event_loop.authenticating import Broker
+from tests.peers.connection import DEADLINE_SECONDS
 from tests.peers.mariadb import PASSWORD, USER, MariaDB
 from tests.peers.packet_client import PacketClient
 
@@ -47,6 +48,7 @@ async def database_broker(
     set_password(passwords, "local", b"secret")
     settings = {
         "gateway.data_dir": tmp_path / "data",
+        "mqtt.connect_timeout": f"{DEADLINE_SECONDS:g}s",
         "access.password_file": passwords,
         "access.mysql": table_of(mariadb, tmp_path, **changes),
         "listeners": [{"port": 0, "anonymous": False}],

@@ -31,6 +31,7 @@ from gateway.configuration.jwt import Jwt
 from tests.broker.access.authority import Authority
 from tests.broker.server.event_loop.authenticating import Broker, is_alive
 from tests.broker.server.reloading_broker import eventually
+from tests.peers.connection import DEADLINE_SECONDS
 from tests.peers.identity_provider import AUDIENCE, IdentityProvider, signer
 from tests.peers.packet_client import PacketClient
 
@@ -46,6 +47,7 @@ async def broker(tmp_path: Path, provider: IdentityProvider) -> AsyncIterator[Br
     jwt = {"issuer": provider.url, "audience": AUDIENCE, "groups_claim": "scope", "leeway": "0s"}
     settings = {
         "gateway.data_dir": tmp_path / "data",
+        "mqtt.connect_timeout": f"{DEADLINE_SECONDS:g}s",
         "access.password_file": passwords,
         "access.rules_file": rules,
         "access.jwt": jwt,
@@ -228,6 +230,7 @@ async def test_tokens_count_whose_provider_the_authority_in_ca_vouches_for(
     ca = authority.ca if is_trusted else other.ca
     settings = {
         "gateway.data_dir": tmp_path / "data",
+        "mqtt.connect_timeout": f"{DEADLINE_SECONDS:g}s",
         "access.jwt": {"issuer": provider.url, "audience": AUDIENCE, "ca": str(ca)},
         "listeners": [{"port": 0, "anonymous": False}],
     }

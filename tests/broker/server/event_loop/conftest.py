@@ -12,6 +12,7 @@ from gateway.broker.access.passwords import set_password
 from gateway.broker.server.main import RunningBroker
 from gateway.configuration import Configuration, load
 from tests.broker.server.event_loop.authenticating import ITERATIONS, Broker
+from tests.peers.connection import DEADLINE_SECONDS
 
 
 @pytest.fixture
@@ -28,6 +29,7 @@ async def broker(
 ) -> AsyncIterator[Broker]:
     settings = {
         "gateway.data_dir": tmp_path / "data",
+        "mqtt.connect_timeout": f"{DEADLINE_SECONDS:g}s",
         "access.password_file": passwords,
         "listeners": [{"port": 0, "anonymous": False}],
         **getattr(request, "param", {}),
