@@ -19,7 +19,7 @@ class Effect(StrEnum):
 
     NOW = "at the reload, for all"
     NEW_CONNECTIONS = "at the reload, for new connections"
-    ENDS_CONNECTIONS = "at the reload; connections that it is about end"
+    ENDS_CONNECTIONS = "at the reload; affected connections end"
     BRIDGE = "at the reload, by the bridge"
     PROCESS = "at a restart of that process alone"
     RESTART = "at a restart of the gateway"

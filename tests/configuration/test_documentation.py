@@ -40,7 +40,7 @@ TABLES_WITHIN = {
 }
 # Where there is no value by default, the page describes what happens.
 WORDS = re.compile(
-    r"none|none, required|the port's name|the first listener|made on .*|`uploaded` .*"
+    r"none|none, required|the port's name|the first listener|created at .*|`uploaded` .*"
     r"|`100`, or `19` with .*"
     r"|`oncegate-` and the gateway's id|the machine's"
     r"|`100`, or `max_awaiting_rel` .*"
