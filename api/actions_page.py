@@ -18,6 +18,7 @@ from api.consequences import consequences_of
 from api.control_socket import BrokerProblem
 from api.forms import FormRefused, form_of, is_same_secret
 from api.models.actions import Banned, Kick, Kicked, Lifted, NewBan, OldBan, Reload, Reloaded
+from api.models.topics import Cleared, ClearRetained, Published, PublishMessage
 from api.page import rendered
 from api.problems import mend_of, status_of
 from api.rest import observer_of
@@ -32,6 +33,8 @@ _ANSWERS: Final[Mapping[str, tuple[type[BaseModel], type[BaseModel]]]] = {
     "ban": (NewBan, Banned),
     "lift_ban": (OldBan, Lifted),
     "reload": (Reload, Reloaded),
+    "publish": (PublishMessage, Published),
+    "clear_retained": (ClearRetained, Cleared),
 }
 
 FORM_FAILURES: Final = (ValidationError, FormRefused, BrokerProblem, Refused)
@@ -75,6 +78,30 @@ async def ask_lift_ban(request: Request, kind: _Value, value: _Value) -> Respons
 async def ask_reload(request: Request) -> Response:
     """Ask for confirmation before reloading the configuration."""
     return _asked(request, "reload", {})
+
+
+@actions_page.get("/actions/publish", dependencies=[Depends(OPERATORS)])
+async def ask_publish(request: Request, topic: _Value = "") -> Response:
+    """Ask for a message to publish."""
+    return _asked(request, "publish", {"topic": topic})
+
+
+@actions_page.get("/actions/clear-retained", dependencies=[Depends(OPERATORS)])
+async def ask_clear_retained(request: Request, topic: _Value) -> Response:
+    """Ask for confirmation before clearing a retained message."""
+    return _asked(request, "clear_retained", {"topic": topic})
+
+
+@actions_page.post("/actions/publish", dependencies=[Depends(OPERATORS)])
+async def do_publish(request: Request) -> Response:
+    """Publish a message."""
+    return await _done(request, "publish")
+
+
+@actions_page.post("/actions/clear-retained", dependencies=[Depends(OPERATORS)])
+async def do_clear_retained(request: Request) -> Response:
+    """Clear a retained message."""
+    return await _done(request, "clear_retained")
 
 
 @actions_page.post("/actions/kick", dependencies=[Depends(OPERATORS)])
@@ -185,4 +212,10 @@ def _given_in(fields: Mapping[str, str], model: type[BaseModel]) -> BaseModel:
             values["seconds"] = float(str(values["seconds"]))
         except ValueError:
             values["seconds"] = -1.0  # the model refuses it, and names the field
+    if "payload" in values:
+        values["payload"] = str(values["payload"]).replace("\r\n", "\n")  # HTML 4.10.21.4 adds it
+    if "qos" in values:
+        values["qos"] = {"1": 1, "2": 2}.get(str(values["qos"]), -1)
+    if "retain" in values:
+        values["retain"] = values["retain"] == _CONFIRMED
     return model.model_validate(values)

@@ -70,6 +70,25 @@ SESSIONS_PER_PAGE: Final = 50
 SESSIONS_SEARCHED_MAX: Final = 2000
 SESSIONS_PER_SEARCH: Final = 500
 
+# The standard's longest topic in bytes, so also the most characters one can have [MQTT-1.5.3].
+TOPIC_CHARACTERS_MAX: Final = 65_535
+
+# Topics in one answer: the broker's bound; and on a page, some 40 kB of HTML.
+TOPICS_PER_REQUEST_MAX: Final = 500
+TOPICS_PER_REQUEST_DEFAULT: Final = 100
+TOPICS_PER_PAGE: Final = 100
+
+# Levels of the tree of topics: further ones share a line, so that it fits a phone.
+TOPIC_LEVELS_SHOWN: Final = 6
+
+# A message that an operator publishes: the broker's bounds. Its form fits FORM_BYTES_MAX unless
+# most of it is other than ASCII.
+PUBLISHED_TOPIC_CHARACTERS_MAX: Final = 1024
+PUBLISHED_PAYLOAD_CHARACTERS_MAX: Final = 8192
+
+# Characters of a payload on the page.
+PAYLOAD_CHARACTERS_SHOWN: Final = 200
+
 # Characters of the text of a search.
 SEARCH_CHARACTERS_MAX: Final = 100
 

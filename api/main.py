@@ -47,6 +47,7 @@ from api.pages.configuration_page import configuration_page
 from api.pages.ports_page import ports_page
 from api.pages.sensors_page import sensors_page
 from api.pages.system_page import system_page
+from api.pages.topics_page import topics_page
 from api.reference_page import reference
 from api.rest import operation_id_of, probes, rest
 from api.roles import Roles
@@ -54,6 +55,7 @@ from api.sensors_rest import sensors_rest
 from api.settings import ApiSettings
 from api.shielding import is_loopback
 from api.tokens import Tokens
+from api.topics_rest import topics_rest
 from api.visitors import Visitors
 
 __all__ = ["CannotListen", "CertificateUnusable", "PortTaken", "create_app", "serve"]
@@ -66,12 +68,14 @@ _ROUTERS: Final = (
     alarms_rest,
     events_rest,
     sensors_rest,
+    topics_rest,
     actions,
     metrics,
     probes,
     page,
     sensors_page,
     system_page,
+    topics_page,
     ports_page,
     configuration_page,
     alarms_page,

@@ -24,6 +24,7 @@ from api.models.configuration import ShownConfiguration
 from api.models.events import EventPage
 from api.models.reports import KeptReport, Report, Reports, SerialReport, UplinkReport, UploadReport
 from api.models.sessions import SessionDetail, SessionPage
+from api.models.topics import TopicPage
 from api.models.uplink import UplinkStatus
 from api.models.uploader import UploaderStatus
 from api.models.values import Reported
@@ -106,6 +107,17 @@ class Observer:
         command = {"command": "events", **wanted}
         key = ("events", json.dumps(command, sort_keys=True))
         return await self._asked_once(key, lambda: self._ask(command, EventPage))
+
+    async def topics(self, wanted: Mapping[str, object]) -> TopicPage:
+        """Return topics. `wanted` has members of the broker's command `topics`.
+
+        Raises:
+            BrokerProblem: the broker does not answer.
+            Refused: the broker refuses the request.
+        """
+        command = {"command": "topics", **wanted}
+        key = ("topics", json.dumps(command, sort_keys=True))
+        return await self._asked_once(key, lambda: self._ask(command, TopicPage))
 
     async def configuration(self) -> ShownConfiguration:
         """Return the configuration in force."""

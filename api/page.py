@@ -55,6 +55,7 @@ NAVIGATION: Final = (
     ("Overview", "/"),
     ("Sensors", "/sensors"),
     ("Clients", "/clients"),
+    ("Topics", "/topics"),
     ("Log", "/log"),
     ("Alarms", "/alarms"),
     ("System", "/system"),

@@ -22,6 +22,8 @@ _STATUS_OF_CODE: Final = {
     "failed": 409,
     "conflict": 409,
     "of_the_gateway": 409,
+    "denied": 403,
+    "refused": 409,
     "invalid": 422,
     "busy": 503,
     "bridge_away": 503,
@@ -37,6 +39,9 @@ _MEND_OF_CODE: Final = {
     "invalid": "Correct the value and send it again. Nothing was changed.",
     "conflict": "Look at what there is now, and try again.",
     "of_the_gateway": "Use the page of the gateway itself.",
+    "denied": "Allow it in `[access] rules_file`, for the user or for `listener @page`: "
+    "`oncegate acl test` shows the rule that decides.",
+    "refused": "Nothing was published. The overview and the log show which limit is reached.",
     "busy": "Try again in a moment.",
     "bridge_away": "Start it with `systemctl start oncegate-bridge`. `journalctl -u "
     "oncegate-bridge` shows why it stopped.",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.api import recorded
+from tests.api import recorded, recorded_topics
 from tests.api.recorded_configuration import CONFIGURATION
 from tests.peers.control_server import ControlServer, refusal, result
 
@@ -32,6 +32,7 @@ class ContractBroker(ControlServer):
         self.status = recorded.status()
         self.reports = recorded.reports()
         self.sessions = recorded.sessions()
+        self.topics = recorded_topics.topics()
         self.users: dict[str, tuple[str, str]] = {}
         """Password, and its version, of each user."""
         self.groups: dict[str, list[str]] = {}
@@ -52,8 +53,16 @@ class ContractBroker(ControlServer):
 
     def contract_answer_of(self, request: dict[str, Any]) -> bytes:
         match request:
-            case {"command": "status" | "reports" | "bans" | "configuration" | "events" as command}:
+            case {
+                "command": "status"
+                | "reports"
+                | "bans"
+                | "configuration"
+                | "events"
+                | "topics" as command
+            }:
                 answers = {
+                    "topics": {"topics": self.topics, "next": None},
                     "status": self.status,
                     "reports": self.reports,
                     "bans": {"bans": [recorded.ban()], "next": None},

@@ -19,12 +19,13 @@ AXE = ROOT / "contract/mqtt_client/mqttjs/node_modules/axe-core/axe.min.js"
 PATHS = (
     *("/", "/sensors", "/sensors/board-0000002a", "/sensors/gps?span=day", "/sensors/none"),
     *("/clients", "/alarms", "/session?client_id=phone", "/system", "/bans", "/docs", "/log"),
-    *("/configuration", "/configuration?show=all"),
+    *("/configuration", "/configuration?show=all", "/topics", "/topics?below=house&retained=true"),
 )
 
 PATHS_OF_OPERATORS = (
     *("ports", "ports/other", "ports/new", "ports/change?name=boiler", "ports/sensor?name=boiler"),
     *("ports/remove?name=boiler", "ports/undo?name=boiler", "ports/change?name=gps"),
+    *("actions/publish?topic=a", "actions/clear-retained?topic=a"),
 )
 GPS = '[[serial]]\nname = "gps"\npath = "/dev/ttyACM0"\nframing = "nmea"\n'
 

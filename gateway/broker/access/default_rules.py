@@ -1,7 +1,8 @@
 """Default access rules for a broker with users and a network listener, if no rules file is
 configured.
 
-Each user may use its own topics and read the sensors' topics; it may not write anywhere else.
+Each user may use its own topics and read the sensors' topics; it may not write anywhere else. An
+operator may publish at the page to every topic but those of commands.
 Listeners without authentication (on loopback, or where the operator allows it) are unrestricted.
 """
 
@@ -18,6 +19,8 @@ COMMANDS: Final = "commands/+/+"
 """Commands for boards, read by the bridge. Without a rules file no user may publish there."""
 ANSWERS: Final = "answers/#"
 """Results of commands, published by the bridge."""
+PAGE_LISTENER: Final = "@page"
+"""Listener name of what operators publish at the page. No configured listener can have it."""
 HEALTH: Final = "oncegate-health/+"
 """Topic of the card's health check, which sends itself a message as the bridge's user."""
 
@@ -42,6 +45,8 @@ def default_rules(
     """
     lines = ["# what holds without [access] rules_file: oncegate acl show"]
     lines += [f"allow listener {quoted(name)} all" for name in open_listeners]
+    lines.append(f"deny listener {PAGE_LISTENER} publish {COMMANDS}")
+    lines.append(f"allow listener {PAGE_LISTENER} publish #")
     if bridge_user is not None:
         user = quoted(bridge_user)
         lines.append(f"allow user {user} publish {SENSORS}")

@@ -26,6 +26,8 @@ LEAST_ROLES: Final[Mapping[str, str]] = {
     "ban": "operator",
     "lift_ban": "operator",
     "acknowledge_alarm": "operator",
+    "publish": "operator",
+    "clear_retained": "operator",
     "reload": "administrator",
     **dict.fromkeys(sensors.COMMANDS, "operator"),
 }

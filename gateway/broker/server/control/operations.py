@@ -16,6 +16,7 @@ from gateway.broker.server.control.refused import Refused, text_of
 
 RECORDED: Final = frozenset(
     {"kick", "drop", "ban", "lift_ban", "reload", "operated", "acknowledge_alarm"}
+    | {"publish", "clear_retained"}
     | ({*sensors.COMMANDS} - sensors.READING)
 )
 """Commands that are recorded as events."""
@@ -28,6 +29,9 @@ REFUSED_PER_SECOND, REFUSED_BURST = 1.0, 20.0
 
 SHOWN_CHARACTERS_MAX: Final = 200
 """Characters of each value in a log line or event, at most."""
+
+ARGUMENTS_SHOWN_MAX: Final = 12
+"""Arguments of an action in a log line or event, at most."""
 
 _OF_CALLER: Final = frozenset({"command", "action", "by", "program", "role", "from"})
 _CREDENTIALS: Final = struct.Struct("3i")
@@ -83,10 +87,12 @@ def who_of(request: Mapping[str, Any]) -> str:
 
 
 def arguments_of(request: Mapping[str, Any]) -> str:
-    """Return the arguments of an action."""
+    """Return the arguments of an action, with the size of a payload in place of the payload."""
     return ", ".join(
-        f"{shown(key)}={shown(value)}"
-        for key, value in sorted(request.items())[:8]
+        f"'payload_bytes'={len(str(value).encode('utf-8', 'replace'))}"
+        if key == "payload"
+        else f"{shown(key)}={shown(value)}"
+        for key, value in sorted(request.items())[:ARGUMENTS_SHOWN_MAX]
         if key not in _OF_CALLER
     )
 

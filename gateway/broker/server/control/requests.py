@@ -23,6 +23,7 @@ from gateway.broker.server.control.people import People
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.control.sensors import SensorRequests
 from gateway.broker.server.control.sockets import ControlSocket, refusal_of
+from gateway.broker.server.control.topics import Topics
 from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.broker.server.status.sessions import session_detail_of, session_of
 from gateway.configuration import Configuration, ConfigurationError
@@ -38,7 +39,7 @@ SESSIONS_LISTED_MAX = 1_000
 SOURCES = ("bridge", "uploader", "uplink")
 READING = frozenset(
     {"status", "sessions", "session", "reports", "bans", "events", "authenticate", "user", "alarms"}
-    | {"configuration"}
+    | {"configuration", "topics"}
 )
 """Commands that `status.sock` accepts: none of them changes anything but the reported alarms."""
 
@@ -83,6 +84,7 @@ class Control:
             **self._own_commands(),
             "configuration": lambda _: configuration(),
             "events": Events(event_loop.committer.writer.recent).listed,
+            **Topics(event_loop).commands,
             "authenticate": people.authenticate,
             "user": people.user,
             "operated": reported,
@@ -208,10 +210,9 @@ class Control:
             raise Refused("bad_request", f"'limit' has to be 1 to {SESSIONS_LISTED_MAX}")
         after = text_of(request, "after", "")
         sessions = self._event_loop.broker.state.sessions
-        # One more than is returned, to see whether there are more.
+        # One more than is returned, to see if there are more.
         names = nsmallest(limit + 1, (name for name in sessions if name > after))
-        shown: list[dict[str, Any]] = []
-        size_bytes = 0
+        shown, size_bytes = list[dict[str, Any]](), 0
         for name in names[:limit]:
             session = session_of(sessions[name], self._event_loop.wall_clock)
             size_bytes += len(json.dumps(session))

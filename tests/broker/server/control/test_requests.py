@@ -53,7 +53,7 @@ async def test_an_unknown_command_is_answered_with_those_that_there_are(start: S
     answer = await ask(broker, {"command": "reboot"})
     assert answer["error"]["code"] == "unknown_command"
     assert (
-        "authenticate, ban, bans, configuration, drop, events, exported, kick, lift_ban, observe"
+        "authenticate, ban, bans, clear_retained, configuration, drop, events, exported, kick"
         in answer["error"]["message"]
     )
 

@@ -1,0 +1,81 @@
+"""Topics with their messages, and the arguments and results of publishing."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from api import limits
+from api.models.actions import Given
+from api.models.values import Count, Milliseconds, Reported
+
+TopicName = Annotated[str, Field(min_length=1, max_length=limits.PUBLISHED_TOPIC_CHARACTERS_MAX)]
+
+
+class TopicMessage(Reported):
+    """A message of a topic. Payloads are shown to operators only."""
+
+    text: str | None
+    """The first 256 bytes of the payload; null: it is not UTF-8, or the caller is a viewer."""
+    hex: str | None
+    """The first 32 bytes of a payload that is not UTF-8; null for viewers."""
+    bytes: Count
+    """Size of the payload."""
+    qos: Count
+    client_id: str | None
+    """The publisher; null: unknown."""
+    time_ms: Milliseconds | None
+    """When it was received, by the gateway's clock; null: not in the newest MiB of the journal."""
+
+    def without_payload(self) -> "TopicMessage":
+        """Return a copy for viewers."""
+        return self.model_copy(update={"text": None, "hex": None})
+
+
+class Topic(Reported):
+    topic: str
+    retained: TopicMessage | None
+    latest: TopicMessage | None
+    """The latest recorded message; null: unknown, or it is the retained one."""
+
+
+class TopicPage(Reported):
+    """A page of topics. A level is followed by the topics below it."""
+
+    topics: list[Topic]
+    next: str | None
+    """Give this as `after` to get the next page; null on the last one."""
+
+    def without_payloads(self) -> "TopicPage":
+        """Return a copy for viewers: access rules may keep the messages from them."""
+        topics = [
+            Topic(
+                topic=each.topic,
+                retained=each.retained and each.retained.without_payload(),
+                latest=each.latest and each.latest.without_payload(),
+            )
+            for each in self.topics
+        ]
+        return TopicPage(topics=topics, next=self.next)
+
+
+class PublishMessage(Given):
+    topic: TopicName
+    payload: Annotated[str, Field(max_length=limits.PUBLISHED_PAYLOAD_CHARACTERS_MAX)] = ""
+    """At most 8,192 bytes as UTF-8."""
+    qos: Literal[1, 2] = 1
+    retain: bool = False
+    """True: new subscribers get the message until it is replaced or cleared."""
+
+
+class ClearRetained(Given):
+    topic: TopicName
+
+
+class Published(Reported):
+    published: bool
+    matched: bool
+    """True if a client is subscribed to the topic."""
+
+
+class Cleared(Reported):
+    cleared: bool

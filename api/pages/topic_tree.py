@@ -1,0 +1,62 @@
+"""Topics as a tree: levels with what is below them. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from api import limits
+from api.models.topics import Topic
+
+
+@dataclass
+class Branch:
+    """A level of the tree, or several that have nothing else beside them."""
+
+    label: str
+    path: str
+    """The topic up to here."""
+    topic: Topic | None = None
+    """The topic of this name; None: only those below it have messages."""
+    below: list["Branch"] = field(default_factory=list)
+
+
+def tree_of(topics: Sequence[Topic], *, below: str = "") -> list[Branch]:
+    """Return a tree of topics, which are ordered so that a level is followed by those below it.
+
+    Deeper levels than TOPIC_LEVELS_SHOWN share a line, so that the tree fits a phone. `below` is
+    the topic at its root, whose own levels are one line.
+    """
+    root = Branch("", "")
+    for each in topics:
+        branch = root
+        for path, label in _levels_of(each.topic, below):
+            if not branch.below or branch.below[-1].path != path:
+                branch.below.append(Branch(label, path))
+            branch = branch.below[-1]
+        branch.topic = each
+    return [_joined(each) for each in root.below]
+
+
+def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
+    """Yield the path and the label of each line that leads to a topic."""
+    start = 0
+    if below and (topic == below or topic.startswith(f"{below}/")):
+        yield below, below
+        start = len(below) + 1
+        if start > len(topic):
+            return
+    levels = topic[start:].split("/")
+    for index, level in enumerate(levels):
+        if index == limits.TOPIC_LEVELS_SHOWN:
+            yield topic, "/".join(levels[index:])
+            return
+        end = start + sum(len(each) + 1 for each in levels[: index + 1]) - 1
+        yield topic[:end], level
+
+
+def _joined(branch: Branch) -> Branch:
+    """Join levels that have neither a message nor more than one level below them."""
+    while branch.topic is None and len(branch.below) == 1:
+        (only,) = branch.below
+        branch = Branch(f"{branch.label}/{only.label}", only.path, only.topic, only.below)
+    branch.below = [_joined(each) for each in branch.below]
+    return branch

@@ -1,0 +1,113 @@
+"""An MQTT client in the broker's memory, with which operators publish at the page.
+
+It is a client like any other: bans, access rules, quotas, limits, a full disk and the journal apply
+to it as to one at a socket, and an acknowledgement means that the message is durable. It has no
+password, because the page has authenticated the operator.
+"""
+
+import asyncio
+import secrets
+from typing import Final
+
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.server.event_loop.channel import Channel
+from gateway.broker.server.event_loop.event_loop import EventLoop
+from gateway.broker.wire.decoder import Decoder
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import (
+    Connack,
+    Connect,
+    Disconnect,
+    Packet,
+    Puback,
+    Pubcomp,
+    Publish,
+    Pubrec,
+    Pubrel,
+)
+
+VERSION: Final = 5
+"""MQTT 5.0: earlier versions cannot report that a message is refused."""
+PACKET_ID: Final = 1
+PACKET_BYTES_MAX: Final = 64 * 1024
+"""Longest packet from the broker: acknowledgements with a reason."""
+_FIRST_ERROR: Final = 0x80
+
+Answer = Connack | Puback | Pubrec | Pubcomp | Disconnect
+
+
+class PageClient(Channel):
+    """One connection, for one message."""
+
+    connection: Connection
+
+    def __init__(
+        self, event_loop: EventLoop, *, listener: str, address: str, username: str | None
+    ) -> None:
+        super().__init__()
+        self._event_loop = event_loop
+        self._decoder = Decoder(PACKET_BYTES_MAX, VERSION, side="client")
+        self._answers: asyncio.Queue[Packet | None] = asyncio.Queue()
+        self._is_gone = False
+        self.connection = event_loop.accept(
+            self, address, anonymous=True, share=None, listener=listener
+        )
+        self.connection.proven_user = username
+
+    async def publish(self, topic: str, payload: bytes, *, qos: int, retain: bool) -> Answer | None:
+        """Connect, publish at QoS 1 or 2, and disconnect.
+
+        Return the broker's last answer, or its first with an error. None: it closed without one.
+        """
+        client_id = f"page-{secrets.token_hex(8)}"
+        self._send(Connect(VERSION, client_id, True, 0, None, None, None))
+        answer = await self._answer()
+        if answer is None or answer.reason_code >= _FIRST_ERROR:
+            return answer
+        self._send(Publish(topic, payload, qos, retain, False, PACKET_ID))
+        answer = await self._answer()
+        if isinstance(answer, Pubrec) and answer.reason_code < _FIRST_ERROR:
+            released, matched = Pubrel(PACKET_ID), answer
+            self._send(released)
+            answer = await self._answer()
+            if isinstance(answer, Pubcomp) and not answer.reason_code:
+                answer = matched
+        return answer
+
+    def leave(self) -> None:
+        """Disconnect, if the connection is open."""
+        if not self._is_gone:
+            self._send(Disconnect())
+            self._lose()
+
+    async def _answer(self) -> Answer | None:
+        packet = await self._answers.get()
+        assert packet is None or isinstance(packet, Answer)
+        return packet
+
+    def _send(self, packet: Packet) -> None:
+        self._event_loop.receive(self, encode(packet, VERSION))
+
+    def write(self) -> None:
+        """Take what the core has for this client. Close if the core closed the connection."""
+        data = self.connection.take_outgoing()
+        self._event_loop.broker.statistics.bytes_sent += len(data)
+        for packet in self._decoder.feed(data):
+            self._answers.put_nowait(packet)
+        if self.connection.closing and not self._is_gone:
+            self._answers.put_nowait(None)
+            # Not now: the event loop is writing to all connections.
+            asyncio.get_running_loop().call_soon(self._lose)
+
+    def update_reading(self) -> None:
+        """Do nothing: this client sends its next packet after the answer to the one before."""
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self._answers.put_nowait(None)
+        self._lose()
+
+    def _lose(self) -> None:
+        if not self._is_gone:
+            self._is_gone = True
+            self._event_loop.lose(self)

@@ -1,0 +1,151 @@
+"""The commands `publish` and `clear_retained`: a message of an operator's at the page."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from gateway.broker.access.default_rules import PAGE_LISTENER
+from gateway.broker.core.topics.route import is_system_topic
+from gateway.broker.server.control.page_client import VERSION, Answer, PageClient
+from gateway.broker.server.control.refused import Refused, text_of
+from gateway.broker.server.event_loop.event_loop import EventLoop
+from gateway.broker.wire.codes import (
+    NO_MATCHING_SUBSCRIBERS,
+    NOT_AUTHORIZED,
+    QUOTA_EXCEEDED,
+    SERVER_BUSY,
+    SERVER_UNAVAILABLE,
+)
+from gateway.broker.wire.packets import Connack, Disconnect
+from gateway.broker.wire.topics import validate_topic_name
+
+TOPIC_CHARACTERS_MAX: Final = 1_024
+"""Longest topic, in characters: the page has it in addresses and forms."""
+PAYLOAD_BYTES_MAX: Final = 8_192
+"""Longest payload: a test message; the page's form has 36 KiB, with three bytes
+for each of them at worst."""
+PUBLISHING_MAX: Final = 8
+"""Messages that are published at a time: as many as the page's actions."""
+ANSWER_SECONDS_MAX: Final = 10.0
+"""Time for a message to be durable. The page waits for 15 s."""
+_ADDRESS_CHARACTERS_MAX: Final = 64
+
+_REASONS: Final = {
+    QUOTA_EXCEEDED: "a limit is reached: of the disk, of retained messages or of a queue",
+    SERVER_BUSY: "the broker has no room for another message",
+    SERVER_UNAVAILABLE: "the broker has as many connections as it may have",
+}
+
+Request = dict[str, Any]
+
+
+class Publications:
+    """Publishes as the operator, who may do at the page what the access rules allow there."""
+
+    def __init__(self, event_loop: EventLoop) -> None:
+        self._event_loop = event_loop
+        self._under_way = 0
+
+    @property
+    def commands(self) -> dict[str, Callable[[Request], Awaitable[Request]]]:
+        """The commands that are answered here, by name."""
+        return {"publish": self.publish, "clear_retained": self.clear}
+
+    async def publish(self, request: Request) -> Request:
+        """Answer `publish`. Raises Refused."""
+        topic, payload = _topic_in(request), _payload_in(request)
+        qos, retain = request.get("qos", 1), request.get("retain", False)
+        if type(qos) is not int or qos not in (1, 2) or not isinstance(retain, bool):
+            raise Refused("bad_request", "'qos' is 1 or 2, 'retain' true or false")
+        if retain and not payload:
+            raise Refused("bad_request", "an empty retained message clears the topic: clear it")
+        answer = await self._sent(request, topic, payload, qos=qos, retain=retain)
+        return {"published": True, "matched": answer.reason_code != NO_MATCHING_SUBSCRIBERS}
+
+    async def clear(self, request: Request) -> Request:
+        """Answer `clear_retained`: publish an empty message. Raises Refused."""
+        topic = _topic_in(request)
+        if topic not in self._event_loop.broker.state.retained:
+            raise Refused("not_found", f"no message is retained for {topic[:200]!r}")
+        await self._sent(request, topic, b"", qos=1, retain=True)
+        return {"cleared": True}
+
+    async def _sent(
+        self, request: Request, topic: str, payload: bytes, *, qos: int, retain: bool
+    ) -> Answer:
+        username = self._username_of(request)
+        if VERSION not in self._event_loop.limits.protocol_versions:
+            raise Refused("refused", "the page publishes with MQTT 5.0, which is switched off")
+        if self._under_way >= PUBLISHING_MAX:
+            raise Refused("busy", "other messages are being published: try again in a moment")
+        self._under_way += 1
+        client = PageClient(
+            self._event_loop,
+            listener=PAGE_LISTENER,
+            address=_address_in(request),
+            username=username,
+        )
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS_MAX):
+                answer = await client.publish(topic, payload, qos=qos, retain=retain)
+        except TimeoutError:
+            raise Refused(
+                "busy", f"not durable within {ANSWER_SECONDS_MAX:g} s; it may still be published"
+            ) from None
+        finally:
+            self._under_way -= 1
+            client.leave()
+        return _accepted(answer)
+
+    def _username_of(self, request: Request) -> str | None:
+        """Return the user to publish as; None for programs, which are no users of the broker."""
+        if "by" not in request or request.get("program") is True:
+            return None
+        username = text_of(request, "by")
+        if username in self._event_loop.broker.revoking.permissions.gone:
+            raise Refused("denied", f"the user {username[:200]!r} was removed")
+        return username
+
+
+def _topic_in(request: Request) -> str:
+    topic = text_of(request, "topic")
+    problem = validate_topic_name(topic)
+    if problem is not None:
+        raise Refused("bad_request", f"'topic': {problem}")
+    if len(topic) > TOPIC_CHARACTERS_MAX:
+        raise Refused("bad_request", f"'topic' has at most {TOPIC_CHARACTERS_MAX} characters")
+    if is_system_topic(topic):
+        raise Refused("bad_request", "'topic': only the broker publishes below $SYS")
+    return topic
+
+
+def _payload_in(request: Request) -> bytes:
+    try:
+        payload = text_of(request, "payload", "").encode()
+    except UnicodeEncodeError:
+        raise Refused("bad_request", "'payload' is not text: it has half a character") from None
+    if len(payload) > PAYLOAD_BYTES_MAX:
+        raise Refused("bad_request", f"'payload' has at most {PAYLOAD_BYTES_MAX} bytes")
+    return payload
+
+
+def _address_in(request: Request) -> str:
+    """Return where the operator is, for the session log."""
+    text = text_of(request, "from", "local")[:_ADDRESS_CHARACTERS_MAX]
+    return f"page:{text}" if text.isascii() and text.isprintable() else "page"
+
+
+def _accepted(answer: Answer | None) -> Answer:
+    """Return an answer without an error. Raises Refused."""
+    if answer is None:
+        raise Refused("refused", "the broker closed the connection")
+    code = answer.reason_code
+    if code < 0x80 and not isinstance(answer, (Connack, Disconnect)):
+        return answer
+    properties = answer.properties
+    stated = None if properties is None else properties.reason_string
+    if code == NOT_AUTHORIZED:
+        raise Refused(
+            "denied", "the access rules do not allow this user to publish there at the page"
+        )
+    raise Refused("refused", stated or _REASONS.get(code) or f"reason code 0x{code:02X}")

@@ -1,0 +1,129 @@
+"""The command `topics`: retained messages, and the latest recorded message of each topic."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from heapq import nsmallest
+from itertools import chain, islice
+from typing import Any, Final
+
+from gateway.broker.core.sessions.message import Message
+from gateway.broker.server.control.latest_messages import LatestMessage, LatestMessages
+from gateway.broker.server.control.payloads import payload_of
+from gateway.broker.server.control.publishing import Publications
+from gateway.broker.server.control.refused import Refused, text_of
+from gateway.broker.server.event_loop.event_loop import EventLoop
+from gateway.process.control.messages import LINE_BYTES_MAX
+
+TOPICS_MAX: Final = 500
+"""Topics in one answer."""
+TOPICS_BYTES_MAX: Final = LINE_BYTES_MAX // 2
+"""Their size as JSON, in bytes."""
+SLICE_TOPICS: Final = 2_000
+"""Topics that are compared at a time: about a millisecond. The clients wait for it."""
+
+
+class Wanted:
+    """A page of topics: below a topic, with a text in them, after another one."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        """Read the request.
+
+        Raises:
+            Refused: a member is not as docs/formats/control-socket.md has it.
+        """
+        self.limit = request.get("limit", 100)
+        if type(self.limit) is not int or not 1 <= self.limit <= TOPICS_MAX:
+            raise Refused("bad_request", f"'limit' has to be 1 to {TOPICS_MAX}")
+        self.is_retained_only = request.get("retained", False)
+        if not isinstance(self.is_retained_only, bool):
+            raise Refused("bad_request", "'retained' has to be true or false")
+        self._search = text_of(request, "search", "").casefold()
+        self._below = text_of(request, "below", "")
+        self._after = order_of(text_of(request, "after", ""))
+
+    def first_of(self, topics: Iterable[str]) -> list[str]:
+        """Return the first ones of the page, and one more if there is one."""
+        return nsmallest(self.limit + 1, filter(self._has, topics), key=order_of)
+
+    def _has(self, topic: str) -> bool:
+        if self._below and topic != self._below and not topic.startswith(f"{self._below}/"):
+            return False
+        if self._search and self._search not in topic.casefold():
+            return False
+        return not self._after or order_of(topic) > self._after
+
+
+class Topics:
+    """Answers from the retained messages and the newest blobs. Use it from one event loop."""
+
+    def __init__(self, event_loop: EventLoop) -> None:
+        self._retained = event_loop.broker.state.retained
+        self._latest = LatestMessages(event_loop.committer.writer.recent)
+        self._publications = Publications(event_loop)
+
+    @property
+    def commands(self) -> dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]]:
+        """The commands about topics, by name."""
+        return {"topics": self.listed, **self._publications.commands}
+
+    async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer `topics`, in slices.
+
+        Raises:
+            Refused: the request is not as docs/formats/control-socket.md has it.
+        """
+        wanted = Wanted(request)
+        latest = self._latest.by_topic
+        if not wanted.is_retained_only:
+            await self._latest.update()
+        topics = iter(self._all(wanted))
+        names: list[str] = []
+        while part := list(islice(topics, SLICE_TOPICS)):
+            names = wanted.first_of(chain(names, part))
+            await asyncio.sleep(0)
+        shown: list[dict[str, Any]] = []
+        size_bytes = 0
+        for name in names[: wanted.limit]:
+            one = _shown(name, self._retained.get(name), latest.get(name))
+            size_bytes += len(json.dumps(one))
+            if shown and size_bytes > TOPICS_BYTES_MAX:
+                break
+            shown.append(one)
+        is_complete = len(shown) == len(names)
+        return {"topics": shown, "next": None if is_complete else shown[-1]["topic"]}
+
+    def _all(self, wanted: Wanted) -> list[str]:
+        """Return all topics of this moment, each once."""
+        retained = list(self._retained)
+        if wanted.is_retained_only:
+            return retained
+        return retained + [each for each in self._latest.by_topic if each not in self._retained]
+
+
+def order_of(topic: str) -> str:
+    """Return the sort key of a topic: a level is followed by those below it.
+
+    NUL is in no topic [MQTT-1.5.4-2].
+    """
+    return topic.replace("/", "\0")
+
+
+def _shown(topic: str, retained: Message | None, latest: LatestMessage | None) -> dict[str, Any]:
+    is_same = retained is not None and latest is not None and latest.number == retained.number
+    time_ms = latest.time_ms if latest is not None and is_same else None
+    return {
+        "topic": topic,
+        "retained": None if retained is None else _retained_of(retained, time_ms),
+        "latest": None if latest is None or is_same else latest.shown(),
+    }
+
+
+def _retained_of(message: Message, time_ms: int | None) -> dict[str, Any]:
+    source = message.source
+    return {
+        **payload_of(message.payload, len(message.payload)),
+        "qos": message.qos,
+        "client_id": None if source is None else source.client_id or None,
+        "time_ms": time_ms,
+    }
