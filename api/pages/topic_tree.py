@@ -9,7 +9,7 @@ from api.models.topics import Topic
 
 @dataclass
 class Branch:
-    """A level of the tree, or several that have nothing else beside them."""
+    """A line of the tree: a level, or several where the tree does not branch."""
 
     label: str
     path: str

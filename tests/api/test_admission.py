@@ -146,6 +146,14 @@ def test_who_may_act_is_listed_here() -> None:
         "POST /actions/ban": Role.OPERATOR,
         "GET /actions/lift-ban": Role.OPERATOR,
         "POST /actions/lift-ban": Role.OPERATOR,
+        **dict.fromkeys(
+            (
+                *("GET /actions/publish", "POST /actions/publish", "POST /api/v1/topics/publish"),
+                *("GET /actions/clear-retained", "POST /actions/clear-retained"),
+                "POST /api/v1/topics/clear",
+            ),
+            Role.OPERATOR,
+        ),
         "GET /actions/reload": Role.ADMINISTRATOR,
         "POST /actions/reload": Role.ADMINISTRATOR,
     }

@@ -1,7 +1,7 @@
 """The latest recorded message of each topic, from the newest blobs of the journal.
 
-Blobs are decoded when somebody asks, and each of them once: a broker that nobody asks does no work.
-Messages that are not recorded, such as those of QoS 0 that nobody has to get, are not among them.
+Each blob is decoded once, at the first request after it: publishing costs nothing. Messages that
+are not recorded are missing, such as those of QoS 0 without a persistent subscriber.
 """
 
 import asyncio
@@ -17,11 +17,11 @@ from gateway.broker.server.commit.recent_blobs import RecentBlobs
 from gateway.broker.server.control.payloads import PAYLOAD_BYTES_SHOWN, payload_of
 
 LATEST_BYTES_MAX: Final = 2 * 1024 * 1024
-"""Memory of the latest messages: some 3,000 topics. The topics whose message is oldest go."""
+"""Memory of the latest messages: some 3,000 topics. Beyond it the oldest messages are removed."""
 LATEST_BYTES_EACH: Final = 400
 """Memory of one in addition to its texts."""
 SLICE_BYTES: Final = 32 * 1024
-"""Bytes of blobs that are decoded at a time. The clients wait for it."""
+"""Bytes of blobs decoded per turn of the event loop. Clients wait meanwhile."""
 
 
 class LatestMessage:

@@ -1,8 +1,8 @@
-"""An MQTT client in the broker's memory, with which operators publish at the page.
+"""An MQTT client in the broker's memory, through which operators publish at the page.
 
-It is a client like any other: bans, access rules, quotas, limits, a full disk and the journal apply
-to it as to one at a socket, and an acknowledgement means that the message is durable. It has no
-password, because the page has authenticated the operator.
+It is an ordinary client: bans, access rules, quotas, limits, a full disk and the journal apply as
+for one at a socket, and an acknowledgement means that the message is durable. It has no password,
+because the page has authenticated the operator.
 """
 
 import asyncio
@@ -103,7 +103,7 @@ class PageClient(Channel):
         """Do nothing: this client sends its next packet after the answer to the one before."""
 
     def abort(self) -> None:
-        """End the connection at once."""
+        """End the connection immediately."""
         self._answers.put_nowait(None)
         self._lose()
 

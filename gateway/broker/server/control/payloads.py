@@ -1,4 +1,4 @@
-"""Payloads as the control socket shows them: their first bytes, as text where they are UTF-8."""
+"""Previews of payloads for the control socket: their first bytes, as text if they are UTF-8."""
 
 import codecs
 from typing import Any, Final
@@ -11,7 +11,7 @@ BINARY_BYTES_SHOWN: Final = 32
 
 
 def payload_of(start: bytes, size_bytes: int) -> dict[str, Any]:
-    """Return what is shown of a payload.
+    """Return the preview of a payload.
 
     Args:
         start: the first PAYLOAD_BYTES_SHOWN bytes or more of it.

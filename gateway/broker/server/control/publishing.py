@@ -1,4 +1,4 @@
-"""The commands `publish` and `clear_retained`: a message of an operator's at the page."""
+"""The commands `publish` and `clear_retained`, for operators at the page."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -40,7 +40,7 @@ Request = dict[str, Any]
 
 
 class Publications:
-    """Publishes as the operator, who may do at the page what the access rules allow there."""
+    """Publishes messages in the name of operators, within their access rules."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop

@@ -20,7 +20,7 @@ TOPICS_MAX: Final = 500
 TOPICS_BYTES_MAX: Final = LINE_BYTES_MAX // 2
 """Their size as JSON, in bytes."""
 SLICE_TOPICS: Final = 2_000
-"""Topics that are compared at a time: about a millisecond. The clients wait for it."""
+"""Topics compared per turn of the event loop: about a millisecond. Clients wait meanwhile."""
 
 
 class Wanted:
