@@ -93,6 +93,11 @@ CHECK_SAMPLE ?= 2
 # Of what a second Python runs, `make test` runs one test in so many; `make test-second-python` all.
 SECOND_SAMPLE ?= 40
 ONE_IN ?= 1
+# The day of the year: `make test` runs some tests in turn by the day (tests/conftest.py), and one long
+# proof. DAY=N chooses another day, ALL_DAYS=1 the tests of all days; those that ARGUMENTS name run every day.
+DAY ?= $(shell date +%-j)
+ALL_DAYS ?=
+OF_THE_DAY = $(if $(ALL_DAYS)$(NAMED),,--day $(DAY))
 
 .PHONY: docs help run test collected test-of-the-day test-compiled test-image test-plain test-quiet test-second-python
 .PHONY: test-spark test-long check wheel ingest format clean distclean
@@ -109,10 +114,8 @@ run: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate up $(ARGUMENTS)
 
 test: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
-	@MAKE="$(MAKE)" SECOND_SAMPLE="$(SECOND_SAMPLE)" exec tests/streams
+	@MAKE="$(MAKE)" SECOND_SAMPLE="$(SECOND_SAMPLE)" DAY="$(DAY)" exec tests/streams
 
-# DAY=N chooses another proof.
-DAY ?= $(shell date +%-j)
 test-of-the-day: $(VENV)/.ready-test
 	@MAKE="$(MAKE)" exec tests/of-the-day $(DAY)
 
@@ -126,7 +129,7 @@ test-quiet:
 # In the order of tests/conftest.py. 5: what ARGUMENTS name runs in other streams alone.
 test-plain:
 	@$(BIN)/python -m pytest -m "not quiet and not long" -n $(WORKERS) --dist loadfile \
-		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) --durations=40 $(or $(NAMED),tests) $(OPTIONS) \
+		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) $(OF_THE_DAY) --durations=40 $(or $(NAMED),tests) $(OPTIONS) \
 		$(if $(NAMED),|| test $$? = 5)
 
 # `make test` leaves out those that are marked long, here and everywhere.
@@ -144,7 +147,7 @@ test-image:
 # installed: that compiles sooner.
 test-compiled: $(VENV)/.ready-test build/tested/.ready
 	@$(call run-in,tests/broker/wire tests/broker/core tests/broker/store tests/instruments/simulation, \
-		PYTHONPATH="$(CURDIR)/build/tested:$(CURDIR)" $(BIN)/python -P -m pytest --compiled -q \
+		PYTHONPATH="$(CURDIR)/build/tested:$(CURDIR)" $(BIN)/python -P -m pytest --compiled -q $(OF_THE_DAY) \
 		-o pythonpath= --ignore=tests/instruments/simulation/test_mutants.py)
 
 # `make test` runs one in SECOND_SAMPLE of these tests.

@@ -24,6 +24,18 @@ TESTS = Path(__file__).resolve().parent
 # What `make test-compiled` runs.
 BOTH_BUILDS = ("wire", "core", "store", "instruments/simulation")
 SOURCE_ONLY = ("test_mutants.py",)
+# Long proofs in small and the tests of instruments: of each, CI runs one test in DAYS a day.
+DAYS = 4
+IN_TURN = (
+    "broker/store/golden",
+    "broker/store/test_many_cuts.py",
+    "broker/store/test_recovery_properties.py",
+    "broker/store/test_wild_lives.py",
+    "contract/mqtt_client",
+    "instruments",
+    "tools/audit/test_real_run.py",
+    "tools/bench",
+)
 # The time of an example depends on the other tests, which run beside it.
 hypothesis.settings.register_profile("any time", deadline=None)
 hypothesis.settings.load_profile("any time")
@@ -39,16 +51,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="of what runs in two ways, 1 in SAMPLE the other way",
     )
     parser.addoption("--one-in", type=int, default=1, help="of all tests, one in ONE_IN")
+    parser.addoption("--day", type=int, help=f"of what runs in turn, the tests of DAY modulo {DAYS}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Choose by the test's name: the same tests each time, and in every process."""
     sample: int = config.getoption("--sample")
     one_in: int = config.getoption("--one-in")
+    day: int | None = config.getoption("--day")
     left_out = {
         item
         for item in items
-        if not is_in(item, one_in) or (runs_in_two_ways(item) and not is_in(item, sample))
+        if not is_in(item, one_in)
+        or (runs_in_two_ways(item) and not is_in(item, sample))
+        or not (day is None or is_of(item, day))
     }
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
@@ -79,6 +95,15 @@ def is_of_both_builds(item: pytest.Item) -> bool:
 def is_in(item: pytest.Item, sample: int) -> bool:
     """Whether a test is in the sample."""
     return crc32(item.nodeid.encode()) % sample == 0
+
+
+def is_of(item: pytest.Item, day: int) -> bool:
+    """Return True if a test runs every day, or on this one."""
+    path = item.path.relative_to(TESTS)
+    if not any(map(path.is_relative_to, IN_TURN)):
+        return True
+    # Other bits than those that choose a sample: otherwise some days would have none of it.
+    return (crc32(item.nodeid.encode()) >> 16) % DAYS == day % DAYS
 
 
 def pytest_report_header(config: pytest.Config) -> str:
