@@ -51,7 +51,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="of what runs in two ways, 1 in SAMPLE the other way",
     )
     parser.addoption("--one-in", type=int, default=1, help="of all tests, one in ONE_IN")
-    parser.addoption("--day", type=int, help=f"of what runs in turn, the tests of DAY modulo {DAYS}")
+    parser.addoption(
+        "--day", type=int, help=f"of what runs in turn, the tests of DAY modulo {DAYS}"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
