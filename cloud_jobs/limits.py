@@ -48,6 +48,10 @@ LISTED_MAX: Final = 10_000
 """Files that a listing returns; where more wait they are listed again after these: a run with
 many batches lists once in twenty, and the driver keeps two megabytes of paths."""
 
+REFUSED_READ_MAX: Final = 100
+"""Refused files that are read to decide whether a run has nothing to ingest, at most: 0.8 GB, which
+takes about as long as the start of a JVM. With more of them Spark reads them."""
+
 SMALL_BATCH_BYTES_MAX: Final = 500_000
 """Bytes of files (compressed) of a batch for which Spark prepares as little as it can: some ten
 thousands of events, through which slower plans are before code for faster ones is generated."""

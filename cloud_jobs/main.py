@@ -28,6 +28,7 @@ from cloud_jobs.errors import (
 from cloud_jobs.ingest.keys_file import load_keys
 from cloud_jobs.ingest.run import Run, ingest_batches
 from cloud_jobs.ingest.run_lock import only_run
+from cloud_jobs.nothing_new import report_if_nothing_new
 from cloud_jobs.report import IngestReport
 from cloud_jobs.reporting import report_of
 from cloud_jobs.settings import IngestSettings
@@ -44,6 +45,11 @@ def run(settings: IngestSettings, progress: Callable[[str], None]) -> IngestRepo
     if settings.keys is not None:
         # A mistake in it is found before Spark starts.
         load_keys(settings.keys)
+    if SparkSession.getActiveSession() is None:
+        report = report_if_nothing_new(settings)
+        if report is not None:
+            progress("nothing new has landed")
+            return report
     with _session_of(settings, progress, jvm_settings(is_short=is_short(settings))) as spark:
         return ingest(spark, settings, progress, lambda _: None)
 

@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import functions as F
 
 from cloud_jobs.audit.gaps import GAP_COLUMNS, GAPS
 from cloud_jobs.ingest.run import Run
@@ -25,16 +24,38 @@ from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.in_memory import InMemory
-from cloud_jobs.tables.sql import Values
+from cloud_jobs.tables.query_engine import QueryEngine
+from cloud_jobs.tables.sql import Queryable
 
 
 def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: float) -> IngestReport:
     """Return the report of a run that began at ``began`` (monotonic seconds)."""
-    totals = run.news
-    segments = sum(sums[f"segments_{how}"] for sums in (run.before, totals) for how in _STATES)
-    is_small = segments <= REPORT_SEGMENTS_SMALL_MAX
+    is_small = is_small_run(run)
     with small_effort(tables.spark, is_small=is_small):
         found = _of_few(tables) if is_small else _of_many(tables)
+    return _report(settings, run, found, began)
+
+
+def report_without_spark(
+    engine: QueryEngine, settings: IngestSettings, run: Run, *, began: float
+) -> IngestReport:
+    """Return the same report of tables in a directory of this machine. Raises READ_FAILURES."""
+    with InMemory() as memory:
+        memory.add("segments", engine.table(f"SELECT {', '.join(_OF_SEGMENTS)} FROM segments"))
+        found = _found_in(memory, engine, _refused(engine), _repeated_starts(engine))
+    return _report(settings, run, found, began)
+
+
+def is_small_run(run: Run) -> bool:
+    """Return True if the driver can hold the rows of all segments."""
+    sums = (run.before, run.news)
+    return sum(one[f"segments_{how}"] for one in sums for how in _STATES) <= (
+        REPORT_SEGMENTS_SMALL_MAX
+    )
+
+
+def _report(settings: IngestSettings, run: Run, found: _Found, began: float) -> IngestReport:
+    totals = run.news
     refused, quarantined = found.refused
     rows = {"segments": found.segments, "quarantine": quarantined} | {
         name: run.before[of_batch] + totals[of_batch]
@@ -66,13 +87,6 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
     )
 
 
-class _Asked(Protocol):
-    """Tables, or an engine, that can be queried for `segments`."""
-
-    def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
-        """Return the rows of a query (`Tables.query`)."""
-
-
 @contextmanager
 def _segments_held(tables: Tables) -> Iterator[Tables]:
     """Yield the tables, with `segments` cached for all queries of a report."""
@@ -91,15 +105,22 @@ _OF_SEGMENTS: Final = (
     "last_sequence", "file_sha256", "previous_sha256", "lines", "bad_lines",
 )  # fmt: skip
 """Columns of `segments` used by the queries."""
-_OF_TRUNCATIONS: Final = ("gateway", "event", "from_sequence", "to_sequence")
+_OF_TRUNCATIONS: Final = pa.schema(
+    {"gateway": pa.string(), "event": pa.string(), "from_sequence": pa.int64(),
+     "to_sequence": pa.int64()}
+)  # fmt: skip
 _STATES: Final = ("ingested", "quarantined", "duplicate")
+
+
+_Refused: TypeAlias = tuple[dict[tuple[str, str], int], int]
+"""Refusals by kind and reason, and the number of rows that represent them."""
 
 
 class _Found(NamedTuple):
     gaps: tuple[list[Gap], int]
     gateways: tuple[list[GatewayRange], int]
     segments: int
-    refused: tuple[dict[tuple[str, str], int], int]
+    refused: _Refused
     repeated_starts: list[RepeatedStart]
 
 
@@ -110,15 +131,25 @@ def _of_few(tables: Tables) -> _Found:
         refused = submit(_refused, tables)
         starts = submit(_repeated_starts, tables)
         memory.add("segments", segments.result())
-        gaps = _gaps(memory, lambda torn: memory.add("events", _truncations_of(tables, torn)))
-        gateways = _gateways(memory, tables)
-        count = _segments_count(memory)
-    return _Found(gaps, gateways, count, refused.result(), starts.result())
+        return _found_in(memory, tables, refused.result(), starts.result())
 
 
-def _truncations_of(tables: Tables, gateways: list[str]) -> pa.Table:
-    is_one = (F.col("event") == "log_truncated") & F.col("gateway").isin(gateways)
-    return tables.read("events").where(is_one).select(*_OF_TRUNCATIONS).toArrow()
+def _found_in(
+    memory: InMemory, tables: Queryable, refused: _Refused, starts: list[RepeatedStart]
+) -> _Found:
+    """Return the answers of `segments` in memory, together with the others."""
+    gaps = _gaps(memory, lambda torn: memory.add("events", _truncations_of(tables, torn)))
+    gateways = _gateways(memory, tables)
+    return _Found(gaps, gateways, _segments_count(memory), refused, starts)
+
+
+def _truncations_of(tables: Queryable, gateways: list[str]) -> pa.Table:
+    rows = tables.query(
+        f"SELECT {', '.join(_OF_TRUNCATIONS.names)} FROM {{events}} "
+        "WHERE event = 'log_truncated' AND gateway IN :gateways",
+        gateways=gateways,
+    )
+    return pa.Table.from_pylist(rows, _OF_TRUNCATIONS)
 
 
 def _of_many(tables: Tables) -> _Found:
@@ -134,7 +165,7 @@ def _of_many(tables: Tables) -> _Found:
     )
 
 
-def _refused(tables: Tables) -> tuple[dict[tuple[str, str], int], int]:
+def _refused(tables: Queryable) -> _Refused:
     """Return the refusals by kind and reason, and how many rows stand for them."""
     found = tables.query(
         "SELECT kind, reason, sum(coalesce(refused, 1)) AS refused, count(*) AS number "
@@ -144,7 +175,7 @@ def _refused(tables: Tables) -> tuple[dict[tuple[str, str], int], int]:
     return refused, sum(row["number"] for row in found)
 
 
-def _segments_count(asked: _Asked) -> int:
+def _segments_count(asked: Queryable) -> int:
     (found,) = asked.query("SELECT count(*) AS number FROM {segments}")
     count: int = found["number"]
     return count
@@ -166,7 +197,7 @@ def _table_counts(rows: Mapping[str, int], totals: Mapping[str, int]) -> dict[st
     return {name: TableCount(rows[name], changed[name], repeats.get(name, 0)) for name in shown}
 
 
-def _repeated_starts(tables: Tables) -> list[RepeatedStart]:
+def _repeated_starts(tables: Queryable) -> list[RepeatedStart]:
     found = tables.query(
         "SELECT gateway, device, count(DISTINCT device_boot) AS starts FROM {sensor_readings} "
         "WHERE board_start IS NOT NULL GROUP BY gateway, device ORDER BY gateway, device "
@@ -176,7 +207,7 @@ def _repeated_starts(tables: Tables) -> list[RepeatedStart]:
 
 
 def _gaps(
-    asked: _Asked, load_truncations: Callable[[list[str]], None] = lambda torn: None
+    asked: Queryable, load_truncations: Callable[[list[str]], None] = lambda torn: None
 ) -> tuple[list[Gap], int]:
     """Return the first gaps and the number of all.
 
@@ -191,7 +222,7 @@ def _gaps(
     return _gaps_with(asked, torn)
 
 
-def _gaps_with(asked: _Asked, torn: list[str]) -> tuple[list[Gap], int]:
+def _gaps_with(asked: Queryable, torn: list[str]) -> tuple[list[Gap], int]:
     """Return the first gaps and the number of all, with what the gateways that are ``torn`` say."""
     truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
     found = asked.query(
@@ -229,7 +260,7 @@ ORDER BY gateway LIMIT {GATEWAYS_SHOWN_MAX}
 """
 
 
-def _gateways(asked: _Asked, tables: Tables) -> tuple[list[GatewayRange], int]:
+def _gateways(asked: Queryable, tables: Queryable) -> tuple[list[GatewayRange], int]:
     """Return what is known of each gateway: from its segments alone, where none has an event that
     another one has, too."""
     rows = asked.query(_GATEWAYS)
@@ -244,7 +275,7 @@ def _gateways(asked: _Asked, tables: Tables) -> tuple[list[GatewayRange], int]:
     return ranges, rows[0]["number"] if rows else 0
 
 
-def _events_of(tables: Tables, gateways: list[str]) -> dict[str, int]:
+def _events_of(tables: Queryable, gateways: list[str]) -> dict[str, int]:
     if not gateways:
         return {}
     found = tables.query(

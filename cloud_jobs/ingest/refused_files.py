@@ -16,6 +16,7 @@ from cloud_jobs.ingest.landed_file import name_of
 from cloud_jobs.ingest.trust import FOREIGN_KEY, WRONG_PREFIX
 from cloud_jobs.limits import SEGMENT_FILE_BYTES_MAX
 from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.sql import Queryable
 
 _GLOB_CHARACTERS: Final = frozenset("{}[]*?\\")
 _Bytes: TypeAlias = tuple[int, str | None]
@@ -41,7 +42,7 @@ def still_refused(
 ) -> frozenset[str]:
     """Return the paths that need no examination: their bytes are those that were refused, and so
     are the keys by which they were."""
-    waiting = _judged_as_before(tables, files, pinned)
+    waiting = judged_as_before(tables, files, pinned)
     if not waiting:
         return frozenset()
     refused = _refused_under(tables, {name_of(path) for path in waiting})
@@ -83,8 +84,8 @@ def bytes_of(spark: SparkSession, paths: Sequence[str]) -> dict[str, _Bytes]:
     return found
 
 
-def _judged_as_before(
-    tables: Tables, files: Sequence[File], pinned: Mapping[str, Pinned]
+def judged_as_before(
+    tables: Queryable, files: Sequence[File], pinned: Mapping[str, Pinned]
 ) -> list[str]:
     """Return the paths of files whose refusal can only change with their bytes: their key was not
     added since, and they are in the same folder."""
@@ -100,7 +101,7 @@ def _judged_as_before(
     return [file["path"] for file in files if name_of(file["path"]) not in again]
 
 
-def _keys_of(tables: Tables, gateways: Collection[str]) -> set[tuple[str, str]]:
+def _keys_of(tables: Queryable, gateways: Collection[str]) -> set[tuple[str, str]]:
     rows = tables.query(
         "SELECT gateway, public_key FROM {gateway_keys} "
         "WHERE NOT is_withdrawn AND gateway IN :gateways",

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import BATCHES
+from cloud_jobs.tables.sql import Queryable
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def sums_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return {"batches": len(found)} | {name: sum(row[name] for row in found) for name in COUNTS}
 
 
-def sums_after(tables: Tables, batch: int) -> dict[str, int]:
+def sums_after(tables: Queryable, batch: int) -> dict[str, int]:
     """Sum up the rows of all batches after `batch`, like `sums_of`, with the last one's number."""
     sums = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in COUNTS)
     (found,) = tables.query(

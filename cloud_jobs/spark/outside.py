@@ -17,9 +17,7 @@ import pyspark
 def set_outside(environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return Spark's settings as the environment and its files have them."""
     variables = os.environ if environment is None else environment
-    home = variables.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
-    folder = Path(variables.get("SPARK_CONF_DIR") or Path(home, "conf"))
-    found = _in_file(folder / "spark-defaults.conf")
+    found = _in_file(_folder(variables) / "spark-defaults.conf")
     if "MASTER" in variables:
         found.setdefault("spark.master", variables["MASTER"])
     return found | _in_arguments(variables.get("PYSPARK_SUBMIT_ARGS", ""))
@@ -33,6 +31,31 @@ def is_local(settings: Mapping[str, str]) -> bool:
 def is_one_jvm(settings: Mapping[str, str]) -> bool:
     """Return True if one JVM is both driver and executor."""
     return is_local(settings) and not settings.get("spark.master", "").startswith("local-")
+
+
+_STARTED_ELSEWHERE = (
+    "SPARK_REMOTE", "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "MASTER", "HADOOP_CONF_DIR",
+    "YARN_CONF_DIR", "HADOOP_HOME",
+)  # fmt: skip
+
+
+def is_untouched(environment: Mapping[str, str] | None = None) -> bool:
+    """Return True if Spark will run in one JVM here, with this machine's files as its default file
+    system: no setting from outside may change that."""
+    variables = os.environ if environment is None else environment
+    found = set_outside(variables)
+    return (
+        not any(name in variables for name in _STARTED_ELSEWHERE)
+        and is_one_jvm(found)
+        and not any(name.startswith("spark.hadoop.") for name in found)
+        and not (_folder(variables) / "core-site.xml").exists()
+    )
+
+
+def _folder(variables: Mapping[str, str]) -> Path:
+    """Return the folder of Spark's configuration files."""
+    home = variables.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+    return Path(variables.get("SPARK_CONF_DIR") or Path(home, "conf"))
 
 
 def _in_file(path: Path) -> dict[str, str]:

@@ -10,6 +10,7 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
 
 from cloud_jobs.places import local_directory
+from cloud_jobs.tables.sql import Values, quoted_text, rendered
 
 Row = dict[str, Any]
 READ_FAILURES: Final = (DeltaError, OSError, ValueError)
@@ -39,10 +40,27 @@ class QueryEngine:
         """Open the tables. Raises READ_FAILURES."""
         self.root = root
         self._engine = QueryBuilder()
-        for name in names:
-            self._engine.register(name, DeltaTable(address_of(root, name)))
+        self._tables = {name: DeltaTable(address_of(root, name)) for name in names}
+        for name, table in self._tables.items():
+            self._engine.register(name, table)
+
+    def columns(self, name: str) -> list[str]:
+        """Return the names of a table's columns."""
+        return [field.name for field in self._tables[name].schema().fields]
+
+    def properties(self, name: str) -> dict[str, str]:
+        """Return a table's properties."""
+        return dict(self._tables[name].metadata().configuration)
 
     def rows(self, sql: str) -> list[Row]:
         """Return a query's result. Raises READ_FAILURES."""
-        found: list[Row] = pa.table(self._engine.execute(sql).read_all()).to_pylist()
+        found: list[Row] = self.table(sql).to_pylist()
         return found
+
+    def table(self, sql: str) -> pa.Table:
+        """Return a query's result as columns. Raises READ_FAILURES."""
+        return pa.table(self._engine.execute(sql).read_all())
+
+    def query(self, sql: str, **values: Values) -> list[Row]:
+        """Return the rows of a query (`Tables.query`). Raises READ_FAILURES."""
+        return self.rows(rendered(sql, values, lambda name: name, quoted_text))

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 Value: TypeAlias = str | int | bool | None
 Values: TypeAlias = Value | Sequence[Value] | Sequence[str] | Sequence[tuple[Value, ...]]
 """A value, a list of them in parentheses (after IN), or rows (after VALUES)."""
+
+
+class Queryable(Protocol):
+    """Tables that answer SQL: with Spark, with DataFusion or in memory."""
+
+    def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
+        """Return the rows of a query (`Tables.query`)."""
+
 
 _NAMED: Final = re.compile(r"\{(?P<table>[\w/]+)\}|:(?P<value>[a-z]\w*)")
 

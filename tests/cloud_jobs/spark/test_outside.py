@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cloud_jobs.spark.jars import needed_for
-from cloud_jobs.spark.outside import is_local, set_outside
+from cloud_jobs.spark.outside import is_local, is_untouched, set_outside
 from cloud_jobs.spark.session import _settings
 
 DEFAULTS = "# a comment\nspark.master  spark://head:7077\nspark.driver.memory=3g\nother 1\n"
@@ -56,3 +56,27 @@ def test_what_was_set_is_not_set_again_and_extensions_are_added_to(tmp_path: Pat
     assert found["spark.jars"] == f"/other.jar,file://{tmp_path}/delta.jar"
     of_cluster = _settings(tmp_path, [], {"spark.master": "spark://head:7077"}, needed_for([]))
     assert "spark.driver.host" not in of_cluster
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("SPARK_REMOTE", "sc://host"),
+        ("PYSPARK_GATEWAY_PORT", "1"),
+        ("PYSPARK_SUBMIT_ARGS", "--properties-file x pyspark-shell"),
+        ("HADOOP_CONF_DIR", "/etc/hadoop"),
+        ("SPARK_CONF_DIR", "OTHER"),
+    ],
+)
+def test_a_spark_that_may_have_another_file_system_is_not_untouched(
+    tmp_path: Path, variable: str, value: str
+) -> None:
+    empty, other = tmp_path / "empty", tmp_path / "other"
+    empty.mkdir()
+    other.mkdir()
+    plain = {"SPARK_CONF_DIR": str(empty)}
+    assert is_untouched(plain)
+    (other / "spark-defaults.conf").write_text("spark.hadoop.fs.defaultFS hdfs://name:8020\n")
+    assert not is_untouched(plain | {variable: value.replace("OTHER", str(other))})
+    (empty / "core-site.xml").touch()
+    assert not is_untouched(plain)

@@ -1,0 +1,143 @@
+"""Detection of a run that has nothing to ingest, before a JVM is started for it.
+
+The table `segments` has the answer, and `deltalake` reads it in a second where Spark takes more
+than ten to start. Only for directories of this machine; in doubt the answer is None, and Spark
+looks (docs/decisions/0164).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned, load_keys
+from cloud_jobs.ingest.landed_file import name_of
+from cloud_jobs.ingest.landing import SETTLED
+from cloud_jobs.ingest.refused_files import judged_as_before
+from cloud_jobs.ingest.run import Run
+from cloud_jobs.ingest.run_lock import locked
+from cloud_jobs.ingest.totals import sums_after, sums_of
+from cloud_jobs.limits import REFUSED_READ_MAX, SEGMENT_FILE_BYTES_MAX
+from cloud_jobs.places import local_directory
+from cloud_jobs.report import IngestReport
+from cloud_jobs.reporting import is_small_run, report_without_spark
+from cloud_jobs.settings import IngestSettings
+from cloud_jobs.spark.outside import is_untouched
+from cloud_jobs.tables.delta_tables import VERSION
+from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine
+from cloud_jobs.tables.schemas import TABLES
+from cloud_jobs.tables.versions import PROPERTY
+
+_KNOWN: Final = (
+    "SELECT name, state, reason, gateway, public_key, path AS refused_path FROM segments"
+)
+_REFUSED: Final = (
+    "SELECT segment_name, file_bytes, file_sha256 FROM {quarantine} "
+    "WHERE kind = 'segment' AND segment_name IN :names"
+)
+
+
+def report_if_nothing_new(settings: IngestSettings) -> IngestReport | None:
+    """Return the report of a run if Spark would find nothing to ingest; None if it has to look.
+
+    Raises IngestError if another run holds the tables.
+    """
+    source, tables = local_directory(settings.source), local_directory(settings.tables)
+    if source is None or tables is None or not source.is_dir() or not tables.is_dir():
+        return None
+    if not is_untouched():
+        return None
+    began = time.monotonic()
+    with locked(tables):
+        try:
+            return _report_of(settings, source, tables, began)
+        except (*READ_FAILURES, RecursionError):
+            return None
+
+
+def _report_of(
+    settings: IngestSettings, source: Path, tables: Path, began: float
+) -> IngestReport | None:
+    engine = _opened(tables)
+    if engine is None or any((tables / "_staging").glob("*")):
+        return None
+    before = sums_after(engine, 0)
+    paths = [*_files_below(source.absolute())]
+    segments = [path for path in paths if path.endswith(".zst")]
+    run = Run(before["batch"], len(paths) - len(segments), before, sums_of([]))
+    pinned = load_keys(settings.keys) if settings.keys is not None else NO_KEYS
+    if not is_small_run(run) or not _are_known(engine, segments, pinned):
+        return None
+    return report_without_spark(engine, settings, run, began=began)
+
+
+def _opened(tables: Path) -> QueryEngine | None:
+    """Open the tables; None where their version or columns are not those of this job."""
+    engine = QueryEngine(str(tables), TABLES)
+    version = engine.properties("segments").get(PROPERTY)
+    if version != str(VERSION):
+        return None
+    is_known = all(engine.columns(name) == schema.fieldNames() for name, schema in TABLES.items())
+    return engine if is_known else None
+
+
+def _files_below(directory: Path) -> Iterator[str]:
+    """Yield the paths of files as Spark names and lists them.
+
+    Raises:
+        ValueError: a link, which Spark may follow.
+    """
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            # Hadoop's names for hidden files; a folder of a partition begins with _ too.
+            if entry.name.startswith(".") or (entry.name.startswith("_") and "=" not in entry.name):
+                continue
+            if entry.is_symlink():
+                raise ValueError(entry.path)
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files_below(Path(entry.path))
+            elif not entry.name.endswith("._COPYING_"):
+                yield f"file:{entry.path}"
+
+
+def _are_known(engine: QueryEngine, paths: Sequence[str], pinned: Mapping[str, Pinned]) -> bool:
+    """Return True if no file needs an examination (`landing.list_landed`)."""
+    known = {row["name"]: row for row in engine.rows(_KNOWN)}
+    open_files: list[dict[str, Any]] = []
+    for path in paths:
+        row = known.get(name_of(path))
+        if row is None:
+            return False
+        if row["state"] not in SETTLED:
+            open_files.append(row | {"path": path})
+    if len(open_files) > REFUSED_READ_MAX:
+        return False
+    if len(judged_as_before(engine, open_files, pinned)) < len(open_files):
+        return False
+    return _are_as_refused(engine, [file["path"] for file in open_files])
+
+
+def _are_as_refused(engine: QueryEngine, paths: Sequence[str]) -> bool:
+    """Return True if the bytes of files are those that were refused under their names."""
+    if not paths:
+        return True
+    refused = defaultdict[str, set[tuple[int, str | None]]](set)
+    names: list[str] = sorted({name_of(path) for path in paths})
+    for row in engine.query(_REFUSED, names=names):
+        refused[row["segment_name"]].add((row["file_bytes"], row["file_sha256"]))
+    return all(_bytes_of(path) in refused[name_of(path)] for path in paths)
+
+
+def _bytes_of(path: str) -> tuple[int, str | None]:
+    """Return a file's size and sha256; no sha256 if it is too large to read."""
+    with open(path.removeprefix("file:"), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > SEGMENT_FILE_BYTES_MAX:
+            return size, None
+        content = file.read(SEGMENT_FILE_BYTES_MAX + 1)
+    return len(content), hashlib.sha256(content).hexdigest()
