@@ -7,7 +7,7 @@ from tests.architecture.test_limits_page import names_in
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "security.md"
-ROW = re.compile(r"^\| (?!threat \||who tries \||-)([^|]+) \| ([^|]+) \| ([^|]*)\|$")
+ROW = re.compile(r"^\| (?!threat \||attacker \||-)([^|]+) \| ([^|]+) \| ([^|]*)\|$")
 SHOWN = re.compile(r"(tests/[\w/]+\.py)((?:(?::|,) \w+)*)")
 
 
@@ -17,7 +17,7 @@ def rows() -> list[re.Match[str]]:
 
 def test_every_row_of_the_page_is_read() -> None:
     lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
-    heads = [line for line in lines if line.startswith(("| threat |", "| who tries |"))]
+    heads = [line for line in lines if line.startswith(("| threat |", "| attacker |"))]
     assert len(lines) - len(heads) == len(rows()) > 60
 
 
