@@ -65,10 +65,8 @@ PROVISIONING_LINES_MAX: Final = 64
 # Rows on the page for people: about ten screens of a phone.
 SESSIONS_PER_PAGE: Final = 50
 
-# Sessions that one search on the page compares, and those of one question to the broker: 20 ms of
-# its time. A search continues where it ended.
-SESSIONS_SEARCHED_MAX: Final = 2000
-SESSIONS_PER_SEARCH: Final = 500
+# Characters in front of a client id in the cursor of a sorted list: a number of 64 bits, a space.
+SORT_CHARACTERS_MAX: Final = 21
 
 # The standard's longest topic in bytes, so also the most characters one can have [MQTT-1.5.3].
 TOPIC_CHARACTERS_MAX: Final = 65_535

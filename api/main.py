@@ -43,6 +43,7 @@ from api.metrics import metrics
 from api.observer import Observer
 from api.operator import Operator
 from api.page import page
+from api.pages.clients_page import clients_page
 from api.pages.configuration_page import configuration_page
 from api.pages.ports_page import ports_page
 from api.pages.sensors_page import sensors_page
@@ -73,6 +74,7 @@ _ROUTERS: Final = (
     metrics,
     probes,
     page,
+    clients_page,
     sensors_page,
     system_page,
     topics_page,

@@ -76,14 +76,18 @@ class Observer:
             return socket.gethostname()
         return self.last_overview.broker.gateway
 
-    async def sessions(self, *, after: str | None, limit: int) -> SessionPage:
-        """Return a page of sessions, starting after the client id ``after``."""
-        command: dict[str, object] = {"command": "sessions", "limit": limit}
+    async def sessions(
+        self, *, after: str | None, limit: int, chosen: Mapping[str, str] | None = None
+    ) -> SessionPage:
+        """Return a page of sessions. `after` is the `next` of the page before.
+
+        `chosen` has further members of the broker's command `sessions`.
+        """
+        command: dict[str, object] = {"command": "sessions", "limit": limit, **(chosen or {})}
         if after is not None:
             command["after"] = after
-        return await self._asked_once(
-            ("sessions", after, limit), lambda: self._ask(command, SessionPage)
-        )
+        key = ("sessions", json.dumps(command, sort_keys=True))
+        return await self._asked_once(key, lambda: self._ask(command, SessionPage))
 
     async def session(self, client_id: str) -> SessionDetail:
         """Return one session. Raises Refused if it does not exist."""

@@ -8,10 +8,10 @@ disturb the layout or the words around it. ``templates/`` and ``assets/`` define
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
-from urllib.parse import quote, urlencode
+from typing import Final
+from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request
+from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -21,20 +21,14 @@ from api.alarms.card_conditions import UPDATE_NEEDS_A_LOOK
 from api.alarms.condition import Level
 from api.alarms_rest import watch_of
 from api.control_socket import BrokerProblem
-from api.events.handshakes import Step, steps_of
-from api.events.lines import HANDSHAKES, RESTARTS
 from api.history_rest import history_of
-from api.models.sessions import SessionDetail
-from api.observer import Observer, Overview
 from api.pages import parts
-from api.pages.clients import Found, Search, State, found_sessions
 from api.pages.lines import lines_of
 from api.pages.sensors import shown_on_overview
 from api.problems import retry_headers_of
 from api.rest import card_of, observer_of
 from api.roles import Role
 from api.verdict import Verdict, verdict_of
-from gateway.process.control.messages import Refused
 
 _ROOM: Final = Path(__file__).parent
 
@@ -180,64 +174,6 @@ async def overview_page(request: Request) -> Response:
     )
 
 
-@page.get("/clients", dependencies=[Depends(VIEWERS)])
-async def clients_page(
-    request: Request,
-    after: Annotated[str | None, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)] = None,
-    search: Annotated[str, Query(max_length=limits.SEARCH_CHARACTERS_MAX)] = "",
-    state: Annotated[State, Query()] = State.ALL,
-) -> Response:
-    """List the sessions that match. ``after`` is the client id before the first one."""
-    observer, wanted = observer_of(request), Search(search.strip(), state)
-    try:
-        overview = await observer.overview()
-    except BrokerProblem as problem:
-        return down_page(request, problem)
-    found, sessions_problem = await _found_by(observer, wanted, after)
-    return rendered(
-        request,
-        "clients.html",
-        overview=overview,
-        broker=overview.broker,
-        found=found,
-        sessions_problem=sessions_problem,
-        after=after,
-        search=wanted,
-        states=list(State),
-        query=urlencode({"search": wanted.text, "state": state.value}) if wanted.is_narrow else "",
-    )
-
-
-@page.get("/session", dependencies=[Depends(VIEWERS)])
-async def session_page(
-    request: Request,
-    client_id: Annotated[str, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)],
-) -> Response:
-    """Show one session with its subscriptions and messages in transit."""
-    observer = observer_of(request)
-    session: SessionDetail | None
-    try:
-        overview: Overview = await observer.overview()
-        session = await observer.session(client_id)
-    except BrokerProblem as problem:
-        return down_page(request, problem)
-    except Refused:
-        session = None
-    steps, steps_problem = await _steps_of(observer, client_id)
-    return rendered(
-        request,
-        "session.html",
-        status_code=200 if session is not None else 404,
-        overview=overview,
-        broker=overview.broker,
-        now_ms=overview.broker.time_ms,
-        client_id=client_id,
-        session=session,
-        steps=steps,
-        steps_problem=steps_problem,
-    )
-
-
 @page.get("/assets/{name}", dependencies=[Depends(EVERYONE)])
 async def asset(request: Request, name: str, v: str = "") -> Response:
     """Return a style sheet, script or picture of the page."""
@@ -251,40 +187,6 @@ async def asset(request: Request, name: str, v: str = "") -> Response:
     if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(found.body, media_type=found.media_type, headers=headers)
-
-
-async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str | None]:
-    """Return a client's newest handshakes and the restarts among them, or why there are none."""
-    try:
-        own = await observer.events(
-            {
-                "client_id": client_id,
-                "names": HANDSHAKES,
-                "limit": limits.HANDSHAKE_EVENTS_MAX,
-            }
-        )
-        if not own.events:
-            return [], None
-        restarts = await observer.events(
-            {"names": RESTARTS, "after": own.events[-1].sequence, "limit": 10}
-        )
-    except BrokerProblem as problem:
-        return [], problem.reason
-    except Refused as refusal:
-        return [], refusal.message
-    return steps_of(sorted([*own.events, *restarts.events], key=lambda each: each.sequence)), None
-
-
-async def _found_by(
-    observer: Observer, wanted: Search, after: str | None
-) -> tuple[Found | None, str | None]:
-    """Return the sessions, or why there are none. The rest of the page is shown without them."""
-    try:
-        return await found_sessions(observer, wanted, after), None
-    except BrokerProblem as problem:
-        return None, problem.reason
-    except Refused as refusal:
-        return None, refusal.message
 
 
 def down_page(request: Request, problem: BrokerProblem) -> Response:

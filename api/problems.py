@@ -78,6 +78,17 @@ def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+_TEXT_OR_PROBLEM: Final[dict[str, Any]] = {
+    "text/plain": {},
+    "application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDetail"}},
+}
+SESSIONS_REFUSED: Final[dict[int | str, dict[str, Any]]] = {
+    400: {
+        "description": "`after` is of another `sort`, or the address is longer than 65,535 bytes.",
+        "content": _TEXT_OR_PROBLEM,
+    }
+}
+"""Refusals of a list that has several orders."""
 ADDRESS_TOO_LONG: Final[dict[int | str, dict[str, Any]]] = {
     400: {"description": "The address is longer than 65,535 bytes.", "content": {"text/plain": {}}}
 }

@@ -20,7 +20,8 @@ from api.models.configuration import ShownConfiguration
 from api.models.reports import SerialReport, UplinkReport, UploadReport
 from api.models.sessions import SessionDetail, SessionPage
 from api.observer import Observer
-from api.problems import ADDRESS_TOO_LONG, described
+from api.pages.clients import Search, Sort, State
+from api.problems import ADDRESS_TOO_LONG, SESSIONS_REFUSED, described
 from api.query_parameters import refuse_unknown
 
 _CLIENT_ID_DESCRIPTION: Final = "The client identifier, percent-encoded."
@@ -95,16 +96,29 @@ async def status(request: Request) -> BrokerStatus:
 
 @rest.get(
     "/sessions",
-    responses=described(502, 503) | ADDRESS_TOO_LONG,
-    summary="All sessions, page by page",
+    responses={**described(502, 503), **SESSIONS_REFUSED},
+    summary="Sessions that match, page by page",
 )
 async def sessions(
     request: Request,
+    *,
+    search: Annotated[
+        str, Query(max_length=limits.SEARCH_CHARACTERS_MAX, description="Part of the client id.")
+    ] = "",
+    state: Annotated[
+        State, Query(description="Only sessions in this state; `drops`: that lost messages.")
+    ] = State.ALL,
+    user: Annotated[
+        str, Query(max_length=limits.USERNAME_BYTES_MAX, description="Only those of this user.")
+    ] = "",
+    sort: Annotated[
+        Sort, Query(description="By name, the longest silent first, or the largest number first.")
+    ] = Sort.CLIENT_ID,
     after: Annotated[
         str | None,
         Query(
-            max_length=limits.CLIENT_ID_CHARACTERS_MAX,
-            description="Start behind this client id: the `next` of the page before.",
+            max_length=limits.CLIENT_ID_CHARACTERS_MAX + limits.SORT_CHARACTERS_MAX,
+            description="The `next` of the page before, with the same `sort`.",
         ),
     ] = None,
     limit: Annotated[
@@ -114,8 +128,9 @@ async def sessions(
         ),
     ] = limits.SESSIONS_PER_REQUEST_DEFAULT,
 ) -> SessionPage:
-    """List the sessions, connected or not, ordered by client id."""
-    return await observer_of(request).sessions(after=after, limit=limit)
+    """List the sessions, connected or not, by client id or in another order."""
+    wanted = Search(search=search, state=state, user=user, sort=sort)
+    return await observer_of(request).sessions(after=after, limit=limit, chosen=wanted.chosen)
 
 
 @rest.get(

@@ -12,8 +12,16 @@ class _SessionFacts(Reported):
     """True if the session ends with its connection."""
     protocol: int
     """Protocol level: 3 is MQTT 3.1, 4 is 3.1.1, 5 is 5.0."""
+    username: str | None
+    """None: the client named no user."""
+    listener: str | None
+    """The listener of its last connection; null since a start until it is back."""
+    tls: bool | None
+    """True if its connection is encrypted by the broker; null: not connected."""
     address: str | None
     connected_since_ms: Milliseconds | None
+    last_seen_ms: Milliseconds | None
+    """When its last packet came, or its connection ended; null: unknown."""
     keep_alive_seconds: Count
     """0: the client promised nothing."""
     subscription_count: Count
@@ -32,7 +40,7 @@ class Session(_SessionFacts):
 
 
 class SessionPage(Reported):
-    """A page of sessions, ordered by client id."""
+    """A page of sessions."""
 
     sessions: list[Session]
     next: str | None
@@ -52,8 +60,6 @@ class InflightMessage(Reported):
 
 
 class SessionDetail(_SessionFacts):
-    username: str | None
-    """None: the client named no user."""
     denials: Count
     """Times that access rules denied what its client did."""
     subscriptions: list[Subscription]

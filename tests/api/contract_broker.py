@@ -71,7 +71,7 @@ class ContractBroker(ControlServer):
                 }
                 return result(answers[command])
             case {"command": "sessions"}:
-                return result(self._page(request.get("after"), request.get("limit", 100)))
+                return result(self._page(request))
             case {"command": "session", "client_id": client_id}:
                 if any(session["client_id"] == client_id for session in self.sessions):
                     return result(recorded.session_detail(client_id))
@@ -100,7 +100,22 @@ class ContractBroker(ControlServer):
             "seconds": self.seconds,
         }
 
-    def _page(self, after: str | None, limit: int) -> dict[str, Any]:
-        later = [one for one in self.sessions if after is None or one["client_id"] > after]
+    def _page(self, request: dict[str, Any]) -> dict[str, Any]:
+        after, limit = request.get("after"), request.get("limit", 100)
+        search, state = request.get("search", "").casefold(), request.get("state", "all")
+        later = [
+            one
+            for one in self.sessions
+            if (after is None or one["client_id"] > after)
+            and search in one["client_id"]
+            and (
+                state == "all"
+                or {
+                    "connected": one["connected"],
+                    "away": not one["connected"],
+                    "drops": one["dropped_messages"] > 0,
+                }[state]
+            )
+        ]
         page = later[:limit]
         return {"sessions": page, "next": page[-1]["client_id"] if len(later) > limit else None}

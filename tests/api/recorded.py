@@ -254,7 +254,9 @@ def session(client_id: str, **bent: object) -> Json:
         "connected": True,
         "clean": False,
         "protocol": 4,
+        **{"username": "bridge", "listener": "127.0.0.1:1883", "tls": False},
         "address": "127.0.0.1:53122",
+        "last_seen_ms": NOW_MS - 3_000,
         "connected_since_ms": NOW_MS - 3_600_000,
         "keep_alive_seconds": 60,
         "subscription_count": 2,
@@ -272,7 +274,6 @@ def session(client_id: str, **bent: object) -> Json:
 def session_detail(client_id: str) -> Json:
     return session(
         client_id,
-        username="bridge",
         denials=0,
         subscriptions=[{"filter": "sensors/#", "qos": 2}, {"filter": "commands/+", "qos": 1}],
         inflight=[{"packet_id": 17, "message": 4_021, "qos": 2, "state": "awaiting_pubrec"}],

@@ -27,7 +27,7 @@ async def test_the_page_shows_everything_at_a_glance(
         "pressure 101,325 Pa",
         "Damagedchecksum: 2",
         "/dev/serial/by-id/usb-u-blox_7-if00",
-        "archive away MQTT 3.1.1, persistent",
+        "archive user bridge away MQTT 3.1.1, persistent",
         "2, exactly once18,42336,846",
         "up to event 92,850, 30 to go",
         "12 segments, 117.2 KiB, the last 42 s ago",

@@ -39,7 +39,7 @@ class RuledBroker:
     def shown(self, client_id: str) -> dict[str, object]:
         """What `oncegate ctl session` shows."""
         session = self.running.event_loop.broker.state.sessions[client_id]
-        return session_detail_of(session, self.running.event_loop.wall_clock)
+        return session_detail_of(session, self.running.event_loop)
 
     def queued(self, client_id: str) -> int:
         return self.running.event_loop.broker.state.sessions[client_id].queued_count

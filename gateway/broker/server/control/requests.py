@@ -8,7 +8,6 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from heapq import nsmallest
 from typing import Any
 
 from gateway.broker.access.errors import AccessFileError
@@ -22,20 +21,15 @@ from gateway.broker.server.control.operations import Operations, reported, who_o
 from gateway.broker.server.control.people import People
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.control.sensors import SensorRequests
+from gateway.broker.server.control.session_list import SessionList
 from gateway.broker.server.control.sockets import ControlSocket, refusal_of
 from gateway.broker.server.control.topics import Topics
 from gateway.broker.server.event_loop.event_loop import EventLoop
-from gateway.broker.server.status.sessions import session_detail_of, session_of
 from gateway.configuration import Configuration, ConfigurationError
-from gateway.process.control.messages import LINE_BYTES_MAX
 
 logger = logging.getLogger(__name__)
 
-ANSWER_BYTES_MAX = LINE_BYTES_MAX - 64 * 1024
-"""Sessions in one answer, in bytes: the longest line of the protocol minus its frame."""
-
 REPORT_BYTES_MAX = 64 * 1024
-SESSIONS_LISTED_MAX = 1_000
 SOURCES = ("bridge", "uploader", "uplink")
 READING = frozenset(
     {"status", "sessions", "session", "reports", "bans", "events", "authenticate", "user", "alarms"}
@@ -73,6 +67,7 @@ class Control:
         self._reload = reload
         self._reports: dict[str, dict[str, Any]] = {}
         self._alarms = alarms = Alarms()
+        self._sessions = SessionList(event_loop)
         self._sockets: list[ControlSocket] = []
         self._operate_socket: ControlSocket | None = None
         self._operate_problem: str | None = None
@@ -96,8 +91,7 @@ class Control:
     def _own_commands(self) -> dict[str, Command]:
         return {
             "status": lambda _: self._status(),
-            "sessions": self._sessions,
-            "session": self._session,
+            **self._sessions.commands,
             "kick": self._kick,
             "drop": self._drop,
             "reload": lambda _: self._reload(),
@@ -204,36 +198,8 @@ class Control:
 
     # -- sessions
 
-    def _sessions(self, request: Request) -> dict[str, Any]:
-        limit = request.get("limit", 100)
-        if not isinstance(limit, int) or not 1 <= limit <= SESSIONS_LISTED_MAX:
-            raise Refused("bad_request", f"'limit' has to be 1 to {SESSIONS_LISTED_MAX}")
-        after = text_of(request, "after", "")
-        sessions = self._event_loop.broker.state.sessions
-        # One more than is returned, to see if there are more.
-        names = nsmallest(limit + 1, (name for name in sessions if name > after))
-        shown, size_bytes = list[dict[str, Any]](), 0
-        for name in names[:limit]:
-            session = session_of(sessions[name], self._event_loop.wall_clock)
-            size_bytes += len(json.dumps(session))
-            if size_bytes > ANSWER_BYTES_MAX:
-                break
-            shown.append(session)
-        complete = len(shown) == len(names)
-        return {"sessions": shown, "next": None if complete else shown[-1]["client_id"]}
-
-    def _session(self, request: Request) -> dict[str, Any]:
-        return session_detail_of(self._find(request), self._event_loop.wall_clock)
-
-    def _find(self, request: Request) -> Any:
-        client_id = text_of(request, "client_id")
-        session = self._event_loop.broker.state.sessions.get(client_id)
-        if session is None:
-            raise Refused("not_found", f"no session for client id {client_id[:200]!r}")
-        return session
-
     def _kick(self, request: Request) -> dict[str, Any]:
-        session = self._find(request)
+        session = self._sessions.find(request)
         if session.connection is None:
             raise Refused("not_found", f"{session.client_id[:200]!r} is not connected")
         now = asyncio.get_running_loop().time()
@@ -242,7 +208,7 @@ class Control:
         return {"kicked": True}
 
     def _drop(self, request: Request) -> dict[str, Any]:
-        session = self._find(request)
+        session = self._sessions.find(request)
         self._event_loop.broker.drop_session(session, asyncio.get_running_loop().time())
         self._event_loop.schedule()
         return {"dropped": True}

@@ -9,6 +9,8 @@ class Channel(ABC):
     """A connection: its output, whether it is read, and input that was read but not processed."""
 
     connection: Connection
+    is_encrypted = False
+    """True if its bytes travel over TLS."""
 
     def __init__(self) -> None:
         self.overloaded = False

@@ -49,6 +49,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         """Take the transport of a client that connected."""
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(self._event_loop.limits.max_write_buffer_bytes)
+        self.is_encrypted = isinstance(transport, TlsTransport)
         address = text_of(transport.get_extra_info("peername"))
         policy = self.policy
         self.connection = self._event_loop.accept(

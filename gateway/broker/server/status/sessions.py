@@ -5,25 +5,31 @@ from typing import Any
 
 from gateway.broker.core.sessions.message import STATE_NAMES
 from gateway.broker.core.sessions.session import Session
+from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.broker.server.host.clock import WallClock
 
 LISTED_MAX = 1_000
 """Subscriptions and deliveries listed for one session, at most."""
 
 
-def session_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:
+def session_of(session: Session, event_loop: EventLoop) -> dict[str, Any]:
     """Return a session's entry in the list of sessions."""
     connection = session.connection
+    channel = None if connection is None else event_loop.channels.get(connection)
     return {
         "client_id": session.client_id,
         "session": session.number,
         "connected": connection is not None,
         "clean": not session.persistent,
         "protocol": session.protocol,
+        "username": session.username,
+        "listener": session.listener or None,
+        "tls": None if channel is None else channel.is_encrypted,
         "address": None if connection is None else connection.address,
         "connected_since_ms": None
         if connection is None
-        else _wall_ms_at(connection.connected_at, wall_clock),
+        else _wall_ms_at(connection.connected_at, event_loop.wall_clock),
+        "last_seen_ms": last_seen_of(session, event_loop),
         "keep_alive_seconds": 0 if connection is None else connection.keep_alive_seconds,
         "subscription_count": len(session.subscriptions),
         "inflight": len(session.outbound),
@@ -36,10 +42,9 @@ def session_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:
     }
 
 
-def session_detail_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:
+def session_detail_of(session: Session, event_loop: EventLoop) -> dict[str, Any]:
     """Return a session with its subscriptions and messages in flight."""
-    detail = session_of(session, wall_clock)
-    detail["username"] = session.username
+    detail = session_of(session, event_loop)
     detail["denials"] = session.denials
     detail["subscriptions"] = [
         {"filter": subscription.topic_filter, "qos": subscription.qos}
@@ -55,6 +60,21 @@ def session_detail_of(session: Session, wall_clock: WallClock) -> dict[str, Any]
         for delivery in session.outbound.values()[:LISTED_MAX]
     ]
     return detail
+
+
+def last_seen_of(session: Session, event_loop: EventLoop) -> int | None:
+    """Return when the client's last packet came, or its connection ended. None: unknown.
+
+    In wall time as currently known. A time before the start of the broker is too late by an outage
+    whose length is unknown.
+    """
+    if session.connection is not None:
+        return _wall_ms_at(session.connection.last_packet, event_loop.wall_clock)
+    if not session.closed_ms:
+        return None
+    time = event_loop.broker.state.time
+    time.advance(asyncio.get_running_loop().time())
+    return event_loop.wall_clock.time_ms() - time.age_ms(session.closed_ms)
 
 
 def _wall_ms_at(when: float, wall_clock: WallClock) -> int:

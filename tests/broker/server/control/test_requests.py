@@ -58,33 +58,6 @@ async def test_an_unknown_command_is_answered_with_those_that_there_are(start: S
     )
 
 
-async def test_sessions_are_listed_by_name_some_at_a_time(start: Start) -> None:
-    broker = await start({})
-    for name in ("b", "a", "c"):
-        await log_in(broker, name)
-    first = await result(broker, "sessions", limit=2)
-    assert [each["client_id"] for each in first["sessions"]] == ["a", "b"]
-    assert first["next"] == "b"
-    rest = await result(broker, "sessions", limit=2, after="b")
-    assert [each["client_id"] for each in rest["sessions"]] == ["c"]
-    assert rest["next"] is None
-    assert await code(broker, "sessions", limit=0) == "bad_request"
-    assert await code(broker, "sessions", after=7) == "bad_request"
-
-
-async def test_an_answer_that_would_be_too_long_ends_earlier(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broker = await start({})
-    for name in ("a", "b", "c"):
-        await log_in(broker, name)
-    one = len(json.dumps((await result(broker, "sessions", limit=1))["sessions"][0]))
-    monkeypatch.setattr(requests, "ANSWER_BYTES_MAX", 2 * one + one // 2)
-    found = await result(broker, "sessions")
-    assert [each["client_id"] for each in found["sessions"]] == ["a", "b"]
-    assert found["next"] == "b"
-
-
 async def test_a_session_is_shown_with_its_subscriptions_and_dropped_with_them(
     start: Start,
 ) -> None:

@@ -1,0 +1,154 @@
+"""The commands `sessions` and `session`: filtered, sorted, page by page."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from heapq import nsmallest
+from itertools import chain, islice
+from typing import Any, Final
+
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.server.control.refused import Refused, text_of
+from gateway.broker.server.event_loop.event_loop import EventLoop
+from gateway.broker.server.status.sessions import session_detail_of, session_of
+from gateway.process.control.messages import LINE_BYTES_MAX
+
+SESSIONS_BYTES_MAX: Final = LINE_BYTES_MAX - 64 * 1024
+"""Sessions in one answer, in bytes: the longest line of the protocol minus its frame."""
+SESSIONS_LISTED_MAX: Final = 1_000
+SLICE_SESSIONS: Final = 2_000
+"""Sessions compared per turn of the event loop: about a millisecond. Clients wait meanwhile."""
+STATES: Final = ("all", "connected", "away", "drops")
+_SORTS: Final[dict[str, Callable[[Session], int]]] = {
+    "queued": lambda session: -session.queued_count,
+    "dropped": lambda session: -session.dropped_messages,
+    "received": lambda session: -session.received_messages,
+    "delivered": lambda session: -session.delivered_messages,
+}
+SORTS: Final = ("client_id", "last_seen", *_SORTS)
+"""Orders of a list: by name, the longest silent first, or the largest count first."""
+
+_Key = tuple[int, str]
+
+
+class Wanted:
+    """A page of sessions that match."""
+
+    def __init__(self, request: dict[str, Any], event_loop: EventLoop) -> None:
+        """Read the request.
+
+        Raises:
+            Refused: a member is not as docs/formats/control-socket.md has it.
+        """
+        self.limit = request.get("limit", 100)
+        if not isinstance(self.limit, int) or not 1 <= self.limit <= SESSIONS_LISTED_MAX:
+            raise Refused("bad_request", f"'limit' has to be 1 to {SESSIONS_LISTED_MAX}")
+        now, time = asyncio.get_running_loop().time(), event_loop.broker.state.time
+        time.advance(now)
+        self._zero_ms = time.time_ms - int(now * 1000)
+        """Gateway time at zero of the monotonic clock."""
+        self._search = text_of(request, "search", "").casefold()
+        self._user = text_of(request, "user", "")
+        self._state, self.sort = request.get("state", "all"), request.get("sort", "client_id")
+        if self._state not in STATES or self.sort not in SORTS:
+            raise Refused("bad_request", f"'state' is one of {STATES}, 'sort' one of {SORTS}")
+        self._after = self._key_in(text_of(request, "after", ""))
+
+    def _key_in(self, after: str) -> _Key | None:
+        if not after or self.sort == "client_id":
+            return (0, after) if after else None
+        number, _, client_id = after.partition(" ")
+        try:
+            return int(number[:20]), client_id
+        except ValueError:
+            raise Refused("bad_request", "'after' has to be a `next` of the same 'sort'") from None
+
+    def key_of(self, session: Session) -> _Key:
+        """Return the place of a session in the order."""
+        if self.sort == "last_seen":
+            return self._last_seen(session), session.client_id
+        number = _SORTS.get(self.sort)
+        return 0 if number is None else number(session), session.client_id
+
+    def _last_seen(self, session: Session) -> int:
+        """Return when a client was last seen, in gateway time: wall time may step meanwhile."""
+        if session.connection is None:
+            return session.closed_ms
+        return self._zero_ms + int(session.connection.last_packet * 1000)
+
+    def next_after(self, session: Session) -> str:
+        """Return the `after` of a page that follows this session."""
+        number, client_id = self.key_of(session)
+        return client_id if self.sort == "client_id" else f"{number} {client_id}"
+
+    def first_of(self, sessions: Iterable[Session]) -> list[Session]:
+        """Return the first ones of the page, and one more if there is one."""
+        return nsmallest(self.limit + 1, filter(self._has, sessions), key=self.key_of)
+
+    def _has(self, session: Session) -> bool:
+        if session.ended or not self._is_in_state(session):
+            return False
+        if self._search and self._search not in session.client_id.casefold():
+            return False
+        if self._user and session.username != self._user:
+            return False
+        return self._after is None or self.key_of(session) > self._after
+
+    def _is_in_state(self, session: Session) -> bool:
+        match self._state:
+            case "connected":
+                return session.connection is not None
+            case "away":
+                return session.connection is None
+            case "drops":
+                return session.dropped_messages > 0
+        return True
+
+
+class SessionList:
+    """Answers from the broker's sessions. Use it from one event loop."""
+
+    def __init__(self, event_loop: EventLoop) -> None:
+        self._event_loop = event_loop
+        self._sessions = event_loop.broker.state.sessions
+
+    @property
+    def commands(self) -> dict[str, Callable[[dict[str, Any]], Any | Awaitable[Any]]]:
+        """The commands that are answered here, by name."""
+        return {"sessions": self.listed, "session": self.shown}
+
+    async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer `sessions`, in slices.
+
+        Raises:
+            Refused: the request is not as docs/formats/control-socket.md has it.
+        """
+        wanted = Wanted(request, self._event_loop)
+        rest = iter(list(self._sessions.values()))
+        found: list[Session] = []
+        while part := list(islice(rest, SLICE_SESSIONS)):
+            found = wanted.first_of(chain(found, part))
+            await asyncio.sleep(0)
+        shown: list[dict[str, Any]] = []
+        size_bytes = 0
+        for session in found[: wanted.limit]:
+            one = session_of(session, self._event_loop)
+            size_bytes += len(json.dumps(one))
+            if size_bytes > SESSIONS_BYTES_MAX:
+                break
+            shown.append(one)
+        is_complete = len(shown) == len(found)
+        following = None if is_complete else wanted.next_after(found[len(shown) - 1])
+        return {"sessions": shown, "next": following}
+
+    def shown(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer `session`. Raises Refused."""
+        return session_detail_of(self.find(request), self._event_loop)
+
+    def find(self, request: dict[str, Any]) -> Session:
+        """Return the session that a request names. Raises Refused."""
+        client_id = text_of(request, "client_id")
+        session = self._sessions.get(client_id)
+        if session is None:
+            raise Refused("not_found", f"no session for client id {client_id[:200]!r}")
+        return session
