@@ -2,7 +2,7 @@
 configured.
 
 Each user may use its own topics and read the sensors' topics; it may not write anywhere else. An
-operator may publish at the page to every topic but those of commands.
+operator may publish at the page to every topic but those of commands and of the sensors' readings.
 Listeners without authentication (on loopback, or where the operator allows it) are unrestricted.
 """
 
@@ -45,7 +45,7 @@ def default_rules(
     """
     lines = ["# what holds without [access] rules_file: oncegate acl show"]
     lines += [f"allow listener {quoted(name)} all" for name in open_listeners]
-    lines.append(f"deny listener {PAGE_LISTENER} publish {COMMANDS}")
+    lines.append(f"deny listener {PAGE_LISTENER} publish {COMMANDS} {SENSORS}")
     lines.append(f"allow listener {PAGE_LISTENER} publish #")
     if bridge_user is not None:
         user = quoted(bridge_user)

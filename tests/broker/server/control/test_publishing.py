@@ -87,14 +87,14 @@ async def test_access_rules_apply_by_user_and_by_the_page_as_a_listener(tmp_path
         assert (code, "access rules" in message) == ("denied", True)
         assert (await done(tmp_path, "publish", topic="plant/x", **PROGRAM))["published"]
         assert (await refused(tmp_path, "publish", topic="own/x", **PROGRAM))[0] == "denied"
-        # Under the defaults everything but commands.
+        # Under the defaults everything but commands and readings.
         broker.written |= {
             "listeners": [{"port": 0, "anonymous": False, "bind": "0.0.0.0"}],  # noqa: S104
         }
         broker.reload(access__rules_file=None)
-        assert (await done(tmp_path, "publish", topic="sensors/x/y", **PROGRAM))["published"]
-        code, _ = await refused(tmp_path, "publish", topic="commands/board/reset")
-        assert code == "denied"
+        assert (await done(tmp_path, "publish", topic="house/x/y", **PROGRAM))["published"]
+        for topic in ("commands/board/reset", "sensors/x/y"):
+            assert (await refused(tmp_path, "publish", topic=topic))[0] == "denied"
 
 
 async def test_bans_limits_and_removed_users_apply(
