@@ -56,7 +56,7 @@ def answer(
 
         oncegate acl test - connect --listener 0.0.0.0:1883
     """
-    from gateway.broker.core.rules.permissions import Client
+    from gateway.broker.core.permissions import Client
 
     _refuse_topic(action, topic)
     rules = _rules_of(file, config, tenant)

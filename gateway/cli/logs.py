@@ -15,7 +15,7 @@ import os
 import sys
 import time
 
-from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.server.host import clock
 from gateway.process.files.disk_errors import without_errno
 

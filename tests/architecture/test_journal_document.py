@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.core.records import layout
 from gateway.broker.core.records.blob import Blob
 from gateway.broker.core.records.events import Event, decode
 from gateway.broker.core.records.kinds import (
-    ClockQuality,
     CloseReason,
     DropReason,
     EndReason,
@@ -23,7 +23,6 @@ from gateway.broker.core.records.kinds import (
     RecordKind,
     StartKind,
     WillClearReason,
-    Word,
 )
 from gateway.broker.core.records.recorder import Recorder
 from gateway.broker.core.sessions.connection import Connection
@@ -31,6 +30,7 @@ from gateway.broker.core.sessions.message import Delivery, Held, Message, Will
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.sessions.subscription import Subscription
 from gateway.broker.core.state import State
+from gateway.broker.core.word import Word
 from gateway.broker.store.database import migrate
 from gateway.broker.store.journal_files import FRAME, HEADER_BYTES
 from gateway.broker.store.tables import TABLES

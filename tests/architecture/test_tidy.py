@@ -19,9 +19,8 @@ MODULE_LINES_MAX = 300
 FUNCTION_LINES_MAX = 40
 # Longer ones, which must not grow: modules that are one table or one automaton, and two of tests.
 LONGER_MODULES = {
-    "gateway/broker/core/broker.py": 305,
     "gateway/broker/core/rules/admit.py": 304,
-    "gateway/broker/core/state.py": 356,
+    "gateway/broker/core/state.py": 355,
     "gateway/broker/store/checkpoint.py": 371,
     "gateway/broker/store/journal.py": 330,
     "gateway/broker/store/recovery.py": 305,
@@ -67,7 +66,8 @@ WITHOUT_TESTS = {
     "gateway/cli/bench_options.py",
     "gateway/broker/core/core.py",
     "gateway/broker/core/records/record.py",
-    "gateway/broker/core/sessions/when_full.py",
+    "gateway/broker/core/when_full.py",
+    "gateway/broker/core/word.py",
     "gateway/broker/core/rules/composition.py",
     "gateway/broker/core/sessions/owner.py",
     "gateway/broker/server/listeners/policy.py",

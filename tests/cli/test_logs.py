@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from systemd import journal
 
-from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.server.host import clock
 from gateway.cli import logs
 from gateway.cli.logs import Lines

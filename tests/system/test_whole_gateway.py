@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.server.host import clock
 from tests.peers.connection import DEADLINE_SECONDS
 from tests.system.published_ledger import begin_ledger, readings_of_ledger

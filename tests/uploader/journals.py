@@ -7,8 +7,9 @@ import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.core.records import layout
-from gateway.broker.core.records.kinds import ClockQuality, StartKind
+from gateway.broker.core.records.kinds import StartKind
 from gateway.broker.core.records.recorder import Recorder
 from gateway.broker.core.sessions.message import Delivery, Held, Message
 from gateway.broker.core.sessions.session import Session

@@ -26,7 +26,7 @@ from gateway.broker.access.topic_patterns import (
     split_pattern,
     substituted,
 )
-from gateway.broker.core.rules.permissions import AccessRules, Client
+from gateway.broker.core.permissions import AccessRules, Client
 from gateway.broker.core.sessions.subscription import names_group, split_shared
 
 # Not Final: tests make it small enough to be reached.

@@ -9,19 +9,14 @@ from typing import Final
 from gateway.broker.core.changes import Changes
 from gateway.broker.core.core import Core
 from gateway.broker.core.effects import AuthenticationAnswer, HandOver, PageRequest
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.core.limits import Limits
 from gateway.broker.core.output import Withheld
+from gateway.broker.core.permissions import AccessRules
 from gateway.broker.core.records.batch import Batch
-from gateway.broker.core.records.kinds import (
-    ClockQuality,
-    CloseReason,
-    EndReason,
-    Observation,
-    StartKind,
-)
+from gateway.broker.core.records.kinds import CloseReason, EndReason, Observation, StartKind
 from gateway.broker.core.records.recorder import Recorder
 from gateway.broker.core.rules.composition import Rules
-from gateway.broker.core.rules.permissions import AccessRules
 from gateway.broker.core.rules.revoke import Revocation
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.message import Delivery, Message

@@ -6,8 +6,8 @@ from gateway.broker.core.frames import Frames
 from gateway.broker.core.limits import Limits
 from gateway.broker.core.login_rates import LoginRates
 from gateway.broker.core.output import Output
+from gateway.broker.core.permissions import Permissions
 from gateway.broker.core.records.recorder import Recorder
-from gateway.broker.core.rules.permissions import Permissions
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.state import State
 from gateway.broker.core.statistics import Statistics

@@ -12,7 +12,16 @@ after: wall time has then advanced further than gateway time. That difference is
 
 from typing import Final
 
-from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.core.word import Word
+
+
+class ClockQuality(Word):
+    """Quality of a wall time."""
+
+    UNKNOWN = 0
+    UNSYNCHRONISED = 1
+    SYNCHRONISED = 2
+
 
 OUTAGES_MAX: Final = 64
 """Outages stored separately, at most: one for each start without a synchronised clock. Beyond that

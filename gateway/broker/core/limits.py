@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from gateway.broker.core.quota import Quotas
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 
 PACKET_ID_MAX: Final = 65_535
 """Packet identifiers have 16 bits; 0 is not allowed [MQTT-2.3.1-1]."""

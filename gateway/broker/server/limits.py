@@ -8,7 +8,7 @@ from typing import Final
 from gateway.broker.access.rule import ClientPattern
 from gateway.broker.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
 from gateway.broker.core.quota import NO_LIMIT
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 from gateway.broker.disk_budget.budget import Limits as SpaceLimits
 from gateway.configuration import Configuration
 from gateway.process.files import descriptors

@@ -6,7 +6,7 @@ from gateway.broker.access.default_rules import default_rules
 from gateway.broker.access.passwords import PasswordFile
 from gateway.broker.access.rules import FileRules
 from gateway.broker.access.rules_file import RulesFile, RulesFileError, load
-from gateway.broker.core.rules.permissions import Client
+from gateway.broker.core.permissions import Client
 from gateway.configuration import Configuration, Listener, Serial
 from gateway.configuration.addresses import host_and_port_of, is_loopback
 from gateway.configuration.whole import GATEWAY_TOPIC

@@ -6,8 +6,7 @@ The row is as of the batch in which the checkpoint began. The journal continues 
 import json
 from typing import Any
 
-from gateway.broker.core.gateway_time import GatewayTime, Outage
-from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.core.gateway_time import ClockQuality, GatewayTime, Outage
 
 KEY = "clock"
 

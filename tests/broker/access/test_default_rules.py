@@ -2,7 +2,7 @@
 
 from gateway.broker.access.default_rules import default_rules
 from gateway.broker.access.rules import FileRules
-from gateway.broker.core.rules.permissions import Client
+from gateway.broker.core.permissions import Client
 
 NETWORK, INSIDE = "0.0.0.0:1883", "127.0.0.1:1883"
 

@@ -8,7 +8,7 @@ from gateway.broker.access import mosquitto_acl
 from gateway.broker.access.mosquitto_acl import rules_text_of
 from gateway.broker.access.rules import FileRules
 from gateway.broker.access.rules_file import RulesFileError, parse
-from gateway.broker.core.rules.permissions import Client
+from gateway.broker.core.permissions import Client
 
 ACL = b"""\
 # general

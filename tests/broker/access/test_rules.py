@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gateway.broker.access import rules as rules_module
 from gateway.broker.access.rules import FileRules
 from gateway.broker.access.rules_file import parse
-from gateway.broker.core.rules.permissions import Client
+from gateway.broker.core.permissions import Client
 from gateway.broker.wire.topics import matches
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.broker.core.harness import Harness
+from tests.broker.core.permitting import Rules
 
 
 @pytest.fixture
@@ -21,3 +22,11 @@ def traced() -> Iterator[None]:
     tracemalloc.start()
     yield
     tracemalloc.stop()
+
+
+@pytest.fixture
+def rules(harness: Harness) -> Rules:
+    """Access rules that a test sets, of the harness's broker."""
+    made = Rules()
+    harness.broker.restrict(made)
+    return made

@@ -1,14 +1,14 @@
-"""The real core and the real store under a clock that stands still, without sockets or threads.
+"""The real core and the real store under a clock that the test moves, without sockets or threads.
 
-What a client receives is what `Connection.outgoing` holds after a commit, decoded again. `cut`
-throws everything away that was not committed, as a power cut does, and starts again from the files.
+A client receives the bytes in `Connection.outgoing` after a commit, decoded. `cut` is a power cut.
 """
 
 from pathlib import Path
 
 from gateway.broker.core.broker import Broker
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.core.limits import Limits
-from gateway.broker.core.records.kinds import ClockQuality, CloseReason, StartKind
+from gateway.broker.core.records.kinds import CloseReason, StartKind
 from gateway.broker.core.records.recorder import Recorder
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.session import Session

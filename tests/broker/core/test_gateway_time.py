@@ -5,7 +5,8 @@
 
 import pytest
 
-from gateway.broker.core.records.kinds import ClockQuality, Observation
+from gateway.broker.core.gateway_time import ClockQuality
+from gateway.broker.core.records.kinds import Observation
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.wire.packets import Publish, Subscribe, Subscription
 from tests.broker.core.harness import Client, Harness, payloads, publishes

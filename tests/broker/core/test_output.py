@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.broker.core.broker import SealedBatch
-from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.wire.packets import (
     Connack,
     Connect,

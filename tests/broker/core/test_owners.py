@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.broker.core.quota import Quotas
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 from gateway.broker.wire.packets import Puback, Publish, Pubrel, Suback, Subscription
 from tests.broker.core.harness import Client, Harness, send_many
 from tests.broker.core.mqtt5 import connect, publish, subscribe

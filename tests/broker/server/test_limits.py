@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gateway.broker.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 from gateway.broker.server.limits import (
     apply_limits,
     memory_bytes,

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.broker.core.gateway_time import GatewayTime, Outage
-from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.core.gateway_time import ClockQuality, GatewayTime, Outage
 from gateway.broker.store.clock_row import load, row_of
 
 milliseconds = st.integers(0, 1 << 53)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.core.records.blob import Blob
-from gateway.broker.core.records.kinds import ClockQuality
 from gateway.broker.core.records.layout import BLOB_HEADER, BLOB_MAGIC
 from gateway.broker.store import unsynced
 from gateway.broker.store.store import Store

@@ -12,8 +12,8 @@ from gateway.broker.core.limits import ACCEPTED_BEFORE_BYTES, ACCEPTED_BEFORE_ME
 from gateway.broker.core.sessions.connection import ConnectionState
 from gateway.broker.core.sessions.message import DeliveryState
 from gateway.broker.core.sessions.session import Session
-from gateway.broker.core.sessions.when_full import WhenFull
 from gateway.broker.core.state import place_bytes_of
+from gateway.broker.core.when_full import WhenFull
 from tests.broker.core.harness import Harness
 from tests.broker.core.owned import check_owners
 from tests.broker.core.picture import Picture, picture_of

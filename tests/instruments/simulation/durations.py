@@ -6,9 +6,9 @@ that are cleared, sessions that end by expiry; and from each PUBLISH that comes 
 
 from typing import TYPE_CHECKING
 
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.core.records.blob import Blob
 from gateway.broker.core.records.events import Event, decode
-from gateway.broker.core.records.kinds import ClockQuality
 from gateway.broker.core.sessions.session import EXPIRY_NEVER
 from gateway.broker.wire.packets import Publish
 from tests.instruments.simulation.ledger import Message

@@ -7,7 +7,7 @@ so much an interval may be cut short.
 
 from collections.abc import Callable
 
-from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.core.gateway_time import ClockQuality
 
 START_SECONDS = 1_000.0
 START_MS = 1_700_000_000_000

@@ -4,7 +4,7 @@ from gateway.broker.core.rules.backpressure import Backpressure
 from gateway.broker.core.rules.enqueue import QueueWriter
 from gateway.broker.core.rules.full_queues import FullQueues
 from gateway.broker.core.sessions.session import Session
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 from tests.instruments.simulation.mutant import one
 
 SLOWING = "publishers faster than a subscriber that reads"

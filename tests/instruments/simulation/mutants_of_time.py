@@ -3,9 +3,8 @@
 from typing import Any
 
 from gateway.broker.core.frames import Frames
-from gateway.broker.core.gateway_time import GatewayTime, Outage
+from gateway.broker.core.gateway_time import ClockQuality, GatewayTime, Outage
 from gateway.broker.core.records.batch import Batch
-from gateway.broker.core.records.kinds import ClockQuality
 from gateway.broker.core.records.replay import Replay
 from gateway.broker.core.sessions.message import Message
 from gateway.broker.server.host.clock import WallClock

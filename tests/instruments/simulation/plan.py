@@ -8,7 +8,7 @@ steps is a plan as well.
 from dataclasses import dataclass, field
 
 from gateway.broker.core.limits import Limits
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 from tests.instruments.simulation.disk import DiskKind
 from tests.instruments.simulation.machine_clock import RIGHT
 from tests.instruments.simulation.network import Weather

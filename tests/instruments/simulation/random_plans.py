@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 from tests.instruments.simulation.disk import DiskKind
 from tests.instruments.simulation.machine_clock import (
     AHEAD,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 from tests.instruments.simulation.disk import DiskKind
 from tests.instruments.simulation.network import Weather
 from tests.instruments.simulation.plan import (

@@ -13,7 +13,7 @@ from typing import Any
 from gateway.broker.core.broker import Broker
 from gateway.broker.core.records.blob import DamagedBlob
 from gateway.broker.core.records.events import decode
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 from gateway.broker.store.journal_reader import JournalReader
 from gateway.configuration.sections import Limits as BatchLimits
 from tests.instruments.simulation import invariants, steps

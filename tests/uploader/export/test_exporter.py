@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.uploader.main import LogInUse, serve
 from gateway.uploader.segments.names import segments_in
 from gateway.uploader.segments.signing_key import public_keys_in

@@ -2,10 +2,9 @@
 
 from librt.strings import BytesWriter
 
-from gateway.broker.core.gateway_time import GatewayTime
+from gateway.broker.core.gateway_time import ClockQuality, GatewayTime
 from gateway.broker.core.records import layout
 from gateway.broker.core.records.blob import packed
-from gateway.broker.core.records.kinds import ClockQuality
 from gateway.broker.core.sessions.session import Session
 
 

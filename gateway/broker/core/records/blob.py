@@ -8,8 +8,8 @@ from struct import error as StructError
 from typing import Final
 from zlib import crc32
 
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.core.records import layout
-from gateway.broker.core.records.kinds import ClockQuality
 
 _CLOCKS: Final = list(ClockQuality)
 

@@ -5,16 +5,7 @@ uses the names in lower case. In compiled code a member costs as much as a liter
 (docs/decisions/0077-records-are-read-once.md).
 """
 
-from enum import IntEnum
-
-
-class Word(IntEnum):
-    """A value in a record, and its word in the session log."""
-
-    word: str
-
-    def __init__(self, _: int) -> None:
-        self.word = self.name.lower()
+from gateway.broker.core.word import Word
 
 
 class RecordKind(Word):
@@ -115,14 +106,6 @@ class StartKind(Word):
     CLEAN = 1
     UNCLEAN = 2
     SALVAGED = 3
-
-
-class ClockQuality(Word):
-    """Quality of a wall time."""
-
-    UNKNOWN = 0
-    UNSYNCHRONISED = 1
-    SYNCHRONISED = 2
 
 
 class Observation(Word):

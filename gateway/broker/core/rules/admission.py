@@ -6,8 +6,8 @@ whether it must be recorded. A violation by the client is returned with what was
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.incoming import Incoming
+from gateway.broker.core.permissions import PUBLISH_REFUSED
 from gateway.broker.core.records.kinds import Origin
-from gateway.broker.core.rules.permissions import PUBLISH_REFUSED
 from gateway.broker.core.rules.retained_limits import retained_limit_reached
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.message import Message

@@ -10,10 +10,10 @@ from gateway.broker.core.bans import BANNED_REASON
 from gateway.broker.core.core import Core
 from gateway.broker.core.limits import KEEP_ALIVE_PART_BYTES
 from gateway.broker.core.login_rates import LOGIN_RATE
+from gateway.broker.core.permissions import CONNECT_REFUSED, WILL_REFUSED
 from gateway.broker.core.records.kinds import CloseReason, EndReason, WillClearReason
 from gateway.broker.core.rules.disconnect import Disconnection
 from gateway.broker.core.rules.full_disk import DISK_FULL, FullDisk
-from gateway.broker.core.rules.permissions import CONNECT_REFUSED, WILL_REFUSED
 from gateway.broker.core.rules.refuse import Refusal
 from gateway.broker.core.rules.session_places import SessionPlaces
 from gateway.broker.core.sessions.connection import Connection, ConnectionState

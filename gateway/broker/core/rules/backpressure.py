@@ -17,8 +17,8 @@ from gateway.broker.core.quota import NO_USER
 from gateway.broker.core.rules.put_off import Deferral
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.session import NO_TIMER, Session
-from gateway.broker.core.sessions.when_full import WhenFull
 from gateway.broker.core.timers import Timer, TimerKind
+from gateway.broker.core.when_full import WhenFull
 
 JUDGED_SECONDS: Final = 1.0
 """Interval of checks whether a client that slows publishers still reads."""

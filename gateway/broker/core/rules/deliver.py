@@ -20,7 +20,7 @@ from gateway.broker.core.rules.resend import Resender
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.message import RETAIN, Delivery, DeliveryState, Message
 from gateway.broker.core.sessions.session import Session
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 
 SLOW_READER: Final = "slow_reader"
 

@@ -16,7 +16,7 @@ from gateway.broker.core.rules.put_off import Deferral
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.message import QOS, Delivery, DeliveryState, Message
 from gateway.broker.core.sessions.session import MemoryQueues, Session
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 
 QUEUE_MEMORY: Final = "queue_memory"
 """Reason in statistics for messages dropped because clean sessions use too much memory."""

@@ -1,9 +1,9 @@
 """Fan-out of a message to its receivers: subscriptions, shared subscriptions, retained message."""
 
 from gateway.broker.core.core import Core
+from gateway.broker.core.permissions import RECEIVE_REFUSED
 from gateway.broker.core.records.kinds import DropReason, Observation
 from gateway.broker.core.rules.deliver import Deliverer
-from gateway.broker.core.rules.permissions import RECEIVE_REFUSED
 from gateway.broker.core.rules.retained_limits import retained_limit_reached
 from gateway.broker.core.sessions.message import QOS, RETAIN, Message
 from gateway.broker.core.sessions.session import Session

@@ -16,10 +16,10 @@ from gateway.broker.core.rules.enqueue import QueueWriter
 from gateway.broker.core.rules.put_off import Deferral
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.session import Session
-from gateway.broker.core.sessions.when_full import WhenFull
 from gateway.broker.core.timers import Timer, TimerKind
 from gateway.broker.core.topics.route import Group
 from gateway.broker.core.violation import Violation
+from gateway.broker.core.when_full import WhenFull
 from gateway.broker.wire.codes import QUOTA_EXCEEDED
 from gateway.broker.wire.packets import Publish
 

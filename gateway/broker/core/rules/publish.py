@@ -6,11 +6,11 @@ messages of every QoS.
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.limits import FORWARDED_BYTES_MAX
+from gateway.broker.core.permissions import WILL_REFUSED
 from gateway.broker.core.records.kinds import Origin, WillClearReason
 from gateway.broker.core.rules.admission import Admission
 from gateway.broker.core.rules.deliver import Deliverer
 from gateway.broker.core.rules.fan_out import FanOut
-from gateway.broker.core.rules.permissions import WILL_REFUSED
 from gateway.broker.core.rules.qos2_receive import Qos2Receive
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.message import Message, Will

@@ -6,10 +6,10 @@ message itself is stored). The release and all resulting queue entries are in on
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.limits import HELD_BYTES_FREE, HELD_BYTES_MAX
+from gateway.broker.core.permissions import PUBLISH_REFUSED
 from gateway.broker.core.records.kinds import DropReason, Observation
 from gateway.broker.core.rules.admission import Admission
 from gateway.broker.core.rules.fan_out import FanOut
-from gateway.broker.core.rules.permissions import PUBLISH_REFUSED
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.message import Held, Message
 from gateway.broker.core.sessions.session import Session

@@ -10,8 +10,8 @@ else is sent in slices, as fast as the client reads.
 from typing import Final
 
 from gateway.broker.core.core import Core
+from gateway.broker.core.permissions import RECEIVE_REFUSED, SOURCE_REFUSED
 from gateway.broker.core.rules.deliver import Deliverer
-from gateway.broker.core.rules.permissions import RECEIVE_REFUSED, SOURCE_REFUSED
 from gateway.broker.core.rules.subscribe_request import Asked, Found
 from gateway.broker.core.sessions.connection import Connection, ConnectionState
 from gateway.broker.core.sessions.message import Message

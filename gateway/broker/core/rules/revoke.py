@@ -5,9 +5,9 @@ when they leave the queue.
 """
 
 from gateway.broker.core.core import Core
+from gateway.broker.core.permissions import CONNECT_REFUSED, AccessRules
 from gateway.broker.core.records.kinds import CloseReason
 from gateway.broker.core.rules.disconnect import Disconnection
-from gateway.broker.core.rules.permissions import CONNECT_REFUSED, AccessRules
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.violation import Violation
 from gateway.broker.wire.codes import NOT_AUTHORIZED

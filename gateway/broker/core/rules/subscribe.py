@@ -4,9 +4,9 @@ from typing import Final
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.limits import WILD_PATTERNS_MAX
+from gateway.broker.core.permissions import SUBSCRIBE_REFUSED
 from gateway.broker.core.records.kinds import Observation
 from gateway.broker.core.rules.full_disk import DISK_FULL
-from gateway.broker.core.rules.permissions import SUBSCRIBE_REFUSED
 from gateway.broker.core.rules.retained import RetainedReplay
 from gateway.broker.core.rules.subscribe_request import Asked
 from gateway.broker.core.rules.system_topics import SystemMessages

@@ -13,7 +13,7 @@ from gateway.broker.core.sessions.packet_identifiers import PacketIdentifiers
 from gateway.broker.core.sessions.share import Share
 from gateway.broker.core.sessions.source import Source
 from gateway.broker.core.sessions.subscription import Subscription
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 
 if TYPE_CHECKING:
     from gateway.broker.core.sessions.connection import Connection

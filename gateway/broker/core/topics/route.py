@@ -10,7 +10,7 @@ from gateway.broker.core.limits import Limits
 from gateway.broker.core.memory import text_bytes_of
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.sessions.subscription import Subscription
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 
 SYSTEM: Final = "$SYS"
 """The first level of the broker's own topics (section 4.7.2)."""

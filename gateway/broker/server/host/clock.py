@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 
-from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.core.gateway_time import ClockQuality
 
 STEP_MS = 1_000
 """A difference between the clocks that counts as a step: far more than slewing causes."""

@@ -2,8 +2,8 @@
 
 import pytest
 
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.core.records.kinds import (
-    ClockQuality,
     CloseReason,
     DropReason,
     EndReason,
@@ -12,8 +12,8 @@ from gateway.broker.core.records.kinds import (
     RecordKind,
     StartKind,
     WillClearReason,
-    Word,
 )
+from gateway.broker.core.word import Word
 
 SETS = [
     ClockQuality,

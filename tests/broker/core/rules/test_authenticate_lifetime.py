@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gateway.broker.core.effects import AuthenticationAnswer
-from gateway.broker.core.rules.permissions import AccessRules
-from gateway.broker.core.rules.permissions import Client as Asking
+from gateway.broker.core.permissions import AccessRules
+from gateway.broker.core.permissions import Client as Asking
 from gateway.broker.wire.packets import Auth, Connack, Connect, Disconnect, Packet, Publish, Will
 from tests.broker.core.harness import Client, Harness, payloads
 from tests.broker.core.mqtt5 import end_of, subscriber

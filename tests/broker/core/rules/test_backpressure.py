@@ -11,7 +11,7 @@ from gateway.broker.core.limits import (
     READING_SECONDS,
     Limits,
 )
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 from gateway.broker.wire.packets import (
     Packet,
     Properties,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.broker.core.limits import QUEUE_PAGE_MESSAGES, Limits
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 from tests.broker.core.harness import Harness, payloads, publish_many
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.broker.core.limits import PUT_OFF_BYTES_MAX, Limits
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 from gateway.broker.wire.codes import QUOTA_EXCEEDED
 from gateway.broker.wire.packets import (
     Packet,
@@ -19,7 +19,7 @@ from gateway.broker.wire.packets import (
 )
 from tests.broker.core.draining import answer_all
 from tests.broker.core.harness import Client, Harness, payloads, publishes
-from tests.broker.core.rules.permitting import NOT_AUTHORIZED, Rules
+from tests.broker.core.permitting import NOT_AUTHORIZED, Rules
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Queues of clean sessions are in memory: one limit over all of them."""
 
-from gateway.broker.core.sessions.when_full import WhenFull
+from gateway.broker.core.when_full import WhenFull
 from tests.broker.core.draining import answer_all
 from tests.broker.core.harness import Harness
 from tests.broker.core.rules.test_backpressure import (

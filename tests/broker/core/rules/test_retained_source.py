@@ -6,7 +6,7 @@ import pytest
 
 from gateway.broker.wire.packets import Publish, Pubrel, Subscribe, Subscription, Will
 from tests.broker.core.harness import Harness, payloads
-from tests.broker.core.rules.permitting import Rules, errors
+from tests.broker.core.permitting import Rules, errors
 
 
 def retained_for(

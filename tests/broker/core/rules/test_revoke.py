@@ -3,8 +3,8 @@
 import pytest
 
 from gateway.broker.core.effects import AuthenticationAnswer
+from gateway.broker.core.permissions import AccessRules, Client
 from gateway.broker.core.records.events import decode
-from gateway.broker.core.rules.permissions import AccessRules, Client
 from gateway.broker.wire.packets import (
     Connect,
     Disconnect,

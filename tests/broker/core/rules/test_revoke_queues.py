@@ -5,7 +5,7 @@ import pytest
 from gateway.broker.core.records.events import decode
 from gateway.broker.wire.packets import Publish
 from tests.broker.core.harness import Harness, payloads, publishes
-from tests.broker.core.rules.permitting import Rules
+from tests.broker.core.permitting import Rules
 
 
 def publish(harness: Harness, *messages: tuple[str, bytes]) -> None:

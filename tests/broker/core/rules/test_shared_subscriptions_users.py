@@ -2,11 +2,11 @@
 
 import pytest
 
-from gateway.broker.core.rules.permissions import Client as PolicyClient
+from gateway.broker.core.permissions import Client as PolicyClient
 from gateway.broker.wire.packets import Publish, Suback, Subscribe, Subscription, Unsubscribe
 from tests.broker.core.harness import Client, Harness, payloads
 from tests.broker.core.owned import log_in
-from tests.broker.core.rules.permitting import Rules, both_versions
+from tests.broker.core.permitting import Rules, both_versions
 
 WORK = "$share/workers/work/#"
 

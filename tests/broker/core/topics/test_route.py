@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from gateway.broker.core.limits import Limits
-from gateway.broker.core.sessions.when_full import WhenFull
 from gateway.broker.core.topics.route import is_system_topic
+from gateway.broker.core.when_full import WhenFull
 from gateway.broker.wire.packets import (
     Subscription,
 )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.core.records.events import Event, JournalBatch, decode
-from gateway.broker.core.records.kinds import ClockQuality
 from gateway.broker.server.event_loop.clock_watch import CLOCK_READ_SECONDS
 from gateway.broker.server.host import clock
 from gateway.broker.store.journal_reader import JournalReader

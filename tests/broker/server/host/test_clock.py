@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.broker.core.records.kinds import ClockQuality
+from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.server.host import clock
 from gateway.broker.server.host.clock import WallClock
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.core.rules.permissions import AccessRules
-from gateway.broker.core.rules.permissions import Client as RulesClient
+from gateway.broker.core.permissions import AccessRules
+from gateway.broker.core.permissions import Client as RulesClient
 from gateway.broker.server.listeners.proxy_header import SIGNATURE
 from tests.broker.access.authority import Authority
 from tests.broker.server.conftest import Start

@@ -2,14 +2,14 @@
 
 import pytest
 
+from gateway.broker.core import permissions as permissions_module
+from gateway.broker.core.permissions import Client
 from gateway.broker.core.records.events import decode
-from gateway.broker.core.rules import permissions as permissions_module
-from gateway.broker.core.rules.permissions import Client
 from gateway.broker.wire.packets import (
     Pubrel,
 )
 from tests.broker.core.harness import Harness
-from tests.broker.core.rules.permitting import (
+from tests.broker.core.permitting import (
     Rules,
     answered,
     errors,

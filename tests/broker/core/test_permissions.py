@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.core.rules.permissions import Client
+from gateway.broker.core.permissions import Client
 from gateway.broker.wire.packets import (
     Connect,
     Puback,
@@ -15,7 +15,7 @@ from gateway.broker.wire.packets import (
 )
 from tests.broker.core.harness import Client as Peer
 from tests.broker.core.harness import Harness, publishes
-from tests.broker.core.rules.permitting import (
+from tests.broker.core.permitting import (
     NOT_AUTHORIZED,
     Rules,
     answered,

@@ -9,7 +9,7 @@ from gateway.broker.wire.packets import (
     Subscription,
 )
 from tests.broker.core.harness import Harness, payloads, publishes
-from tests.broker.core.rules.permitting import (
+from tests.broker.core.permitting import (
     Rules,
     answered,
     errors,

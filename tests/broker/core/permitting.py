@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.broker.core.rules.permissions import AccessRules, Client
+from gateway.broker.core.permissions import AccessRules, Client
 from gateway.broker.wire.packets import (
     Connack,
     Connect,
