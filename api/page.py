@@ -93,6 +93,8 @@ def _environment() -> Environment:
         count=wording.count_of,
         counted=wording.counted_of,
         bytes=wording.bytes_of,
+        bytewise=wording.bytewise_of,
+        printable=wording.printable_of,
         value=wording.value_of,
         share=wording.share_of,
         unit=wording.unit_of,

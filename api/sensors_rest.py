@@ -19,6 +19,7 @@ from api.models.sensors import (
     ChangeSensor,
     Detection,
     DetectPort,
+    LineFrames,
     ListPorts,
     SaveSensor,
     SensorFile,
@@ -105,6 +106,30 @@ async def sensor(
 ) -> SensorFile:
     """Return the `[[serial]]` table of a sensor, and its version. For operators."""
     return await asked_of_bridge(request, "serial_port", AskedSensor(name=name), SensorFile)
+
+
+@sensors_rest.get(
+    "/frames",
+    dependencies=[Depends(OPERATORS), Depends(refuse_unknown)],
+    responses=_ASKED,
+    summary="The latest frames of a sensor's port",
+)
+async def frames(
+    request: Request,
+    name: Annotated[
+        str,
+        Query(
+            min_length=1,
+            max_length=limits.SENSOR_NAME_CHARACTERS_MAX,
+            description="The name of the port.",
+        ),
+    ],
+) -> LineFrames:
+    """Return the latest 20 frames of a port: bytes, values, damage. For operators.
+
+    They may have the identity of a meter. Two frames that arrive together share an entry.
+    """
+    return await asked_of_bridge(request, "serial_frames", AskedSensor(name=name), LineFrames)
 
 
 @sensors_rest.post(

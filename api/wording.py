@@ -163,6 +163,21 @@ def bytes_of(number: int) -> str:
     return _unbroken(f"{size / 1024:,.1f} TiB")
 
 
+def bytewise_of(digits: str) -> str:
+    """Format hexadecimal digits as ``24 47 50``, so that lines can break between bytes."""
+    return " ".join(digits[at : at + 2] for at in range(0, len(digits), 2))
+
+
+def printable_of(digits: str) -> str:
+    """Return the text of hexadecimal digits; empty if most bytes are not printable ASCII."""
+    try:
+        data = bytes.fromhex(digits)
+    except ValueError:
+        return ""
+    shown = "".join(chr(each) if 32 <= each < 127 else "·" for each in data)
+    return shown if shown.count("·") * 4 <= len(shown) else ""
+
+
 def _unbroken(text: str) -> str:
     """Replace spaces by non-breaking ones, so that number and unit stay on one line."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")

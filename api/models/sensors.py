@@ -6,7 +6,7 @@ from pydantic import Field
 
 from api import limits
 from api.models.actions import Given
-from api.models.values import Count, FiniteNumber, Reported, Seconds
+from api.models.values import Count, FiniteNumber, Milliseconds, Reported, Seconds
 
 PortText = Annotated[str, Field(min_length=1, max_length=limits.PORT_CHARACTERS_MAX)]
 SensorName = Annotated[str, Field(min_length=1, max_length=limits.SENSOR_NAME_CHARACTERS_MAX)]
@@ -114,6 +114,25 @@ class SensorFile(Reported):
     version: str | None
     table: dict[str, Any]
     has_previous: bool
+
+
+class LineFrame(Reported):
+    """Bytes on the line of a port, and the result of decoding them."""
+
+    time_ms: Milliseconds
+    state: Literal["sound", "damaged", "refused", "foreign", "request"]
+    """`refused`: the device answered with an error; `foreign`: bytes that belong to no frame."""
+    hex: str
+    """The first 256 bytes."""
+    bytes: Count
+    text: str
+    """Decoded values, the reason of the damage, or the purpose of the request."""
+
+
+class LineFrames(Reported):
+    """The latest frames of a port, the newest first."""
+
+    frames: list[LineFrame]
 
 
 class ChangedSensors(Reported):

@@ -23,6 +23,7 @@ from api.models.sensors import (
     ChangeSensor,
     Detection,
     DetectPort,
+    LineFrames,
     ListPorts,
     SaveSensor,
     SensorFile,
@@ -53,6 +54,29 @@ async def ports(request: Request) -> Response:
 async def other(request: Request) -> Response:
     """Ask for the path of a port that is not listed."""
     return _other(request, "")
+
+
+@ports_page.get("/ports/frames", dependencies=[Depends(OPERATORS)])
+async def frames(request: Request, name: _Name) -> Response:
+    """Show the latest frames of a port."""
+    try:
+        given = AskedSensor(name=name)
+        found = await asked_of_bridge(request, "serial_frames", given, LineFrames)
+    except _FAILURES as failure:
+        problem, status_code = shown_of(failure)
+        return rendered(
+            request,
+            "frames.html",
+            status_code=status_code,
+            name=name,
+            frames=[],
+            problem=problem,
+            now_ms=0,
+        )
+    now_ms = max((each.time_ms for each in found.frames), default=0)
+    return rendered(
+        request, "frames.html", name=name, frames=found.frames, problem=None, now_ms=now_ms
+    )
 
 
 @ports_page.post("/ports/detect", dependencies=[Depends(OPERATORS)])

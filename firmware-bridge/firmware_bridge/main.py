@@ -163,7 +163,7 @@ def _for_operators(
         announcer.ports_changed(wanted)
 
     detections = Detections(lambda: ports.settings)
-    requests = SensorRequests(settings.control_socket, files, detections, replace)
+    requests = SensorRequests(settings.control_socket, files, detections, ports, replace)
     return [detections.run, requests.run]
 
 

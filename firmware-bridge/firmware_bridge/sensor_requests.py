@@ -18,6 +18,7 @@ from typing import Any, Final
 from firmware_bridge.protocols.table import PROTOCOLS
 from firmware_bridge.serial.detections import Detections
 from firmware_bridge.serial.plugged import ports_found
+from firmware_bridge.serial.ports import Ports
 from firmware_bridge.serial.settings import PortSettings
 from gateway.process.control.client import ControlClient
 from gateway.process.control.messages import Refused, UnusableAnswer
@@ -64,6 +65,7 @@ class SensorRequests:
         socket: Path,
         files: SensorFiles,
         detections: Detections,
+        ports: Ports,
         replace: Callable[[Configured], Awaitable[None]],
     ) -> None:
         """Set the broker's control socket, and what carries out a request.
@@ -72,17 +74,20 @@ class SensorRequests:
             socket: path of the control socket.
             files: the configuration of ports.
             detections: those that run.
+            ports: those that are read.
             replace: reads other ports from now on.
         """
         self._client = ControlClient(socket, POLL_SECONDS_MAX)
         self._files = files
         self._detections = detections
+        self._ports_read = ports
         self._replace = replace
         self._commands: dict[str, Callable[[Request], Awaitable[Table]]] = {
             "serial_ports": self._ports,
             "serial_port": self._port,
             "serial_detect": self._detect,
             "serial_progress": self._progress,
+            "serial_frames": self._frames,
             "serial_save": self._save,
             "serial_remove": self._remove,
             "serial_undo": self._undo,
@@ -139,6 +144,12 @@ class SensorRequests:
 
     async def _progress(self, request: Request) -> Table:
         return self._detections.progress(_text(request, "port"))
+
+    async def _frames(self, request: Request) -> Table:
+        port = self._ports_read.find(_text(request, "name"))
+        if port is None:
+            raise Refused("not_found", "the bridge reads no port of this name")
+        return {"frames": port.recent_frames()}
 
     async def _save(self, request: Request) -> Table:
         table = request.get("table")

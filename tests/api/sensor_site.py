@@ -1,15 +1,21 @@
-"""A page with users, a real broker, and the part of a bridge that carries out requests."""
+"""A page with users, a real broker, and a bridge, or its part that carries out requests."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from firmware_bridge import main
 from firmware_bridge.sensor_requests import Configured, SensorRequests
 from firmware_bridge.serial.detections import Detections
+from firmware_bridge.serial.port import Port
+from firmware_bridge.serial.ports import Ports
+from firmware_bridge.serial.settings import PortSettings
 
 from gateway.cli.sensor_files import ConfigurationSource
 from tests.api.acting import Site, site
+from tests.api.conftest import DEADLINE_SECONDS
+from tests.bridge.running import settings_of
 
 
 @asynccontextmanager
@@ -26,7 +32,8 @@ async def sensor_site(directory: Path, text: str = "") -> AsyncIterator[Site]:
     async with site(directory) as at:
         detections = Detections(lambda: configured[-1])
         control = directory / "data" / "control.sock"
-        requests = SensorRequests(control, files, detections, replace)
+        ports = Ports(_not_read, asyncio.TaskGroup())
+        requests = SensorRequests(control, files, detections, ports, replace)
         tasks = [asyncio.create_task(run()) for run in (detections.run, requests.run)]
         try:
             yield at
@@ -34,3 +41,27 @@ async def sensor_site(directory: Path, text: str = "") -> AsyncIterator[Site]:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def site_with_bridge(directory: Path, text: str) -> AsyncIterator[Site]:
+    """A site with a whole bridge, which reads the ports of this configuration."""
+    file = directory / "gateway.toml"
+    file.write_text(text)
+    files = ConfigurationSource(file, None).sensor_files()
+    async with site(directory) as at:
+        control = directory / "data" / "control.sock"
+        (directory / "bridge").mkdir()
+        settings = settings_of(directory / "bridge", at.port, *files.read(), control_socket=control)
+        stop = asyncio.Event()
+        serving = asyncio.create_task(main.serve(settings, stop, sensor_files=files))
+        try:
+            yield at
+        finally:
+            stop.set()
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                await serving
+
+
+def _not_read(_: PortSettings) -> Port:
+    raise AssertionError("a port of this site is not read")

@@ -68,7 +68,8 @@ async def test_axe_finds_nothing_on_the_pages_of_operators(tmp_path: Path) -> No
         await fill_in(tab, "ben", PASSWORD)
         for width, dark in ((1200, False), (360, True)):
             await tab.look(width=width, dark=dark)
-            for path in (*PATHS_OF_OPERATORS, f"ports/detect?port={terminal.link}"):
+            frames = "ports/frames?name=boiler"
+            for path in (*PATHS_OF_OPERATORS, frames, f"ports/detect?port={terminal.link}"):
                 await tab.go(at.url + path)
                 await tab.evaluate(axe)
                 result = await tab.evaluate("axe.run().then((found) => JSON.stringify(found))")

@@ -126,6 +126,7 @@ SENSORS = (
     *("POST /api/v1/serial/remove", "POST /api/v1/serial/undo"),
     *("GET /ports", "GET /ports/other", "GET /ports/detect", "POST /ports/detect"),
     *("GET /ports/new", "GET /ports/change", "POST /ports/save", "GET /ports/sensor"),
+    *("GET /ports/frames", "GET /api/v1/serial/frames"),
     *("GET /ports/remove", "POST /ports/remove", "GET /ports/undo", "POST /ports/undo"),
 )
 

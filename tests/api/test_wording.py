@@ -151,3 +151,20 @@ def test_prose_of_ours_is_escaped_and_its_words_are_code() -> None:
 )
 def test_a_listener_is_written_as_its_address(listener: Listener, words: str) -> None:
     assert wording.address_of(listener) == words
+
+
+@pytest.mark.parametrize(
+    ("digits", "spaced", "text"),
+    [
+        ("", "", ""),
+        ("244750", "24 47 50", "$GP"),
+        ("24475047470d0a", "24 47 50 47 47 0d 0a", ""),
+        ("2447504747475047470d0a", "24 47 50 47 47 47 50 47 47 0d 0a", "$GPGGGPGG··"),
+        ("ff00", "ff 00", ""),
+        ("xy", "xy", ""),
+    ],
+)
+def test_bytes_are_written_apart_and_as_text_where_most_are_printable(
+    digits: str, spaced: str, text: str
+) -> None:
+    assert (wording.bytewise_of(digits), wording.printable_of(digits)) == (spaced, text)

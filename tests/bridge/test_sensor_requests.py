@@ -92,6 +92,13 @@ async def test_a_port_is_detected_and_then_read_by_the_same_bridge(
         await broker.wait_for_port("boiler", "open")
         refused = await broker.ask("serial_detect", port=port)
         assert refused["error"]["code"] == "conflict"
+        await terminal.write(line_of(7) + b"{broken\n")
+        while not (
+            frames := (await broker.ask("serial_frames", name="boiler"))["result"]["frames"]
+        ):
+            pass
+        assert bytes.fromhex(frames[-1]["hex"]).startswith(line_of(7))
+        assert "temperature=7" in frames[-1]["text"]
     terminal.unplug()
 
 
@@ -129,6 +136,8 @@ async def test_hostile_requests_are_refused_and_the_bridge_runs_on(
             ("serial_detect", {"port": "tcp://10.0.0.1:22"}, "invalid"),
             ("serial_detect", {}, "bad_request"),
             ("serial_progress", {"port": "/dev/x"}, "not_found"),
+            ("serial_frames", {"name": "x"}, "not_found"),
+            ("serial_frames", {"name": 7}, "bad_request"),
         )
         for command, given, code in hostile:
             answer = await broker.ask(command, **given)

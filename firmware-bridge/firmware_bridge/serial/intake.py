@@ -29,6 +29,7 @@ from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.link import Link
 from firmware_bridge.serial.losses import Losses
 from firmware_bridge.serial.presence import Presence
+from firmware_bridge.serial.recent_frames import RecentFrames
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.status import PortStatus
 
@@ -62,6 +63,7 @@ class Intake:
         self.presence = Presence(settings.device_silent_seconds, settings.protocol.device_names)
         self.status = status
         self.losses = Losses(status)
+        self.recent = RecentFrames()
         self._policy = settings.policy
         if self._policy == "drop_oldest":
             outbox.give_way(settings.name, self.losses.begin_dropping, self.losses.end_dropping)

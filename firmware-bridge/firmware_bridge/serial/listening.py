@@ -56,9 +56,12 @@ class Listening:
             if first:
                 soon = time.monotonic() - opened_at < link.mid_line_seconds
                 self._decoder.begin(mid_line=soon)
+                self._intake.recent.begin()
                 first = False
             self._intake.status.note_bytes(len(data))
+            self._intake.recent.received(data)
             frames = self._decoder.feed(data) if data else self._decoder.flush()
+            self._intake.recent.decoded(frames, self.tally)
             for frame in frames:
                 self._intake.take(frame, link)
             self._note_resync(bool(frames))

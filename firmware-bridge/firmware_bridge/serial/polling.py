@@ -65,14 +65,17 @@ class ToIntake:
         self._answers = Answers(intake.status)
 
     def asked(self, request: Request) -> None:
-        """Leave the request out: what comes of it counts."""
+        """Note the request among the recent frames."""
+        self._intake.recent.asked(request.data, request.text)
 
     def received(self, data: bytes) -> None:
         """Count the bytes."""
         self._intake.status.note_bytes(len(data))
+        self._intake.recent.received(data)
 
     def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
         """Submit a frame, and report how the device answered."""
+        self._intake.recent.answered(outcome)
         self._answers.note(outcome, request.device or self._own_device, request.text)
         if isinstance(outcome, Frame):
             self._intake.take(outcome, link)

@@ -131,6 +131,10 @@ class Port:
         topic = self._settings.readings.topic.replace("{port}", self._settings.name)
         return {"topic": topic, **self._status.as_json(tally, presence, self._damage, unread)}
 
+    def recent_frames(self) -> list[dict[str, object]]:
+        """Return its latest frames, for operators: they may name a meter."""
+        return self._intake.recent.as_json(self._settings.units)
+
     async def run(self) -> None:
         """Open and read the port, again and again, whatever goes wrong."""
         try:

@@ -27,6 +27,10 @@ class Ports:
         """Return the names of the ports."""
         return ", ".join(each.name for each in self.settings) or "none"
 
+    def find(self, name: str) -> Port | None:
+        """Return a port by its name, or None."""
+        return next((each for each in self if each.name == name), None)
+
     async def replace(self, settings: Sequence[PortSettings]) -> None:
         """Read these ports from now on. A port whose settings are the same is not interrupted."""
         wanted = {each.name: each for each in settings}

@@ -15,11 +15,11 @@ from typing import Any, Final
 from gateway.broker.server.control.refused import Refused
 
 COMMANDS: Final = (
-    *("serial_ports", "serial_port", "serial_detect", "serial_progress"),
+    *("serial_ports", "serial_port", "serial_detect", "serial_progress", "serial_frames"),
     *("serial_save", "serial_remove", "serial_undo"),
 )
 """Commands that are passed on."""
-READING: Final = frozenset({"serial_ports", "serial_port", "serial_progress"})
+READING: Final = frozenset({"serial_ports", "serial_port", "serial_progress", "serial_frames"})
 """Those that change nothing and open no port."""
 RELOAD: Final = "serial_reload"
 """Passed on after a reload of the broker: the bridge reads its ports again."""
