@@ -29,7 +29,7 @@ _SOUND, _DAMAGED, _REFUSED, _FOREIGN, _REQUEST = (
 
 
 class _Entry:
-    """What was on the line, and what came of it."""
+    """Bytes of the line, and the result of decoding them."""
 
     def __init__(
         self, data: bytes, size_bytes: int, state: str, frames: Sequence[Frame], text: str

@@ -53,7 +53,7 @@ def test_noise_is_foreign_and_a_wrong_checksum_is_damage() -> None:
     assert "checksum" in found[0][1]
 
 
-def test_requests_and_answers_have_entries_and_what_nobody_asked_for() -> None:
+def test_requests_and_answers_have_entries_and_so_have_unasked_bytes() -> None:
     recent = RecentFrames()
     recent.received(b"late")
     outcomes: Sequence[Any] = (Frame({}, device="meter"), Damage("no_answer"), Refused("exception"))
