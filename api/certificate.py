@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from api.models.broker import Certificate
 from gateway.process.files.file_state import states_of
 
 logger = logging.getLogger(__name__)
@@ -28,6 +29,9 @@ WARNINGS_SECONDS: Final = 86_400.0
 """A warning about a certificate that ends soon is repeated daily."""
 
 
+DAY_SECONDS: Final = 86_400
+
+
 class CertificateUnusable(Exception):
     """The certificate cannot be used. The message names the file, the problem and the fix."""
 
@@ -40,6 +44,9 @@ class UsableCertificate:
     warning_at: Callable[[float], str | None]
     """The warning that it ends soon or has ended, as a sentence, at a time in seconds since
     1970."""
+    subject: str
+    not_after: float
+    """Seconds since 1970."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,18 @@ class ServedCertificate:
         neither.
         """
         return self._unused or self._usable.warning_at(time.time())
+
+    @property
+    def state(self) -> Certificate:
+        """The certificate, described like those of the broker's listeners."""
+        not_after = self._usable.not_after
+        return Certificate(
+            subject=self._usable.subject,
+            not_after_ms=int(not_after * 1000),
+            days_left=int((not_after - time.time()) // DAY_SECONDS),
+            problem=self.problem,
+            unused=self._unused is not None,
+        )
 
     def look(self, now: float) -> None:
         """Load changed files once they have stopped changing."""

@@ -136,7 +136,7 @@ async def _running(
     app.state.history = history = History(settings.history_dir)
     sources = Sources(
         card=card.read,
-        certificate_problem=lambda: None if certificate is None else certificate.problem,
+        certificate=lambda: None if certificate is None else certificate.state,
         machine=read_machine,
     )
     app.state.alarms = alarms = AlarmWatch(

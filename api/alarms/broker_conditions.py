@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
+from api.alarms.certificate_levels import level_of_certificate
 from api.alarms.condition import Condition, Level
 from api.alarms.thresholds import Thresholds
-from api.models.broker import BrokerStatus, Disk
+from api.models.broker import BrokerStatus, BrokerWarning, Disk
 from api.wording import bytes_of, duration_of, share_of, visible_of
 
 _DISK_FULL: Final = "disk_full"
@@ -32,7 +33,7 @@ def conditions_of_broker(broker: BrokerStatus, thresholds: Thresholds) -> Iterat
     for warning in broker.warnings:
         # The page has a sentence of its own about a full disk, with numbers.
         if not (warning.id == _DISK_FULL and broker.disk is not None and _is_full(broker.disk)):
-            level = _LEVELS.get(warning.id, Level.ATTENTION)
+            level = _level_of(warning, broker)
             yield Condition(warning.id, warning.subject, level, warning.sentence, warning.fix)
     if broker.store.recovery == "salvaged" and not any(
         each.id == "store_damaged" for each in broker.warnings
@@ -43,6 +44,19 @@ def conditions_of_broker(broker: BrokerStatus, thresholds: Thresholds) -> Iterat
             f"{broker.store.detail or 'see the log'}.",
             "See what is missing: oncegate audit.",
         )  # fmt: skip
+
+
+def _level_of(warning: BrokerWarning, broker: BrokerStatus) -> Level:
+    if warning.id == "certificate":
+        levels = [
+            level_of_certificate(certificate.days_left, is_unused=certificate.unused)
+            for listener in broker.listeners
+            if (certificate := listener.certificate) is not None
+            and certificate.problem is not None
+            and certificate.subject.startswith(warning.subject)
+        ]
+        return max(levels, default=Level.ATTENTION)
+    return _LEVELS.get(warning.id, Level.ATTENTION)
 
 
 def _is_full(disk: Disk) -> bool:

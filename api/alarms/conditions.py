@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from api.alarms.broker_conditions import conditions_of_broker
 from api.alarms.card_conditions import conditions_of_card
-from api.alarms.condition import Condition, Level
+from api.alarms.certificate_levels import level_of_certificate
+from api.alarms.condition import Condition
 from api.alarms.program_conditions import (
     conditions_of_serial,
     conditions_of_uplink,
@@ -12,13 +13,14 @@ from api.alarms.program_conditions import (
 )
 from api.alarms.thresholds import Thresholds
 from api.card import CardReport
+from api.models.broker import Certificate
 from api.observer import Overview
 
 
 def conditions_of(
     overview: Overview,
     card: CardReport | None,
-    certificate_problem: str | None,
+    certificate: Certificate | None,
     thresholds: Thresholds,
 ) -> tuple[Condition, ...]:
     """Return the present conditions, the most severe first.
@@ -26,15 +28,16 @@ def conditions_of(
     Args:
         overview: what the processes report.
         card: None without the SD card's image.
-        certificate_problem: the problem of the page's own certificate, or None.
+        certificate: the page's own; None: it has none.
         thresholds: of `[alarms]`.
     """
     found = [*_all_of(overview, thresholds)]
     if card is not None:
         found += conditions_of_card(card, thresholds)
-    if certificate_problem is not None:
-        sentence = f"This page's certificate: {certificate_problem}."
-        found.append(Condition("page_certificate", "page", Level.ATTENTION, sentence))
+    if certificate is not None and certificate.problem is not None:
+        sentence = f"This page's certificate: {certificate.problem}."
+        level = level_of_certificate(certificate.days_left, is_unused=certificate.unused)
+        found.append(Condition("page_certificate", "page", level, sentence))
     return tuple(sorted(found, key=lambda condition: condition.level, reverse=True))
 
 

@@ -26,6 +26,7 @@ from api.card import CardReport
 from api.control_socket import BrokerProblem
 from api.history.recorder import until_reported
 from api.machine import Machine
+from api.models.broker import Certificate
 from api.observer import Observer, Overview
 from api.problems import mend_of
 from gateway.process.control.messages import Refused
@@ -52,7 +53,7 @@ class Sources:
     """Sources of conditions other than the broker."""
 
     card: Callable[[], CardReport | None]
-    certificate_problem: Callable[[], str | None]
+    certificate: Callable[[], Certificate | None]
     machine: Callable[[], Machine]
 
 
@@ -139,7 +140,7 @@ class AlarmWatch:
             *conditions_of(
                 overview,
                 self._sources.card(),
-                self._sources.certificate_problem(),
+                self._sources.certificate(),
                 self._thresholds,
             ),
             *self._guessing.conditions(overview.broker, limit, now=self._clock()),

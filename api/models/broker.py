@@ -14,6 +14,8 @@ class Certificate(Reported):
     """Negative once it has expired."""
     problem: str | None = None
     """A warning that it ends soon, or why the present files are not used."""
+    unused: bool = False
+    """True if newer files exist and cannot be used."""
 
 
 class Listener(Reported):

@@ -7,15 +7,20 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from api.admission import VIEWERS
+from api.alarms.certificate_levels import level_of_certificate
+from api.alarms.condition import Level
+from api.certificate import ServedCertificate
 from api.control_socket import BrokerProblem
 from api.history.gateway_series import GATEWAY
 from api.history.history import History
 from api.history.rings import Ring
 from api.history_rest import history_of
+from api.models.broker import BrokerStatus, Certificate
 from api.page import down_page, rendered
 from api.pages.chart import Chart, chart_of
 from api.pages.sensors_page import RINGS_BY_SPAN, Span
 from api.rest import card_of, observer_of
+from api.wording import address_of
 
 system_page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -43,6 +48,14 @@ class NamedChart:
     chart: Chart
 
 
+@dataclass(frozen=True)
+class NamedCertificate:
+    where: str
+    """The listener, or the page."""
+    certificate: Certificate
+    level: Level
+
+
 @system_page.get("/system", dependencies=[Depends(VIEWERS)])
 async def system(request: Request, span: Annotated[Span, Query()] = "hour") -> Response:
     """Show the broker's counters, the session log, the SD card, and the gateway's curves."""
@@ -59,11 +72,33 @@ async def system(request: Request, span: Annotated[Span, Query()] = "hour") -> R
         broker=overview.broker,
         now_ms=now_ms,
         card=card_of(request),
+        certificates=_certificates_of(request, overview.broker),
         curves=await _charts_of(history, RINGS_BY_SPAN[span], now_ms=now_ms),
         span=span,
         spans=list(RINGS_BY_SPAN),
         history_problem=history.problem,
     )
+
+
+def _certificates_of(request: Request, broker: BrokerStatus) -> list[NamedCertificate]:
+    """Return the certificates of the listeners and of the page, those that end first first."""
+    found = [
+        _named(address_of(each), each.certificate)
+        for each in broker.listeners
+        if each.certificate is not None
+    ]
+    own = request.app.state.certificate
+    if own is not None:
+        assert isinstance(own, ServedCertificate)
+        found.append(_named("this page", own.state))
+    return sorted(found, key=lambda each: each.certificate.not_after_ms)
+
+
+def _named(where: str, certificate: Certificate) -> NamedCertificate:
+    level = Level.GOOD
+    if certificate.problem is not None:
+        level = level_of_certificate(certificate.days_left, is_unused=certificate.unused)
+    return NamedCertificate(where, certificate, level)
 
 
 async def _charts_of(history: History, ring: Ring, *, now_ms: int) -> list[NamedChart]:

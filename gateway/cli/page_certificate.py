@@ -34,4 +34,4 @@ def usable_of(files: TlsFiles) -> UsableCertificate:
         loaded = load(files)
     except CertificateError as error:
         raise CertificateUnusable(str(error)) from None
-    return UsableCertificate(loaded.context, loaded.warning_at)
+    return UsableCertificate(loaded.context, loaded.warning_at, loaded.subject, loaded.not_after)

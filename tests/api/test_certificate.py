@@ -2,6 +2,7 @@
 
 import logging
 import ssl
+import time
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,8 @@ class Files:
         self.reads += 1
         if not self.paths[0].exists() or self.paths[0].read_text() == "oops":
             raise CertificateUnusable("server.pem: cannot be used")
-        return UsableCertificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), lambda _: self.warning)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        return UsableCertificate(context, lambda _: self.warning, "gateway", time.time() + 90_000)
 
 
 @pytest.fixture
@@ -100,3 +102,13 @@ def test_without_a_usable_certificate_nothing_starts(files: Files) -> None:
     files.write("oops")
     with pytest.raises(CertificateUnusable):
         served(files)
+
+
+def test_its_state_is_described_like_those_of_listeners(files: Files) -> None:
+    state = served(files).state
+    assert (state.subject, state.days_left, state.problem, state.unused) == (
+        "gateway",
+        1,
+        None,
+        False,
+    )

@@ -4,6 +4,8 @@ from api.alarms.condition import Level
 from api.alarms.conditions import conditions_of
 from api.alarms.kinds import KINDS
 from api.alarms.thresholds import Thresholds
+from api.models.broker import Certificate
+from tests.api import recorded
 from tests.api.alarms.gateway import Gateway, warning
 
 
@@ -27,5 +29,26 @@ def test_the_most_severe_conditions_come_first(gateway: Gateway) -> None:
 
 def test_the_page_s_own_certificate_is_a_condition_when_it_ends(gateway: Gateway) -> None:
     problem = "server.pem: expires in 5 days: renew it"
-    [condition] = conditions_of(gateway.overview(), None, problem, Thresholds())
+    certificate = Certificate(
+        subject="gateway", not_after_ms=recorded.NOW_MS, days_left=5, problem=problem
+    )
+    [condition] = conditions_of(gateway.overview(), None, certificate, Thresholds())
+    assert condition.level is Level.ATTENTION
     assert condition.text == "This page's certificate: server.pem: expires in 5 days: renew it."
+
+
+def test_a_listener_s_certificate_has_the_level_of_its_days(gateway: Gateway) -> None:
+    found = []
+    for days_left in (20, 5, 0):
+        certificate = {
+            "subject": "gateway",
+            "not_after_ms": recorded.NOW_MS,
+            "days_left": days_left,
+            "problem": "server.pem: expires soon: renew it",
+        }
+        gateway.broker["listeners"][0]["certificate"] = certificate
+        ends = {"id": "certificate", "subject": "gateway", "sentence": "It ends.", "fix": ""}
+        gateway.broker["warnings"] = [ends]
+        [condition] = gateway.conditions()
+        found.append(condition.level.word)
+    assert found == ["info", "warning", "critical"]

@@ -33,7 +33,7 @@ async def watching(
     store = AlarmStore(tmp_path / "alarms.db")
     sources = Sources(
         card=lambda: None,
-        certificate_problem=lambda: None,
+        certificate=lambda: None,
         machine=lambda: Machine(None, None, None, None),
     )
     watch = AlarmWatch(observer, store, sources, thresholds, clock)

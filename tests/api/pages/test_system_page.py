@@ -2,6 +2,8 @@
 
 import httpx
 
+from tests.api import recorded
+from tests.api.contract_broker import ContractBroker
 from tests.api.page_reader import read
 
 
@@ -16,3 +18,14 @@ async def test_without_a_history_there_are_no_curves_yet(
     client: httpx.AsyncClient, broker: object
 ) -> None:
     assert "No curves yet" in (await read(client, "/system")).words
+
+
+async def test_certificates_are_listed_with_the_days_that_they_have_left(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    certificate = {"subject": "gateway.example", "not_after_ms": recorded.NOW_MS, "days_left": 5}
+    problem = {"problem": "server.pem: expires in 5 days: renew it"}
+    broker.status["listeners"][0]["certificate"] = certificate | problem
+    words = (await read(client, "/system")).words
+    assert "gateway.example" in words
+    assert "expires in 5 days" in words

@@ -136,6 +136,7 @@ class Certificates:
                 "not_after_ms": int(loaded.not_after * 1000),
                 "days_left": loaded.days_left(now),
                 "problem": self.problem or loaded.warning_at(now),
+                "unused": self.problem is not None,
             }
 
 
