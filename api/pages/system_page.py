@@ -83,7 +83,7 @@ async def system(request: Request, span: Annotated[Span, Query()] = "hour") -> R
 def _certificates_of(request: Request, broker: BrokerStatus) -> list[NamedCertificate]:
     """Return the certificates of the listeners and of the page, those that end first first."""
     found = [
-        _named(address_of(each), each.certificate)
+        _named(address_of(each.model_copy(update={"certificate": None})), each.certificate)
         for each in broker.listeners
         if each.certificate is not None
     ]
