@@ -112,6 +112,7 @@ DIALECT = re.compile(
     re.IGNORECASE,
 )
 QUOTED = re.compile(r"``?[^`]*``?")
+LINKED = re.compile(r"\]\([^)]*\)|tests/[\w/]+\.py(: [\w, ]+)?")
 # Names in a test are sentences: their words are held like a text's. Names of other parts are not
 # the test's own.
 NAMES_OF_OTHERS = {"DATAGRAMS_AT_ONCE_MAX"}
@@ -271,6 +272,23 @@ def test_tests_are_written_in_the_house_s_words() -> None:
 
 def test_documents_are_written_in_the_house_s_words() -> None:
     assert [line for path in DOCUMENTS for line in lines_with_other_words(path)] == []
+
+
+def unplain_lines_in(path: Path) -> Iterator[str]:
+    """Yield lines of a document with a word that the list refuses, outside of code and links."""
+    is_code = False
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        is_code ^= line.startswith("```")
+        text = QUOTED.sub("`", LINKED.sub("]", line))
+        if not is_code and DIALECT.search(text):
+            yield f"{path.relative_to(ROOT)}:{number}: {text}"
+
+
+def test_documents_are_written_in_plain_english() -> None:
+    """Decisions are records of their day."""
+    plain = [path for path in DOCUMENTS if "decisions" not in path.parts]
+    assert len(plain) > 50
+    assert [line for path in plain for line in unplain_lines_in(path)] == []
 
 
 def test_no_file_of_a_document_has_a_name_of_other_words() -> None:

@@ -213,7 +213,7 @@ def main() -> None:
     else:
         print(report.table_of(rows))
     if options.write:
-        load = f"load average {machine['load_average']} before, {os.getloadavg()[0]:.1f} behind it"
+        load = f"load average {machine['load_average']} before, {os.getloadavg()[0]:.1f} after it"
         PAGE.write_text(report.page_of(rows, machine, load))
         say(f"written: docs/{PAGE.name}")
 

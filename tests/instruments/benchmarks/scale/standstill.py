@@ -53,7 +53,7 @@ async def _expire(broker: Watched) -> AsyncIterator[tuple[str, dict[str, Any]]]:
     await asyncio.sleep(2 * SETTLE_SECONDS)
     yield "100,000 sessions expire at the same time", broker.mark()
     await asyncio.sleep(2 * SETTLE_SECONDS)
-    yield "the checkpoint behind it", broker.mark()
+    yield "the checkpoint after it", broker.mark()
 
 
 async def _ask(broker: Watched, data_dir: Path) -> AsyncIterator[tuple[str, dict[str, Any]]]:
