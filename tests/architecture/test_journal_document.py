@@ -216,7 +216,7 @@ def test_the_example_on_the_journal_page_is_a_blob() -> None:
     ("heading", "size_bytes"),
     [
         ("A file begins with", HEADER_BYTES),
-        ("goes on with frames", FRAME.size),
+        ("continues with frames", FRAME.size),
         ("## A blob", layout.BLOB_HEADER.size),
     ],
 )
