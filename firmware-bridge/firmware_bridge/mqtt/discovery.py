@@ -171,7 +171,8 @@ def _component_of(
         rule = port.readings.rules.get(name)
         unit = port.units.get(name) or (rule.unit if rule is not None else None) or value.unit
         medium = medium_of(name, described.facts)
-        shown = shown_of(unit, is_meter=port.is_meter or is_register(name), medium=medium)
+        is_meter, is_net = port.is_meter or is_register(name), name.startswith("energy_net")
+        shown = shown_of(unit, is_meter=is_meter, is_net=is_net, medium=medium)
         keys = {
             "dev_cla": shown.device_class,
             "unit_of_meas": shown.unit,

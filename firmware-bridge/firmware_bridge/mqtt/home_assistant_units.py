@@ -5,7 +5,7 @@ Such a value has its unit and no class. Names and allowed pairs are those of Hom
 (docs/home-assistant.md names the version that a test compares them with).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway.process.declarations.units import UNITS, unit_meant_by
@@ -81,7 +81,7 @@ _METERED: Final = {
     "GJ": Shown("GJ", "energy", "total_increasing"),
     "m3": Shown("m³", "volume", "total_increasing"),
 }
-"""Registers of meters only grow."""
+"""Registers of meters only grow, except net ones."""
 _OF_MEDIUM: Final = {
     ("gas", "m3"): Shown("m³", "gas", "total_increasing"),
     ("water", "m3"): Shown("m³", "water", "total_increasing"),
@@ -90,12 +90,15 @@ _OF_MEDIUM: Final = {
 """Units of gas and water for the energy page, which refuses `volume`."""
 
 
-def shown_of(unit: str | None, *, is_meter: bool, medium: str | None = None) -> Shown:
+def shown_of(
+    unit: str | None, *, is_meter: bool, is_net: bool = False, medium: str | None = None
+) -> Shown:
     """Return how numbers of a unit are shown.
 
     Args:
         unit: SenML's, or what the operator has in its place.
         is_meter: the device is a utility meter.
+        is_net: a register of import less export, which may decrease.
         medium: what the value is a meter's reading of, as far as it is known.
     """
     if unit is None:
@@ -104,5 +107,5 @@ def shown_of(unit: str | None, *, is_meter: bool, medium: str | None = None) -> 
     if medium is not None and (medium, known) in _OF_MEDIUM:
         return _OF_MEDIUM[medium, known]
     if is_meter and known in _METERED:
-        return _METERED[known]
+        return replace(_METERED[known], state_class="total") if is_net else _METERED[known]
     return _SHOWN.get(known, Shown(known))

@@ -8,7 +8,48 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
+_MOMENTARY: Final[Mapping[int, str]] = {
+    1: "power_import", 2: "power_export",
+    3: "reactive_power_import", 4: "reactive_power_export",
+    5: "reactive_power_q1", 6: "reactive_power_q2",
+    7: "reactive_power_q3", 8: "reactive_power_q4",
+    9: "apparent_power_import", 10: "apparent_power_export",
+    11: "current", 12: "voltage", 13: "power_factor",
+    15: "power_absolute", 16: "power",
+}  # fmt: skip
+"""C of momentary values of electricity (D is 7), summed over the phases; `q1` to `q4` are the
+quadrants of reactive power. Phase L1 has C + 20, L2 C + 40, L3 C + 60."""
+_METERED: Final[Mapping[int, str]] = {
+    1: "energy_import", 2: "energy_export",
+    3: "reactive_energy_import", 4: "reactive_energy_export",
+    5: "reactive_energy_q1", 6: "reactive_energy_q2",
+    7: "reactive_energy_q3", 8: "reactive_energy_q4",
+    9: "apparent_energy_import", 10: "apparent_energy_export",
+    15: "energy_absolute", 16: "energy_net",
+}  # fmt: skip
+"""The same of meter readings (D is 8). E is the tariff, 0 their total."""
+_PHASES: Final = (1, 2, 3)
+_TARIFFS: Final = range(1, 9)
+
 _NAMES: Final[Mapping[str, str]] = {
+    **{f"1-0:{c}.7.0": name for c, name in _MOMENTARY.items()},
+    **{
+        f"1-0:{c + 20 * phase}.7.0": f"{name}_l{phase}"
+        for c, name in _MOMENTARY.items()
+        for phase in _PHASES
+    },
+    **{f"1-0:{c}.8.0": name for c, name in _METERED.items()},
+    **{
+        f"1-0:{c}.8.{tariff}": f"{name}_t{tariff}"
+        for c, name in _METERED.items()
+        for tariff in _TARIFFS
+    },
+    **{
+        f"1-0:{c + 20 * phase}.8.0": f"{name}_l{phase}"
+        for c, name in _METERED.items()
+        for phase in _PHASES
+    },
+    "1-0:91.7.0": "current_neutral",
     "0-0:1.0.0": "meter_time",
     "0-0:96.1.0": "meter_id",
     "0-0:96.1.1": "meter_id",
@@ -19,7 +60,6 @@ _NAMES: Final[Mapping[str, str]] = {
     "1-3:0.2.8": "p1_version",
     "1-0:96.50.1.1": "manufacturer",
     "1-0:0.0.9": "server_id",
-    "1-0:15.7.0": "power_absolute",
     "129-129:199.130.5": "public_key",
     "129-129:199.130.3": "manufacturer",
     "0-0:96.14.0": "tariff",
@@ -38,45 +78,9 @@ _NAMES: Final[Mapping[str, str]] = {
     "1-0:96.5.5": "meter_status",
     "0-0:96.5.5": "meter_status",
     "1-0:0.0.0": "meter_number",
-    "1-0:1.8.0": "energy_import",
-    "1-0:1.8.1": "energy_import_t1",
-    "1-0:1.8.2": "energy_import_t2",
-    "1-0:2.8.0": "energy_export",
-    "1-0:2.8.1": "energy_export_t1",
-    "1-0:2.8.2": "energy_export_t2",
-    "1-0:1.8.3": "energy_import_t3",
-    "1-0:1.8.4": "energy_import_t4",
-    "1-0:2.8.3": "energy_export_t3",
-    "1-0:2.8.4": "energy_export_t4",
-    "1-0:3.8.0": "reactive_energy_import",
-    "1-0:4.8.0": "reactive_energy_export",
-    "1-0:3.7.0": "reactive_power_import",
-    "1-0:4.7.0": "reactive_power_export",
-    "1-0:13.7.0": "power_factor",
-    "1-0:33.7.0": "power_factor_l1",
-    "1-0:53.7.0": "power_factor_l2",
-    "1-0:73.7.0": "power_factor_l3",
     "1-0:31.4.0": "current_limit_l1",
     "1-0:51.4.0": "current_limit_l2",
     "1-0:71.4.0": "current_limit_l3",
-    "1-0:1.7.0": "power_import",
-    "1-0:2.7.0": "power_export",
-    "1-0:16.7.0": "power",
-    "1-0:36.7.0": "power_l1",
-    "1-0:56.7.0": "power_l2",
-    "1-0:76.7.0": "power_l3",
-    "1-0:21.7.0": "power_import_l1",
-    "1-0:41.7.0": "power_import_l2",
-    "1-0:61.7.0": "power_import_l3",
-    "1-0:22.7.0": "power_export_l1",
-    "1-0:42.7.0": "power_export_l2",
-    "1-0:62.7.0": "power_export_l3",
-    "1-0:32.7.0": "voltage_l1",
-    "1-0:52.7.0": "voltage_l2",
-    "1-0:72.7.0": "voltage_l3",
-    "1-0:31.7.0": "current_l1",
-    "1-0:51.7.0": "current_l2",
-    "1-0:71.7.0": "current_l3",
     "1-0:32.32.0": "voltage_sags_l1",
     "1-0:52.32.0": "voltage_sags_l2",
     "1-0:72.32.0": "voltage_sags_l3",

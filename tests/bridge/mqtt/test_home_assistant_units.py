@@ -58,3 +58,8 @@ def test_a_meter_of_gas_or_water_has_the_class_that_the_energy_page_takes(
     unit: str, medium: str, shown: Shown
 ) -> None:
     assert shown_of(unit, is_meter=True, medium=medium) == shown
+
+
+def test_a_net_register_may_decrease() -> None:
+    shown = shown_of("kWh", is_meter=True, is_net=True)
+    assert shown == Shown("kWh", "energy", "total")

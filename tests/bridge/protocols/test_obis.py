@@ -13,6 +13,16 @@ from firmware_bridge.readings.names import is_name
         ("0-0:24.2.1", "0-0:24.2.1"),
         ("255-255:255.255.254", "255-255:255.255.254"),
         ("1-0:21.7.255", "power_import_l1"),
+        ("1-0:1.7.0", "power_import"),
+        ("1-0:36.7.0", "power_l1"),
+        ("1-0:72.7.0", "voltage_l3"),
+        ("1-0:9.7.0", "apparent_power_import"),
+        ("1-0:63.7.0", "reactive_power_import_l3"),
+        ("1-0:5.8.0", "reactive_energy_q1"),
+        ("1-0:3.8.2", "reactive_energy_import_t2"),
+        ("1-0:41.8.0", "energy_import_l2"),
+        ("1-0:16.8.0", "energy_net"),
+        ("1-0:21.8.1", "1-0:21.8.1"),
     ],
 )
 def test_a_code_has_a_name_and_otherwise_is_one(code: str, name: str) -> None:
