@@ -16,7 +16,7 @@ from gateway.process.control.messages import LINE_BYTES_MAX
 SESSIONS_BYTES_MAX: Final = LINE_BYTES_MAX - 64 * 1024
 """Sessions in one answer, in bytes: the longest line of the protocol minus its frame."""
 SESSIONS_LISTED_MAX: Final = 1_000
-SLICE_SESSIONS: Final = 2_000
+SLICE_SESSIONS: Final = 1_000
 """Sessions compared per turn of the event loop: about a millisecond. Clients wait meanwhile."""
 STATES: Final = ("all", "connected", "away", "drops")
 _SORTS: Final[dict[str, Callable[[Session], int]]] = {

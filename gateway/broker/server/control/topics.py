@@ -19,7 +19,7 @@ TOPICS_MAX: Final = 500
 """Topics in one answer."""
 TOPICS_BYTES_MAX: Final = LINE_BYTES_MAX // 2
 """Their size as JSON, in bytes."""
-SLICE_TOPICS: Final = 2_000
+SLICE_TOPICS: Final = 1_000
 """Topics compared per turn of the event loop: about a millisecond. Clients wait meanwhile."""
 
 
