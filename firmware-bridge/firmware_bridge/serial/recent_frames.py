@@ -8,6 +8,8 @@ together share one. Of ports that ask, each request and each answer is an entry.
 import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Tally
@@ -16,9 +18,10 @@ from firmware_bridge.serial.watching import text_of
 FRAMES_KEPT: Final = 20
 """Entries of each port: a screen of a phone."""
 FRAME_BYTES_KEPT: Final = 256
-"""First bytes of an entry. With all entries of 64 ports they take less than 1 MB."""
-FRAMES_PER_ENTRY: Final = 4
-"""Decoded frames of an entry; more are counted."""
+"""First bytes of an entry: the longest frame of most protocols."""
+VALUES_KEPT: Final = 16
+"""Quantities of an entry, of its first frame; further frames are counted. A port takes 100 kB with
+all its entries, and 64 ports some 7 MB."""
 VALUES_CHARACTERS_MAX: Final = 400
 """Characters of the values of an entry, so that an answer of all entries has some 20 kB."""
 
@@ -38,14 +41,15 @@ class _Entry:
         self.data = data
         self.size_bytes = size_bytes
         self.state = state
-        self.frames = tuple(frames[:FRAMES_PER_ENTRY])
-        self.others = len(frames) - len(self.frames)
+        self.frame = _shortened(frames[0]) if frames else None
+        self.others = len(frames) - 1
         self.text = text
 
     def as_json(self, units: Mapping[str, str]) -> dict[str, Any]:
         """Return the entry for an answer. The values are formatted now, if anyone asks."""
-        texts = [*(text_of(frame, units) for frame in self.frames), self.text]
-        if self.others:
+        texts = [] if self.frame is None else [text_of(self.frame, units)]
+        texts.append(self.text)
+        if self.others > 0:
             texts.append(f"and {self.others} more")
         text = "; ".join(each for each in texts if each)
         return {
@@ -55,6 +59,14 @@ class _Entry:
             "bytes": self.size_bytes,
             "text": text[:VALUES_CHARACTERS_MAX],
         }
+
+
+def _shortened(frame: Frame) -> Frame:
+    """Return a frame with its first quantities, and the latest measurement of each."""
+    first = islice(frame.quantities.items(), VALUES_KEPT)
+    quantities = {name: measurements[-1:] for name, measurements in first}
+    left_out = dict(islice(frame.left_out.items(), VALUES_KEPT))
+    return replace(frame, quantities=quantities, left_out=left_out)
 
 
 class RecentFrames:

@@ -34,7 +34,7 @@ def test_an_entry_has_the_bytes_up_to_its_frame_and_the_values() -> None:
     recent, decoder = RecentFrames(), decoder_of(JsonLines())
     read(recent, decoder, READING[:5], READING[5:], b"[no]\n", READING * 6)
     assert states(recent) == [
-        ("sound", "; ".join(["temperature=21.5 Cel"] * 4) + "; and 2 more"),
+        ("sound", "temperature=21.5 Cel; and 5 more"),
         ("damaged", recent.as_json({})[1]["text"]),
         ("sound", "temperature=21.5 Cel"),
     ]
