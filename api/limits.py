@@ -194,6 +194,10 @@ BAN_REASON_CHARACTERS_MAX: Final = 200
 # Actions of all callers that wait for their turn: people press one button at a time.
 ACTIONS_WAITING_MAX: Final = 8
 
+# Users in one answer: the broker's bound; and on a page.
+USERS_PER_REQUEST_MAX: Final = 200
+USERS_PER_PAGE: Final = 100
+
 # A cookie or token that is looked up: ours have less than 50 characters.
 SECRET_CHARACTERS_MAX: Final = 128
 

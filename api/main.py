@@ -49,6 +49,7 @@ from api.pages.ports_page import ports_page
 from api.pages.sensors_page import sensors_page
 from api.pages.system_page import system_page
 from api.pages.topics_page import topics_page
+from api.pages.users_page import users_page
 from api.reference_page import reference
 from api.rest import operation_id_of, probes, rest
 from api.roles import Roles
@@ -57,6 +58,7 @@ from api.settings import ApiSettings
 from api.shielding import is_loopback
 from api.tokens import Tokens
 from api.topics_rest import topics_rest
+from api.users_rest import users_rest
 from api.visitors import Visitors
 
 __all__ = ["CannotListen", "CertificateUnusable", "PortTaken", "create_app", "serve"]
@@ -70,6 +72,7 @@ _ROUTERS: Final = (
     events_rest,
     sensors_rest,
     topics_rest,
+    users_rest,
     actions,
     metrics,
     probes,
@@ -78,6 +81,7 @@ _ROUTERS: Final = (
     sensors_page,
     system_page,
     topics_page,
+    users_page,
     ports_page,
     configuration_page,
     alarms_page,

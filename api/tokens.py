@@ -148,6 +148,11 @@ class Tokens:
                 found = token
         return found
 
+    def all(self, now: float) -> tuple[list[Token], str | None]:
+        """Return the tokens, and why the file is not used, or None."""
+        self._look(now)
+        return self._tokens, self._problem
+
     def _look(self, now: float) -> None:
         if now - self._looked < limits.TOKENS_LOOK_SECONDS:
             return

@@ -25,7 +25,7 @@ PATHS = (
 PATHS_OF_OPERATORS = (
     *("ports", "ports/other", "ports/new", "ports/change?name=boiler", "ports/sensor?name=boiler"),
     *("ports/remove?name=boiler", "ports/undo?name=boiler", "ports/change?name=gps"),
-    *("actions/publish?topic=a", "actions/clear-retained?topic=a"),
+    *("actions/publish?topic=a", "actions/clear-retained?topic=a", "users"),
 )
 GPS = '[[serial]]\nname = "gps"\npath = "/dev/ttyACM0"\nframing = "nmea"\n'
 
@@ -65,7 +65,7 @@ async def test_axe_finds_nothing_on_the_pages_of_operators(tmp_path: Path) -> No
             port = {"port": str(terminal.link)}
             assert (await browser.post("/api/v1/serial/detect", json=port)).status_code == 200
         await tab.go(at.url + "login")
-        await fill_in(tab, "ben", PASSWORD)
+        await fill_in(tab, "carl", PASSWORD)
         for width, dark in ((1200, False), (360, True)):
             await tab.look(width=width, dark=dark)
             frames = "ports/frames?name=boiler"

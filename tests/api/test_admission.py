@@ -155,6 +155,9 @@ def test_who_may_act_is_listed_here() -> None:
             ),
             Role.OPERATOR,
         ),
+        **dict.fromkeys(
+            ("GET /users", "GET /api/v1/users", "GET /api/v1/tokens"), Role.ADMINISTRATOR
+        ),
         "GET /actions/reload": Role.ADMINISTRATOR,
         "POST /actions/reload": Role.ADMINISTRATOR,
     }

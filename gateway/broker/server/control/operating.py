@@ -29,10 +29,12 @@ LEAST_ROLES: Final[Mapping[str, str]] = {
     "publish": "operator",
     "clear_retained": "operator",
     "reload": "administrator",
+    "users": "administrator",
     **dict.fromkeys(sensors.COMMANDS, "operator"),
 }
 """All commands that ``operate.sock`` accepts. ``drop`` is missing, because it discards messages."""
 
+_READING: Final = sensors.READING | {"users"}
 NAME_CHARACTERS_MAX: Final = 1_024
 """Longest name of a caller: the same limit as for a user's name."""
 
@@ -85,7 +87,7 @@ class OperatorCommands:
         """
         name = str(request.get("command"))[:SHOWN_CHARACTERS_MAX]
         is_done = answer["ok"] is True
-        if name in sensors.READING and (is_done or answer["error"]["code"] != "forbidden"):
+        if name in _READING and (is_done or answer["error"]["code"] != "forbidden"):
             return
         self.counted[name if is_done else "refused"] += 1
         logger.log(

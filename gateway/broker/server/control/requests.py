@@ -24,6 +24,7 @@ from gateway.broker.server.control.sensors import SensorRequests
 from gateway.broker.server.control.session_list import SessionList
 from gateway.broker.server.control.sockets import ControlSocket, refusal_of
 from gateway.broker.server.control.topics import Topics
+from gateway.broker.server.control.user_list import UserList
 from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.configuration import Configuration, ConfigurationError
 
@@ -80,6 +81,7 @@ class Control:
             "configuration": lambda _: configuration(),
             "events": Events(event_loop.committer.writer.recent).listed,
             **Topics(event_loop).commands,
+            **UserList(event_loop).commands,
             "authenticate": people.authenticate,
             "user": people.user,
             "operated": reported,

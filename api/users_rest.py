@@ -1,0 +1,75 @@
+"""Users and tokens for programs of administrators: listed, without any secret.
+
+`oncegate passwd` and `oncegate api-token` change them: the gateway's processes cannot write their
+files.
+"""
+
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+
+from api import limits
+from api.actions import carried_out
+from api.admission import ADMINISTRATORS, gate_of
+from api.models.users import AskedUsers, ProgramToken, TokenList, UserPage
+from api.problems import ADDRESS_TOO_LONG, described
+from api.query_parameters import refuse_unknown
+
+users_rest = APIRouter(prefix="/api/v1", tags=["users"])
+
+
+async def users_for(request: Request, asked: AskedUsers) -> UserPage:
+    """Return users with their roles on the page. Raises BrokerProblem or Refused."""
+    page = await carried_out(request, "users", asked, UserPage)
+    roles = gate_of(request).roles
+    users = []
+    for each in page.users:
+        role = roles.of(each.username, ())
+        users.append(each.model_copy(update={"role": None if role is None else role.word}))
+    return UserPage(users=users, next=page.next)
+
+
+def tokens_of(request: Request) -> TokenList:
+    """Return the tokens of programs, without their hashes."""
+    file = gate_of(request).tokens
+    if file is None:
+        return TokenList(tokens=[], problem=None)
+    tokens, problem = file.all(time.monotonic())
+    shown = [ProgramToken(name=each.name, role=each.role.word, made=each.made) for each in tokens]
+    return TokenList(tokens=shown, problem=problem)
+
+
+@users_rest.get(
+    "/users",
+    dependencies=[Depends(ADMINISTRATORS), Depends(refuse_unknown)],
+    responses=described(401, 403, 422, 502, 503) | ADDRESS_TOO_LONG,
+    summary="Users of the broker, page by page",
+)
+async def users(
+    request: Request,
+    *,
+    after: Annotated[
+        str,
+        Query(max_length=limits.USERNAME_BYTES_MAX, description="The `next` of the page before."),
+    ] = "",
+    limit: Annotated[
+        int, Query(ge=1, le=limits.USERS_PER_REQUEST_MAX, description="Users on a page.")
+    ] = limits.USERS_PER_PAGE,
+) -> UserPage:
+    """List the users of the password file, and others with sessions or retained messages.
+
+    For administrators.
+    """
+    return await users_for(request, AskedUsers(after=after, limit=limit))
+
+
+@users_rest.get(
+    "/tokens",
+    dependencies=[Depends(ADMINISTRATORS), Depends(refuse_unknown)],
+    responses=described(401, 403, 422),
+    summary="Tokens of programs",
+)
+async def tokens(request: Request) -> TokenList:
+    """List the tokens of programs by name, without the tokens. For administrators."""
+    return tokens_of(request)
