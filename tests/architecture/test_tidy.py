@@ -58,7 +58,6 @@ WITHOUT_TESTS = {
     "api/models/sessions.py",
     "api/models/uplink.py",
     "api/models/uploader.py",
-    "api/models/users.py",
     "api/settings.py",
     "cloud_jobs/fleet_report/limits.py",
     "cloud_jobs/limits.py",
