@@ -56,7 +56,10 @@ class D0(PollerSettings):
     """A meter that is asked for its registers (IEC 62056-21)."""
 
     default_line: ClassVar = Line(_FIRST_RATE, 7, "E", 1)
-    address_schemes: ClassVar = {"tcp": "a serial server that passes on the bytes of a line"}
+    address_schemes: ClassVar = {
+        "tcp": "a serial server that passes on the bytes of a line",
+        "rfc2217": "a serial server with RFC 2217",
+    }
     descriptions: ClassVar = {
         "poll_interval": "Time from one reading of the meter to the next.",
         "meter_address": "The meter's address, where several share a line.",
@@ -82,7 +85,7 @@ class D0(PollerSettings):
         if scheme == "tcp" and self.baud_rate_max != _FIRST_RATE:
             raise refusal(
                 f"baud_rate_max = {_FIRST_RATE} with tcp://, which cannot change the rate of the "
-                "server's line"
+                "server's line; rfc2217:// can"
             )
 
     def poller(self, line: Line | None) -> "D0Poller":

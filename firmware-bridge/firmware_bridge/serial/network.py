@@ -103,6 +103,11 @@ class Rfc2217Link(TcpLink):
         """Write; return False where the server does not take it now."""
         return not self._telnet.suspended and super().write(self._telnet.escape(data))
 
+    def set_baud_rate(self, baud_rate: int) -> None:
+        """Ask the server for another rate. Raises `PortLost`."""
+        self._telnet.change_baud_rate(baud_rate)
+        self._reply()
+
     def line_errors(self) -> Mapping[str, int]:
         """Return what the server has reported since we connected."""
         return self._telnet.errors

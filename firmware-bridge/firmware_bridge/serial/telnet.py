@@ -11,7 +11,7 @@ into a queue without a bound, so that a port that is not read would fill the mem
 (docs/decisions/0108-rfc-2217-is-read-in-the-event-loop.md).
 """
 
-from collections import Counter
+from collections import Counter, deque
 from typing import Final
 
 from gateway.process.declarations.serial_line import FlowControl, Line
@@ -48,6 +48,8 @@ class Telnet:
             _SET_PARITY: _PARITIES[line.parity],
             _SET_STOP: line.stop_bits,
         }
+        self._rates_asked: deque[int] = deque()
+        """Rates that the server has not confirmed yet, the oldest first."""
         self._control = _CONTROLS[flow_control]
         self.confirmed: Settings = {}
         self.errors: Counter[str] = Counter()
@@ -70,6 +72,12 @@ class Telnet:
     def is_set_up(self) -> bool:
         """True if the server has confirmed the line's settings."""
         return self.confirmed.keys() >= self.wanted.keys()
+
+    def change_baud_rate(self, baud_rate: int) -> None:
+        """Ask the server for another rate of the line. It follows the data written before."""
+        if self.wanted[_SET_BAUD] != baud_rate:
+            self.wanted[_SET_BAUD] = baud_rate
+            self._ask_setting(_SET_BAUD)
 
     def take_replies(self) -> bytes:
         """Take what has to be sent to the server."""
@@ -143,10 +151,16 @@ class Telnet:
                 self._replies += bytes((_IAC, refusal, option))
 
     def _ask_settings(self) -> None:
-        for command, value in self.wanted.items():
-            self._ask(command, value.to_bytes(4 if command == _SET_BAUD else 1, "big"))
+        for command in self.wanted:
+            self._ask_setting(command)
         self._ask(_SET_CONTROL, bytes([self._control]))
         self._ask(_SET_LINE_MASK, bytes([sum(_LINE_ERRORS)]))
+
+    def _ask_setting(self, command: int) -> None:
+        value = self.wanted[command]
+        if command == _SET_BAUD:
+            self._rates_asked.append(value)
+        self._ask(command, value.to_bytes(4 if command == _SET_BAUD else 1, "big"))
 
     def _ask(self, command: int, value: bytes) -> None:
         head = bytes((_IAC, _SB, _COM_PORT, command))
@@ -158,8 +172,10 @@ class Telnet:
         command, value = sub[1] - _OF_SERVER, sub[2:]
         if command in self.wanted:
             found = int.from_bytes(value, "big")
-            if found != self.wanted[command]:
-                asked = self.wanted[command]
+            asked = self.wanted[command]
+            if command == _SET_BAUD and self._rates_asked:
+                asked = self._rates_asked.popleft()
+            if found != asked:
                 raise NotRfc2217(f"the server sets the line to {found} where {asked} was asked")
             self.confirmed[command] = found
         elif command == _NOTIFY_LINE and value:

@@ -1,5 +1,6 @@
 """Meters of IEC 62056-21 on a real port: the rate changes within a conversation."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from firmware_bridge.protocols.d0 import D0
@@ -9,7 +10,9 @@ from gateway.process.declarations.serial_line import Line
 from tests.bridge.broker import Subscriber
 from tests.bridge.running import running_bridge, settings_of
 from tests.bridge.serial.d0_meter import D0Meter
+from tests.bridge.serial.serial_server import ser2net
 from tests.bridge.terminal import Terminal
+from tests.system.broker_process import free_port
 
 
 def meter_port(terminal: Terminal, **keys: object) -> PortSettings:
@@ -34,6 +37,23 @@ async def test_a_meter_is_asked_at_300_baud_and_read_at_the_rate_that_it_offers(
     assert records["sensors/meter/energy_import"] == 123.456
     assert (shown["damaged"], shown["left_out"]) == ({}, {})
     assert [each["device"] for each in shown["devices"]] == ["meter"]
+
+
+async def test_a_meter_at_a_serial_server_is_read_at_the_rate_that_it_offers(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path
+) -> None:
+    meter, number = D0Meter(terminal), free_port()
+    port = replace(
+        meter_port(terminal, poll_interval=3600.0),
+        path=None,
+        address=f"rfc2217://127.0.0.1:{number}",
+    )
+    settings = settings_of(tmp_path / "data", subscriber.port, port)
+    async with ser2net(tmp_path, "rfc2217", number, terminal.link), running_bridge(settings):
+        await meter.answer()
+        await subscriber.arrival_of(4)
+        assert meter.rate == 9600
+    assert meter.heard == [(300, b"/?!\r"), (300, b"\x06050\r")]
 
 
 async def test_a_meter_that_does_not_answer_is_named_and_asked_again(

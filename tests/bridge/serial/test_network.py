@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -14,28 +12,9 @@ from firmware_bridge.serial.network import open_address
 from gateway.process.declarations.serial_line import Line
 from tests.bridge.broker import DEADLINE_SECONDS, Subscriber
 from tests.bridge.running import port_of, running_bridge, settings_of
+from tests.bridge.serial.serial_server import ser2net
 from tests.bridge.terminal import Terminal
 from tests.system.broker_process import free_port
-
-SER2NET = "/usr/sbin/ser2net"
-ACCEPTERS = {"tcp": "tcp", "rfc2217": "telnet(rfc2217),tcp"}
-
-
-@contextlib.asynccontextmanager
-async def ser2net(folder: Path, scheme: str, port: int, link: Path) -> AsyncIterator[None]:
-    """Debian's ser2net with one port, until it is killed."""
-    configuration = folder / "ser2net.yaml"
-    configuration.write_text(
-        f"connection: &one\n  accepter: {ACCEPTERS[scheme]},127.0.0.1,{port}\n"
-        f"  connector: serialdev(nouucplock),{os.readlink(link)},115200n81,local\n"
-        "  options:\n    kickolduser: true\n"
-    )
-    process = await asyncio.create_subprocess_exec(SER2NET, "-n", "-c", configuration)
-    try:
-        yield
-    finally:
-        process.kill()
-        await process.wait()
 
 
 @pytest.mark.parametrize("scheme", ["tcp", "rfc2217"])

@@ -55,6 +55,18 @@ def test_a_server_that_does_otherwise_is_left(received: bytes, sentence: str) ->
         Telnet(Line(), "none").feed(received)
 
 
+def test_another_rate_is_asked_for_and_each_confirmation_is_of_its_own_rate() -> None:
+    telnet = Telnet(Line(300, 7, "E", 1), "none")
+    set_up(telnet)
+    telnet.change_baud_rate(9600)
+    telnet.change_baud_rate(9600)
+    telnet.change_baud_rate(300)
+    assert telnet.take_replies() == sub(1, b"\x00\x00\x25\x80") + sub(1, b"\x00\x00\x01\x2c")
+    assert telnet.feed(sub(101, b"\x00\x00\x25\x80") + b"x") == b"x"
+    with pytest.raises(NotRfc2217, match="to 9600 where 300"):
+        telnet.feed(sub(101, b"\x00\x00\x25\x80"))
+
+
 def test_a_question_that_is_repeated_is_answered_once() -> None:
     telnet = Telnet(Line(), "none")
     telnet.take_replies()
