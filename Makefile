@@ -134,7 +134,7 @@ test-plain:
 
 # `make test` leaves out those that are marked long, here and everywhere.
 test-spark:
-	@$(call run-in,tests/cloud_jobs,$(BIN)/python -m pytest -q --durations=10)
+	@$(call run-in,tests/cloud_jobs,$(BIN)/python -m pytest -q $(OF_THE_DAY) --durations=10)
 
 test-long: $(VENV)/.ready-cloud $(VENV)/.ready-test $(OBJECT_STORE)/.ready
 	@exec $(BIN)/python -m pytest -m long --durations=20 $(ARGUMENTS)

@@ -36,6 +36,12 @@ IN_TURN = (
     "tools/audit/test_real_run.py",
     "tools/bench",
 )
+# The same for whole files: their tests follow each other.
+IN_TURN_AS_FILES = (
+    "cloud_jobs/ingest/test_withdrawal.py",
+    "cloud_jobs/test_chain.py",
+    "cloud_jobs/test_oncegate_job.py",
+)
 # The time of an example depends on the other tests, which run beside it.
 hypothesis.settings.register_profile("any time", deadline=None)
 hypothesis.settings.load_profile("any time")
@@ -102,6 +108,8 @@ def is_in(item: pytest.Item, sample: int) -> bool:
 def is_of(item: pytest.Item, day: int) -> bool:
     """Return True if a test runs every day, or on this one."""
     path = item.path.relative_to(TESTS)
+    if str(path) in IN_TURN_AS_FILES:
+        return IN_TURN_AS_FILES.index(str(path)) == day % DAYS
     if not any(map(path.is_relative_to, IN_TURN)):
         return True
     # Other bits than those that choose a sample: otherwise some days would have none of it.
