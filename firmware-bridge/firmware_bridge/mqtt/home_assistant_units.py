@@ -80,6 +80,9 @@ _METERED: Final = {
     "MJ": Shown("MJ", "energy", "total_increasing"),
     "GJ": Shown("GJ", "energy", "total_increasing"),
     "m3": Shown("m³", "volume", "total_increasing"),
+    "varh": Shown("varh", None, "total_increasing"),
+    "kvarh": Shown("kvarh", None, "total_increasing"),
+    "kVAh": Shown("kVAh", None, "total_increasing"),
 }
 """Registers of meters only grow, except net ones."""
 _OF_MEDIUM: Final = {

@@ -60,6 +60,10 @@ def test_a_meter_of_gas_or_water_has_the_class_that_the_energy_page_takes(
     assert shown_of(unit, is_meter=True, medium=medium) == shown
 
 
+def test_registers_without_a_class_only_grow() -> None:
+    assert shown_of("kvarh", is_meter=True) == Shown("kvarh", None, "total_increasing")
+
+
 def test_a_net_register_may_decrease() -> None:
     shown = shown_of("kWh", is_meter=True, is_net=True)
     assert shown == Shown("kWh", "energy", "total")
