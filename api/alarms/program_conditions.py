@@ -18,7 +18,7 @@ _WITHOUT: Final = {
     "uploader": "so the session log stays here",
     "uplink": "so nothing goes upstream",
 }
-_VERBS: Final = {"bridge": "bridge", "uploader": "upload", "uplink": "uplink"}
+_COMMANDS: Final = {"bridge": "bridge", "uploader": "upload", "uplink": "uplink"}
 
 
 def conditions_of_serial(report: SerialReport, *, now_ms: int) -> Iterator[Condition]:
@@ -54,7 +54,7 @@ def is_stale(report: Report) -> bool:
 
 
 def _of_report(report: Report, who: str) -> Iterator[Condition]:
-    verb = _VERBS[who]
+    command = _COMMANDS[who]
     if report.problem is not None:
         yield Condition(
             "report_unreadable", who, Level.ATTENTION, report.problem,
@@ -64,14 +64,14 @@ def _of_report(report: Report, who: str) -> Iterator[Condition]:
         yield Condition(
             "program_absent", who, Level.INFORMATION,
             f"The {who} has not reported since the broker started, {_WITHOUT[who]} "
-            f"(`oncegate {verb}` starts it).",
+            f"(`oncegate {command}` starts it).",
         )  # fmt: skip
     elif is_stale(report):
         yield Condition(
             "program_silent", who, Level.ATTENTION,
             f"The {who} has been silent for {duration_of(report.age_seconds)}; what is shown of it "
             "is as old.",
-            f"Look at its log, or start `oncegate {verb}`.",
+            f"Look at its log, or start `oncegate {command}`.",
         )  # fmt: skip
 
 

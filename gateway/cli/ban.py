@@ -176,9 +176,9 @@ def _is_about(kind: str, value: str, client_id: str, username: str | None, host:
     return is_in_network("127.0.0.1" if host == "localhost" else host, value)
 
 
-def _with_kept(verb: str, answer: dict[str, Any]) -> str:
-    ban = answer.get(verb, {})
-    line = f"{verb}: {ban.get('kind')} {ban.get('value')!a}"
+def _with_kept(action: str, answer: dict[str, Any]) -> str:
+    ban = answer.get(action, {})
+    line = f"{action}: {ban.get('kind')} {ban.get('value')!a}"
     return line if answer.get("kept") else f"{line}\n{NOT_KEPT}"
 
 

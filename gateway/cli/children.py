@@ -33,21 +33,21 @@ def children_of(
         children.append(Child("uplink", [*oncegate, "uplink", *options]))
     # None of them is waited for: a tenant that cannot start must not delay the others.
     for tenant, its in configuration.tenants.items():
-        for verb in _verbs_of(its):
-            named = [verb, *options, "--tenant", tenant]
-            children.append(Child(of_tenant(verb, tenant), [*oncegate, *named]))
+        for command in _commands_of(its):
+            named = [command, *options, "--tenant", tenant]
+            children.append(Child(of_tenant(command, tenant), [*oncegate, *named]))
     return children
 
 
-def _verbs_of(tenant: "Configuration") -> list[str]:
+def _commands_of(tenant: "Configuration") -> list[str]:
     """Return the subcommands to run for a tenant."""
     others = {"api": "api" in tenant.given, "uplink": tenant.uplink.address is not None}
-    return ["broker", "upload", *(verb for verb, is_wanted in others.items() if is_wanted)]
+    return ["broker", "upload", *(command for command, is_wanted in others.items() if is_wanted)]
 
 
-def of_tenant(verb: str, tenant: str) -> str:
+def of_tenant(command: str, tenant: str) -> str:
     """Return the name of a tenant's process."""
-    return f"{verb} of {tenant}"
+    return f"{command} of {tenant}"
 
 
 def board_link(configuration: "Configuration") -> Path:

@@ -152,8 +152,8 @@ def vacuum(
     result = _done(
         "vacuum", lambda jobs, say: jobs.vacuum(root, say, keep_days=keep_days, is_dry=dry_run)
     )
-    verb = "would go" if dry_run else "removed"
-    show(result, lambda r: f"{counted(r['files'], 'file')} {verb}, horizon {keep_days} days",
+    done = "would be removed" if dry_run else "removed"
+    show(result, lambda r: f"{counted(r['files'], 'file')} {done}, horizon {keep_days} days",
          as_json=tables.as_json)  # fmt: skip
     return EXIT_OK
 
@@ -164,7 +164,7 @@ def _progress(began: float) -> Callable[[str], None]:
 
 
 def _done(
-    verb: str, work: Callable[[Any, Callable[[str], None]], dict[str, Any]]
+    command: str, work: Callable[[Any, Callable[[str], None]], dict[str, Any]]
 ) -> dict[str, Any]:
     """Run a job and return its result, with progress on standard error. Raises CommandFailed."""
     set_up_spark()
@@ -176,4 +176,4 @@ def _done(
         return work(operations, _progress(time.monotonic()))
     except IngestError as error:
         code = EXIT_BUSY if isinstance(error, TablesBusyError) else EXIT_FAILED
-        raise CommandFailed(f"oncegate {verb}: {line_of(error)}", exit_code=code) from error
+        raise CommandFailed(f"oncegate {command}: {line_of(error)}", exit_code=code) from error

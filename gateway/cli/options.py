@@ -88,14 +88,14 @@ class TablesOptions:
         return tables_of(configuration_of(self.config, gateway__data_dir=self.data_dir))
 
 
-def with_sets(verb: Callable[..., Result]) -> Callable[..., Result]:
+def with_sets(command: Callable[..., Result]) -> Callable[..., Result]:
     """Decorate a subcommand: each parameter that is a set of options becomes one option per field.
 
     Typer reads the function's signature and does not support grouped options.
     """
     sets: dict[str, type] = {}
     parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(verb, eval_str=True).parameters.values():
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
         annotation = parameter.annotation
         if not is_dataclass(annotation):
             parameters.append(parameter)
@@ -107,13 +107,13 @@ def with_sets(verb: Callable[..., Result]) -> Callable[..., Result]:
             for each in fields(annotation)
         ]
 
-    @functools.wraps(verb)
+    @functools.wraps(command)
     def with_options(**given: object) -> Result:
         made = {
             name: options(**{each.name: given.pop(each.name) for each in fields(options)})
             for name, options in sets.items()
         }
-        return verb(**given, **made)
+        return command(**given, **made)
 
     signature = inspect.Signature(parameters)
     with_options.__signature__ = signature  # type: ignore[attr-defined]

@@ -1,1 +1,1 @@
-"""Verbs that run and end: the audit of a store, and the load generator."""
+"""Commands that run and end: the audit of a store, and the load generator."""

@@ -58,8 +58,8 @@ def page_of(path: tuple[str, ...], command: Any, heading: str) -> str:
     below = getattr(command, "commands", {})
     if below:
         lines += [".SH COMMANDS"]
-        for verb, each in below.items():
-            page = "-".join((*path, verb))
+        for name, each in below.items():
+            page = "-".join((*path, name))
             first = re.split(r"\n\s*\n", inspect.cleandoc(each.help or ""))[0]
             lines += [".TP", f".BR {escaped(page)} (1)", text_line(joined(first))]
     lines += [".SH OPTIONS", *options_of(command)]

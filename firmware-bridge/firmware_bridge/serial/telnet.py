@@ -59,14 +59,14 @@ class Telnet:
         self._sub = bytearray()
         self._answered: set[tuple[int, int]] = set()
         self._replies = bytearray()
-        for verb, option in (
+        for command, option in (
             (_WILL, _COM_PORT),
             (_WILL, _BINARY),
             (_DO, _BINARY),
             (_WILL, _SUPPRESS_GO_AHEAD),
             (_DO, _SUPPRESS_GO_AHEAD),
         ):
-            self._replies += bytes((_IAC, verb, option))
+            self._replies += bytes((_IAC, command, option))
 
     @property
     def is_set_up(self) -> bool:
@@ -136,17 +136,17 @@ class Telnet:
         if len(self._sub) > SUBNEGOTIATION_BYTES_MAX:
             raise NotRfc2217("the server's Telnet command does not end")
 
-    def _negotiate(self, verb: int, option: int) -> None:
-        if option == _COM_PORT and verb in (_DONT, _WONT):
+    def _negotiate(self, command: int, option: int) -> None:
+        if option == _COM_PORT and command in (_DONT, _WONT):
             raise NotRfc2217("the server refuses RFC 2217; for a raw connection use tcp://")
-        if (verb, option) in self._answered:
+        if (command, option) in self._answered:
             return  # Once each, so that two sides that answer each other come to an end.
-        self._answered.add((verb, option))
+        self._answered.add((command, option))
         if option == _COM_PORT:
-            if verb == _DO:
+            if command == _DO:
                 self._ask_settings()
         elif option not in (_BINARY, _SUPPRESS_GO_AHEAD):
-            refusal = {_DO: _WONT, _WILL: _DONT}.get(verb)
+            refusal = {_DO: _WONT, _WILL: _DONT}.get(command)
             if refusal is not None:
                 self._replies += bytes((_IAC, refusal, option))
 

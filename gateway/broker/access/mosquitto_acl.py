@@ -29,11 +29,11 @@ def rules_text_of(content: bytes, name: str) -> str:
             line = raw.decode().strip()
             if not line or line.startswith("#"):
                 continue
-            verb, _, rest = line.partition(" ")
-            if verb == "user" and rest.strip():
+            keyword, _, rest = line.partition(" ")
+            if keyword == "user" and rest.strip():
                 who = f"user {quoted(rest.strip())}"
             else:
-                word, rule = _rule_of(verb, rest.strip(), who)
+                word, rule = _rule_of(keyword, rest.strip(), who)
                 rules[word].append(rule)
         except UnicodeDecodeError:
             problems.append(f"{name}: line {number}: is not UTF-8: save the file as UTF-8")
@@ -46,17 +46,17 @@ def rules_text_of(content: bytes, name: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _rule_of(verb: str, rest: str, who: str) -> tuple[str, str]:
+def _rule_of(keyword: str, rest: str, who: str) -> tuple[str, str]:
     """Return `allow` or `deny`, and the rest of the rule. Raises Mistake."""
-    if verb not in ("topic", "pattern") or not rest:
+    if keyword not in ("topic", "pattern") or not rest:
         raise Mistake("is no line of an acl file: use user, topic or pattern")
     access, topic = _access_of(rest)
-    if verb == "topic":
+    if keyword == "topic":
         topic = topic.replace("%", "%%")
     error = pattern_error(topic)
     if error is not None:
         raise Mistake(f"{shown(topic)}: {error}")
-    about = who if verb == "topic" else "anyone"
+    about = who if keyword == "topic" else "anyone"
     word = "deny" if access == "deny" else "allow"
     return word, f"{about} {_ACTIONS[access]} {quoted(topic)}"
 
