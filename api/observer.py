@@ -83,11 +83,10 @@ class Observer:
 
         `chosen` has further members of the broker's command `sessions`.
         """
-        command: dict[str, object] = {"command": "sessions", "limit": limit, **(chosen or {})}
+        wanted: dict[str, object] = {"limit": limit, **(chosen or {})}
         if after is not None:
-            command["after"] = after
-        key = ("sessions", json.dumps(command, sort_keys=True))
-        return await self._asked_once(key, lambda: self._ask(command, SessionPage))
+            wanted["after"] = after
+        return await self._page_of("sessions", wanted, SessionPage)
 
     async def session(self, client_id: str) -> SessionDetail:
         """Return one session. Raises Refused if it does not exist."""
@@ -108,9 +107,7 @@ class Observer:
             BrokerProblem: the broker does not answer.
             Refused: the broker refuses the request.
         """
-        command = {"command": "events", **wanted}
-        key = ("events", json.dumps(command, sort_keys=True))
-        return await self._asked_once(key, lambda: self._ask(command, EventPage))
+        return await self._page_of("events", wanted, EventPage)
 
     async def topics(self, wanted: Mapping[str, object]) -> TopicPage:
         """Return topics. `wanted` has members of the broker's command `topics`.
@@ -119,9 +116,7 @@ class Observer:
             BrokerProblem: the broker does not answer.
             Refused: the broker refuses the request.
         """
-        command = {"command": "topics", **wanted}
-        key = ("topics", json.dumps(command, sort_keys=True))
-        return await self._asked_once(key, lambda: self._ask(command, TopicPage))
+        return await self._page_of("topics", wanted, TopicPage)
 
     async def configuration(self) -> ShownConfiguration:
         """Return the configuration in force."""
@@ -157,6 +152,14 @@ class Observer:
             answered_at=time.monotonic(),
         )
         return self.last_overview
+
+    async def _page_of(
+        self, command: str, wanted: Mapping[str, object], model: type[_Model]
+    ) -> _Model:
+        """Answer a request for a page; concurrent equal ones share one answer."""
+        request = {"command": command, **wanted}
+        key = (command, json.dumps(request, sort_keys=True))
+        return await self._asked_once(key, lambda: self._ask(request, model))
 
     async def _ask(self, command: dict[str, object], model: type[_Model]) -> _Model:
         result = await self._control_socket.request(command)

@@ -4,7 +4,7 @@ The bridge carries everything out, and judges it. The broker checks the role, pa
 and writes changes to the session log with who made them.
 """
 
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final, TypeAlias, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel
@@ -31,6 +31,15 @@ from api.query_parameters import refuse_unknown
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 _ASKED: Final = described(400, 401, 403, 404, 409, 422, 502, 503)
+
+_Name: TypeAlias = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=limits.SENSOR_NAME_CHARACTERS_MAX,
+        description="The sensor's name.",
+    ),
+]
 
 sensors_rest = APIRouter(prefix="/api/v1/serial", tags=["sensors"])
 
@@ -95,14 +104,7 @@ async def progress(
 )
 async def sensor(
     request: Request,
-    name: Annotated[
-        str,
-        Query(
-            min_length=1,
-            max_length=limits.SENSOR_NAME_CHARACTERS_MAX,
-            description="The sensor's name.",
-        ),
-    ],
+    name: _Name,
 ) -> SensorFile:
     """Return the `[[serial]]` table of a sensor, and its version. For operators."""
     return await asked_of_bridge(request, "serial_port", AskedSensor(name=name), SensorFile)
@@ -116,14 +118,7 @@ async def sensor(
 )
 async def frames(
     request: Request,
-    name: Annotated[
-        str,
-        Query(
-            min_length=1,
-            max_length=limits.SENSOR_NAME_CHARACTERS_MAX,
-            description="The name of the port.",
-        ),
-    ],
+    name: _Name,
 ) -> LineFrames:
     """Return the latest 20 frames of a port: bytes, values, damage. For operators.
 
