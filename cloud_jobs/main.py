@@ -131,10 +131,12 @@ def _ingested(
     is_stopping: Callable[[], bool] = lambda: False,
 ) -> Run:
     """Ingest all landed files. If `is_stopping`, stop after the current batch."""
-    with _failures(), only_run(spark, settings.tables):
+    with _failures(), only_run(spark, settings.tables) as is_alone:
         tables = Tables(spark, settings.tables)
         making.create(tables)
-        return ingest_batches(tables, settings, progress, after_step, is_stopping)
+        return ingest_batches(
+            tables, settings, progress, after_step, is_stopping, is_alone=is_alone
+        )
 
 
 @contextmanager

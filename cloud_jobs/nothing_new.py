@@ -13,11 +13,12 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned, load_keys
+from cloud_jobs.ingest.known_rows import open_files
 from cloud_jobs.ingest.landed_file import name_of
-from cloud_jobs.ingest.landing import SETTLED
+from cloud_jobs.ingest.landing import KNOWN_FILES, SETTLED
 from cloud_jobs.ingest.refused_files import judged_as_before
 from cloud_jobs.ingest.run import Run
 from cloud_jobs.ingest.run_lock import locked
@@ -33,9 +34,6 @@ from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine
 from cloud_jobs.tables.schemas import TABLES
 from cloud_jobs.tables.versions import PROPERTY
 
-_KNOWN: Final = (
-    "SELECT name, state, reason, gateway, public_key, path AS refused_path FROM segments"
-)
 _REFUSED: Final = (
     "SELECT segment_name, file_bytes, file_sha256 FROM {quarantine} "
     "WHERE kind = 'segment' AND segment_name IN :names"
@@ -107,19 +105,12 @@ def _files_below(directory: Path) -> Iterator[str]:
 
 def _are_known(engine: QueryEngine, paths: Sequence[str], pinned: Mapping[str, Pinned]) -> bool:
     """Return True if no file needs an examination (`landing.list_landed`)."""
-    known = {row["name"]: row for row in engine.rows(_KNOWN)}
-    open_files: list[dict[str, Any]] = []
-    for path in paths:
-        row = known.get(name_of(path))
-        if row is None:
-            return False
-        if row["state"] not in SETTLED:
-            open_files.append(row | {"path": path})
-    if len(open_files) > REFUSED_READ_MAX:
+    found = open_files(engine.query(KNOWN_FILES), paths, SETTLED)
+    if any(file["state"] is None for file in found) or len(found) > REFUSED_READ_MAX:
         return False
-    if len(judged_as_before(engine, open_files, pinned)) < len(open_files):
+    if len(judged_as_before(engine, found, pinned)) < len(found):
         return False
-    return _are_as_refused(engine, [file["path"] for file in open_files])
+    return _are_as_refused(engine, [file["path"] for file in found])
 
 
 def _are_as_refused(engine: QueryEngine, paths: Sequence[str]) -> bool:

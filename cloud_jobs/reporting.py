@@ -11,12 +11,14 @@ from typing import Final, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from cloud_jobs.audit.gaps import GAP_COLUMNS, GAPS
+from cloud_jobs.ingest.known_rows import KnownRows
 from cloud_jobs.ingest.run import Run
+from cloud_jobs.ingest.totals import segments_in
 from cloud_jobs.limits import (
     BOARDS_SHOWN_MAX,
     GAPS_SHOWN_MAX,
     GATEWAYS_SHOWN_MAX,
-    REPORT_SEGMENTS_SMALL_MAX,
+    SEGMENTS_HELD_MAX,
 )
 from cloud_jobs.report import Gap, GatewayRange, IngestReport, RepeatedStart, TableCount
 from cloud_jobs.settings import IngestSettings
@@ -32,7 +34,10 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
     """Return the report of a run that began at ``began`` (monotonic seconds)."""
     is_small = is_small_run(run)
     with small_effort(tables.spark, is_small=is_small):
-        found = _of_few(tables) if is_small else _of_many(tables)
+        if run.known is not None and run.known.is_held:
+            found = _of_held(tables, run, run.known)
+        else:
+            found = _of_few(tables) if is_small else _of_many(tables)
     return _report(settings, run, found, began)
 
 
@@ -48,10 +53,7 @@ def report_without_spark(
 
 def is_small_run(run: Run) -> bool:
     """Return True if the driver can hold the rows of all segments."""
-    sums = (run.before, run.news)
-    return sum(one[f"segments_{how}"] for one in sums for how in _STATES) <= (
-        REPORT_SEGMENTS_SMALL_MAX
-    )
+    return segments_in(run.before) + segments_in(run.news) <= SEGMENTS_HELD_MAX
 
 
 def _report(settings: IngestSettings, run: Run, found: _Found, began: float) -> IngestReport:
@@ -132,6 +134,18 @@ def _of_few(tables: Tables) -> _Found:
         starts = submit(_repeated_starts, tables)
         memory.add("segments", segments.result())
         return _found_in(memory, tables, refused.result(), starts.result())
+
+
+def _of_held(tables: Tables, run: Run, known: KnownRows) -> _Found:
+    """Run the queries about `segments` with the rows that the run holds."""
+    is_refusing = run.before["quarantined"] + run.news["quarantined"] > 0
+    is_refusing |= bool(known.query("SELECT name FROM {segments} WHERE state = 'quarantined'"))
+    with side_by_side() as submit:
+        starts = submit(_repeated_starts, tables)
+        refused = _refused(tables) if is_refusing else ({}, 0)
+        found = _found_in(known.memory(), tables, refused, [])
+    known.forget()
+    return found._replace(repeated_starts=starts.result())
 
 
 def _found_in(

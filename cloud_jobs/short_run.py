@@ -1,6 +1,6 @@
 """Options of Spark's JVM for short runs, which use one compiler, and for long ones.
 
-A run that ingests a few small segments has ended before that one pays off.
+A run that ingests a million events has ended before the second one pays off.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from cloud_jobs.limits import EVENTS_SMALL_MAX, SMALL_BATCH_BYTES_MAX
+from cloud_jobs.limits import EVENTS_SMALL_MAX, SHORT_RUN_BYTES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.java import JVM_VARIABLES, LONG_RUN, OPTION, SHORT_RUN
@@ -46,7 +46,7 @@ def has_few_events(root: str) -> bool:
 
 
 def is_short(settings: IngestSettings) -> bool:
-    """Return whether a run has at most SMALL_BATCH_BYTES_MAX to read.
+    """Return whether a run has at most SHORT_RUN_BYTES_MAX to read.
 
     What has landed since the last batch is estimated by the times of files in a directory of this
     machine: where they mislead, a run takes longer and nothing else. Elsewhere no run is short.
@@ -57,7 +57,7 @@ def is_short(settings: IngestSettings) -> bool:
     total = 0
     for size in _sizes_since(source, _time_of(tables / _LOG)):
         total += size
-        if total > SMALL_BATCH_BYTES_MAX:
+        if total > SHORT_RUN_BYTES_MAX:
             return False
     return True
 

@@ -48,6 +48,7 @@ from cloud_jobs.ingest.batch_events import Events
 from cloud_jobs.ingest.batch_records import Records, records_in
 from cloud_jobs.ingest.gateway_keys import KnownKeys, StagedFiles
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
+from cloud_jobs.ingest.known_rows import KnownRows
 from cloud_jobs.ingest.segment_states import Ledger
 from cloud_jobs.ingest.split import Split, split
 from cloud_jobs.ingest.staged import Staged, staged_files
@@ -55,6 +56,7 @@ from cloud_jobs.ingest.trust import GatewayKey, Refusal, new_keys, refusals_of
 from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.sql import Queryable
 
 STEPS: Final = (
     "stage",
@@ -97,6 +99,16 @@ class Batch:
     after_step: Callable[[str], None]
     source: str = ""
     pinned: Mapping[str, Pinned] = field(default_factory=lambda: NO_KEYS)
+    known: KnownRows | None = None
+    """Rows that the run holds; None: Spark answers each query."""
+
+    @property
+    def _known(self) -> Queryable:
+        return self.known or self.tables
+
+    def _forget(self) -> None:
+        if self.known is not None:
+            self.known.forget()
 
     @property
     def _staging_name(self) -> str:
@@ -133,6 +145,9 @@ class Batch:
             if last_finished(self.tables) < self.number:
                 raise
             self.progress(f"batch {self.number}: another run has finished it")
+        if row is None or not is_new:
+            # A part of its rows may have been held before.
+            self._forget()
         self.sweep()
         self.after_step("sweep")
         return row
@@ -143,12 +158,15 @@ class Batch:
         files = gateway_keys.files_of(staged.files)
         with side_by_side() as submit:
             known_keys = submit(self._known_keys, files, self.pinned)
-            named = submit(gateway_keys.vouched, self.tables, files.trusted)
+            named = submit(gateway_keys.vouched, self._known, files.trusted)
             found = submit(self._ledger, staged, files)
         known, ledger = known_keys.result(), found.result()
         keys = new_keys(files.trusted, known.rows, self.pinned)
         if keys and (is_new or not self._is_begun()):
             self._commit_keys(keys, known)
+            if not is_new:
+                # Delta skips a commit that a run before has made.
+                self._forget()
             known = self._known_keys(files, {})
         self.after_step("keys")
         refusals = refusals_of(files.trusted, known.rows, named.result())
@@ -159,20 +177,26 @@ class Batch:
         return _LookedUp(refusals, files, ledger)
 
     def _known_keys(self, files: StagedFiles, pinned: Mapping[str, Pinned]) -> KnownKeys:
-        return gateway_keys.known_keys(self.tables, files.trusted, pinned, self.number)
+        return gateway_keys.known_keys(self._known, files.trusted, pinned, self.number)
 
     def _ledger(self, staged: Staged, files: StagedFiles) -> Ledger:
-        return segment_states.ledger_of(self.tables, staged.files, files.trusted, self.number)
+        return segment_states.ledger_of(self._known, staged.files, files.trusted, self.number)
 
     def _commit_keys(self, keys: list[GatewayKey], known: KnownKeys) -> None:
-        gateway_keys.commit(self.tables, keys, known, self.number)
+        rows = gateway_keys.commit(self.tables, keys, known, self.number)
+        if rows is None:
+            self._forget()
+        elif self.known is not None:
+            self.known.add("gateway_keys", rows)
         for key in keys:
             what = "withdrawn" if key.is_withdrawn else key.source.replace("_", " ")
             self.progress(f"gateway {key.gateway}: key {key.public_key} ({what})")
 
     def _withdraw(self, files: StagedFiles) -> bool:
         """Withdraw segments that may be forged. Return True if there were any."""
-        names = withdrawal.withdraw(self.tables, files.trusted, self.number)
+        names = withdrawal.withdraw(self.tables, self._known, files.trusted, self.number)
+        if names:
+            self._forget()
         for name in names:
             self.progress(f"{name} was taken unsigned, and goes to quarantine")
         return bool(names)
@@ -249,7 +273,11 @@ class Batch:
 
     def _commit_segments(self, rows: list[dict[str, Any]], ledger: Ledger) -> None:
         self.progress(f"batch {self.number}: segments")
-        segment_states.commit(self.tables, rows, ledger, self.number)
+        is_appended = segment_states.commit(self.tables, rows, ledger, self.number)
+        if not is_appended:
+            self._forget()
+        elif self.known is not None:
+            self.known.add("segments", rows)
         self.after_step("segments")
 
     def _commit_quarantine(self, refused: list[DataFrame], segments: list[dict[str, Any]]) -> None:

@@ -21,7 +21,7 @@ from cloud_jobs.limits import GATEWAYS_NAMED_MAX
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.merge import Builder
 from cloud_jobs.tables.schemas import GATEWAY_KEYS
-from cloud_jobs.tables.sql import Values
+from cloud_jobs.tables.sql import Queryable, Values
 
 ON: Final = "old.gateway = new.gateway AND old.public_key = new.public_key"
 _COLUMNS: Final = GATEWAY_KEYS.fieldNames()[:-2]
@@ -92,7 +92,7 @@ def _origin_of(row: Mapping[str, Any]) -> Origin:
 
 
 def known_keys(
-    tables: Tables, files: Sequence[SignedFile], pinned: Mapping[str, Pinned], batch: int
+    known: Queryable, files: Sequence[SignedFile], pinned: Mapping[str, Pinned], batch: int
 ) -> KnownKeys:
     """Return the keys of all gateways that the files name, in their contents or folders."""
     folders = {folder for file in files for folder in file.folder.split("/")}
@@ -102,14 +102,20 @@ def known_keys(
     if len(gateways) <= GATEWAYS_NAMED_MAX:
         sql += " WHERE gateway IN :gateways OR batch = :batch"
         values = {"gateways": gateways, "batch": batch}
-    rows = tables.query(sql, **values)
+    rows = known.query(sql, **values)
     return KnownKeys(
-        rows=[GatewayKey(**{name: row[name] for name in _COLUMNS}) for row in rows],
+        rows=[_key_of(row) for row in rows],
         any_of_batch=any(row["batch"] == batch for row in rows),
     )
 
 
-def vouched(tables: Tables, files: Sequence[SignedFile]) -> list[Named]:
+def _key_of(row: Mapping[str, Any]) -> GatewayKey:
+    values = {name: row[name] for name in _COLUMNS}
+    # In memory a boolean is a number.
+    return GatewayKey(**values | {"is_withdrawn": bool(row["is_withdrawn"])})
+
+
+def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
     """Return those of the unsigned files that a segment in the tables names as the one before it.
 
     An unsigned one there counts: it has been judged when its gateway's first key came.
@@ -119,7 +125,7 @@ def vouched(tables: Tables, files: Sequence[SignedFile]) -> list[Named]:
     gateways: list[str] = sorted({file.gateway for file in unsigned})
     if not hashes:
         return []
-    rows = tables.query(
+    rows = known.query(
         "SELECT gateway, previous_sha256 FROM {segments} "
         "WHERE state = 'ingested' AND gateway IN :gateways AND previous_sha256 IN :hashes",
         gateways=gateways, hashes=hashes,
@@ -133,15 +139,21 @@ def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
     return [asdict(key) | stamp for key in keys]
 
 
-def commit(tables: Tables, keys: Sequence[GatewayKey], known: KnownKeys, batch: int) -> None:
-    """Write keys. Rows of known keys are replaced."""
+def commit(
+    tables: Tables, keys: Sequence[GatewayKey], known: KnownKeys, batch: int
+) -> list[dict[str, Any]] | None:
+    """Write keys. Rows of known keys are replaced.
+
+    Return the rows that were appended; None if some were replaced.
+    """
     there = {(row.gateway, row.public_key) for row in known.rows}
     rows = rows_of(keys, batch)
     if any((key.gateway, key.public_key) in there for key in keys):
         found = tables.frame("gateway_keys", rows)
         tables.merge("gateway_keys", found, on=ON, batch=batch, clauses=_merge_keys, is_stable=True)
-    else:
-        tables.add_rows("gateway_keys", rows, batch=batch, step="merge")
+        return None
+    tables.add_rows("gateway_keys", rows, batch=batch, step="merge")
+    return rows
 
 
 def _merge_keys(builder: Builder) -> Builder:

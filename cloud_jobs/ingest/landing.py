@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 
 from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
+from cloud_jobs.ingest.known_rows import KnownRows, open_files
 from cloud_jobs.ingest.landed_file import Landed, name_of
 from cloud_jobs.ingest.refused_files import binary_files, still_refused
 from cloud_jobs.limits import LISTED_MAX, SEGMENT_FILE_BYTES_MAX
@@ -27,6 +28,9 @@ from cloud_jobs.places import absolute
 from cloud_jobs.tables.delta_tables import Tables
 
 SETTLED: Final = ("ingested", "duplicate")
+KNOWN_FILES: Final = (
+    "SELECT name, state, reason, gateway, public_key, path AS refused_path FROM {segments}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +42,23 @@ class Listing:
     ignored: int
 
 
-def list_landed(tables: Tables, source: str, pinned: Mapping[str, Pinned] = NO_KEYS) -> Listing:
-    """List files that must be examined, in order of their names, at most LISTED_MAX of them."""
+def list_landed(
+    tables: Tables,
+    source: str,
+    pinned: Mapping[str, Pinned] = NO_KEYS,
+    known: KnownRows | None = None,
+) -> Listing:
+    """List files that must be examined, in order of their names, at most LISTED_MAX of them.
+
+    `known` are the rows that a run holds; None: Spark is queried.
+    """
     paths = _paths_in(tables.spark, source)
     # Uploaders write under another name first; such a file is no loss and not yet a segment.
     segments = [path for path in paths if path.endswith(".zst")]
-    found = _not_settled(tables, segments) if segments else []
+    if known is not None and known.is_held:
+        found = open_files(known.query(KNOWN_FILES), segments, SETTLED)
+    else:
+        found = _not_settled(tables, segments) if segments else []
     left_out = still_refused(tables, [row for row in found if row["state"] is not None], pinned)
     waiting = [row["path"] for row in found if row["path"] not in left_out]
     waiting.sort(key=lambda path: (name_of(path), path))

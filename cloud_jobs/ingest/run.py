@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from cloud_jobs.ingest.batch import Batch
 from cloud_jobs.ingest.keys_file import NO_KEYS, load_keys
-from cloud_jobs.ingest.landing import Listing, contents_of, list_landed
+from cloud_jobs.ingest.known_rows import KnownRows
+from cloud_jobs.ingest.landing import contents_of, list_landed
 from cloud_jobs.ingest.pace import Pace
-from cloud_jobs.ingest.totals import sums_after, sums_of
+from cloud_jobs.ingest.totals import segments_in, sums_after, sums_of
 from cloud_jobs.limits import SEGMENTS_PER_BATCH_MAX, SMALL_BATCH_BYTES_MAX
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.effort import small_effort
@@ -29,6 +30,8 @@ class Run(NamedTuple):
     """Sums of all earlier batches (totals.sums_of)."""
     news: Mapping[str, int]
     """Sums of the batches of this run."""
+    known: KnownRows | None = None
+    """Rows of the tables that the run holds."""
 
 
 def ingest_batches(
@@ -37,35 +40,37 @@ def ingest_batches(
     progress: Callable[[str], None],
     after_step: Callable[[str], None],
     is_stopping: Callable[[], bool] = lambda: False,
+    *,
+    is_alone: bool = False,
 ) -> Run:
-    """Ingest all batches; where `is_stopping` the run ends between two of them."""
-    pinned = load_keys(settings.keys) if settings.keys is not None else NO_KEYS
+    """Ingest all batches; where `is_stopping` the run ends between two of them. If `is_alone`, no
+    other run can write to the tables meanwhile."""
+    pinned = NO_KEYS if settings.keys is None else load_keys(settings.keys)
     with small_effort(tables.spark):
         before = sums_after(tables, 0)
     finished = before["batch"]
+    known = KnownRows(tables, is_alone=is_alone, segments=segments_in(before))
     Batch(tables, finished, progress, after_step).sweep()
     rows: list[dict[str, Any] | None] = []
     pace = Pace(time.monotonic())
-    listing: Listing | None = None
-    waiting: deque[str] = deque()
+    listing, waiting = None, deque[str]()
     while True:
-        batch = Batch(tables, finished + 1, progress, after_step, settings.source, pinned)
+        batch = Batch(tables, finished + 1, progress, after_step, settings.source, pinned, known)
         if batch.is_staged():
             progress(f"batch {batch.number}: a run before did not finish it; going on")
             rows.append(batch.complete())
         else:
             if listing is None or (listing.more and not waiting):
                 with small_effort(tables.spark):
-                    listing = list_landed(tables, settings.source, pinned)
+                    listing = list_landed(tables, settings.source, pinned, known)
                 waiting.extend(listing.paths)
             if not waiting or is_stopping():
                 news = _sums_of(rows) or sums_after(tables, before["batch"])
-                return Run(before["batch"], listing.ignored, before, news)
-            count = min(len(waiting), SEGMENTS_PER_BATCH_MAX)
-            taken = [waiting.popleft() for _ in range(count)]
+                return Run(before["batch"], listing.ignored, before, news, known)
+            taken = [waiting.popleft() for _ in range(min(len(waiting), SEGMENTS_PER_BATCH_MAX))]
             row, size = _ingested(batch, taken)
             rows.append(row)
-            now, left = time.monotonic(), len(waiting)
+            now, count, left = time.monotonic(), len(taken), len(waiting)
             progress(pace.line(now, segments=count, file_bytes=size, waiting=left))
         finished += 1
 

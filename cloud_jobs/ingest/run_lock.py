@@ -21,16 +21,18 @@ from cloud_jobs.places import local_directory
 
 
 @contextmanager
-def only_run(spark: SparkSession, tables: str) -> Iterator[None]:
-    """Hold the lock of tables in a directory of this machine. Raises IngestError if another process
-    has it."""
+def only_run(spark: SparkSession, tables: str) -> Iterator[bool]:
+    """Hold the lock of tables in a directory of this machine. Yield True where there is one.
+
+    Raises IngestError if another process has it.
+    """
     if _is_local(spark, tables):
         directory = local_directory(tables)
         assert directory is not None, tables
         with locked(directory):
-            yield
+            yield True
     else:
-        yield
+        yield False
 
 
 def _is_local(spark: SparkSession, place: str) -> bool:

@@ -12,7 +12,7 @@ from cloud_jobs.ingest.trust import Refusal, SignedFile
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.merge import Builder
 from cloud_jobs.tables.schemas import SEGMENTS
-from cloud_jobs.tables.sql import Value
+from cloud_jobs.tables.sql import Queryable, Value
 
 ON: Final = "old.name = new.name"
 Row = dict[str, Any]
@@ -30,13 +30,29 @@ class Ledger:
     """Names of ingested segments, by the sha256 of one of the files."""
 
 
+_SAME: Final = (
+    "SELECT CAST(NULL AS STRING) AS path, name, state, file_sha256, batch FROM {segments} "
+    "WHERE name IN :names OR file_sha256 IN :hashes"
+)
+_RANGES: Final = "WITH mine (path, gateway, boot, least, greatest) AS (VALUES :ranges) "
+"""The form in which Spark and SQLite both take names for the columns of VALUES."""
+_TOUCHING: Final = (
+    "SELECT mine.path, taken.name, taken.state, taken.file_sha256, taken.batch "
+    "FROM {segments} AS taken JOIN mine "
+    "ON taken.gateway = mine.gateway AND taken.boot = mine.boot "
+    "AND taken.first_sequence <= mine.greatest AND mine.least <= taken.last_sequence "
+    # Delta skips the files of all other gateways.
+    "WHERE taken.state = 'ingested' AND taken.gateway IN :gateways"
+)
+
+
 def ledger_of(
-    tables: Tables, rows: Sequence[Mapping[str, Any]], files: Sequence[SignedFile], batch: int
+    known: Queryable, rows: Sequence[Mapping[str, Any]], files: Sequence[SignedFile], batch: int
 ) -> Ledger:
     """Query all rows that concern a batch's files, with one query.
 
     Args:
-        tables: the ingested ones.
+        known: the ingested tables.
         rows: all files, as they were staged.
         files: those whose bytes are right.
         batch: its number; what it has written itself does not count.
@@ -46,29 +62,16 @@ def ledger_of(
     ranges: list[tuple[Value, ...]] = [
         (one.path, one.gateway, one.boot, one.first_sequence, one.last_sequence) for one in files
     ]
-    sql = (
-        "SELECT CAST(NULL AS STRING) AS path, name, state, file_sha256, batch FROM {segments} "
-        "WHERE name IN :names OR file_sha256 IN :hashes"
-    )
-    if ranges:
-        sql += (
-            " UNION ALL SELECT mine.path, taken.name, taken.state, taken.file_sha256, taken.batch "
-            "FROM {segments} AS taken "
-            "JOIN (VALUES :ranges) AS mine (path, gateway, boot, least, greatest) "
-            "ON taken.gateway = mine.gateway AND taken.boot = mine.boot "
-            "AND taken.first_sequence <= mine.greatest AND mine.least <= taken.last_sequence "
-            # Delta skips the files of all other gateways.
-            "WHERE taken.state = 'ingested' AND taken.gateway IN :gateways"
-        )
+    sql = f"{_RANGES}{_SAME} UNION ALL {_TOUCHING}" if ranges else _SAME
     gateways = sorted({one.gateway for one in files})
-    found = tables.query(sql, names=names, hashes=hashes, ranges=ranges, gateways=gateways)
+    found = known.query(sql, names=names, hashes=hashes, ranges=ranges, gateways=gateways)
     earlier = [row for row in found if row["batch"] != batch]
-    mine, known = {*names}, {*hashes}
+    mine, own_hashes = {*names}, {*hashes}
     ingested = [row for row in earlier if row["state"] == "ingested"]
     return Ledger(
         overlapped=frozenset(row["path"] for row in ingested if row["path"] is not None),
         states={row["name"]: row["state"] for row in earlier if row["name"] in mine},
-        owners=_least([row for row in ingested if row["file_sha256"] in known]),
+        owners=_least([row for row in ingested if row["file_sha256"] in own_hashes]),
     )
 
 
@@ -119,8 +122,11 @@ def _row(judged: Mapping[str, Any], owner: str | None, batch: int, now: datetime
     return row
 
 
-def commit(tables: Tables, rows: Sequence[Row], ledger: Ledger, batch: int) -> None:
-    """Write the rows. A segment in quarantine gets its new state."""
+def commit(tables: Tables, rows: Sequence[Row], ledger: Ledger, batch: int) -> bool:
+    """Write the rows. A segment in quarantine gets its new state.
+
+    Return True if all rows were appended.
+    """
     if any(row["name"] in ledger.states for row in rows):
         found = tables.frame("segments", rows)
         tables.merge(
@@ -132,8 +138,9 @@ def commit(tables: Tables, rows: Sequence[Row], ledger: Ledger, batch: int) -> N
             step="state",
             is_stable=True,
         )
-    else:
-        tables.add_rows("segments", rows, batch=batch, step="state")
+        return False
+    tables.add_rows("segments", rows, batch=batch, step="state")
+    return True
 
 
 def _merge_states(builder: Builder) -> Builder:

@@ -46,7 +46,9 @@ def stage(tables: Tables, name: str, files: DataFrame, source: str = "") -> bool
     rows = files.mapInArrow(judging(source), STAGED)
     try:
         # Mode `error`: the first commit of a table succeeds for one writer only.
-        rows.write.format("delta").mode("error").save(tables.path(name))
+        writer = rows.write.format("delta").mode("error")
+        # All of it is read: least and greatest values would be worked out for nothing.
+        writer.option("delta.dataSkippingNumIndexedCols", "0").save(tables.path(name))
     except AnalysisException:
         if not tables.has(name):
             raise

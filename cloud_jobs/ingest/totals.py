@@ -49,6 +49,11 @@ def sums_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return {"batches": len(found)} | {name: sum(row[name] for row in found) for name in COUNTS}
 
 
+def segments_in(sums: Mapping[str, int]) -> int:
+    """Return the number of segments that sums have counted, in all states."""
+    return sum(number for name, number in sums.items() if name.startswith("segments_"))
+
+
 def sums_after(tables: Queryable, batch: int) -> dict[str, int]:
     """Sum up the rows of all batches after `batch`, like `sums_of`, with the last one's number."""
     sums = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in COUNTS)

@@ -17,6 +17,7 @@ from cloud_jobs.ingest.trust import UNSIGNED, SignedFile, unvouched
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.merge import Builder
 from cloud_jobs.tables.schemas import SEGMENTS
+from cloud_jobs.tables.sql import Queryable
 
 STEP: Final = "withdraw"
 WITHDRAWN: Final = (
@@ -34,12 +35,16 @@ _OF_EVENTS: Final = (
 )
 
 
-def withdraw(tables: Tables, files: Sequence[SignedFile], batch: int) -> list[str]:
+def withdraw(
+    tables: Tables, known: Queryable, files: Sequence[SignedFile], batch: int
+) -> list[str]:
     """Withdraw what the gateways whose first key came with this batch had on loan.
 
-    Return the names of the segments. `files` are those of the batch that count.
+    Return the names of the segments. `known` answers for `segments` and `gateway_keys`, `files` are
+    those of the batch that count.
     """
-    lent = _lent(tables, files, batch)
+    gateways = _with_new_keys(known, batch)
+    lent = _lent(tables, files, batch, gateways) if gateways else []
     if not lent:
         return []
     ranges = [_only(row, segment_name=row["name"]) for row in lent]
@@ -52,14 +57,27 @@ def withdraw(tables: Tables, files: Sequence[SignedFile], batch: int) -> list[st
     return [row["name"] for row in lent]
 
 
-def _lent(tables: Tables, files: Sequence[SignedFile], batch: int) -> list[dict[str, Any]]:
-    """Return the rows of `segments` that no segment that counts leads to."""
-    gateways = sorted(row["gateway"] for row in tables.query(
+def _with_new_keys(known: Queryable, batch: int) -> list[str]:
+    """Return the gateways whose first key came with this batch, and that have segments from earlier
+    batches."""
+    gateways: list[str] = sorted(row["gateway"] for row in known.query(
         "SELECT gateway FROM {gateway_keys} GROUP BY gateway HAVING min(batch) = :batch",
         batch=batch,
     ))  # fmt: skip
     if not gateways:
         return []
+    rows = known.query(
+        "SELECT DISTINCT gateway FROM {segments} "
+        "WHERE state = 'ingested' AND gateway IN :gateways AND batch <> :batch",
+        gateways=gateways, batch=batch,
+    )  # fmt: skip
+    return sorted(row["gateway"] for row in rows)
+
+
+def _lent(
+    tables: Tables, files: Sequence[SignedFile], batch: int, gateways: list[str]
+) -> list[dict[str, Any]]:
+    """Return the rows of `segments` that no segment that counts leads to."""
     columns = ", ".join(SEGMENTS.fieldNames())
     rows = tables.query(
         f"SELECT {columns} FROM {{segments}} "

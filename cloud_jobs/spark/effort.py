@@ -14,6 +14,8 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 _SMALL: Final = {
+    # Tasks and files of rows that the driver has, and of small files.
+    "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import pyarrow as pa
@@ -14,7 +15,8 @@ class InMemory:
     """Tables in memory, queried like `Tables`, in the SQL that SQLite and Spark have in common."""
 
     def __init__(self) -> None:
-        self._database = sqlite3.connect(":memory:")
+        # Threads use it one after the other: SQLite itself serialises them.
+        self._database = sqlite3.connect(":memory:", check_same_thread=False)
         self._database.row_factory = sqlite3.Row
         self._database.create_function("greatest", 2, max, deterministic=True)
 
@@ -22,15 +24,26 @@ class InMemory:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release all tables."""
         self._database.close()
 
     def add(self, name: str, rows: pa.Table) -> None:
         """Add a table with columns of integers and texts."""
         columns = rows.column_names
         self._database.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
-        values = zip(*(column.to_pylist() for column in rows.columns), strict=True)
-        places = ", ".join("?" * len(columns))
-        self._database.executemany(f"INSERT INTO {name} VALUES ({places})", values)
+        self._insert(name, zip(*(column.to_pylist() for column in rows.columns), strict=True))
+
+    def append(self, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+        """Append rows to a table that has these columns."""
+        self._insert(name, (tuple(row.get(column) for column in columns) for row in rows))
+
+    def _insert(self, name: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        for row in rows:
+            places = ", ".join("?" * len(row))
+            self._database.execute(f"INSERT INTO {name} VALUES ({places})", row)
 
     def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
         """Return the rows of a query (`Tables.query`)."""

@@ -238,8 +238,13 @@ INDEXED_COLUMNS: Final = {
     "events": ("gateway", "boot", "sequence", "time", "batch", "message", "segment_name"),
     "sensor_readings": ("gateway", "batch", "device_boot", "device_sequence", "time", "message",
                         "boot", "sequence", "board_start"),
+    "segments": ("name", "state", "gateway", "boot", "first_sequence", "last_sequence",
+                 "file_sha256", "batch"),
+    "quarantine": ("batch", "kind", "segment_name", "gateway"),
+    "batches": ("batch",),
+    "gateway_keys": ("gateway", "batch"),
 }  # fmt: skip
-"""Columns of the large tables whose least and greatest values Delta stores for each data file, so
+"""Columns of the tables whose least and greatest values Delta stores for each data file, so
 that queries skip files. Those of all columns would slow writes down."""
 
 PARTITIONS: Final[dict[str, tuple[str, ...]]] = dict.fromkeys(

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from cloud_jobs.limits import EVENTS_SMALL_MAX, SMALL_BATCH_BYTES_MAX
+from cloud_jobs.limits import EVENTS_SMALL_MAX, SHORT_RUN_BYTES_MAX
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.short_run import has_few_events, is_short, jvm_settings
 from cloud_jobs.spark.java import OPTION
@@ -21,7 +21,7 @@ def settings(tmp_path: Path) -> IngestSettings:
     """A landing directory that has been ingested, with much in it."""
     (tmp_path / "landed" / "gw").mkdir(parents=True)
     found = IngestSettings(source=str(tmp_path / "landed"), tables=str(tmp_path / "tables"))
-    land(found, "old.zst", 2 * SMALL_BATCH_BYTES_MAX, LAST_RUN - 1)
+    land(found, "old.zst", 2 * SHORT_RUN_BYTES_MAX, LAST_RUN - 1)
     log = tmp_path / LOG
     log.mkdir(parents=True)
     os.utime(log, (LAST_RUN, LAST_RUN))
@@ -38,7 +38,7 @@ def test_a_run_is_short_where_little_has_landed_since_the_last_one(
     settings: IngestSettings,
 ) -> None:
     assert is_short(settings)
-    land(settings, "new.zst", SMALL_BATCH_BYTES_MAX)
+    land(settings, "new.zst", SHORT_RUN_BYTES_MAX)
     assert is_short(settings)
     assert "TieredStopAtLevel=1" in jvm_settings(is_short=is_short(settings))[OPTION]
     land(settings, "one more.zst", 1)

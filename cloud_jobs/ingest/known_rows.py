@@ -1,0 +1,119 @@
+"""Rows of `segments` and `gateway_keys` that decide about files, held by the driver during a run.
+
+A query of Spark costs a quarter of a processor second, and each batch needs several of few rows.
+They are held only while no other run can write to the tables, and only up to SEGMENTS_HELD_MAX
+segments. Otherwise Spark answers each query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from threading import RLock
+from typing import Any, Final
+
+from cloud_jobs.limits import SEGMENTS_HELD_MAX
+from cloud_jobs.spark.effort import small_effort
+from cloud_jobs.spark.side_by_side import side_by_side
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.in_memory import InMemory
+from cloud_jobs.tables.schemas import GATEWAY_KEYS
+from cloud_jobs.tables.sql import Values
+
+HELD: Final = {
+    "segments": (
+        "name", "state", "reason", "gateway", "boot", "store", "segment", "first_sequence",
+        "last_sequence", "file_sha256", "previous_sha256", "lines", "bad_lines", "path",
+        "public_key", "batch",
+    ),
+    "gateway_keys": tuple(name for name in GATEWAY_KEYS.fieldNames() if name != "added_at"),
+}  # fmt: skip
+"""Columns that are held, by table."""
+
+
+class KnownRows:
+    """Answers queries of `segments` and `gateway_keys`.
+
+    The rows are loaded by the first query. Those that the run appends are added; after other
+    changes they are loaded again.
+    """
+
+    def __init__(self, tables: Tables, *, is_alone: bool = False, segments: int = 0) -> None:
+        """Args:
+
+        tables: the ingested ones.
+        is_alone: True if no other run can write to them.
+        segments: number of rows of `segments`.
+        """
+        self._tables = tables
+        self._is_alone = is_alone
+        self._segments = segments
+        self._memory: InMemory | None = None
+        self._loading = RLock()
+
+    @property
+    def is_held(self) -> bool:
+        """True if the rows are held by the driver, or will be."""
+        return self._is_alone and self._segments <= SEGMENTS_HELD_MAX
+
+    def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
+        """Return the rows of a query (`Tables.query`)."""
+        with self._loading:
+            if self.is_held:
+                return self.memory().query(sql, **values)
+        return self._tables.query(sql, **values)
+
+    def memory(self) -> InMemory:
+        """Return the rows; only where `is_held`."""
+        with self._loading:
+            if self._memory is None:
+                self._memory = self._loaded()
+            return self._memory
+
+    def add(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add rows that were appended to a table."""
+        if name == "segments":
+            self._segments += len(rows)
+        if not self.is_held:
+            self.forget()
+        elif self._memory is not None:
+            self._memory.append(name, HELD[name], rows)
+
+    def forget(self) -> None:
+        """Release the rows: the tables have changed by more than appended rows."""
+        with self._loading:
+            if self._memory is not None:
+                self._memory.close()
+            self._memory = None
+
+    def _loaded(self) -> InMemory:
+        memory = InMemory()
+        with small_effort(self._tables.spark), side_by_side() as submit:
+            found = {
+                name: submit(self._tables.read(name).select(*columns).toArrow)
+                for name, columns in HELD.items()
+            }
+        for name, rows in found.items():
+            memory.add(name, rows.result())
+        return memory
+
+
+def open_files(
+    known: Iterable[Mapping[str, Any]], paths: Iterable[str], settled: Iterable[str]
+) -> list[dict[str, Any]]:
+    """Return the files that are not settled: `path`, and the columns of their known row, None for
+    new files.
+
+    Args:
+        known: rows with `name`, `state`, `reason`, `gateway`, `public_key` and `refused_path`.
+        paths: of the files.
+        settled: states of files that are not examined again.
+    """
+    rows = {row["name"]: row for row in known}
+    done = {*settled}
+    new = dict.fromkeys(("state", "reason", "gateway", "public_key", "refused_path"))
+    found = []
+    for path in paths:
+        row = rows.get(path.rpartition("/")[2])
+        if row is None or row["state"] not in done:
+            found.append({**(row or new), "path": path})
+    return found
