@@ -13,12 +13,13 @@ from api.models.actions import Kick, NewBan, OldBan, Reload
 from api.models.alarms import Acknowledge
 from api.models.sensors import ChangeSensor, DetectPort, SaveSensor
 from api.models.topics import ClearRetained, PublishMessage
+from api.models.users import RemoveUser, SetPassword
 from api.problems import ProblemDetail
 from api.shielding import Shield
 
 _GIVEN = (
     *(Kick, NewBan, OldBan, Reload, Acknowledge, PublishMessage, ClearRetained),
-    *(DetectPort, SaveSensor, ChangeSensor),
+    *(DetectPort, SaveSensor, ChangeSensor, SetPassword, RemoveUser),
 )
 """Arguments of actions, whose schemas FastAPI does not add by itself."""
 

@@ -23,6 +23,8 @@ _STATUS_OF_CODE: Final = {
     "conflict": 409,
     "of_the_gateway": 409,
     "denied": 403,
+    "wrong_password": 403,
+    "read_only": 409,
     "refused": 409,
     "invalid": 422,
     "busy": 503,
@@ -42,6 +44,9 @@ _MEND_OF_CODE: Final = {
     "denied": "Allow it in `[access] rules_file`, for the user or for `listener @page`: "
     "`oncegate acl test` shows the rule that decides.",
     "refused": "Nothing was published. The overview and the log show which limit is reached.",
+    "wrong_password": "Enter the password with which you log in.",
+    "read_only": "Use `oncegate passwd` on the gateway. To change users here, keep the file where "
+    "the broker's user may write, such as its data directory.",
     "busy": "Try again in a moment.",
     "bridge_away": "Start it with `systemctl start oncegate-bridge`. `journalctl -u "
     "oncegate-bridge` shows why it stopped.",

@@ -1,7 +1,6 @@
-"""Users and tokens for programs of administrators: listed, without any secret.
+"""Users and tokens for administrators: listed, without any secret; users are also changed.
 
-`oncegate passwd` and `oncegate api-token` change them: the gateway's processes cannot write their
-files.
+`oncegate api-token` changes the tokens: the page cannot write their file.
 """
 
 import time
@@ -10,9 +9,18 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 
 from api import limits
-from api.actions import carried_out
+from api.actions import carried_out, given_in, takes
 from api.admission import ADMINISTRATORS, gate_of
-from api.models.users import AskedUsers, ProgramToken, TokenList, UserPage
+from api.models.users import (
+    AskedUsers,
+    PasswordSet,
+    ProgramToken,
+    RemoveUser,
+    SetPassword,
+    TokenList,
+    UserPage,
+    UserRemoved,
+)
 from api.problems import ADDRESS_TOO_LONG, described
 from api.query_parameters import refuse_unknown
 
@@ -73,3 +81,24 @@ async def users(
 async def tokens(request: Request) -> TokenList:
     """List the tokens of programs by name, without the tokens. For administrators."""
     return tokens_of(request)
+
+
+@users_rest.post(
+    "/users/password", summary="Set a password", **takes(ADMINISTRATORS, SetPassword, 409)
+)
+async def set_password(request: Request) -> PasswordSet:
+    """Add a user, or replace the user's password. For administrators, not for their programs.
+
+    The configuration is read again. 409: the broker may not write the password file.
+    """
+    given = await given_in(request, SetPassword)
+    return await carried_out(request, "set_password", given, PasswordSet)
+
+
+@users_rest.post(
+    "/users/remove", summary="Remove a user", **takes(ADMINISTRATORS, RemoveUser, 404, 409)
+)
+async def remove_user(request: Request) -> UserRemoved:
+    """Remove a user of the password file, and end its connections. For administrators."""
+    given = await given_in(request, RemoveUser)
+    return await carried_out(request, "remove_user", given, UserRemoved)

@@ -46,3 +46,29 @@ class TokenList(Reported):
     tokens: list[ProgramToken]
     problem: str | None
     """Why the file of tokens is not used."""
+
+
+_Name = Annotated[str, Field(min_length=1, max_length=limits.USERNAME_BYTES_MAX)]
+_Password = Annotated[str, Field(min_length=1, max_length=limits.PASSWORD_BYTES_MAX)]
+
+
+class SetPassword(Given):
+    user: _Name
+    password: _Password
+    own_password: _Password
+    """The password of the administrator who does it."""
+
+
+class RemoveUser(Given):
+    user: _Name
+    own_password: _Password
+    """The password of the administrator who does it."""
+
+
+class PasswordSet(Reported):
+    added: bool
+    """True if the user is new."""
+
+
+class UserRemoved(Reported):
+    removed: bool

@@ -1,18 +1,30 @@
-"""The page of users and tokens, for administrators."""
+"""The page of users and tokens, for administrators, with the forms that change users."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from api import limits
-from api.actions_page import shown_of
+from api.actions import carried_out
+from api.actions_page import FORM_FAILURES, refuse_stale, shown_of
 from api.admission import ADMINISTRATORS
 from api.control_socket import BrokerProblem
-from api.models.users import AskedUsers, UserPage
+from api.forms import FormRefused, form_of
+from api.models.users import (
+    AskedUsers,
+    PasswordSet,
+    RemoveUser,
+    SetPassword,
+    UserPage,
+    UserRemoved,
+)
 from api.page import rendered
 from api.users_rest import tokens_of, users_for
 from gateway.process.control.messages import Refused
+
+_NOT_ALIKE: Final = "The two passwords differ."
+_Name = Annotated[str, Query(max_length=limits.USERNAME_BYTES_MAX)]
 
 users_page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -36,5 +48,63 @@ async def users(
         next=page.next,
         after=after,
         tokens=tokens_of(request),
+        problem=problem,
+    )
+
+
+@users_page.get("/users/password", dependencies=[Depends(ADMINISTRATORS)])
+async def ask_password(request: Request, user: _Name = "") -> Response:
+    """Ask for a new password of a user, or for a new user."""
+    return _form(request, "password", user)
+
+
+@users_page.get("/users/remove", dependencies=[Depends(ADMINISTRATORS)])
+async def ask_remove(request: Request, user: _Name) -> Response:
+    """Ask for confirmation before removing a user."""
+    return _form(request, "remove", user)
+
+
+@users_page.post("/users/password", dependencies=[Depends(ADMINISTRATORS)])
+async def do_password(request: Request) -> Response:
+    """Set a password, and show the users."""
+    user = ""
+    try:
+        fields = await form_of(request, request.app.state.hosts)
+        user = fields.get("user", "")
+        refuse_stale(request, fields)
+        if fields.get("password") != fields.get("again"):
+            raise FormRefused(_NOT_ALIKE, 422)
+        own, password = fields.get("own_password", ""), fields.get("password", "")
+        given = SetPassword(user=user, password=password, own_password=own)
+        await carried_out(request, "set_password", given, PasswordSet)
+    except FORM_FAILURES as failure:
+        return _form(request, "password", user, *shown_of(failure))
+    return RedirectResponse("/users", 303)
+
+
+@users_page.post("/users/remove", dependencies=[Depends(ADMINISTRATORS)])
+async def do_remove(request: Request) -> Response:
+    """Remove a user, and show the others."""
+    user = ""
+    try:
+        fields = await form_of(request, request.app.state.hosts)
+        user = fields.get("user", "")
+        refuse_stale(request, fields)
+        given = RemoveUser(user=user, own_password=fields.get("own_password", ""))
+        await carried_out(request, "remove_user", given, UserRemoved)
+    except FORM_FAILURES as failure:
+        return _form(request, "remove", user, *shown_of(failure))
+    return RedirectResponse("/users", 303)
+
+
+def _form(
+    request: Request, command: str, user: str, problem: str | None = None, status_code: int = 200
+) -> Response:
+    return rendered(
+        request,
+        "user_form.html",
+        status_code=status_code,
+        command=command,
+        user=user,
         problem=problem,
     )

@@ -156,7 +156,12 @@ def test_who_may_act_is_listed_here() -> None:
             Role.OPERATOR,
         ),
         **dict.fromkeys(
-            ("GET /users", "GET /api/v1/users", "GET /api/v1/tokens"), Role.ADMINISTRATOR
+            (
+                *("GET /users", "GET /api/v1/users", "GET /api/v1/tokens"),
+                *("GET /users/password", "POST /users/password", "POST /api/v1/users/password"),
+                *("GET /users/remove", "POST /users/remove", "POST /api/v1/users/remove"),
+            ),
+            Role.ADMINISTRATOR,
         ),
         "GET /actions/reload": Role.ADMINISTRATOR,
         "POST /actions/reload": Role.ADMINISTRATOR,

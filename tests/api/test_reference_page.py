@@ -16,8 +16,13 @@ ACTIONS = {"/api/v1/kick", "/api/v1/ban", "/api/v1/lift-ban", "/api/v1/reload"} 
     "/api/v1/serial/save",
     "/api/v1/serial/remove",
     "/api/v1/serial/undo",
+    "/api/v1/topics/publish",
+    "/api/v1/topics/clear",
+    "/api/v1/users/password",
+    "/api/v1/users/remove",
 }
 NEEDS_A_NAME = {"/api/v1/session", "/api/v1/sessions/{client_id}", "/api/v1/history"} | {
+    "/api/v1/serial/frames",
     "/api/v1/serial/progress",
     "/api/v1/serial/sensor",
 }
@@ -37,10 +42,14 @@ PATHS = ACTIONS | {
     "/api/v1/sessions/{client_id}",
     "/api/v1/serial",
     "/api/v1/serial/ports",
+    "/api/v1/serial/frames",
     "/api/v1/serial/progress",
     "/api/v1/serial/sensor",
+    "/api/v1/tokens",
+    "/api/v1/topics",
     "/api/v1/uplink",
     "/api/v1/upload",
+    "/api/v1/users",
     "/healthz",
     "/readyz",
 }
@@ -94,7 +103,10 @@ async def test_what_can_be_tried_leads_to_an_answer(
     assert set(tried) == PATHS - ACTIONS - NEEDS_A_NAME
     for address in tried:
         # There is no broker here, and this machine runs from no SD card.
-        wanted = {"/api/v1/card": (404,), "/api/v1/serial/ports": (403,)}.get(address, (200, 503))
+        no_users = dict.fromkeys(
+            ("/api/v1/serial/ports", "/api/v1/users", "/api/v1/tokens"), (403,)
+        )
+        wanted = {"/api/v1/card": (404,), **no_users}.get(address, (200, 503))
         assert (await client.get(address)).status_code in wanted, address
 
 

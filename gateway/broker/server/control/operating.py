@@ -30,6 +30,8 @@ LEAST_ROLES: Final[Mapping[str, str]] = {
     "clear_retained": "operator",
     "reload": "administrator",
     "users": "administrator",
+    "set_password": "administrator",
+    "remove_user": "administrator",
     **dict.fromkeys(sensors.COMMANDS, "operator"),
 }
 """All commands that ``operate.sock`` accepts. ``drop`` is missing, because it discards messages."""

@@ -13,10 +13,11 @@ from typing import Any, Final
 from gateway.broker.core.token_bucket import TokenBucket
 from gateway.broker.server.control import sensors
 from gateway.broker.server.control.refused import Refused, text_of
+from gateway.broker.server.control.user_changes import SECRETS
 
 RECORDED: Final = frozenset(
     {"kick", "drop", "ban", "lift_ban", "reload", "operated", "acknowledge_alarm"}
-    | {"publish", "clear_retained"}
+    | {"publish", "clear_retained", "set_password", "remove_user"}
     | ({*sensors.COMMANDS} - sensors.READING)
 )
 """Commands that are recorded as events."""
@@ -93,7 +94,7 @@ def arguments_of(request: Mapping[str, Any]) -> str:
         if key == "payload"
         else f"{shown(key)}={shown(value)}"
         for key, value in sorted(request.items())[:ARGUMENTS_SHOWN_MAX]
-        if key not in _OF_CALLER
+        if key not in _OF_CALLER | SECRETS
     )
 
 

@@ -24,6 +24,7 @@ from gateway.broker.server.control.sensors import SensorRequests
 from gateway.broker.server.control.session_list import SessionList
 from gateway.broker.server.control.sockets import ControlSocket, refusal_of
 from gateway.broker.server.control.topics import Topics
+from gateway.broker.server.control.user_changes import UserChanges
 from gateway.broker.server.control.user_list import UserList
 from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.configuration import Configuration, ConfigurationError
@@ -75,6 +76,7 @@ class Control:
         self.operating = OperatorCommands()
         self.operations = Operations(self._operated, asyncio.get_running_loop().time)
         self.sensors = SensorRequests(asyncio.get_running_loop().time)
+        self.user_changes = UserChanges(event_loop.authentications, reload)
         self.people = people = People(event_loop.authentications, version_key)
         self._commands: dict[str, Command] = {
             **self._own_commands(),
@@ -82,6 +84,7 @@ class Control:
             "events": Events(event_loop.committer.writer.recent).listed,
             **Topics(event_loop).commands,
             **UserList(event_loop).commands,
+            **self.user_changes.commands,
             "authenticate": people.authenticate,
             "user": people.user,
             "operated": reported,
@@ -132,6 +135,7 @@ class Control:
     async def _operate(self, configuration: Configuration) -> None:
         gateway, self.operating.page = configuration.gateway, configuration.api
         self.sensors.tenant = configuration.tenant
+        self.user_changes.configuration = configuration
         if configuration.api.has_operators and self._operate_socket is None:
             operate_socket = ControlSocket(
                 gateway.operate_socket, gateway.operate_group, self._answer_page
