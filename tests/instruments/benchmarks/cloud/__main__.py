@@ -129,6 +129,7 @@ def measure(root: Path, options: argparse.Namespace) -> list[Row]:
         say("ten small segments, cold")
         events = Bench(None, root / "cold", 0).land_small()
         note("ten small segments, the first ones, by a new process", _cold(root / "cold"), events)
+        note("nothing new, by a new process", _cold(root / "cold"), 0)
     with spark_session(None, lambda _: None, jvm_settings(is_short=False)) as spark:
         bench, landed = Bench(spark, root / "warm", options.gateways), 0
         for part in GROWTH:

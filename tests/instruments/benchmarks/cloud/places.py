@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from pyspark.sql import SparkSession
+
 from cloud_jobs.main import ingest
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.short_run import jvm_settings
@@ -78,6 +80,16 @@ class Place:
         return landed
 
 
+def _tasks_of(spark: SparkSession) -> str:
+    """Return how many tasks each executor has run; the driver runs none on a cluster."""
+    found = spark.sparkContext._jsc.sc().statusStore().executorList(False)
+    executors = (found.apply(at) for at in range(found.size()))
+    tasks = sorted((one.id(), one.completedTasks()) for one in executors)
+    return "tasks of " + ", ".join(
+        f"{name if name == 'driver' else f'executor {name}'}: {count:,}" for name, count in tasks
+    )
+
+
 def _put(url: str, content: bytes) -> None:
     headers = {"Content-Type": "application/octet-stream", "Authorization": "AWS any:any"}
     request = urllib.request.Request(url, data=content, method="PUT", headers=headers)  # noqa: S310
@@ -105,6 +117,8 @@ def _rows(asked: dict[str, str | int], settings: Mapping[str, str]) -> Iterator[
             events = place.land(fleet, int(asked["events"]), int(asked["segment_events"]))
             yield Row(f"{where}: {what}", events, **vars(run()))
         yield Row(f"{where}: nothing new", 0, **vars(run()))
+        if asked["name"] == "cluster":
+            yield Row(f"{where}: {_tasks_of(spark)}", 0, **vars(Cost()))
 
 
 def main() -> None:
