@@ -8,11 +8,9 @@ shown on the page.
 import logging
 import ssl
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
+from api.certificate_files import CertificateFiles, CertificateUnusable
 from api.models.broker import Certificate
 from gateway.process.files.file_state import states_of
 
@@ -30,31 +28,6 @@ WARNINGS_SECONDS: Final = 86_400.0
 
 
 DAY_SECONDS: Final = 86_400
-
-
-class CertificateUnusable(Exception):
-    """The certificate cannot be used. The message names the file, the problem and the fix."""
-
-
-@dataclass(frozen=True)
-class UsableCertificate:
-    """A loaded certificate."""
-
-    context: ssl.SSLContext
-    warning_at: Callable[[float], str | None]
-    """The warning that it ends soon or has ended, as a sentence, at a time in seconds since
-    1970."""
-    subject: str
-    not_after: float
-    """Seconds since 1970."""
-
-
-@dataclass(frozen=True)
-class CertificateFiles:
-    """Certificate files and their loader, which raises CertificateUnusable."""
-
-    paths: tuple[Path, ...]
-    load: Callable[[], UsableCertificate]
 
 
 class ServedCertificate:

@@ -27,7 +27,8 @@ from api.alarms_page import alarms_page
 from api.alarms_rest import alarms_rest
 from api.application import Application
 from api.card import CardReader
-from api.certificate import CertificateUnusable, ServedCertificate
+from api.certificate import ServedCertificate
+from api.certificate_files import CertificateUnusable
 from api.connections import Server, bounded_by
 from api.control_socket import ControlSocket
 from api.error_handlers import install_problem_handlers

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from api.alarms.thresholds import Thresholds
-from api.certificate import CertificateFiles
+from api.certificate_files import CertificateFiles
 from api.roles import Role
 
 

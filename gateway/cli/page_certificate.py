@@ -6,7 +6,7 @@ line.
 
 from functools import partial
 
-from api.certificate import CertificateFiles, CertificateUnusable, UsableCertificate
+from api.certificate_files import CertificateFiles, CertificateUnusable, UsableCertificate
 from gateway.broker.access.certificates import CertificateError, TlsFiles, load
 from gateway.configuration.tls import PageTls
 

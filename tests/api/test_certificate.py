@@ -11,11 +11,9 @@ from api.certificate import (
     LOOK_SECONDS,
     SETTLE_SECONDS,
     WARNINGS_SECONDS,
-    CertificateFiles,
-    CertificateUnusable,
     ServedCertificate,
-    UsableCertificate,
 )
+from api.certificate_files import CertificateFiles, CertificateUnusable, UsableCertificate
 
 
 class Files:

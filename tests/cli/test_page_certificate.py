@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from api.certificate import CertificateUnusable
+from api.certificate_files import CertificateUnusable
 from gateway.cli.page_certificate import certificate_of
 from gateway.configuration.tls import PageTls
 from tests.broker.access.authority import DAY, Authority
