@@ -1,13 +1,12 @@
 """The commands `sessions` and `session`: filtered, sorted, page by page."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterable
 from heapq import nsmallest
-from itertools import chain, islice
 from typing import Any, Final
 
 from gateway.broker.core.sessions.session import Session
+from gateway.broker.server.control.long_lists import first_in_slices, fitting
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.broker.server.status.sessions import session_detail_of, session_of
@@ -124,19 +123,12 @@ class SessionList:
             Refused: the request is not as docs/formats/control-socket.md has it.
         """
         wanted = Wanted(request, self._event_loop)
-        rest = iter(list(self._sessions.values()))
-        found: list[Session] = []
-        while part := list(islice(rest, SLICE_SESSIONS)):
-            found = wanted.first_of(chain(found, part))
-            await asyncio.sleep(0)
-        shown: list[dict[str, Any]] = []
-        size_bytes = 0
-        for session in found[: wanted.limit]:
-            one = session_of(session, self._event_loop)
-            size_bytes += len(json.dumps(one))
-            if size_bytes > SESSIONS_BYTES_MAX:
-                break
-            shown.append(one)
+        sessions = list(self._sessions.values())
+        found = await first_in_slices(sessions, wanted.first_of, SLICE_SESSIONS)
+        shown = fitting(
+            (session_of(each, self._event_loop) for each in found[: wanted.limit]),
+            SESSIONS_BYTES_MAX,
+        )
         is_complete = len(shown) == len(found)
         following = None if is_complete else wanted.next_after(found[len(shown) - 1])
         return {"sessions": shown, "next": following}

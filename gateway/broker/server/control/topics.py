@@ -1,14 +1,12 @@
 """The command `topics`: retained messages, and the latest recorded message of each topic."""
 
-import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterable
 from heapq import nsmallest
-from itertools import chain, islice
 from typing import Any, Final
 
 from gateway.broker.core.sessions.message import Message
 from gateway.broker.server.control.latest_messages import LatestMessage, LatestMessages
+from gateway.broker.server.control.long_lists import first_in_slices, fitting
 from gateway.broker.server.control.payloads import payload_of
 from gateway.broker.server.control.publishing import Publications
 from gateway.broker.server.control.refused import Refused, text_of
@@ -77,19 +75,14 @@ class Topics:
         latest = self._latest.by_topic
         if not wanted.is_retained_only:
             await self._latest.update()
-        topics = iter(self._all(wanted))
-        names: list[str] = []
-        while part := list(islice(topics, SLICE_TOPICS)):
-            names = wanted.first_of(chain(names, part))
-            await asyncio.sleep(0)
-        shown: list[dict[str, Any]] = []
-        size_bytes = 0
-        for name in names[: wanted.limit]:
-            one = _shown(name, self._retained.get(name), latest.get(name))
-            size_bytes += len(json.dumps(one))
-            if shown and size_bytes > TOPICS_BYTES_MAX:
-                break
-            shown.append(one)
+        names = await first_in_slices(self._all(wanted), wanted.first_of, SLICE_TOPICS)
+        shown = fitting(
+            (
+                _shown(name, self._retained.get(name), latest.get(name))
+                for name in names[: wanted.limit]
+            ),
+            TOPICS_BYTES_MAX,
+        )
         is_complete = len(shown) == len(names)
         return {"topics": shown, "next": None if is_complete else shown[-1]["topic"]}
 

@@ -1,0 +1,36 @@
+"""Pages of long lists: chosen in slices, and cut to the size of an answer."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable
+from itertools import chain, islice
+from typing import Any, TypeVar
+
+_Item = TypeVar("_Item")
+
+
+async def first_in_slices(
+    items: Iterable[_Item], first_of: Callable[[Iterable[_Item]], list[_Item]], slice_items: int
+) -> list[_Item]:
+    """Return the first items of a page, comparing `slice_items` per turn of the event loop.
+
+    `first_of` returns those of the items that it is given.
+    """
+    rest = iter(items)
+    found: list[_Item] = []
+    while part := list(islice(rest, slice_items)):
+        found = first_of(chain(found, part))
+        await asyncio.sleep(0)
+    return found
+
+
+def fitting(shown: Iterable[dict[str, Any]], bytes_max: int) -> list[dict[str, Any]]:
+    """Return as many objects as fit into an answer as JSON, and at least the first."""
+    found: list[dict[str, Any]] = []
+    size_bytes = 0
+    for one in shown:
+        size_bytes += len(json.dumps(one))
+        if found and size_bytes > bytes_max:
+            break
+        found.append(one)
+    return found
