@@ -34,16 +34,18 @@ class InMemory:
         """Add a table with columns of integers and texts."""
         columns = rows.column_names
         self._database.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
-        self._insert(name, zip(*(column.to_pylist() for column in rows.columns), strict=True))
+        self._insert(
+            name, columns, zip(*(column.to_pylist() for column in rows.columns), strict=True)
+        )
 
     def append(self, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
         """Append rows to a table that has these columns."""
-        self._insert(name, (tuple(row.get(column) for column in columns) for row in rows))
+        values = (tuple(row.get(column) for column in columns) for row in rows)
+        self._insert(name, columns, values)
 
-    def _insert(self, name: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        for row in rows:
-            places = ", ".join("?" * len(row))
-            self._database.execute(f"INSERT INTO {name} VALUES ({places})", row)
+    def _insert(self, name: str, columns: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
+        places = ", ".join("?" * len(columns))
+        self._database.executemany(f"INSERT INTO {name} VALUES ({places})", values)
 
     def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
         """Return the rows of a query (`Tables.query`)."""
