@@ -59,23 +59,19 @@ async def other(request: Request) -> Response:
 @ports_page.get("/ports/frames", dependencies=[Depends(OPERATORS)])
 async def frames(request: Request, name: _Name) -> Response:
     """Show the latest frames of a port."""
-    try:
-        given = AskedSensor(name=name)
-        found = await asked_of_bridge(request, "serial_frames", given, LineFrames)
-    except _FAILURES as failure:
-        problem, status_code = shown_of(failure)
-        return rendered(
-            request,
-            "frames.html",
-            status_code=status_code,
-            name=name,
-            frames=[],
-            problem=problem,
-            now_ms=0,
-        )
-    now_ms = max((each.time_ms for each in found.frames), default=0)
+    given = AskedSensor(name=name)
+    found, problem, status_code = await _tried(
+        asked_of_bridge(request, "serial_frames", given, LineFrames)
+    )
+    shown = [] if found is None else found.frames
     return rendered(
-        request, "frames.html", name=name, frames=found.frames, problem=None, now_ms=now_ms
+        request,
+        "frames.html",
+        status_code=status_code,
+        name=name,
+        frames=shown,
+        problem=problem,
+        now_ms=max((each.time_ms for each in shown), default=0),
     )
 
 

@@ -1,9 +1,11 @@
 """The page of users and tokens, for administrators, with the forms that change users."""
 
+from collections.abc import Callable, Mapping
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import BaseModel
 
 from api import limits
 from api.actions import carried_out
@@ -67,33 +69,44 @@ async def ask_remove(request: Request, user: _Name) -> Response:
 @users_page.post("/users/password", dependencies=[Depends(ADMINISTRATORS)])
 async def do_password(request: Request) -> Response:
     """Set a password, and show the users."""
-    user = ""
-    try:
-        fields = await form_of(request, request.app.state.hosts)
-        user = fields.get("user", "")
-        refuse_stale(request, fields)
-        if fields.get("password") != fields.get("again"):
-            raise FormRefused(_NOT_ALIKE, 422)
-        own, password = fields.get("own_password", ""), fields.get("password", "")
-        given = SetPassword(user=user, password=password, own_password=own)
-        await carried_out(request, "set_password", given, PasswordSet)
-    except FORM_FAILURES as failure:
-        return _form(request, "password", user, *shown_of(failure))
-    return RedirectResponse("/users", 303)
+    return await _changed(request, "password", "set_password", _password_in, PasswordSet)
 
 
 @users_page.post("/users/remove", dependencies=[Depends(ADMINISTRATORS)])
 async def do_remove(request: Request) -> Response:
     """Remove a user, and show the others."""
+    return await _changed(request, "remove", "remove_user", _removal_in, UserRemoved)
+
+
+def _password_in(fields: Mapping[str, str]) -> SetPassword:
+    """Return the fields of a form. Raises FormRefused or ValidationError."""
+    if fields.get("password") != fields.get("again"):
+        raise FormRefused(_NOT_ALIKE, 422)
+    own, password = fields.get("own_password", ""), fields.get("password", "")
+    return SetPassword(user=fields.get("user", ""), password=password, own_password=own)
+
+
+def _removal_in(fields: Mapping[str, str]) -> RemoveUser:
+    """Return the fields of a form. Raises ValidationError."""
+    return RemoveUser(user=fields.get("user", ""), own_password=fields.get("own_password", ""))
+
+
+async def _changed(
+    request: Request,
+    form: str,
+    command: str,
+    given_in: Callable[[Mapping[str, str]], BaseModel],
+    answer: type[BaseModel],
+) -> Response:
+    """Carry out what a form asks for, and show the users; or the form again, with the problem."""
     user = ""
     try:
         fields = await form_of(request, request.app.state.hosts)
         user = fields.get("user", "")
         refuse_stale(request, fields)
-        given = RemoveUser(user=user, own_password=fields.get("own_password", ""))
-        await carried_out(request, "remove_user", given, UserRemoved)
+        await carried_out(request, command, given_in(fields), answer)
     except FORM_FAILURES as failure:
-        return _form(request, "remove", user, *shown_of(failure))
+        return _form(request, form, user, *shown_of(failure))
     return RedirectResponse("/users", 303)
 
 
