@@ -86,8 +86,8 @@ SUITE ?= trixie
 ARCH ?= arm64 amd64
 # Of `make test`: enough to keep two cores busy while tests wait.
 WORKERS ?= 3
-# Of what the compiled build runs as well, plain Python runs one test in so many; and of what runs on
-# uvloop as well, asyncio's own event loop. `make check` runs one in CHECK_SAMPLE of all others too.
+# Of the tests that run on uvloop, one in SAMPLE runs on asyncio's own event loop too. `make check` runs
+# one in CHECK_SAMPLE of all others.
 SAMPLE ?= 10
 CHECK_SAMPLE ?= 2
 # Of what a second Python runs, `make test` runs one test in so many; `make test-second-python` all.

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from tests.peers.mariadb import MariaDB
 
 TESTS = Path(__file__).resolve().parent
-# What `make test-compiled` runs.
-BOTH_BUILDS = ("wire", "core", "store", "instruments/simulation")
-SOURCE_ONLY = ("test_mutants.py",)
 # Long proofs in small and the tests of instruments: of each, CI runs one test in DAYS a day.
 DAYS = 4
 IN_TURN = (
@@ -54,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--sample",
         type=int,
         default=1,
-        help="of what runs in two ways, 1 in SAMPLE the other way",
+        help="of tests on asyncio's own loop that run on uvloop too, one in SAMPLE",
     )
     parser.addoption("--one-in", type=int, default=1, help="of all tests, one in ONE_IN")
     parser.addoption(
@@ -71,7 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item
         for item in items
         if not is_in(item, one_in)
-        or (runs_in_two_ways(item) and not is_in(item, sample))
+        or (runs_on_uvloop_too(item) and not is_in(item, sample))
         or not (day is None or is_of(item, day))
     }
     if left_out:
@@ -89,15 +86,9 @@ def put_slow_files_first(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow)
 
 
-def runs_in_two_ways(item: pytest.Item) -> bool:
-    """Whether a test runs in a more usual way as well: compiled, or on uvloop."""
-    return is_of_both_builds(item) or item.name.partition("[")[2].startswith("asyncio")
-
-
-def is_of_both_builds(item: pytest.Item) -> bool:
-    """Whether `make test-compiled` runs a test as well."""
-    path = item.path.relative_to(TESTS)
-    return path.name not in SOURCE_ONLY and any(map(path.is_relative_to, BOTH_BUILDS))
+def runs_on_uvloop_too(item: pytest.Item) -> bool:
+    """Return True if a test runs on uvloop as well."""
+    return item.name.partition("[")[2].startswith("asyncio")
 
 
 def is_in(item: pytest.Item, sample: int) -> bool:
