@@ -1,4 +1,4 @@
-"""Settings of Sphinx for the site of these pages: `make docs`.
+"""Sphinx settings for the documentation site (`make docs`).
 
 The sources are the checkout's own Markdown files where they are, so that a link works on a code
 host and on the site alike. `docs/index.md` is the navigation: each heading of its second level is

@@ -51,7 +51,7 @@ class Broker(ControlRoom):
 async def bridge_of(
     directory: Path, broker_port: int, files: SensorFiles, **others: Any
 ) -> AsyncIterator[Broker]:
-    """A running bridge with the ports of these files."""
+    """Run a bridge with the ports of the configuration files."""
     settings = settings_of(directory, broker_port, *files.read(), **others)
     async with Broker(settings.control_socket) as broker:
         stop = asyncio.Event()

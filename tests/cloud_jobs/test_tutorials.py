@@ -13,7 +13,7 @@ from tests.documents.tutorial import TUTORIALS, Reader, free_ports
 
 
 def run_here(arguments: list[str]) -> tuple[int, str]:
-    """Run a command in this process, with the Spark session of these tests."""
+    """Run a command in this process, with the Spark session that the tests share."""
     outcome = CliRunner().invoke(
         application, arguments, env={"COLUMNS": "100"}, catch_exceptions=False
     )

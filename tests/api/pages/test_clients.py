@@ -1,4 +1,4 @@
-"""What a search asks the broker for."""
+"""Requests to the broker for a search of clients."""
 
 from api.pages.clients import Search, Sort, State
 

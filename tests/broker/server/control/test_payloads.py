@@ -1,4 +1,4 @@
-"""What is shown of a payload."""
+"""Previews of payloads."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What operators publish at the page: as a client, with all that applies to clients."""
+"""Operators publish on the page as clients, under all rules and limits of clients."""
 
 from pathlib import Path
 from typing import Any
