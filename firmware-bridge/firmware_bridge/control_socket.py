@@ -1,7 +1,7 @@
-"""The bridge's side of the broker's control socket: its status and what happened to its ports.
+"""Reports the bridge's status and events on its ports to the broker, over the control socket.
 
-The socket may be absent for as long as the broker is: a report is simply not made, an observation
-waits. Nothing here can hold up a reading.
+The socket does not exist while the broker is not running. Status reports are then skipped, and
+events are queued. Readings are never delayed by this.
 """
 
 import asyncio
@@ -20,23 +20,25 @@ from gateway.process.control.messages import Refused, UnusableAnswer
 
 logger = logging.getLogger(__name__)
 
-# Ports that come and go while the broker is away; older observations give way to newer.
+# Events queued while the broker is not running. When the queue is full, the oldest is dropped.
 OBSERVATIONS_MAX = 256
-# The broker accepts this much of a status (docs/formats/control-socket.md); a margin for the rest.
+# Size of a status, below the broker's limit (docs/formats/control-socket.md), so that the rest of
+# the report fits too.
 STATUS_BYTES_MAX = 60 * 1024
 ANSWER_SECONDS_MAX = 5.0
-# Kinds of alarms: the broker accepts as many of the page, and each is a topic level.
+# Largest number of alarm kinds, the same as the broker accepts from the page. Each kind is a topic
+# level.
 ALARMS_MAX = 100
 ALARM = re.compile(r"[a-z][a-z_]{0,39}")
 QUANTITIES_MAX = 1_000_000
-"""No limit to their number."""
+"""A limit on the quantities of a device that is never reached, so only the steps are removed."""
 
 Observation = Literal["serial_port_found", "serial_port_lost"]
 Status = dict[str, object]
 
 
 class ControlSocket:
-    """`run` does not return by itself."""
+    """The connection to the broker's control socket at `path`, with a queue of events."""
 
     def __init__(self, path: Path) -> None:
         self._client = ControlClient(path, ANSWER_SECONDS_MAX)
@@ -44,17 +46,20 @@ class ControlSocket:
         self._wake = asyncio.Event()
         self._alarms_number: object = None
         self.alarms: dict[str, bytes] = {}
-        """Payloads of the gateway's alarms by kind; empty for a kind without an alarm."""
+        """Payloads of the gateway's alarms by kind. A kind without a current alarm has `b""`."""
 
     def observe(self, event: Observation, port: str, detail: str) -> None:
-        """Report at the next occasion what happened to a port."""
+        """Queue an event on a port. It is sent to the broker before the next status report."""
         self._observations.append(
             {"command": "observe", "event": event, "port": port, "detail": detail}
         )
         self._wake.set()
 
     async def run(self, status: Callable[[], Status], report_seconds: float) -> None:
-        """Report `status()` each `report_seconds`, and observations before it."""
+        """Send queued events, and the result of `status` every `report_seconds` seconds.
+
+        This runs until it is cancelled.
+        """
         try:
             while True:
                 with contextlib.suppress(OSError, EOFError, UnusableAnswer):
@@ -70,7 +75,7 @@ class ControlSocket:
         while self._observations:
             observation = self._observations[0]
             await self._ask(observation)
-            # Taken off only now: a broker that went away meanwhile gets it next time.
+            # The event is removed only after it was sent, so that a failure does not lose it.
             if self._observations and self._observations[0] is observation:
                 self._observations.popleft()
         answer = await self._ask(
@@ -94,7 +99,10 @@ class ControlSocket:
 
 
 def payloads_of(alarms: object) -> dict[str, bytes]:
-    """Return the payload of each kind of alarm: JSON, or nothing where there is none."""
+    """Return the payloads of alarms by kind, from the broker's response.
+
+    A payload is JSON, or empty for a kind without a current alarm. Invalid kinds are omitted.
+    """
     kinds = alarms if isinstance(alarms, dict) else {}
     return {
         kind: b"" if value is None else json.dumps(value, separators=(",", ":")).encode()
@@ -104,8 +112,9 @@ def payloads_of(alarms: object) -> dict[str, bytes]:
 
 
 def bounded(status: Status) -> Status:
-    """Return the status, with fewer values shown where it would be too long: first without the
-    steps of quantities that arrive often.
+    """Return the status, shortened until it has at most `STATUS_BYTES_MAX` bytes as JSON.
+
+    The time steps of quantities are removed first, then quantities, then all devices.
     """
     for limit in (None, QUANTITIES_MAX, 8, 0):
         if limit is not None:

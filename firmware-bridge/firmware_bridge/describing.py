@@ -1,4 +1,4 @@
-"""Description of the bridge's devices for Home Assistant, from settings and received readings."""
+"""Describes the bridge's devices for Home Assistant, from the settings and received readings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,7 +34,10 @@ _MODELS = {
 
 
 def announcer_of(settings: BridgeSettings) -> Announcer[PortSettings]:
-    """Return what describes the devices; without a prefix it removes what was described before."""
+    """Return the announcer, which publishes the descriptions of the devices.
+
+    If no Home Assistant prefix is configured, it removes descriptions published earlier.
+    """
     prefix = settings.home_assistant_prefix
     descriptions = _Descriptions(settings, prefix or "")
     return Announcer(
@@ -48,8 +51,11 @@ def announcer_of(settings: BridgeSettings) -> Announcer[PortSettings]:
 
 
 class _Descriptions:
-    """The descriptions of all devices. One is made again only where its device differs: hundreds
-    of devices have thousands of values."""
+    """The descriptions of all devices, as JSON.
+
+    A description is cached until its device changes, because hundreds of devices may have
+    thousands of values.
+    """
 
     def __init__(self, settings: BridgeSettings, prefix: str) -> None:
         self._settings = settings
@@ -61,13 +67,13 @@ class _Descriptions:
     def take_ports(
         self, devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
     ) -> dict[str, SeenDevice]:
-        """Replace the described ports. Return those of `devices` that belong to them."""
+        """Replace the described ports, and return the `devices` that belong to the new ports."""
         self._ports = {port.name: _described(port) for port in ports}
         self._latest = {}
         return still_there(devices, ports)
 
     def configs(self, seen: Seen) -> Mapping[str, bytes]:
-        """Return the description of each device by topic."""
+        """Return the descriptions of the gateway and of each seen device, by topic."""
         settings = self._settings
         return _of_gateway(settings, self._prefix, self._version) | {
             topic_for(self._prefix, settings.gateway_id, name): config
@@ -92,7 +98,7 @@ class _Descriptions:
 
 
 def _of_gateway(settings: BridgeSettings, prefix: str, version: str) -> dict[str, bytes]:
-    """Return the description of the gateway; none where nothing publishes its problems."""
+    """Return the description of the gateway by topic, or nothing if it publishes no problems."""
     if settings.problem_topic is None:
         return {}
     config = config_of_gateway(
@@ -102,14 +108,17 @@ def _of_gateway(settings: BridgeSettings, prefix: str, version: str) -> dict[str
         version=version,
         page_url=settings.page_url,
     )
-    # No device has an empty name.
+    # The name is empty for the gateway. No device has an empty name.
     return {topic_for(prefix, settings.gateway_id, ""): config}
 
 
 def still_there(
     devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
 ) -> dict[str, SeenDevice]:
-    """Leave out devices that the configuration has no more; mark values of which that is so."""
+    """Return the devices that are still configured, by name.
+
+    Values that are no longer configured are marked with `is_gone`.
+    """
     by_name = {port.name: port for port in ports}
     return {
         name: replace(device, values=_marked(device.values, port.protocol.value_names(name)))

@@ -1,7 +1,7 @@
-"""The bridge's composition root: one process, one outbox, one task a port.
+"""The bridge's composition root: one process with one outbox, and one task for each port.
 
-Stopping in order: no more bytes are read, what has been read becomes durable, what is durable is
-published as far as the broker takes it within a few seconds; the rest waits for the next start.
+The bridge stops in this order: reading stops, received readings become durable, and durable
+readings are published for up to a few seconds. The rest is published after the next start.
 """
 
 import asyncio
@@ -35,15 +35,15 @@ from gateway.process.mqtt_client.session_name import this_machine
 logger = logging.getLogger(__name__)
 
 Run = Callable[[], Coroutine[Any, Any, None]]
-"""Work that does not return by itself."""
+"""A coroutine function that runs until it is cancelled."""
 
 OUTBOX_FILE = "outbox.db"
-# systemd waits 90 s; a person at Ctrl-C waits less. The rest is published at the next start.
+# Timeout for publishing at the stop. systemd would wait 90 s, but a person at Ctrl-C would not.
 DRAIN_SECONDS_MAX = 5.0
 
 
 def _nothing() -> None:
-    """Run for a caller that needs no report."""
+    """Do nothing. This is the default callback for a caller that needs no notification."""
 
 
 async def serve(
@@ -53,18 +53,18 @@ async def serve(
     alive: Callable[[], None] = _nothing,
     sensor_files: SensorFiles | None = None,
 ) -> None:
-    """Run until `stop` is set, then drain.
+    """Run the bridge until `stop` is set, then publish the remaining readings for a few seconds.
 
     Args:
-        settings: the whole bridge.
-        stop: ends it.
-        ready: called when the ports are read, or wait for room on a full disk.
-        alive: called each second while the event loop runs and no commit hangs.
-        sensor_files: the configuration of ports, which operators change on the page; None: they
-            cannot.
+        settings: settings of the whole bridge.
+        stop: event that stops the bridge.
+        ready: called when the ports are being read, or wait for room on a full disk.
+        alive: called every second while the event loop runs and no commit hangs.
+        sensor_files: access to the configuration of ports, for operators on the page. If it is
+            None, operators cannot change ports.
 
     Raises:
-        QueueError: one line with the fix.
+        QueueError: if the outbox cannot be opened. The message is one line with the fix.
     """
     supervision = Supervision(stop, ready, alive)
     await serve_queue(
@@ -140,7 +140,7 @@ def _port_maker(
     announcer: Announcer[PortSettings],
     commands: Commands | None,
 ) -> Callable[[PortSettings], Port]:
-    """Return what creates a port of the bridge."""
+    """Return a function that creates a port from its settings."""
     next_sequence = _sequence_numbers()
     seen = announcer.seen if settings.home_assistant_prefix is not None else None
 
@@ -156,7 +156,7 @@ def _for_operators(
     ports: Ports,
     announcer: Announcer[PortSettings],
 ) -> list[Run]:
-    """Return what carries out requests of operators about ports."""
+    """Return the coroutine functions that serve requests from operators about ports."""
 
     async def replace(wanted: tuple[PortSettings, ...]) -> None:
         await ports.replace(wanted)
@@ -168,7 +168,7 @@ def _for_operators(
 
 
 def _sequence_numbers() -> Callable[[str], int]:
-    """Return what gives each device its numbers, from 1 on."""
+    """Return a function that counts calls for each device name, and returns 1, 2, 3 and so on."""
     latest: Counter[str] = Counter()
 
     def next_sequence(device: str) -> int:
@@ -203,9 +203,9 @@ def _commanders(settings: BridgeSettings, commands: Commands | None) -> list[Com
 
 
 async def _drain(outbox: Outbox, publisher: Publisher) -> None:
-    """Commit what has been read, and publish as much of it as the broker takes meanwhile."""
+    """Commit all received readings, then publish until the outbox is empty or the time is up."""
     with contextlib.suppress(TimeoutError):
-        # On a full disk it does not come: what waits for it was not acknowledged.
+        # On a full disk this times out. Readings that are not committed were not acknowledged.
         async with asyncio.timeout(DRAIN_SECONDS_MAX):
             await outbox.wait_for_commit()
     with contextlib.suppress(TimeoutError):

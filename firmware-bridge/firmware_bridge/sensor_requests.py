@@ -1,8 +1,8 @@
-"""Requests of operators about ports and sensors, which the broker passes on from the page.
+"""Serves requests from operators on the page about ports and sensors.
 
-The bridge fetches them at the control socket, carries out one after the other, and sends each
-answer with its next question. It has no socket of its own, and the broker has checked the
-operator's role (docs/decisions/0175-*.md).
+The bridge fetches the requests from the broker over the control socket, serves them one by one,
+and sends the responses with its next fetch. The bridge has no socket of its own. The broker checks
+the operator's role (docs/decisions/0175-*.md).
 """
 
 import asyncio
@@ -28,11 +28,11 @@ from gateway.process.mqtt_client.backoff import Backoff
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS_MAX: Final = 30.0
-"""Longest time for an answer of the broker, which waits 20 s for a request of an operator."""
+"""Timeout for a response from the broker, which waits up to 20 s for an operator's request."""
 AGAIN_SECONDS_MAX: Final = 2.0
-"""Longest pause while the broker is away: a person who adds a sensor waits for it."""
+"""Longest back-off while the broker is not running. A person may be waiting for a response."""
 PORTS_LISTED_MAX: Final = 128
-"""Ports in an answer, at most: some machines have 32 that nothing is connected to."""
+"""Largest number of ports in a response. Some machines have 32 ports with nothing connected."""
 
 Request = Mapping[str, Any]
 Configured = tuple[PortSettings, ...]
@@ -41,24 +41,25 @@ Table = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SensorFiles:
-    """Access to the configuration of ports, which the command gives to the bridge.
+    """Functions that read and change the configuration of ports. The command line provides them.
 
-    Each raises Refused, and then nothing has changed. The ports that `save`, `remove`, `undo` and
-    `read` return are those of the whole configuration.
+    Each function raises Refused if it fails, and then nothing has changed. `save`, `remove`,
+    `undo` and `read` return all configured ports. `save`, `remove` and `undo` take the name of a
+    port and the version of its file that the operator has seen, or None.
     """
 
     read: Callable[[], Configured]
     listed: Callable[[], list[Table]]
-    """Returns each configured port, and each removed one that can be brought back."""
+    """Returns each configured port, and each removed port that can be restored."""
     file_of: Callable[[str], Table]
-    """Returns the file of a port, with its table."""
+    """Returns the configuration file of a port, with its table."""
     save: Callable[[str, Table, str | None], Configured]
     remove: Callable[[str, str | None], Configured]
     undo: Callable[[str, str | None], Configured]
 
 
 class SensorRequests:
-    """`run` does not return by itself."""
+    """Fetches and serves requests from operators about ports and sensors."""
 
     def __init__(
         self,
@@ -68,14 +69,14 @@ class SensorRequests:
         ports: Ports,
         replace: Callable[[Configured], Awaitable[None]],
     ) -> None:
-        """Set the broker's control socket, and what carries out a request.
+        """Set the broker's control socket, and the objects that requests are served with.
 
         Args:
-            socket: path of the control socket.
-            files: the configuration of ports.
-            detections: those that run.
-            ports: those that are read.
-            replace: reads other ports from now on.
+            socket: path of the broker's control socket.
+            files: access to the configuration of ports.
+            detections: the running detections of unknown devices.
+            ports: the ports that are read.
+            replace: coroutine function that replaces the ports that are read.
         """
         self._client = ControlClient(socket, POLL_SECONDS_MAX)
         self._files = files
@@ -95,7 +96,7 @@ class SensorRequests:
         }
 
     async def run(self) -> None:
-        """Fetch requests and answer them."""
+        """Fetch requests and serve them until cancelled."""
         backoff = Backoff(AGAIN_SECONDS_MAX)
         answers: list[Table] = []
         try:
@@ -105,7 +106,7 @@ class SensorRequests:
                         {"command": "serial_requests", "answers": answers}
                     )
                 except (OSError, EOFError, UnusableAnswer, Refused) as error:
-                    # The broker reports to the operators that no answer came.
+                    # The broker reports to the operators that the bridge did not respond.
                     logger.debug("requests about ports are not fetched: %s", line_of(error))
                     answers = []
                     await backoff.wait()
@@ -177,13 +178,13 @@ class SensorRequests:
 
 
 def requests_in(result: Mapping[str, Any]) -> list[Request]:
-    """Return the requests in an answer of the broker."""
+    """Return the requests in a response from the broker. Malformed parts are ignored."""
     found = result.get("requests")
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _plugged(readers: Callable[[], Mapping[str, str]]) -> list[Table]:
-    """Return the ports of this machine, each with the sensor that it is read as."""
+    """Return the serial ports of this machine, each with the name of its sensor if it has one."""
     names = readers()
     return [
         {

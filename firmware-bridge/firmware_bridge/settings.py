@@ -1,7 +1,7 @@
-"""Settings of the bridge: plain values, checked when they are created.
+"""Settings of the bridge, as plain values that are validated when they are created.
 
-The configuration room makes them of the operator's file; a value that cannot work is refused here
-with a `ValueError` whose message names the value and the fix.
+`gateway.configuration` creates them from the operator's file. A value that cannot work raises a
+`ValueError` that names the value and its limits.
 """
 
 from dataclasses import dataclass
@@ -10,28 +10,28 @@ from pathlib import Path
 from firmware_bridge.mqtt.settings import BrokerSettings
 from firmware_bridge.serial.settings import PortSettings
 
-# Packet identifiers are 16 bits and 0 is none of them. [MQTT-2.3.1-1]
+# Packet identifiers have 16 bits, and 0 is not valid. [MQTT-2.3.1-1]
 WINDOW_MAX = 65535
 # A smaller outbox would be full after a few frames.
 OUTBOX_BYTES_MIN = 65536
-# A board that waits for each acknowledgement sends a frame after this long at the latest.
+# A board that waits for each acknowledgement sends its next frame after this time at the latest.
 COMMIT_DELAY_SECONDS_MAX = 10.0
 
 
 @dataclass(frozen=True)
 class BridgeSettings:
-    """The whole bridge: where its outbox is, which broker it feeds, which ports it reads.
+    """Settings of the whole bridge: the outbox in `data_dir`, the broker, and the serial ports.
 
-    `window` bounds the QoS 2 exchanges in flight; it must not exceed the broker's
-    `max_awaiting_rel`. `outbox_bytes_max` bounds what waits on disk while the broker is away,
-    `outbox_age_max_seconds` how old it becomes; None: no bound.
-    `commit_delay_seconds` is how long frames of boards may wait for others before their commit.
-    `availability_topic` is None where nothing is said of bridge and ports.
-    `home_assistant_prefix` is where devices are described, as those of `gateway_id`; None: nowhere.
-    `problem_topic` is where the gateway's problems are published, None where they are not;
-    `page_url` is its page's, as the network reaches it.
-    `alarms_topic` is the topic of the gateway's alarms; None: they are not published.
-    `takes_commands`: clients of the broker may send commands to boards.
+    `window` limits the QoS 2 exchanges in flight, and must not exceed the broker's
+    `max_awaiting_rel`. `outbox_bytes_max` limits the size of the readings that wait on disk, and
+    `outbox_age_max_seconds` their age (None means no limit). `commit_delay_seconds` is the longest
+    time that a board's frame waits for other frames before it is committed.
+
+    `availability_topic` is the topic for the state of the bridge and its ports.
+    `home_assistant_prefix` is the topic prefix for descriptions of the devices of `gateway_id`.
+    `problem_topic` and `alarms_topic` are the topics for the gateway's problems and alarms.
+    Nothing is published to a topic that is None. `page_url` is the address of the gateway's page on
+    the network. If `takes_commands` is True, MQTT clients may send commands to boards.
     """
 
     data_dir: Path

@@ -1,8 +1,8 @@
-"""A simulated sensor board on a pseudo-terminal: the real frame, the real repeats.
+"""A simulated sensor board on a pseudo-terminal, with the protocol of a real board.
 
-It does what a board in a cabinet does: counts its starts, numbers its frames, measures whether or
-not a bridge listens, and sends a frame again until its acknowledgement has come. So it shows every
-restart of the bridge without losing or doubling a reading, and it tests one.
+Like a real board, it counts its starts, numbers its frames, measures even if no bridge is running,
+and repeats a frame until it is acknowledged. It therefore shows, and tests, that a restart of the
+bridge neither loses nor duplicates a reading.
 """
 
 import asyncio
@@ -34,12 +34,12 @@ from gateway.process.files.lock import LockTaken, ProcessLock
 
 logger = logging.getLogger(__name__)
 
-# A frame is sent again after twice what the latest acknowledgement took, in these limits.
+# A frame is repeated after twice the time of the latest acknowledgement, within these limits.
 RESEND_SECONDS_MIN = 0.5
 RESEND_SECONDS_MAX = 30.0
-# What a board's RAM holds while the bridge is away; then the oldest measurements go.
+# Frames that fit into a board's RAM while the bridge is not running. Then the oldest is dropped.
 FRAMES_KEPT_MAX = 3600
-# What docs/formats/board-frame.md allows.
+# The limit in docs/formats/board-frame.md.
 FRAMES_IN_FLIGHT_MAX = 32
 
 _TERMINALS = "/dev/pts/"
@@ -48,12 +48,12 @@ _DAY_SECONDS = 86400.0
 
 
 class LinkTaken(RuntimeError):
-    """The link is not a simulator's to make: another one has it, or it is something else."""
+    """The path for the link is used by another simulator, or by something else."""
 
 
 @dataclass(slots=True)
 class _Sample:
-    """One frame; the times are monotonic."""
+    """The measurements of one frame. The times are from the monotonic clock."""
 
     sequence: int
     measured_at_seconds: float
@@ -65,12 +65,12 @@ class _Sample:
 async def serve(
     link: Path, stop: asyncio.Event, interval_seconds: float = 1.0, device: int = 42
 ) -> None:
-    """Offer a terminal at `link`, which a bridge may open as its serial port, until `stop`.
+    """Run a simulated board until `stop` is set. A bridge can open `link` as its serial port.
 
-    What an earlier simulator left there is replaced.
+    A link that an earlier simulator left behind is replaced.
 
     Raises:
-        LinkTaken: another simulator has the link, or it is no simulator's.
+        LinkTaken: if another simulator uses the link, or `link` was not created by a simulator.
     """
     link.parent.mkdir(parents=True, exist_ok=True)
     with ProcessLock(link.with_name(f"{link.name}.lock")) as lock:
@@ -105,10 +105,10 @@ async def _serve_alone(
 
 
 class SimulatedBoard:
-    """Measures each interval; keeps at most `in_flight_max` frames on the line.
+    """A board that measures periodically, and sends up to `in_flight_max` unacknowledged frames.
 
-    One at a time keeps the readings in order through losses; more of them wait for their
-    acknowledgements together, and cost the gateway's card less (`gathering.py`).
+    With one frame in flight, readings stay in order even if frames are lost. With more, the
+    gateway can commit several frames together, which saves writes to its card (`gathering.py`).
     """
 
     def __init__(self, master: int, device: int, boot: int, *, in_flight_max: int = 1) -> None:
@@ -130,11 +130,11 @@ class SimulatedBoard:
 
     @property
     def waiting(self) -> int:
-        """Frames that no acknowledgement has come for."""
+        """The number of frames that are not acknowledged yet."""
         return len(self._kept)
 
     async def run(self, stop: asyncio.Event, interval_seconds: float) -> None:
-        """Measure and send until `stop`."""
+        """Measure and send until `stop` is set."""
         loop = asyncio.get_running_loop()
         loop.add_reader(self._master, self._read)
         self._interval_seconds = interval_seconds
@@ -154,7 +154,7 @@ class SimulatedBoard:
             loop.remove_reader(self._master)
 
     def measure(self) -> None:
-        """Take one sample; the oldest goes where the memory is full."""
+        """Record one sample. If the memory is full, the oldest sample is dropped."""
         if len(self._kept) >= FRAMES_KEPT_MAX:
             self._kept.popleft()
             self.given_up += 1
@@ -162,7 +162,10 @@ class SimulatedBoard:
         self._kept.append(_Sample(self._sequence, time.monotonic(), self._weather()))
 
     def _weather(self) -> tuple[Measurement, ...]:
-        """Simulate a cabinet by a window: warmest after noon, drier when warm, slow fronts."""
+        """Return simulated measurements in a cabinet: temperature, humidity and pressure.
+
+        It is warmest after noon and drier when it is warm, with slow random changes.
+        """
         noise = self._random.gauss
         self._drift = 0.995 * self._drift + noise(0.0, 0.02)
         phase = 2 * math.pi * (time.time() % _DAY_SECONDS) / _DAY_SECONDS
@@ -184,7 +187,7 @@ class SimulatedBoard:
             try:
                 os.write(self._master, frame)
             except BlockingIOError:
-                return  # Nothing reads: the line is full, and the frame is sent again anyway.
+                return  # The line is full because no program reads. The frame is repeated later.
             sample.sent_at_seconds = now
             sample.first_sent_at_seconds = min(sample.first_sent_at_seconds, now)
 
@@ -208,7 +211,7 @@ class SimulatedBoard:
             self._receive_command(stuffed)
             return
         if identity != self._identity(identity.sequence):
-            return  # For another board on this line, or for an earlier start of this one.
+            return  # It is for another board on this line, or for an earlier start of this board.
         now = asyncio.get_running_loop().time()
         for sample in list(islice(self._kept, self._in_flight_max)):
             if sample.sequence == identity.sequence:
@@ -249,13 +252,13 @@ class SimulatedBoard:
 
 
 def count_start(path: Path) -> int:
-    """Return the number of this start, kept in a file as a board keeps it in flash."""
+    """Return the number of this start, counted in a file as a board counts it in its flash."""
     try:
         boot = int(path.read_text()) + 1
     except FileNotFoundError:
         boot = 1
     except ValueError:
-        # A number given before must not come again; seconds are above any count of starts.
+        # A start number must not be reused. Unix seconds are larger than any count of starts.
         boot = int(time.time())
     part = path.with_name(f"{path.name}.part")
     replace_durably(path, f"{boot}\n".encode(), partial=part)
@@ -263,7 +266,10 @@ def count_start(path: Path) -> int:
 
 
 def _aged(sample: _Sample) -> list[Measurement]:
-    """Give a sample its age as its time: a board has no clock (RFC 8428 section 4.5.3)."""
+    """Return a sample's measurements with their negative age in seconds as the time.
+
+    A board has no clock (RFC 8428 section 4.5.3).
+    """
     age_seconds = round(sample.measured_at_seconds - time.monotonic(), 3)
     return [
         Measurement(each.name, each.value, each.unit, age_seconds) for each in sample.measurements
@@ -271,7 +277,7 @@ def _aged(sample: _Sample) -> list[Measurement]:
 
 
 def _point(link: Path, terminal: str) -> None:
-    """Point `link` to `terminal` atomically: no reader finds it missing or incomplete."""
+    """Make `link` point to `terminal` atomically, so that the link always exists."""
     part = link.with_name(f"{link.name}.part")
     part.unlink(missing_ok=True)
     part.symlink_to(terminal)
@@ -279,7 +285,7 @@ def _point(link: Path, terminal: str) -> None:
 
 
 def _refuse_foreign(link: Path) -> None:
-    """Replace no file, and no link to a real port."""
+    """Check that `link` may be replaced. Raises LinkTaken for a file or a link to a real port."""
     if link.is_symlink():
         if str(link.readlink()).startswith(_TERMINALS):
             return

@@ -1,5 +1,5 @@
-"""Serial ports: found, opened, read or asked, and reported; lost and found again.
+"""Serial ports: this package finds, opens, reads, polls and reports them.
 
-Why this room exists: cables are pulled and sensors send anything. What happens on one line must
-neither lose what was accepted nor disturb another line.
+Cables are unplugged and sensors send arbitrary bytes. A fault on one serial line must not lose
+readings that were accepted, and must not disturb another line.
 """

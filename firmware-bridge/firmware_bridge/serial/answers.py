@@ -1,7 +1,8 @@
-"""Logs and counts what the devices of a line answer that are asked: who, what, and how often.
+"""Logs and counts the responses of polled devices, and their failures.
 
-One line at the 1st, 2nd, 4th, 8th ... failure of a device for a reason, and one when it answers
-again: a device that is switched off fills no log.
+A failure is logged when its count for a device and a reason reaches 1, 2, 4, 8 and so on, so that
+a device that is switched off does not fill the log. When the device answers again, this is logged
+too.
 """
 
 import logging
@@ -14,7 +15,7 @@ from firmware_bridge.serial.status import PortStatus
 logger = logging.getLogger(__name__)
 
 FAILED_BEFORE_NOTICE: Final = 3
-"""Failed requests of a device, one after the other, from which on its next answer is logged."""
+"""Consecutive failed requests to a device after which its next response is logged."""
 
 _FAULTS: Final = {
     "no_answer": "does not answer",
@@ -37,7 +38,7 @@ _CHECK: Final = {
 
 
 class Answers:
-    """Outcomes of the requests to a port's devices."""
+    """Log and counters of the responses from the devices on one port."""
 
     def __init__(self, status: PortStatus) -> None:
         self._status = status
@@ -45,7 +46,10 @@ class Answers:
         self._left_out: Counter[tuple[str, str, str]] = Counter()
 
     def note(self, outcome: Outcome, name: str, text: str) -> None:
-        """Note the outcome of a request to a device; `text` is what it was for."""
+        """Count the outcome of a request to the device `name`, and log it if it is notable.
+
+        `text` describes the request for the log.
+        """
         device = self._status.device(name)
         if isinstance(outcome, Damage):
             self._note_failure(outcome.reason, name, text)

@@ -1,7 +1,7 @@
-"""Search for a meter that has to be asked (D0, M-Bus), on a port where nothing is received.
+"""Search for a meter that must be polled (D0, M-Bus), on a port where nothing is received.
 
-Both requests are harmless to a device that does not know them, but something is sent: a person has
-to ask for that.
+Both requests are harmless to a device that does not know them. They are still sent only if a
+person starts this search, because they write to the line.
 """
 
 import contextlib
@@ -19,15 +19,18 @@ from firmware_bridge.serial.polling import Polling
 from firmware_bridge.serial.settings import PortSettings
 from gateway.process.declarations.serial_line import Line
 
-# Every meter answers this primary address: it is for lines with one meter.
+# Every meter answers this primary address. It is meant for lines with a single meter.
 _ANY_ADDRESS = 254
 
 
 async def ask(settings: PortSettings) -> AsyncGenerator[tuple[Line, str, Guess | None], None]:
-    """Ask with each protocol once: yield its line and name, and what answered.
+    """Send one request with each protocol, and yield the result of each.
+
+    A result is the line settings, the name of the protocol, and a guess if a meter responded,
+    otherwise None.
 
     Raises:
-        PortLost: the port is not there, or in use.
+        PortLost: if the port does not exist or is in use.
     """
     asked: tuple[tuple[str, PollerSettings], ...] = (
         ("d0", D0()),
@@ -54,30 +57,30 @@ def _guess_of(line: Line, framing: str, frame: Frame) -> Guess:
 
 
 class _Answered(Exception):
-    """The first request has its outcome."""
+    """Raised to leave the polling loop when the first request has an outcome."""
 
 
 class _FirstOutcome:
-    """An audience that leaves after one conversation."""
+    """Observer of the polling loop that keeps the first outcome, and then stops the loop."""
 
     def __init__(self) -> None:
         self.outcome: Outcome | None = None
 
     def asked(self, request: Request) -> None:
-        """Take no note of it."""
+        """Ignore a request that was sent."""
 
     def received(self, data: bytes) -> None:
-        """Take no note of it."""
+        """Ignore the received bytes."""
 
     def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
-        """Keep the outcome."""
+        """Store the outcome of the request."""
         self.outcome = outcome
 
     def learnt(self, text: str) -> None:
-        """Take no note of it."""
+        """Ignore a message from the poller about a device."""
 
     async def wait_until_taken(self) -> None:
-        """End the conversation once there is an outcome."""
+        """Stop the polling loop if there is an outcome, by raising `_Answered`."""
         if self.outcome is not None:
             raise _Answered
 

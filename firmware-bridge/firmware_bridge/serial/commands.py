@@ -1,7 +1,7 @@
-"""Commands on their way down the line, and the answers of the boards.
+"""Commands that are sent to boards over the serial line, and the boards' responses.
 
-A command is written once. It is neither stored nor sent again: an interval that was meant for
-yesterday is worse than none, and the client that asked gets an error and can ask again.
+A command is written once. It is neither stored nor retried, because an outdated interval is worse
+than none. The client that sent the command gets an error instead, and can send it again.
 """
 
 import asyncio
@@ -19,20 +19,20 @@ from firmware_bridge.protocols.board_frame import command_bytes_of
 from firmware_bridge.readings.numbering import BoardIdentity
 
 ANSWER_SECONDS_MAX: Final = 5.0
-"""A board that measures for seconds reads its line late."""
+"""Timeout for a board's response. A board that measures for seconds reads its line late."""
 OPEN_MAX: Final = 64
-"""Commands without an answer yet, of all boards together."""
+"""Largest number of commands that are waiting for a response, for all boards together."""
 BOARDS_MAX: Final = 1024
-"""Boards whose line is remembered: as many as the outbox takes."""
+"""Largest number of boards whose line is remembered. The outbox accepts the same number."""
 _NUMBERS = 2**32
 
 Answer = Callable[[dict[str, str]], None]
-"""Takes `{"result": "done"}`, or `{"error": ...}`."""
+"""Callback that receives the result: `{"result": "done"}` or `{"error": CODE}`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Line on which a board was last heard."""
+    """A board's latest identity, and the function that writes to the line of that board."""
 
     identity: BoardIdentity
     write: Callable[[bytes], bool]
@@ -46,7 +46,7 @@ class _Open:
 
 
 class Commands:
-    """The bounded table of commands that no board has answered yet."""
+    """A bounded table of the commands that boards have not answered yet."""
 
     def __init__(self, answer_seconds_max: float = ANSWER_SECONDS_MAX) -> None:
         self._answer_seconds_max = answer_seconds_max
@@ -56,14 +56,17 @@ class Commands:
         self._request = secrets.randbelow(_NUMBERS)
 
     def note_board(self, identity: BoardIdentity, write: Callable[[bytes], bool]) -> None:
-        """Remember the line and the start of a board that has sent a frame."""
+        """Remember the line and the identity of a board that has sent a frame."""
         self._places.pop(identity.device_name, None)
         self._places[identity.device_name] = _Place(identity, write)
         if len(self._places) > BOARDS_MAX:
             del self._places[next(iter(self._places))]
 
     def carry_out(self, device: str, name: str, payload: bytes, answer: Answer) -> None:
-        """Write a command to its board; `answer` is called once, perhaps before this returns."""
+        """Send the command `name` to a board, and report its result to `answer`.
+
+        `answer` is called exactly once, possibly before this method returns.
+        """
         if (command := command_of(name)) is None:
             return answer({"error": "unknown_command"})
         if (argument := argument_of(payload)) is None:
@@ -84,7 +87,10 @@ class Commands:
     def receive_answer(
         self, identity: BoardIdentity, code: int, write: Callable[[bytes], bool]
     ) -> None:
-        """Pass a board's answer on; one that nothing waits for on this line is ignored."""
+        """Report a board's response to the client that sent the command.
+
+        A response is ignored if no command was sent to this board over this line.
+        """
         waiting = self._open.get(identity)
         if waiting is None or waiting.write != write:
             return

@@ -1,9 +1,9 @@
-"""The share of a port's frames that were damaged lately: a warning begins and ends once.
+"""The percentage of a port's recent frames that are damaged, with one warning per fault.
 
-The totals are sampled where the status is made, so that a frame costs nothing::
+The totals are sampled when the port's status is reported, so there is no cost per frame::
 
     samples   (at, frames, damaged) ... each SAMPLE_SECONDS, for WINDOW_SECONDS_MAX
-    window    the latest WINDOW_SECONDS; longer, until it has FRAMES_MIN, for a slow sensor
+    window    the latest WINDOW_SECONDS; longer for a slow sensor, until it has FRAMES_MIN frames
 """
 
 import logging
@@ -15,19 +15,19 @@ from typing import Final
 logger = logging.getLogger(__name__)
 
 SHARE_BEGINS: Final = 0.10
-"""Damaged frames of all from which there is a warning: a sound line loses far less than 1 %."""
+"""Share of damaged frames that causes a warning. A sound line loses far less than 1 %."""
 SHARE_ENDS: Final = 0.05
-"""Below this the warning ends: a share that varies around the other one warns once."""
+"""The warning is cleared below this share. The gap to `SHARE_BEGINS` prevents repeated warnings."""
 DAMAGED_MIN: Final = 5
-"""Damaged frames in the window: a port that was plugged in while it was sending is no fault."""
+"""Damaged frames in the window that a warning needs. Plugging in a sending device damages a few."""
 FRAMES_MIN: Final = 20
-"""Frames, damaged or not, that a window should have: a share of fewer means little."""
+"""Frames, damaged or not, that a window needs. A share of fewer frames means little."""
 WINDOW_SECONDS: Final = 300.0
-"""The window of a port that sends often: a fault shows within minutes, and goes as fast."""
+"""Window for a device that sends often. A fault is shown and cleared within minutes."""
 WINDOW_SECONDS_MAX: Final = 3600.0
-"""The longest window, for sensors that send each minute; also how long samples are kept."""
+"""Longest window, for sensors that send once a minute. Samples are kept for the same time."""
 SAMPLE_SECONDS: Final = 15.0
-"""Between two samples: 240 of them are kept of a port."""
+"""Time between two samples, so that at most 240 samples are kept for each port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,10 @@ class _Sample:
 
 
 class DamageShare:
-    """`share` is damaged frames of all in the latest `seconds`; None: there was none.
+    """The share of damaged frames on one port, and whether it causes a warning.
 
-    `warns`: it is, or was a moment ago, too large.
+    `share` is the fraction of damaged frames in the latest `seconds`, or None if there were no
+    frames. `warns` is True from `SHARE_BEGINS` until the share falls below `SHARE_ENDS`.
     """
 
     def __init__(self, port: str) -> None:
@@ -51,7 +52,7 @@ class DamageShare:
         self.warns = False
 
     def update(self, *, frames: int, damaged: int) -> None:
-        """Take the totals since the start: frames that were read, and what was damaged."""
+        """Update the share from the totals since the start: good frames and damaged frames."""
         now = _Sample(time.monotonic(), frames, damaged)
         while len(self._samples) > 1 and now.at - self._samples[1].at >= WINDOW_SECONDS_MAX:
             self._samples.popleft()
@@ -65,7 +66,7 @@ class DamageShare:
         self._judge(lost, count)
 
     def as_json(self) -> dict[str, object]:
-        """Return its part of the status of a port."""
+        """Return the share, its window in seconds and the warning, for the port's status."""
         return {
             "damaged_share": None if self.share is None else round(self.share, 4),
             "damaged_share_seconds": round(self.seconds),
@@ -73,7 +74,7 @@ class DamageShare:
         }
 
     def _window_before(self, now: _Sample) -> _Sample:
-        """Return the sample with which the window begins."""
+        """Return the sample at which the window begins."""
         for each in reversed(self._samples):
             count = now.frames - each.frames + now.damaged - each.damaged
             if now.at - each.at >= WINDOW_SECONDS and count >= FRAMES_MIN:

@@ -1,10 +1,10 @@
-"""Detection of a port's speed, line settings and protocol: each is tried, and the frames that its
-decoder reads are counted.
+"""Detection of a port's baud rate, line settings and protocol.
 
-Only protocols whose sensors send by themselves, and that need no keys of their own; beside them
-lines of numbers between commas, whose columns are given numbers as names. A guess is as
-sure as the share of its frames in all that was read; few frames make it less sure, because noise
-passes the looser protocols now and then.
+Each line setting is tried with each protocol, and the frames that decode are counted. Only
+protocols are tried whose sensors send by themselves and that need no settings of their own, and
+CSV lines, whose columns are named by their position. The confidence of a guess is the share of
+good frames among all frames. It is lower if there are only a few frames, because noise sometimes
+looks like a frame of a protocol with weak checks.
 """
 
 import asyncio
@@ -24,16 +24,18 @@ from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.watching import Reading, chunks_of_port
 from gateway.process.declarations.serial_line import Line
 
-# The rates of sensors, the usual ones first.
+# Baud rates that sensors use, the most common ones first.
 RATES = (115_200, 9600, 4800, 38_400, 19_200, 57_600, 2400, 230_400)
 LINES = (*map(Line, RATES), Line(9600, 7, "E", 1), Line(4800, 7, "E", 1), Line(1200, 7, "E", 1),
          Line(2400, 8, "E", 1))  # fmt: skip
 BYTES_TRIED_MAX = 65_536
-"""Bytes of one setting that every protocol decodes: three seconds at 230,400 baud have 69,000. A
-device with a USB port of its own sends a hundred times as many."""
-# At this certainty no other setting is tried.
+"""Bytes received with one line setting that are decoded with every protocol, at most.
+
+Three seconds at 230,400 baud are 69,000 bytes. A device with native USB sends a hundred times more.
+"""
+# Above this confidence no other setting is tried.
 SURE_ENOUGH = 0.95
-# One number in a line may be anything; more columns than this are no sensor's.
+# A line with one number may be anything, and no sensor has more columns than this.
 COLUMNS_MIN, COLUMNS_MAX = 2, 64
 _WITH_KEY = 'key_file = "/etc/oncegate/meter-key"  # the key that the grid operator gives\n'
 _NUMBER = re.compile(rb"[ \t]*[+-]?\d{1,20}(\.\d{0,20})?[ \t]*")
@@ -41,31 +43,34 @@ _NUMBER = re.compile(rb"[ \t]*[+-]?\d{1,20}(\.\d{0,20})?[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Result of a protocol for the bytes received with one setting of the line."""
+    """The result of decoding the bytes received with one line setting, with one protocol."""
 
     line: Line
     framing: str
     frames: int
     damaged: int
     keys: str = ""
-    """Keys of the protocol, as lines of TOML; the columns of `csv` have made-up names."""
+    """Settings of the protocol as lines of TOML. For `csv`, the column names are invented."""
     frames_enough: int = 5
-    """Number of good frames that are enough for full confidence."""
+    """The number of good frames needed for full confidence."""
     latest: Frame | None = None
-    """The last frame, for people."""
+    """The last decoded frame, to be shown to a person."""
     settings: DecoderSettings | None = None
-    """Settings of the protocol, to read on with; None: it has to be asked."""
+    """Settings to continue reading with, or None if the device must be polled."""
 
     @property
     def sure(self) -> float:
-        """Confidence, from 0 to 1."""
+        """The confidence in this guess, from 0 to 1."""
         if not self.frames:
             return 0.0
         share = self.frames / (self.frames + self.damaged)
         return share * min(1.0, self.frames / self.frames_enough)
 
     def toml(self, name: str, place: str) -> str:
-        """Return the table for gateway.toml; `place` is the key that names the port."""
+        """Return a `[[serial]]` table for gateway.toml with this name for the port.
+
+        `place` is the line that selects the port, such as `path = "/dev/ttyUSB0"`.
+        """
         return (
             f'[[serial]]\nname = "{name}"\n{place}\n'
             f'framing = "{self.framing}"\nline = "{self.line}"\n{self.keys}'
@@ -73,7 +78,10 @@ class Guess:
 
 
 def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
-    """Run every protocol on the received bytes; omit those that read nothing."""
+    """Decode the received pieces with every protocol, and return a guess for each that matches.
+
+    A protocol matches if it decodes at least one frame, or finds an encrypted one.
+    """
     found = []
     for framing, protocol in PROTOCOLS.items():
         if not issubclass(protocol, DecoderSettings) or line.data_bits not in protocol.data_bits:
@@ -85,14 +93,14 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
             if not reading.frames and not reading.encrypted:
                 continue
             own_keys = keys if reading.frames or keys else _WITH_KEY
-            # The first may be the rest of one.
+            # The first damaged frame may be the end of a frame that began before.
             frames = reading.frames + reading.encrypted
             damaged = max(0, reading.damaged - reading.encrypted - 1)
             enough = settings.frames_enough
             latest = reading.latest
             found.append(Guess(line, framing, frames, damaged, own_keys, enough, latest, settings))
             break
-    # Ciphered messages of a HAN port look like those of an encrypted P1 port to its decoder.
+    # To the P1 decoder, encrypted messages from a HAN port look like those from a P1 port.
     if any(guess.framing == "dlms" for guess in found):
         return [guess for guess in found if guess.keys != _WITH_KEY or guess.framing == "dlms"]
     return found
@@ -101,7 +109,7 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
 def _settings_tried(
     protocol: type[DecoderSettings], pieces: Sequence[bytes]
 ) -> Iterator[tuple[DecoderSettings, str]]:
-    """Yield what a protocol is tried with, and its keys, until one reads something."""
+    """Yield the settings to try for a protocol, each with its lines of TOML."""
     if protocol is CsvLines:
         if columns := columns_of(b"".join(pieces)):
             names = ", ".join(f'"{column}"' for column in columns)
@@ -117,9 +125,12 @@ def _settings_tried(
 
 
 def columns_of(data: bytes) -> tuple[str, ...]:
-    """Return names for the columns that most lines of numbers have; none without such lines."""
+    """Return names for the columns of CSV lines of numbers: `column_1`, `column_2` and so on.
+
+    The most frequent number of columns counts. The result is empty if there are no such lines.
+    """
     counts: Counter[int] = Counter()
-    # The first and the last may be parts of a line.
+    # The first and the last line may be incomplete.
     for line in data.splitlines()[1:-1]:
         cells = line.split(b",")
         if COLUMNS_MIN <= len(cells) <= COLUMNS_MAX and all(map(_is_number, cells)):
@@ -135,10 +146,12 @@ def _is_number(cell: bytes) -> bool:
 async def detect(
     settings: PortSettings, seconds_each: float, lines: Sequence[Line] = LINES
 ) -> AsyncGenerator[tuple[Line, int, list[Guess]], None]:
-    """Try each line for so long: yield it, how many bytes came, and what they may be.
+    """Read the port with each line setting for `seconds_each` seconds, and yield the results.
+
+    A result is the line setting, the number of received bytes, and the guesses about them.
 
     Raises:
-        PortLost: the port is not there, or in use.
+        PortLost: if the port does not exist or is in use.
     """
     for line in lines:
         pieces = await _pieces_on(replace(settings, line=line), seconds_each)

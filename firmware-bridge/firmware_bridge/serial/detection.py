@@ -1,6 +1,7 @@
-"""A detection that a person watches: what is received on a port that is not configured.
+"""Detection of the device on an unconfigured port, while a person watches the progress.
 
-It tries lines and protocols until one is certain, and then shows the values as they arrive.
+Line settings and protocols are tried until one matches with high confidence. Then the values are
+shown as they arrive.
 """
 
 import asyncio
@@ -26,11 +27,11 @@ from gateway.process.declarations.serial_line import Line
 from gateway.process.files.toml_text import text_of_keys
 
 SECONDS_MAX: Final = 600.0
-"""Longest detection: a page that was left open does not keep a port from other programs."""
+"""Longest detection. A page that was left open must not block the port for other programs."""
 LINE_SECONDS: Final = 3.0
-"""Time for each setting of the line: sensors send every second or two."""
+"""Time for each line setting. Most sensors send every second or two."""
 VALUES_MAX: Final = 32
-"""Values of the last frame that are shown, each with at most `TEXT_CHARACTERS_MAX` characters."""
+"""Largest number of values of the last frame that are shown."""
 TEXT_CHARACTERS_MAX: Final = 200
 SILENCE_SECONDS: Final = 1.0
 
@@ -41,7 +42,10 @@ _PATH: Final = re.compile(r"/[^\x00]{1,4095}")
 
 
 def selection_of(port: str) -> dict[str, str]:
-    """Return the key of `[[serial]]` that selects a port: `path` or `usb`. Raises Refused."""
+    """Return the key of `[[serial]]` that selects a port: `path` or `usb`, with its value.
+
+    Raises Refused if `port` is neither a path nor a USB identity.
+    """
     if _PATH.fullmatch(port):
         return {"path": port}
     if _USB.fullmatch(port):
@@ -50,14 +54,20 @@ def selection_of(port: str) -> dict[str, str]:
 
 
 def settings_of(port: str) -> PortSettings:
-    """Return settings that open a port. Raises Refused."""
+    """Return settings to open a port with, whose protocol is only a placeholder.
+
+    Raises Refused if `port` is neither a path nor a USB identity.
+    """
     selected = selection_of(port)
     path, usb = selected.get("path"), selected.get("usb")
     return PortSettings("detection", path, usb, "json", JsonLines())
 
 
 class Detection:
-    """A detection on one port."""
+    """A detection on one port, with its progress.
+
+    With `asks`, it also polls for a meter if nothing is received.
+    """
 
     def __init__(
         self,
@@ -82,7 +92,7 @@ class Detection:
         self._fault: str | None = None
 
     def progress(self) -> dict[str, Any]:
-        """Return what was found so far."""
+        """Return the state and the result so far, and record that a person still watches."""
         self.asked_at = now = time.monotonic()
         count = len(self._tried)
         return {
@@ -111,7 +121,10 @@ class Detection:
         }
 
     async def run(self) -> None:
-        """Detect, then show values until cancelled."""
+        """Detect the device, then read its values until cancelled or `SECONDS_MAX` is over.
+
+        A failure is recorded in the state and not raised.
+        """
         try:
             async with asyncio.timeout(SECONDS_MAX):
                 await self._detect()
@@ -188,7 +201,7 @@ class Detection:
 
 
 def values_of(frame: Frame) -> list[dict[str, Any]]:
-    """Return the first values of a frame, for people."""
+    """Return the first values of a frame as JSON for the page: name, value and unit of each."""
     found = [each for measurements in frame.quantities.values() for each in measurements]
     return [
         {"name": each.name, "value": _shown(each.value), "unit": each.unit}

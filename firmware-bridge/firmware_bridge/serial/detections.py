@@ -1,4 +1,4 @@
-"""The detections that run: one per port, bounded in number, ended when no person watches."""
+"""The running detections: at most one per port, stopped when no page requests their progress."""
 
 import asyncio
 import os
@@ -13,31 +13,39 @@ from firmware_bridge.serial.settings import PortSettings
 from gateway.process.control.messages import Refused
 
 DETECTIONS_MAX: Final = 4
-"""Detections at a time: each decodes up to 64 KiB with every protocol, again and again."""
+"""Largest number of concurrent detections. Each repeatedly decodes 64 KiB with every protocol."""
 UNASKED_SECONDS_MAX: Final = 20.0
-"""Time from the last question to a detection's end: a page without JavaScript asks every 5 s."""
+"""A detection is stopped if its progress is not requested for this time.
+
+A page without JavaScript requests it every 5 s.
+"""
 PORT_CHARACTERS_MAX: Final = 200
-"""Characters of a port that a message has, at most."""
+"""Longest port name in an error message, in characters."""
 
 
 class Detections:
-    """The detections that run, by port. Use it from one event loop."""
+    """The running detections by port. Must be used from a single event loop."""
 
     def __init__(
         self,
         configured: Callable[[], Sequence[PortSettings]],
         make: Callable[..., Detection] = Detection,
     ) -> None:
-        """Set what returns the ports that are read, which cannot be detected."""
+        """Set the function that returns the settings of the ports that the bridge reads.
+
+        No detection is started on these ports. `make` creates a detection.
+        """
         self._configured = configured
         self._make = make
         self._running: dict[str, tuple[Detection, asyncio.Task[None]]] = {}
 
     async def begin(self, port: str, *, asks: bool = False) -> dict[str, Any]:
-        """Begin a detection, or return the progress of the one that runs on this port.
+        """Start a detection on a port, or continue the running one, and return its progress.
+
+        With `asks`, a new detection is started that also polls for a meter.
 
         Raises:
-            Refused: the port is read by the bridge, or too many detections run.
+            Refused: if the bridge reads the port, too many detections run, or `port` is invalid.
         """
         selection_of(port)
         self._forget_unasked()
@@ -62,23 +70,23 @@ class Detections:
         return detection.progress()
 
     def progress(self, port: str) -> dict[str, Any]:
-        """Return the progress of a detection. Raises Refused if none runs on this port."""
+        """Return the progress of the detection on a port. Raises Refused if none is running."""
         self._forget_unasked(except_for=port)
         if port not in self._running:
             raise Refused("not_found", f"no detection runs on {port[:PORT_CHARACTERS_MAX]}")
         return self._running[port][0].progress()
 
     def readers(self) -> dict[str, str]:
-        """Return the names of the ports that are read by device file. Reads sysfs."""
+        """Return the names of the configured ports by their device files. This reads sysfs."""
         return readers_of(self._configured())
 
     def states(self) -> dict[str, str]:
-        """Return the state of each detection by port."""
+        """Return the state of each running detection by port."""
         self._forget_unasked()
         return {port: detection.state for port, (detection, _) in self._running.items()}
 
     async def run(self) -> None:
-        """End detections whose progress is not asked for. Does not return by itself."""
+        """Stop unwatched detections periodically. Runs until cancelled, then stops all of them."""
         try:
             while True:
                 await asyncio.sleep(UNASKED_SECONDS_MAX / 4)
@@ -88,20 +96,20 @@ class Detections:
                 await self.end(port)
 
     async def end(self, port: str) -> None:
-        """End the detection on a port, if one runs, and close the port."""
+        """Stop the detection on a port, if one is running, and close the port."""
         found = self._running.pop(port, None)
         if found is not None:
             found[1].cancel()
             await asyncio.gather(found[1], return_exceptions=True)
 
     async def end_on(self, settings: Sequence[PortSettings]) -> None:
-        """End the detections on ports that are read from now on."""
+        """Stop the detections on the given ports, because the bridge starts to read these."""
         for port in list(self._running):
             if await asyncio.to_thread(reader_of, port, settings) is not None:
                 await self.end(port)
 
     def _is_of_use(self, port: str, *, asks: bool) -> bool:
-        """Return False for a detection that has ended without a result: it is begun again."""
+        """Return True if the existing detection can be continued instead of starting a new one."""
         return self._running[port][0].state not in ("nothing", "failed") and not asks
 
     def _forget_unasked(self, except_for: str | None = None) -> None:
@@ -113,13 +121,13 @@ class Detections:
 
 
 def readers_of(configured: Sequence[PortSettings]) -> dict[str, str]:
-    """Return the names of configured ports by the device file that each reads."""
+    """Return the names of configured ports by the device files that they refer to now."""
     found = {_device_of(each): each.name for each in configured if each.address is None}
     return {device: name for device, name in found.items() if device is not None}
 
 
 def reader_of(port: str, configured: Sequence[PortSettings]) -> str | None:
-    """Return the name of the configured port that is the same device; None: there is none."""
+    """Return the name of the configured port that uses the device `port`, or None."""
     device = _device_of(settings_of(port))
     return None if device is None else readers_of(configured).get(device)
 

@@ -1,8 +1,7 @@
-"""Hints for USB serial devices: the likely device by USB identity, and the programs that have it
-open.
+"""Hints about USB serial devices: the likely product, and the process that has the port open.
 
-The names are those of usb.ids (linux-usb.org, 2024), with commonly connected devices after a colon.
-No port is opened, because opening restarts many boards.
+The names are from usb.ids (linux-usb.org, 2024), with commonly connected devices after a colon.
+No port is opened, because many boards restart when their port is opened.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,14 +37,17 @@ HINTS: Final[Mapping[tuple[int, int], str]] = {
 
 
 def hint_of(vendor: int | None, product: int | None) -> str | None:
-    """Return the likely device for a USB vendor and product id."""
+    """Return the likely device for a USB vendor id and product id, or None if it is unknown."""
     if vendor is None or product is None:
         return None
     return HINTS.get((vendor, product))
 
 
 def users_of(paths: set[str], processes: Path = Path("/proc")) -> dict[str, str]:
-    """Return the process that has each device file open, as far as this user may see it."""
+    """Return the process that has each device file open, as `name (pid)` by path.
+
+    Only processes that the current user may inspect are found.
+    """
     found: dict[str, str] = {}
     for folder in processes.glob("[0-9]*"):
         for path in _open_files_of(folder) & paths:

@@ -1,14 +1,14 @@
-"""Ends a port's wait for its device as soon as udev has set up a serial device.
+"""Hot plugging: a lost port is retried as soon as udev has set up a serial device.
 
-A datagram of udev on its netlink socket (systemd, libsystemd/sd-device/device-monitor.c; integers
-native-endian but for the magic number)::
+A datagram on udev's netlink socket has this format (systemd,
+libsystemd/sd-device/device-monitor.c). Integers are native-endian, except the magic number::
 
     "libudev\\0" | magic u32 | header size u32 | properties offset u32 | properties length u32 | ...
     properties: "ACTION=add\\0" "SUBSYSTEM=tty\\0" ...
 
-Only a privileged process can send there, and an event only makes a port look again: nothing in it
-is believed. Without udev, in most containers, ports are looked for by their back-off alone
-(docs/decisions/0114-udev-s-events-are-read-without-libudev.md).
+Only a privileged process can send to this socket, and an event only causes a port to be opened
+again, so its contents need not be trusted. Without udev, as in most containers, lost ports are
+retried only after their back-off (docs/decisions/0114-udev-s-events-are-read-without-libudev.md).
 """
 
 import asyncio
@@ -25,16 +25,18 @@ from gateway.process.mqtt_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 
-# Where udev runs; without it the socket opens as well, and nothing ever comes.
+# Exists while udev runs. Without udev the netlink socket can be opened, but receives nothing.
 UDEV_CONTROL = Path("/run/udev/control")
-# linux/netlink.h; the group of what udev has worked on: links and permissions are there.
+# linux/netlink.h. The group of the events that udev has processed: links and permissions are set.
 NETLINK_KOBJECT_UEVENT = 15
 UDEV_GROUP = 2
-# libudev's own bound of a datagram; what is cut off is a device's long properties.
+# The limit that libudev uses for a datagram. Only long properties of a device are truncated.
 DATAGRAM_BYTES_MAX = 8192
-# Of one readiness of the socket: a hub with many devices; then ports are served.
+# Datagrams read per readiness of the socket, at most. A hub may have many devices, and the ports
+# must be served too.
 DATAGRAMS_AT_ONCE_MAX = 64
-# The devices of a hub come together, and a device that flaps causes this many attempts at most.
+# Delay before a port is retried. The devices of a hub appear together, and a device that connects
+# again and again must not cause more attempts than this allows.
 SETTLE_SECONDS = 0.05
 
 _HEADER = struct.Struct("=8s4sII")
@@ -42,16 +44,16 @@ _PREFIX, _MAGIC = b"libudev\0", bytes.fromhex("feedcafe")
 
 
 class HotPlug:
-    """A context in which serial devices that come are counted, and end waits."""
+    """Context manager that counts new serial devices and wakes the ports that wait for one."""
 
     def __init__(self, events: socket.socket | None) -> None:
-        """Take udev's socket, or none: then only back-offs end a wait."""
+        """Use udev's socket `events`. If it is None, a port waits for its back-off only."""
         self._events = events
         self._waiting: set[asyncio.Future[None]] = set()
         self.arrivals = 0
 
     async def __aenter__(self) -> Self:
-        """Listen."""
+        """Start to read udev's events in the running event loop."""
         if self._events is not None:
             asyncio.get_running_loop().add_reader(self._events.fileno(), self._receive)
         return self
@@ -62,11 +64,14 @@ class HotPlug:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the socket."""
+        """Stop reading events, and close the socket."""
         self._stop()
 
     async def wait(self, backoff: Backoff, *, since: int) -> None:
-        """Wait for the back-off, or for a device beyond `since` arrivals, which resets it."""
+        """Wait for the back-off, or until more devices than `since` have been counted.
+
+        A new device resets the back-off.
+        """
         if self.arrivals == since:
             await self._wait_for_one(backoff)
         if self.arrivals != since:
@@ -117,7 +122,7 @@ class HotPlug:
 
 
 def open_udev_events() -> socket.socket | None:
-    """Open the socket of udev's events; log once where there are none, and why."""
+    """Open the socket for udev's events, or log why there are none and return None."""
     if not UDEV_CONTROL.exists():
         logger.info("no udev here (%s): a lost serial port is looked for by polling", UDEV_CONTROL)
         return None
@@ -134,7 +139,7 @@ def open_udev_events() -> socket.socket | None:
 
 
 def open_netlink() -> socket.socket:
-    """Return the socket that udev's events come to. Raises `OSError`."""
+    """Open a non-blocking netlink socket for udev's events. Raises OSError if this is refused."""
     events = socket.socket(
         socket.AF_NETLINK,
         socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC,
@@ -149,7 +154,10 @@ def open_netlink() -> socket.socket:
 
 
 def is_serial_device(datagram: bytes) -> bool:
-    """Return True if udev reports a serial device that is there; False for anything malformed."""
+    """Return True if a datagram from udev reports a serial device that is present.
+
+    Return False if it reports another event or is malformed.
+    """
     if len(datagram) < _HEADER.size:
         return False
     prefix, magic, _, offset = _HEADER.unpack_from(datagram)

@@ -1,9 +1,9 @@
-"""Lookup of the device file that a port's settings refer to at this moment.
+"""Lookup of the device file that a port's settings currently refer to.
 
-A serial device comes back under another path after it was unplugged; its USB identity and the
-links in /dev/serial/by-id stay the same, so they are looked up at each opening. Of adapters without
-a serial number (most CH340) all have one identity: the links in /dev/serial/by-path name the socket
-that each is plugged into.
+A serial device that was unplugged may return under another path. Its USB identity and its link in
+/dev/serial/by-id stay the same, so they are looked up at each opening. Adapters without a serial
+number (most CH340) all have the same identity. The links in /dev/serial/by-path distinguish them
+by the USB socket that they are plugged into.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,16 +17,16 @@ from firmware_bridge.serial.link import PortLost
 from firmware_bridge.serial.settings import PortSettings
 
 LINKS: Final = Path("/dev/serial")
-"""udev's links to serial devices, by their USB identity and by their place."""
+"""Folder with udev's links to serial devices, by USB identity and by USB socket."""
 NAMED_MAX: Final = 8
-"""Devices that an error names, at most."""
+"""Largest number of devices that an error message names."""
 
 
 def path_of(settings: PortSettings) -> str:
-    """Find the device file of a port; sysfs is read for USB identities.
+    """Return the path of a port's device file. A USB identity is looked up in sysfs.
 
     Raises:
-        PortLost: there is not exactly one such device.
+        PortLost: if the USB identity matches no device, or more than one.
     """
     if settings.path is not None:
         return settings.path
@@ -51,10 +51,10 @@ def path_of(settings: PortSettings) -> str:
 
 
 def links_by(kind: str) -> dict[str, str]:
-    """Return udev's links of a kind, `by-id` or `by-path`, by the device file that each names.
+    """Return udev's links of a kind, `by-id` or `by-path`, by the device files they point to.
 
-    The folder is absent where nothing is plugged in. Of two links to a device (`usb-0:1.2` and
-    `usbv2-0:1.2`) the first is returned.
+    The result is empty if nothing is plugged in. If a device has two links (`usb-0:1.2` and
+    `usbv2-0:1.2`), the first one is returned.
     """
     links = sorted((LINKS / kind).glob("*"), reverse=True)
     return {str(link.resolve()): str(link) for link in links}
@@ -65,7 +65,10 @@ def _number(port: ListPortInfo) -> str | None:
 
 
 def _distinguished(devices: Sequence[str], numbers: Sequence[str | None]) -> str:
-    """Return how to name one of several devices with one identity."""
+    """Return a sentence for the operator: how to select one of several devices with one identity.
+
+    `numbers` are the serial numbers of the devices, or None for a device that has none.
+    """
     if None not in numbers and len({*numbers}) == len(numbers):
         shown = sorted(number for number in numbers if number is not None)[:NAMED_MAX]
         return f"name one by its serial number, VID:PID:SERIAL: {', '.join(shown)}"

@@ -1,9 +1,9 @@
-"""The frames of one port on their way into the outbox.
+"""The intake of one port: it passes the readings of decoded frames to the outbox.
 
-A board's frame is acknowledged when the outbox reports that it is durable. While that is full,
-the port does what its `when_full` has: it is not read, or the outbox drops the oldest readings of
-the port, or the port drops the newest. What is dropped is counted, and its numbers stay missing in
-`sequence`; a board's frame whose readings are dropped is still accepted and acknowledged.
+A board's frame is acknowledged when the outbox reports that it is durable. While the outbox is
+full, the port's `when_full` applies: the port is not read, the outbox drops the port's oldest
+readings, or the intake drops the newest. Dropped readings are counted, and leave a gap in
+`sequence`. A board's frame is accepted and acknowledged even if its readings are dropped.
 """
 
 import asyncio
@@ -39,8 +39,11 @@ _REASONS: Final = {"bytes": FULL_BY_BYTES, "age": FULL_BY_AGE}
 
 
 class Intake:
-    """`next_sequence` numbers the frames of a device that does not number them itself; without
-    `commands` none go to boards."""
+    """The intake of one port.
+
+    `next_sequence` returns the next sequence number for a device that does not number its frames.
+    Without `commands`, no commands are sent to boards. `seen` records what devices have sent.
+    """
 
     def __init__(
         self,
@@ -69,7 +72,10 @@ class Intake:
             outbox.give_way(settings.name, self.losses.begin_dropping, self.losses.end_dropping)
 
     def use_kinds(self, kinds: Kinds) -> None:
-        """Store the kinds of the port's quantities that are new from now on."""
+        """Use another object for the value types of the port's quantities.
+
+        The types that become known from now on are stored in the outbox.
+        """
         self._kinds = kinds
 
     def _store_new_kinds(self) -> None:
@@ -78,8 +84,11 @@ class Intake:
             self._outbox.note_kinds(self._settings.name, self._settings.framing, new)
 
     async def wait_until_taken(self) -> None:
-        """Wait until more may be read: the disk has caught up, and for a port that is not read
-        while the outbox is full, that has room."""
+        """Wait until the port may be read again.
+
+        This waits for commits that are behind, and for room in the outbox if this port must not
+        be read while the outbox is full.
+        """
         if self._outbox.behind:
             await self._outbox.wait_for_commit()
         if self._has_to_wait():
@@ -93,20 +102,23 @@ class Intake:
         full_by = self._outbox.full_by
         if full_by is None:
             return False
-        # That a board's frame was accepted needs the disk, whatever becomes of its readings.
+        # Even if its readings are dropped, a board's frame needs the disk to record its acceptance.
         return self._policy == "stop_reading" or (
             full_by == "disk" and self._settings.protocol.can_wait
         )
 
     def _reason_to_drop(self) -> str | None:
-        """Return why readings that have just come are dropped; None: they are stored."""
+        """Return the reason to drop new readings, or None if they are to be stored."""
         full_by = self._outbox.full_by
         if full_by == "disk" and self._policy != "stop_reading":
-            return "disk_full"  # To drop older ones would free no space.
+            return "disk_full"  # Dropping older readings would not free disk space.
         return _REASONS[full_by] if full_by and self._policy == "drop_newest" else None
 
     def take(self, frame: Frame, link: Link) -> None:
-        """Submit a frame's readings, or count them as dropped."""
+        """Submit the readings of a frame to the outbox, or count them as dropped.
+
+        A board's response to a command is passed to `commands`.
+        """
         arrival_seconds = time.time()
         self.status.note_frame(arrival_seconds)
         self._store_new_kinds()
@@ -122,12 +134,15 @@ class Intake:
         if out_of_range:
             self.losses.drop("out_of_range", out_of_range)
         if frame.device is not None:
-            self.presence.note(frame.device)  # Also without a value it has answered.
+            self.presence.note(frame.device)  # A device is present even if it sends no value.
         if quantities:
             self._take_other_frame(frame, quantities, arrival_seconds)
 
     def _checked(self, device: str, quantities: Quantities, arrival_seconds: float) -> Quantities:
-        """Replace times of a device's clock that is wrong, and note what the device has sent."""
+        """Return the quantities, without the device's times if its clock is wrong.
+
+        A wrong clock is logged and shown in the status. The quantities are recorded in `seen`.
+        """
         checked, not_used = checked_times(quantities, arrival_seconds)
         self.status.note_clock(device, not_used)
         if not_used is not None:
@@ -148,7 +163,7 @@ class Intake:
         due = self._rules.due(device, quantities, now)
         if not due:
             return
-        # Also a reading that finds no room takes its number: the gap shows that it is missing.
+        # A dropped reading also consumes a sequence number, so that the gap shows the loss.
         numbering = Numbering(device, self._outbox.start_number, self._next_sequence(device))
         reason = self._reason_to_drop()
         self._note_taken(reason, len(due))
@@ -200,13 +215,13 @@ class Intake:
             self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
 
     def _gather(self, device: int, durable: "asyncio.Future[None]") -> None:
-        """Delay the commit of a board's new frame until others arrive, if the board can wait."""
+        """Commit a board's new frame immediately, unless it can be committed with later frames."""
         durable.add_done_callback(lambda _: self._gathering.acknowledge(device, time.monotonic()))
         if not self._gathering.take(device, time.monotonic()):
             self._outbox.commit_now()
 
     def _note_taken(self, reason: str | None, count: int) -> None:
-        """Count readings that are dropped for a reason, or note that they are taken."""
+        """Count readings as dropped for a reason, or as stored if the reason is None."""
         if reason is not None:
             self.losses.begin_dropping(reason, count)
         elif self._policy != "drop_oldest" or self.status.dropping == "disk_full":
@@ -229,13 +244,13 @@ class Intake:
 
     def _acknowledge(self, durable: "asyncio.Future[None]", frame: Frame, link: Link) -> None:
         if not durable.cancelled() and not link.write(frame.acknowledgement):
-            # The board sends the frame again and is answered then.
+            # The board sends the frame again, and that copy is acknowledged.
             self.losses.drop("acknowledgement")
 
     def _note_repeated_start(self, device: str, placement: Placement) -> None:
         repeat = placement.start.repeat
         self.status.repeated_starts += 1
-        # A board that does it all the time fills no log: the 1st, 2nd, 4th, 8th ... is reported.
+        # Only the 1st, 2nd, 4th, 8th ... repetition is logged, so that the log does not fill up.
         if repeat.bit_count() == 1:
             logger.warning(
                 "serial port %s: %s counts from the beginning again in its start %d; this is taken "

@@ -1,8 +1,8 @@
-"""One open port: bytes in, bytes out, one exception when it is gone.
+"""Open serial ports: reading and writing bytes, with one exception when the port is lost.
 
-`Link` waits for bytes on a file descriptor, whichever it is; `SerialLink` is a device file that
-pyserial opens and sets up, exclusively: two readers would each get half of the bytes. A
-pseudo-terminal works the same way. What is behind a TCP address is in `network.py`.
+`Link` waits for bytes on any file descriptor. `SerialLink` is a device file or a pseudo-terminal
+that pyserial opens exclusively, because two readers would each get only a part of the bytes.
+Ports at a TCP address are in `network.py`.
 """
 
 import asyncio
@@ -20,21 +20,21 @@ import serial
 from gateway.process.declarations.serial_line import ControlLine, FlowControl, Line, Rs485
 from gateway.process.files.disk_errors import line_of
 
-# One read of a port: what comes at 3 MBaud in 13 ms. Decoders take at most some milliseconds for
-# it, whatever it is, and then another port is served.
+# Bytes per read of a port: 13 ms at 3 MBaud. A decoder needs at most a few milliseconds for them,
+# and then another port is served.
 READ_BYTES = 4096
-# Opening empties the kernel's buffer; what comes sooner after it is the rest of a line.
+# Opening clears the kernel's buffer, so bytes received sooner than this are the end of a frame.
 MID_LINE_SECONDS = 0.02
 
 # linux/include/uapi/asm-generic/ioctls.h
 _TIOCGICOUNT = 0x545D
 _TIOCSRS485 = 0x542F
-# struct serial_icounter_struct: 11 counters, and 9 that are reserved.
+# struct serial_icounter_struct: 11 counters, and 9 reserved fields.
 _COUNTERS = struct.Struct("11i36x")
 _COUNTERS_OF_ERRORS = {"framing": 6, "overrun": 7, "parity": 8, "break": 9, "buffer_overrun": 10}
-"""Positions of what the driver counts."""
+"""Positions of the error counters in the driver's structure."""
 
-# struct serial_rs485 (linux/serial.h): flags, two delays in ms, and what is reserved.
+# struct serial_rs485 (linux/serial.h): flags, two delays in ms, and reserved fields.
 _RS485 = struct.Struct("3I20x")
 _RS485_ENABLED, _RTS_ON_SEND, _RTS_AFTER_SEND = 1, 2, 4
 
@@ -43,23 +43,23 @@ DENIED = "permission denied; add the bridge's user to the group that owns the po
 
 
 class PortLost(Exception):
-    """The port is gone or cannot be opened: one sentence for people."""
+    """The port was lost or cannot be opened. The message is a sentence for the operator."""
 
 
 class Link(ABC):
-    """The port at `path`, open until `close`."""
+    """An open port, at the device file or address `path`."""
 
     mid_line_seconds: float = 0.0
-    """Seconds after the opening in which received bytes are the rest of a line."""
+    """Bytes received within this time after the opening may be the end of a frame, in seconds."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     async def read(self) -> bytes:
-        """Wait for bytes, and return them as soon as there are any.
+        """Wait until bytes are received, and return them.
 
         Raises:
-            PortLost: the port is gone.
+            PortLost: if the port was lost.
         """
         loop = asyncio.get_running_loop()
         while True:
@@ -70,17 +70,17 @@ class Link(ABC):
                 continue
             if data:
                 return data
-            # Some drivers answer "nothing" when there is nothing yet, and again and again when the
-            # device is gone: readable, and yet nothing, is the second.
+            # Some drivers return no bytes both when none were received yet and when the device is
+            # gone. If the descriptor is readable and there are still no bytes, the device is gone.
             await self._wait_readable(loop)
             if self._is_gone():
                 raise PortLost(f"{self.path} was disconnected")
 
     def read_pending(self) -> bytes:
-        """Read the bytes received so far without waiting; there may be none.
+        """Return the bytes received so far without waiting, possibly none.
 
         Raises:
-            PortLost: the port is gone.
+            PortLost: if the port was lost.
         """
         try:
             return self._receive()
@@ -89,20 +89,20 @@ class Link(ABC):
 
     @abstractmethod
     def write(self, data: bytes) -> bool:
-        """Write; return False where the port does not take it now: the device has to ask again."""
+        """Write without waiting. Return False if the port did not accept all bytes."""
 
     def set_baud_rate(self, baud_rate: int) -> None:  # noqa: B027 - a connection has no rate
-        """Change the rate of the line, where there is a line that we set."""
+        """Change the baud rate. This does nothing on a connection without a serial line."""
 
     @abstractmethod
     def close(self) -> None:
         """Close the port."""
 
     def line_errors(self) -> Mapping[str, int]:
-        """Return what was damaged or lost on the line, counted since some moment before.
+        """Return the counters of line errors by name. Only their changes are meaningful.
 
-        `overrun` and `buffer_overrun` are bytes that cannot be brought back: the chip's and the
-        driver's buffer were full. None where the port does not count.
+        `overrun` and `buffer_overrun` count bytes that were lost because the buffer of the chip
+        or of the driver was full. The result is empty if the port does not count errors.
         """
         return {}
 
@@ -111,10 +111,11 @@ class Link(ABC):
 
     @abstractmethod
     def _receive(self) -> bytes:
-        """Take what is there. Raises `BlockingIOError` where that is nothing, and `PortLost`."""
+        """Read the bytes received so far. Raises BlockingIOError if there are none, and PortLost
+        if the port was lost."""
 
     def _is_gone(self) -> bool:
-        """Return True if there is nothing although the descriptor was readable."""
+        """Return True if the descriptor is readable and there are no bytes."""
         return False
 
     async def _wait_readable(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -128,7 +129,7 @@ class Link(ABC):
 
 
 class SerialLink(Link):
-    """A device file."""
+    """A serial port that is a device file or a pseudo-terminal of this machine."""
 
     def __init__(
         self,
@@ -140,13 +141,13 @@ class SerialLink(Link):
         rs485: Rs485 | None = None,
         control_lines: tuple[ControlLine, ControlLine] = ("on", "on"),
     ) -> None:
-        """Open the port with DTR and RTS as `control_lines`; this may block for a moment.
+        """Open the port. `control_lines` are DTR and RTS. This may block for a moment.
 
         Raises:
-            PortLost: it is not there, not ours, in use, or its driver has no RS-485 mode.
+            PortLost: if the port is missing, forbidden or in use, or cannot use RS-485 mode.
         """
         super().__init__(path)
-        # A sensor sends whether or not the port is open; a pseudo-terminal's writer is here.
+        # A sensor also sends while the port is closed. The writer of a pseudo-terminal waits.
         is_terminal = os.path.realpath(path).startswith("/dev/pts/")
         self.mid_line_seconds = 0.0 if is_terminal else MID_LINE_SECONDS
         try:
@@ -154,7 +155,7 @@ class SerialLink(Link):
                 path,
                 control_lines,
                 baudrate=line.baud_rate,
-                # A pseudo-terminal has no others, and refuses them where nothing else changes.
+                # A pseudo-terminal supports only these values, and may refuse others.
                 bytesize=8 if is_terminal else line.data_bits,
                 parity="N" if is_terminal else line.parity,
                 stopbits=line.stop_bits,
@@ -171,20 +172,20 @@ class SerialLink(Link):
             self._switch_direction(rs485)
 
     def _ask_for_low_latency(self) -> None:
-        # Drivers without it (most but FTDI's and 8250) refuse.
+        # Most drivers other than FTDI's and 8250 do not support the low-latency mode.
         with contextlib.suppress(ValueError, OSError):
             self._port.set_low_latency_mode(True)
 
     def _refuse_others(self) -> None:
-        """Beside the lock of pyserial, which programs that ask for none do not see.
+        """Make the kernel refuse further openings, because some programs ignore pyserial's lock.
 
-        The last to close a port ends it; of a pseudo-terminal the other end would keep it.
+        This is not for a pseudo-terminal, which would stay locked until its other end is closed.
         """
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._port.fileno(), termios.TIOCEXCL)
 
     def _switch_direction(self, rs485: Rs485) -> None:
-        """Run a function of the driver. Raises `PortLost`."""
+        """Enable the driver's RS-485 mode. Raises PortLost if the driver has none."""
         level = _RTS_ON_SEND if rs485.rts == "high" else _RTS_AFTER_SEND
         delays = (rs485.delay_before_send_seconds, rs485.delay_after_send_seconds)
         asked = _RS485.pack(_RS485_ENABLED | level, *(round(1000 * each) for each in delays))
@@ -198,14 +199,14 @@ class SerialLink(Link):
             ) from error
 
     def write(self, data: bytes) -> bool:
-        """Write; return False where the port does not take it now: the device has to ask again."""
+        """Write without waiting. Return False if the port did not accept all bytes."""
         try:
             return os.write(self._port.fileno(), data) == len(data)
         except OSError:
-            return False  # The reader finds that the port is lost.
+            return False  # The next read finds out that the port is lost.
 
     def set_baud_rate(self, baud_rate: int) -> None:
-        """Change the rate. Raises `PortLost`."""
+        """Change the baud rate. Raises PortLost if the port does not accept the rate."""
         if self._port.baudrate == baud_rate:
             return
         try:
@@ -218,7 +219,7 @@ class SerialLink(Link):
         self._port.close()
 
     def line_errors(self) -> Mapping[str, int]:
-        """Return the driver's counters, since it found the device."""
+        """Return the driver's error counters since the device was connected."""
         try:
             found = fcntl.ioctl(self._port.fileno(), _TIOCGICOUNT, bytes(_COUNTERS.size))
         except OSError:
@@ -245,7 +246,7 @@ class SerialLink(Link):
 
 
 class _Port(serial.Serial):
-    """A port whose DTR or RTS may be left as the driver has it."""
+    """A pyserial port that can leave DTR or RTS as the driver has set them."""
 
     leaves_dtr = leaves_rts = False
 
@@ -259,13 +260,13 @@ class _Port(serial.Serial):
 
 
 def _opened(path: str, control_lines: tuple[ControlLine, ControlLine], **keys: Any) -> _Port:
-    """Open a port.
+    """Open a port, with DTR and RTS as `control_lines` and pyserial's settings as `keys`.
 
-    Linux itself raises DTR and RTS when it opens a device, and a line that is `off` is lowered
-    right after. A port on which one of them is not `on` is closed without lowering them (HUPCL), so
-    that a restart of the bridge is no edge for a board that restarts on one.
+    Linux raises DTR and RTS when it opens a device. A line that is `off` is lowered right after.
+    Unless both are `on`, DTR and RTS are not lowered when the port is closed (HUPCL), because many
+    boards restart on an edge.
 
-    Raises `OSError`, `ValueError` or `termios.error`.
+    Raises OSError, ValueError or termios.error if the port cannot be opened.
     """
     dtr, rts = control_lines
     port = _Port(None, timeout=0, exclusive=True, **keys)
@@ -286,7 +287,7 @@ def _finish(readable: "asyncio.Future[None]") -> None:
 
 
 def sentence_of(path: str, error: Exception) -> str:
-    """Return a port's fault in a sentence, with the fix if there is one."""
+    """Return a sentence that describes an error of a port, with a fix if one is known."""
     if isinstance(error, PermissionError) or getattr(error, "errno", None) == 13:
         return f"{path}: {DENIED}"
     if getattr(error, "errno", None) in (11, 16):

@@ -1,4 +1,4 @@
-"""Reads a line whose sensors send by themselves: bytes to the decoder, frames to the intake."""
+"""Reads a line whose sensors send by themselves, and passes decoded frames to the intake."""
 
 import asyncio
 import time
@@ -10,12 +10,12 @@ from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import Link
 
-# A line that stays silent this long will not complete what it has begun.
+# If the line is silent for this time, the rest of an incomplete frame will not follow.
 IDLE_SECONDS = 1.0
 
 
 class Listening:
-    """One port's decoder at work."""
+    """The reader of one port whose devices send by themselves. It owns the port's decoder."""
 
     def __init__(self, settings: DecoderSettings, intake: Intake) -> None:
         self._settings = settings
@@ -25,30 +25,30 @@ class Listening:
 
     @property
     def tally(self) -> Tally:
-        """Bytes that were no frame, since the bridge's start."""
+        """The decoder's counters of damaged and foreign data since the bridge was started."""
         return self._decoder.tally
 
     @property
     def kinds(self) -> Kinds:
-        """The kinds of the line's quantities."""
+        """The value types of the quantities on this line."""
         return self._decoder.kinds
 
     def unread(self) -> Sequence[Unread]:
-        """Return none: devices that send by themselves are not asked for quantities."""
+        """Return an empty list, because only polled devices have unread quantities."""
         return ()
 
     def begin_again(self) -> None:
-        """Take another decoder, after an error in this one, with its counters and kinds."""
+        """Replace the decoder after an internal error, but keep its counters and value types."""
         before = self._decoder
         self._decoder = self._settings.decoder()
         self._decoder.tally = before.tally
         self._decoder.kinds.remember(before.kinds.known())
 
     async def run(self, link: Link) -> None:
-        """Read until the port is lost.
+        """Read the port until it is lost.
 
         Raises:
-            PortLost: the port is gone.
+            PortLost: always, when the port is lost.
         """
         opened_at, first = time.monotonic(), True
         while True:
@@ -67,12 +67,12 @@ class Listening:
             self._note_resync(bool(frames))
             self._intake.losses.check_damage(self.tally.damaged)
             self._intake.losses.check_left_out(self.tally.left_out)
-            # A line that always has something must not keep the others and MQTT from being served.
+            # A line that sends without a pause must not block the other ports and MQTT.
             await asyncio.sleep(0)
             await self._intake.wait_until_taken()
 
     def _note_resync(self, is_read: bool) -> None:
-        """Count that frames are read again where something was damaged; once a read of the port."""
+        """Count a resync if frames were decoded (`is_read`) and there was damaged data before."""
         damaged = self.tally.damaged.total()
         if is_read and damaged > self._damaged_before:
             self._intake.status.resyncs += 1
@@ -81,7 +81,7 @@ class Listening:
 
 
 async def _next_data(link: Link) -> bytes:
-    """Read the next bytes; none where the line was silent for IDLE_SECONDS."""
+    """Return the next bytes, or no bytes after IDLE_SECONDS of silence."""
     try:
         async with asyncio.timeout(IDLE_SECONDS):
             return await link.read()

@@ -1,9 +1,9 @@
-"""Logs what a port loses: damaged frames, values left out and dropped readings, without a flood.
+"""Logs the losses of a port (damaged frames, omitted values, dropped readings) without flooding.
 
-The 1st of a reason, the 2nd, 4th, 8th and so on have a line each; a full outbox has one when it
-begins to cost readings and one when it no more does. When the port is lost and at the end one line
-has what was counted since the one before it, frames that were read too. All are counted in the
-port's status.
+For each reason, the 1st, 2nd, 4th, 8th and so on are logged. A full outbox is logged when it
+starts to cost readings, and when it no longer does. When the port is lost, and when the bridge
+stops, a summary line is logged with the counts since the last summary. All losses are counted in
+the port's status.
 """
 
 import logging
@@ -16,9 +16,9 @@ from firmware_bridge.serial.status import PortStatus
 
 logger = logging.getLogger(__name__)
 
-# What is counted as dropped, and is no reading: the board sends its frame again.
+# Counted as dropped although it is not a reading. The board sends its frame again.
 _ACKNOWLEDGEMENT = "acknowledgement"
-# A sensor without a value is no fault of the line.
+# A sensor that has no value is not a fault of the line.
 _NOT_MEASURED = "not_measured"
 _ADVICE = {
     "encrypted": "the meter encrypts: give its key with key_file",
@@ -28,12 +28,12 @@ _ADVICE = {
     "or rename the port of a device that was replaced",
 }
 _ADVICE_ON_DAMAGE = "check sensor, cable and line settings"
-# Of the counts in a summary those that make it a warning.
+# The counts that turn a summary into a warning.
 _LOST = ("overruns", "damaged", "dropped")
 
 
 class Losses:
-    """Losses of one port, and which of them are logged; `dropped` are counts of `status`."""
+    """The losses of one port: counts them in the port's status and decides which are logged."""
 
     def __init__(self, status: PortStatus) -> None:
         self._status = status
@@ -45,7 +45,7 @@ class Losses:
         self._summarised: Counter[tuple[str, str]] = Counter()
 
     def check_damage(self, damaged: Mapping[str, int]) -> None:
-        """Log the reasons of damage whose counts have doubled."""
+        """Log each reason for damaged frames, if its count in `damaged` has doubled."""
         for reason, count in damaged.items():
             if self._has_doubled("damaged", reason, count):
                 logger.warning(
@@ -57,7 +57,7 @@ class Losses:
                 )
 
     def check_left_out(self, left_out: Mapping[str, int]) -> None:
-        """Log the reasons for which values of good frames were left out, as their counts double."""
+        """Log each reason for omitting values from good frames, if its count has doubled."""
         for reason, count in left_out.items():
             if self._has_doubled("left_out", reason, count):
                 logger.log(
@@ -70,7 +70,10 @@ class Losses:
                 )
 
     def note_clock(self, device: str, given_seconds: float) -> None:
-        """Log that a device's time is not used, where the count of such frames has doubled."""
+        """Count a frame whose time is not used, and log it if the device's count has doubled.
+
+        `given_seconds` is the wrong time that the device sent, in Unix seconds.
+        """
         self._clocks[device] += 1
         if self._has_doubled("clock", device, self._clocks[device]):
             logger.warning(
@@ -82,7 +85,7 @@ class Losses:
             )
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Count what could not be taken or sent, and log it where its count has doubled."""
+        """Count readings or acknowledgements lost for a reason. Log if the count has doubled."""
         self.dropped[reason] += count
         total = self.dropped[reason]
         if self._has_doubled("dropped", reason, total):
@@ -96,7 +99,7 @@ class Losses:
             )
 
     def begin_dropping(self, reason: str, count: int) -> None:
-        """Count readings for which a full outbox has no room; log it when that begins."""
+        """Count readings that are dropped because the outbox is full, and log when this begins."""
         self.dropped[reason] += count
         if self._status.dropping is None:
             self._dropped_before = self.dropped.total() - count
@@ -109,7 +112,7 @@ class Losses:
         self._status.dropping = reason
 
     def end_dropping(self) -> None:
-        """Log that readings are taken again, where some were dropped."""
+        """Log that readings are accepted again, if the port was dropping readings."""
         if self._status.dropping is not None:
             self._status.dropping = None
             logger.warning(
@@ -119,7 +122,10 @@ class Losses:
             )
 
     def summarise(self, damaged: Mapping[str, int]) -> None:
-        """Log in one line what was counted since the last summary, if anything."""
+        """Log one line with all counts since the last summary, if there are any.
+
+        `damaged` has the totals of damaged frames by reason.
+        """
         status = self._status
         counts = {
             ("bytes", ""): status.bytes_read,

@@ -1,7 +1,7 @@
-"""A serial port at a TCP address: its bytes as they are, RFC 2217, or messages of Modbus TCP.
+"""A serial port at a TCP address, with raw bytes, RFC 2217 or Modbus TCP.
 
-A dead server is found by the kernel: within `KEEP_ALIVE` where the line is silent, within
-`UNACKNOWLEDGED_SECONDS_MAX` where something was written.
+The kernel detects a dead server: by `KEEP_ALIVE` probes if the line is silent, and within
+`UNACKNOWLEDGED_SECONDS_MAX` if something was written.
 """
 
 import asyncio
@@ -15,19 +15,19 @@ from firmware_bridge.serial.link import READ_BYTES, Link, PortLost, sentence_of
 from firmware_bridge.serial.telnet import NotRfc2217, Telnet
 from gateway.process.declarations.serial_line import FlowControl, Line
 
-# Name, connection and, with RFC 2217, the settings of the line.
+# Timeout for the name lookup, the connection and, with RFC 2217, the settings of the line.
 OPEN_SECONDS_MAX = 10.0
-# A message of Modbus TCP has at most 260 bytes: of one that takes longer the rest does not come.
+# Timeout for one Modbus TCP message. It has at most 260 bytes, so the rest will not arrive later.
 MESSAGE_SECONDS_MAX = 10.0
-# Idle seconds before a probe, seconds between probes, probes without an answer.
+# Idle seconds before the first probe, seconds between probes, and probes without a response.
 KEEP_ALIVE = (10, 5, 3)
 UNACKNOWLEDGED_SECONDS_MAX = 25.0
-# What the server has of the line when we connect may be the rest of it, and takes its time.
+# Bytes received this soon after connecting may be the end of a frame, delayed by the server.
 NETWORK_MID_LINE_SECONDS = 0.5
 
 
 class TcpLink(Link):
-    """Raw: a byte of the connection is a byte of the line."""
+    """A raw TCP connection: its bytes are the bytes of the serial line."""
 
     def __init__(self, path: str, connection: socket.socket) -> None:
         super().__init__(path)
@@ -35,11 +35,11 @@ class TcpLink(Link):
         self._connection = connection
 
     def write(self, data: bytes) -> bool:
-        """Write; return False where the connection does not take it now."""
+        """Write without waiting. Return False if the connection did not accept all bytes."""
         try:
             return self._connection.send(data) == len(data)
         except OSError:
-            return False  # The reader finds that the port is lost.
+            return False  # The next read finds out that the connection is lost.
 
     def close(self) -> None:
         """Close the connection."""
@@ -61,7 +61,10 @@ class TcpLink(Link):
 
 
 class ModbusTcpLink(TcpLink):
-    """Whole messages of Modbus TCP: what is discarded of them never leaves half of one."""
+    """A Modbus TCP connection whose reads return whole messages only.
+
+    Discarding received bytes therefore never leaves half a message.
+    """
 
     def __init__(self, path: str, connection: socket.socket) -> None:
         super().__init__(path, connection)
@@ -84,7 +87,7 @@ class ModbusTcpLink(TcpLink):
 
 
 class Rfc2217Link(TcpLink):
-    """With RFC 2217 the server sets the line as we ask, and reports what is wrong with it."""
+    """A connection with RFC 2217: the server sets up the serial line and reports its errors."""
 
     def __init__(
         self, path: str, connection: socket.socket, line: Line, flow_control: FlowControl
@@ -93,27 +96,30 @@ class Rfc2217Link(TcpLink):
         self._telnet = Telnet(line, flow_control)
 
     async def set_up(self) -> None:
-        """Negotiate. Raises `PortLost`."""
+        """Negotiate the line settings with the server. Raises PortLost if the server refuses."""
         self._reply()
         while not self._telnet.is_set_up:
             # Data before the line is set was read at another rate.
             await self.read()
 
     def write(self, data: bytes) -> bool:
-        """Write; return False where the server does not take it now."""
+        """Write without waiting. Return False if the server does not accept bytes now."""
         return not self._telnet.suspended and super().write(self._telnet.escape(data))
 
     def set_baud_rate(self, baud_rate: int) -> None:
-        """Ask the server for another rate. Raises `PortLost`."""
+        """Request another baud rate from the server. Raises PortLost if it cannot be sent."""
         self._telnet.change_baud_rate(baud_rate)
         self._reply()
 
     def line_errors(self) -> Mapping[str, int]:
-        """Return what the server has reported since we connected."""
+        """Return the line errors that the server has reported since the connection was opened."""
         return self._telnet.errors
 
     async def read(self) -> bytes:
-        """Wait for bytes; none where the server has confirmed the line's settings."""
+        """Wait for bytes and return them.
+
+        The result is empty if the server has just confirmed the line settings instead.
+        """
         loop = asyncio.get_running_loop()
         was_set_up = self._telnet.is_set_up
         while True:
@@ -140,7 +146,7 @@ async def open_address(address: str, line: Line, flow_control: FlowControl) -> L
     """Connect to `tcp://HOST:PORT`, `rtu+tcp://`, `modbus+tcp://` or `rfc2217://`.
 
     Raises:
-        PortLost: there is no server, or not within `OPEN_SECONDS_MAX`, or it does not speak this.
+        PortLost: if no server answers within `OPEN_SECONDS_MAX`, or it does not support RFC 2217.
     """
     parts = urlsplit(address)
     assert parts.hostname is not None, "the configuration checks addresses"
@@ -167,7 +173,10 @@ async def open_address(address: str, line: Line, flow_control: FlowControl) -> L
 
 
 async def _connect(host: str, port: int) -> socket.socket:
-    """Try each address of the host. Raises `OSError`: that of the last one."""
+    """Connect to the first address of the host that accepts.
+
+    Raises the OSError of the last address if none does.
+    """
     loop = asyncio.get_running_loop()
     fault = OSError("the name has no address")
     for family, kind, protocol, _, address in await loop.getaddrinfo(

@@ -1,4 +1,4 @@
-"""From a port's settings to an open port, whichever kind it is."""
+"""Opens the port that a port's settings describe: a device file or a network address."""
 
 import asyncio
 import contextlib
@@ -10,10 +10,12 @@ from firmware_bridge.serial.settings import PortSettings
 
 
 async def open_port(settings: PortSettings) -> Link:
-    """Open in a thread, because opening may block; cancelled, nothing stays open.
+    """Open a port. A device file is opened in a thread, because this may block.
+
+    If the call is cancelled, the port is closed again.
 
     Raises:
-        PortLost: it is not there, not ours, or in use.
+        PortLost: if the port does not exist, access is denied, or it is in use.
     """
     if settings.address is not None:
         return await open_address(settings.address, settings.line, settings.flow_control)

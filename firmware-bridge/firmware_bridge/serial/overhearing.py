@@ -1,6 +1,7 @@
-"""A Modbus line that others use, for people: a text for each request, answer and damage on it.
+"""Describes the traffic on a Modbus line between other devices, as text for a person.
 
-Registers that the configuration names are shown as its readings, all others as they are.
+Each request, response and damaged frame becomes one text. Registers that the configuration names
+are shown as readings, and all others as plain register values.
 """
 
 from collections.abc import Mapping
@@ -30,12 +31,12 @@ _ON: Final = b"\xff\x00"
 
 
 class Overhearing:
-    """Description of each message on a line; `frames` counts messages, `damaged` the damage."""
+    """Describes each message on a Modbus line. `frames` and `damaged` count what was received."""
 
     def __init__(self, modbus: Modbus | None, units: Mapping[str, str] | None = None) -> None:
-        """Name what `modbus` has of devices and registers; None: nothing is named.
+        """Use the names of devices and registers in the settings `modbus`, or none if it is None.
 
-        `units` are the port's own, by quantity.
+        `units` are the units that the port's configuration sets, by quantity.
         """
         self._units = units or {}
         self._traffic = ModbusTraffic()
@@ -46,11 +47,11 @@ class Overhearing:
         self.damaged = 0
 
     def read(self, data: bytes) -> list[str]:
-        """Return a text for each message that these bytes complete, and for each damage."""
+        """Return a text for each message that these bytes complete, and for each damaged frame."""
         return [self._text_of(each) for each in self._traffic.feed(data)]
 
     def read_silence(self) -> list[str]:
-        """Return the same for what a silent line completes."""
+        """Return the texts of frames that are completed because the line has become silent."""
         return [self._text_of(each) for each in self._traffic.flush()]
 
     def _text_of(self, found: Message | Damage) -> str:
@@ -80,7 +81,7 @@ class Overhearing:
         return named or f"{kind} {span} = {values}"
 
     def _named(self, answer: Message, request: Message, devices: list[Device], kind: str) -> str:
-        """Return the readings of the registers that have names; none where no register has one."""
+        """Return the readings of the named registers, or an empty string if none is named."""
         end = request.first + request.count
         registers = [
             each

@@ -1,4 +1,4 @@
-"""Serial ports of this machine, whether or not they are configured."""
+"""Lists the serial ports of this machine, whether or not they are configured."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from firmware_bridge.serial.identity import links_by
 
 
 def ports_found() -> Iterator[dict[str, Any]]:
-    """Yield each serial port of this machine, with the line for gateway.toml that selects it.
+    """Yield each serial port of this machine as JSON, with the gateway.toml line to select it.
 
     The line uses the USB identity if it is unique among the ports, otherwise the serial number,
     otherwise the path of the USB socket.

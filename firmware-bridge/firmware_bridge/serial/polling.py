@@ -1,13 +1,12 @@
-"""Asks the devices of a line: the poller's requests out, its answers in, one at a time.
+"""Polls the devices on a line: sends the poller's requests and reads the responses, one by one.
 
 ::
 
-    discard what came unasked -> write the request -> read until the answer is one or its time over
-        -> a frame: to the intake | refused: counted
-         | damage: counted; then what comes late is discarded
+    discard unsolicited bytes -> write the request -> read until the response is complete or times
+    out -> a frame: to the intake | refused: counted | damaged: counted, then discard late bytes
 
-So no byte that was on the line before a request can be in its answer, and an answer that comes
-after its time is discarded as long as the request allows for it.
+Bytes that were on the line before a request are therefore never part of its response. A response
+that arrives after its timeout is discarded, for as long as the request specifies.
 """
 
 import asyncio
@@ -26,38 +25,44 @@ from gateway.process.declarations.serial_line import Line
 
 logger = logging.getLogger(__name__)
 
-# What was not asked for is over when the line has been silent for this long: 19 characters at
-# 9,600 baud.
+# Unsolicited bytes are over when the line has been silent for this time: 19 characters at 9,600
+# baud.
 QUIET_SECONDS = 0.02
-# A line with endless noise is asked anyway.
+# If the noise on a line does not stop within this time, the request is sent anyway.
 NOISE_SECONDS_MAX = 0.2
-# An adapter has sent what it was given after this and the time on the line: FTDI's passes bytes on
-# after 16 ms at the latest. A meter answers at the new rate after 200 ms at the earliest.
+# Longest delay of bytes in an adapter, in addition to their time on the line. FTDI adapters take up
+# to 16 ms. A meter does not answer at the new baud rate earlier than after 200 ms.
 ADAPTER_SECONDS = 0.03
 _BITS_PER_CHARACTER = 10
 
 
 class Audience(Protocol):
-    """Observer of a conversation: a port's intake, or a person who watches the line."""
+    """Observer of the requests and responses on a line: a port's intake, or a person's display."""
 
     def asked(self, request: Request) -> None:
-        """Note a request that was written."""
+        """Handle a request that was just written to the line."""
 
     def received(self, data: bytes) -> None:
-        """Note bytes that were read, of an answer or not; there may be none."""
+        """Handle bytes that were read, whether or not they are part of a response.
+
+        `data` may be empty.
+        """
 
     def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
-        """Take what came of the request; it is counted already."""
+        """Handle the outcome of a request, which is already counted in the tally."""
 
     def learnt(self, text: str) -> None:
-        """Take what the poller has learnt of a device, in a sentence."""
+        """Handle a sentence from the poller about something that it has learned of a device."""
 
     async def wait_until_taken(self) -> None:
-        """Wait until more may be asked."""
+        """Wait until the next request may be sent."""
 
 
 class ToIntake:
-    """The audience that is a port's intake."""
+    """Observer that passes the responses on a line to the intake of its port.
+
+    `own_device` is the device name for requests that do not name a device.
+    """
 
     def __init__(self, intake: Intake, own_device: str) -> None:
         self._intake = intake
@@ -65,36 +70,36 @@ class ToIntake:
         self._answers = Answers(intake.status)
 
     def asked(self, request: Request) -> None:
-        """Note the request among the recent frames."""
+        """Add the request to the recent frames."""
         self._intake.recent.asked(request.data, request.text)
 
     def received(self, data: bytes) -> None:
-        """Count the bytes."""
+        """Count the bytes, and add them to the recent frames."""
         self._intake.status.note_bytes(len(data))
         self._intake.recent.received(data)
 
     def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
-        """Submit a frame, and report how the device answered."""
+        """Submit a received frame to the intake, and record how the device answered."""
         self._intake.recent.answered(outcome)
         self._answers.note(outcome, request.device or self._own_device, request.text)
         if isinstance(outcome, Frame):
             self._intake.take(outcome, link)
 
     def learnt(self, text: str) -> None:
-        """Log it."""
+        """Log what the poller has learned of a device."""
         logger.warning("serial port %s: %s", self._intake.status.name, text)
 
     async def wait_until_taken(self) -> None:
-        """Wait for the outbox."""
+        """Wait until the intake accepts more frames."""
         await self._intake.wait_until_taken()
 
 
 class Polling:
-    """One port's poller at work.
+    """The reader of one port whose devices are polled. It owns the port's poller.
 
-    `tally.damaged` counts requests without a sound answer, by reason, and `tally.refused` those
-    that a device refused; `tally.foreign` counts reads of bytes that belong to no answer: `unasked`
-    and `late`. `line` is None on a connection that is no serial line.
+    `tally.damaged` counts requests without a valid response by reason, and `tally.refused` requests
+    that a device refused. `tally.foreign` counts reads of bytes outside of a response: `unasked`
+    or `late`. `line` is None on a connection without a serial line.
     """
 
     def __init__(self, settings: PollerSettings, line: Line | None, audience: Audience) -> None:
@@ -105,24 +110,24 @@ class Polling:
         self.tally = Tally()
 
     def begin_again(self) -> None:
-        """Replace the poller after an error in it. Counters and kinds are kept."""
+        """Replace the poller after an internal error, but keep its counters and value types."""
         kinds, self._poller = self.kinds, self._settings.poller(self._line)
         self.kinds.remember(kinds.known())
 
     @property
     def kinds(self) -> Kinds:
-        """The kinds of the devices' quantities."""
+        """The value types of the devices' quantities."""
         return self._poller.kinds
 
     def unread(self) -> Sequence[Unread]:
-        """Return the quantities that have no value now, and why."""
+        """Return the quantities that currently have no value, with the reasons."""
         return self._poller.unread()
 
     async def run(self, link: Link) -> None:
-        """Ask until the port is lost.
+        """Poll the devices until the port is lost.
 
         Raises:
-            PortLost: the port is gone.
+            PortLost: always, when the port is lost.
         """
         self._poller.begin(_now())
         while True:
@@ -133,13 +138,13 @@ class Polling:
             else:
                 await self._ask(link, step)
             await self._audience.wait_until_taken()
-            # A poller whose pauses are none must not keep the others and MQTT from being served.
+            # A poller that never pauses must not block the other ports and MQTT.
             await asyncio.sleep(0)
 
     async def _ask(self, link: Link, request: Request) -> None:
         if self._read_pending(link):
             self.tally.foreign["unasked"] += 1
-            # More of it may be on its way, in a driver or on the line.
+            # More unsolicited bytes may follow, from a driver or from the line.
             await self._discard(
                 link, "unasked", seconds=QUIET_SECONDS, at_most_seconds=NOISE_SECONDS_MAX
             )
@@ -156,7 +161,7 @@ class Polling:
         learnt = self._poller.end(outcome, _now())
         if learnt:
             self._audience.learnt(learnt)
-        # A refusal is an answer: nothing can be late.
+        # A refusal is a response, so no late response can follow.
         if isinstance(outcome, Damage) and request.late_seconds_max:
             late = request.late_seconds_max
             await self._discard(link, "late", seconds=late, at_most_seconds=2 * late)
@@ -171,7 +176,7 @@ class Polling:
             self.tally.left_out.update(self._poller.take_left_out())
 
     async def _is_written(self, request: Request, link: Link) -> bool:
-        """Prepare and write a request. Return False if the port does not accept it."""
+        """Prepare the line and write a request. Return False if the port does not accept it."""
         if request.rates is not None:
             link.set_baud_rate(request.rates[0])
         before = request.before
@@ -184,7 +189,7 @@ class Polling:
         if not link.write(request.data):
             return False
         if request.rates is not None and request.rates[1] != request.rates[0]:
-            # The last byte has to leave the adapter at the old rate.
+            # The last byte must leave the adapter at the old baud rate.
             on_line = len(request.data) * _BITS_PER_CHARACTER / request.rates[0]
             await asyncio.sleep(on_line + ADAPTER_SECONDS)
             link.set_baud_rate(request.rates[1])
@@ -207,7 +212,10 @@ class Polling:
     async def _discard(
         self, link: Link, what: str, *, seconds: float, at_most_seconds: float
     ) -> None:
-        """Discard what comes for so long, and then until the line is silent."""
+        """Discard bytes for `seconds`, and then until the line is silent.
+
+        This takes `at_most_seconds` at most. The reads are counted in `tally.foreign[what]`.
+        """
         begun = _now()
         deadline = begun + seconds
         while _now() < deadline:
@@ -217,14 +225,14 @@ class Polling:
                 deadline = min(silent, begun + at_most_seconds)
 
     async def _read_until(self, deadline: float, link: Link) -> bytes:
-        """Read the next bytes; none where none came by the deadline, on the event loop's clock."""
-        # A line that always has something must not keep the others and MQTT from being served.
+        """Return the next bytes, or no bytes at the deadline, which is in event loop time."""
+        # A line that sends without a pause must not block the other ports and MQTT.
         await asyncio.sleep(0)
         if _now() < deadline:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(deadline):
                     return self._counted(await link.read())
-        # What came in time, while the event loop was busy with something else.
+        # Bytes that arrived in time while the event loop was busy with other tasks.
         return self._read_pending(link)
 
     def _read_pending(self, link: Link) -> bytes:

@@ -1,6 +1,6 @@
-"""One serial port from its device file to the outbox; lost and found again without a restart.
+"""Runs one serial port: opens and reads it, and opens it again whenever it is lost.
 
-An error of the bridge's own ends the reading of this port, which begins again, and of no other
+An internal error of the bridge restarts the reading of this port only
 (docs/decisions/0062-an-error-in-one-port-ends-that-port-s-reading.md).
 """
 
@@ -31,16 +31,19 @@ from gateway.process.mqtt_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 
-# A port that opens and fails without delay must not reset its back-off each time.
+# A port must stay open this long to reset its back-off. It may open and then fail immediately.
 STEADY_SECONDS = 5.0
-# After an error of the bridge's own: a board sends what caused it again each half second.
+# Longest back-off after an internal error. A board repeats the frame that caused it every 0.5 s.
 FAILURE_BACKOFF_SECONDS_MAX = 2.0
-# Tracebacks of different places; an error that comes again is counted.
+# Tracebacks logged per port, one for each place in the code. A repeated error is only counted.
 FAILURES_LOGGED_MAX = 8
 
 
 class Port:
-    """`run` does not return by itself. `next_sequence` numbers the lines of a device."""
+    """One serial port: its connection, its protocol, its status and its way into the outbox.
+
+    `next_sequence` returns the next sequence number for a device that does not number its frames.
+    """
 
     def __init__(
         self,
@@ -80,16 +83,16 @@ class Port:
 
     @property
     def name(self) -> str:
-        """Its name in the configuration."""
+        """The name of the port in the configuration."""
         return self._settings.name
 
     @property
     def is_available(self) -> bool:
-        """True if it is open and not silent."""
+        """True if the port is open and not silent."""
         return self._status.state == "open" and not self._status.silent
 
     def availability(self) -> dict[str, bool]:
-        """Return whether the port, and each device `<port>/<device>` that is watched, is there."""
+        """Return the availability of the port, and of each watched device as `<port>/<device>`."""
         if self._status.held:
             self._intake.presence.note_held()
         is_open = self._status.state == "open"
@@ -102,7 +105,10 @@ class Port:
         }
 
     def problem(self) -> str | None:
-        """Return what is wrong with the port, in a sentence without figures that change."""
+        """Return a sentence about the port's most serious problem, or None if there is none.
+
+        The sentence has no figures, so that it changes only if the problem changes.
+        """
         status = self._status
         if status.state != "open":
             return f"serial port {self.name} is not open: {status.fault or 'not tried yet'}"
@@ -124,7 +130,7 @@ class Port:
         presence, tally = self._intake.presence, self._conversation.tally
         if self._status.held:
             presence.note_held()
-        # Devices that do not answer are reported by name, and are no damage of the line.
+        # Devices that do not answer are reported by name. They do not count as line damage.
         damaged = tally.damaged.total() - tally.damaged["no_answer"]
         self._damage.update(frames=self._status.frames, damaged=damaged)
         unread = self._conversation.unread()
@@ -132,11 +138,14 @@ class Port:
         return {"topic": topic, **self._status.as_json(tally, presence, self._damage, unread)}
 
     def recent_frames(self) -> list[dict[str, object]]:
-        """Return its latest frames, for operators: they may name a meter."""
+        """Return the port's latest frames as JSON.
+
+        Only operators may see them, because they may identify a meter.
+        """
         return self._intake.recent.as_json(self._settings.units)
 
     async def run(self) -> None:
-        """Open and read the port, again and again, whatever goes wrong."""
+        """Open and read the port until cancelled. Every error is logged, and the port retried."""
         try:
             await self._run_again_and_again()
         finally:
@@ -167,7 +176,7 @@ class Port:
                 link = await open_port(self._settings)
                 opened_at = time.monotonic()
                 await self._read(link)
-                backoff.reset()  # It is opened again on purpose.
+                backoff.reset()  # The port is reopened on purpose, because it was silent.
                 continue
             except PortLost as lost:
                 self._note_lost(str(lost), was_open=opened_at is not None)
@@ -180,7 +189,10 @@ class Port:
                 await backoff.wait()
 
     async def _read(self, link: Link) -> None:
-        """Read until the port has to be opened again for its silence. Raises `PortLost`."""
+        """Read the port until it must be reopened because it is silent.
+
+        Raises PortLost if the port is lost.
+        """
         self._link, self._errors_before = link, dict(link.line_errors())
         try:
             async with asyncio.timeout(None) as reading:
@@ -203,7 +215,10 @@ class Port:
             self._errors_before = counted
 
     def _note_failure(self, reading: "asyncio.Task[None]") -> None:
-        """Log an error that nothing here expects, with its traceback, once for each place."""
+        """Log an unexpected error with its traceback, once for each place in the code.
+
+        The decoder or poller of the port is replaced.
+        """
         error = reading.exception()
         assert error is not None, "a port is read until it is cancelled"
         self._conversation.begin_again()
@@ -228,7 +243,7 @@ class Port:
         self._status.opened += 1
         self._status.path = link.path
         if was_open:
-            return  # Opened again for its silence, which has a line of its own.
+            return  # The port was reopened because of silence, which has its own log line.
         logger.info("serial port %s: open on %s", self._settings.name, link.path)
         self._control.observe("serial_port_found", self._settings.name, link.path)
 
@@ -238,7 +253,7 @@ class Port:
             self._control.observe("serial_port_lost", self._settings.name, fault)
             self._intake.losses.summarise(self._conversation.tally.damaged)
         is_first, self._status.fault = fault != self._status.fault, fault
-        # A device that has just come is given to its group by udev a moment later.
+        # udev sets the group of a new device a moment later, so the first denial is not logged.
         if fault == self._fault_logged or (is_first and fault.endswith(DENIED)):
             return
         self._fault_logged = fault
@@ -246,9 +261,10 @@ class Port:
 
 
 def _kinds_before(settings: PortSettings, outbox: Outbox) -> Mapping[str, Kind]:
-    """Return the stored kinds of the port's quantities that this start keeps.
+    """Return the stored value types of the port's quantities that stay valid after this start.
 
-    A text of a protocol without `types` is left out, because no key could make it a number again.
+    The type `text` is omitted if the protocol has no setting `types`, because no setting could then
+    change the quantity back to a numeric type.
     """
     kinds = outbox.kinds_of(settings.name, settings.framing)
     if isinstance(settings.protocol, TextLineSettings):

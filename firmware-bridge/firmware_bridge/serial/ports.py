@@ -1,4 +1,4 @@
-"""The ports of the bridge and the tasks that read them: added and removed while others are read."""
+"""The bridge's ports and their tasks. A port can be added or removed while others are read."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -9,33 +9,36 @@ from gateway.process.files.queue_process import end_all
 
 
 class Ports:
-    """Reads the configured ports. Use it from one event loop."""
+    """Runs a task for each configured port. Must be used from a single event loop."""
 
     def __init__(self, make: Callable[[PortSettings], Port], tasks: asyncio.TaskGroup) -> None:
-        """Set what creates a port, and the group that its task belongs to."""
+        """Set the function that creates a port, and the task group for the tasks of the ports."""
         self._make = make
         self._tasks = tasks
         self._running: dict[str, tuple[PortSettings, Port, asyncio.Task[None]]] = {}
         self.settings: tuple[PortSettings, ...] = ()
-        """The ports that are read, in the order of the configuration."""
+        """Settings of the ports that are read, in the order of the configuration."""
 
     def __iter__(self) -> Iterator[Port]:
-        """Return the ports in the order of the configuration."""
+        """Iterate over the ports in the order of the configuration."""
         return iter([self._running[each.name][1] for each in self.settings])
 
     def __str__(self) -> str:
-        """Return the names of the ports."""
+        """Return the names of the ports, separated by commas, or `none`."""
         return ", ".join(each.name for each in self.settings) or "none"
 
     def find(self, name: str) -> Port | None:
-        """Return a port by its name, or None."""
+        """Return the port with this name, or None."""
         return next((each for each in self if each.name == name), None)
 
     async def replace(self, settings: Sequence[PortSettings]) -> None:
-        """Read these ports from now on. A port whose settings are the same is not interrupted."""
+        """Stop and start ports until exactly these are read.
+
+        A port whose settings have not changed is not interrupted.
+        """
         wanted = {each.name: each for each in settings}
         ended = [name for name, (old, _, _) in self._running.items() if wanted.get(name) != old]
-        # Before anything is awaited: a report meanwhile has the remaining ports.
+        # This is set before the first await, so that a status report shows the remaining ports.
         self.settings = tuple(each for each in self.settings if each.name not in ended)
         await end_all([self._running.pop(name)[2] for name in ended])
         for each in settings:
@@ -45,5 +48,5 @@ class Ports:
         self.settings = tuple(settings)
 
     async def end(self) -> None:
-        """Read no more."""
+        """Stop all ports, and wait until their tasks have finished."""
         await end_all([task for _, _, task in self._running.values()])

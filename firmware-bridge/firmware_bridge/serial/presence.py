@@ -1,21 +1,22 @@
-"""Devices of a port that have sent recently: several share a line, and one of them may be gone."""
+"""Tracks which devices on a port are still sending, because several may share one line."""
 
 import time
 from collections.abc import Mapping, Sequence
 
-# As many devices as the outbox takes boards; of what comes beyond it no state is known.
+# Largest number of watched devices. The outbox accepts the same number of boards.
 DEVICES_WATCHED_MAX = 1024
 
 
 class Presence:
-    """Costs a comparison for each frame where it is not wanted, else an entry in a table."""
+    """The time of the latest frame from each device on one port."""
 
     def __init__(self, silent_seconds: float | None, named: Sequence[str]) -> None:
-        """Watch the devices that send; those of `named` are missing until they do.
+        """Start to watch the devices on a port.
 
         Args:
-            silent_seconds: a device that has sent nothing for so long is missing; None: none is.
-            named: the devices that the protocol's settings name.
+            silent_seconds: a device is silent after this time without a frame. If None, no device
+                is watched.
+            named: devices that the settings name. They are absent until their first frame.
         """
         self._silent_seconds = silent_seconds
         self._begun = time.monotonic()
@@ -24,20 +25,20 @@ class Presence:
             self._latest = dict.fromkeys(named[:DEVICES_WATCHED_MAX])
 
     def note(self, device: str) -> None:
-        """Note a frame of a device."""
+        """Record that a device has just sent a frame."""
         if self._silent_seconds is None:
             return
         if device in self._latest or len(self._latest) < DEVICES_WATCHED_MAX:
             self._latest[device] = time.monotonic()
 
     def note_held(self) -> None:
-        """Keep the devices that are present: the port is not read, and nothing is known of them."""
+        """Treat all present devices as if they had just sent, because the port is not read."""
         for device, is_present in self.states().items():
             if is_present:
                 self.note(device)
 
     def states(self) -> Mapping[str, bool]:
-        """Return whether each device, by its name, has sent lately."""
+        """Return, by device name, True if a device has sent recently, and otherwise False."""
         if self._silent_seconds is None:
             return {}
         since = time.monotonic() - self._silent_seconds
@@ -46,8 +47,10 @@ class Presence:
         }
 
     def silent(self) -> Mapping[str, float]:
-        """Return the silent devices, each with its seconds since its latest frame or, where it has
-        sent none, since the start."""
+        """Return the silent devices, each with the seconds since its latest frame.
+
+        For a device that has sent no frame, the seconds count from the start.
+        """
         if self._silent_seconds is None:
             return {}
         now = time.monotonic()
@@ -59,5 +62,5 @@ class Presence:
 
     @property
     def watched(self) -> int:
-        """Number of watched devices."""
+        """The number of watched devices."""
         return len(self._latest)

@@ -1,8 +1,8 @@
-"""The latest frames of a port as they were on the line, for operators: bytes, values, damage.
+"""The latest frames of a port for operators: the bytes on the line, the values and the errors.
 
-A decoder does not report which bytes were a frame. So an entry has the bytes received since the
-entry before, up to the read that completed a frame or showed damage; two frames that arrive
-together share one. Of ports that ask, each request and each answer is an entry.
+A decoder does not report which bytes belong to a frame. An entry therefore has all bytes since the
+previous entry, up to the read that completed a frame or detected a damaged one. Two frames that
+arrive together share an entry. On a polled port, each request and each response is an entry.
 """
 
 import time
@@ -16,14 +16,16 @@ from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Tally
 from firmware_bridge.serial.watching import text_of
 
 FRAMES_KEPT: Final = 20
-"""Entries of each port: a screen of a phone."""
+"""Number of entries kept for each port. They fill a phone screen."""
 FRAME_BYTES_KEPT: Final = 256
-"""First bytes of an entry: the longest frame of most protocols."""
+"""Number of bytes kept for each entry. Frames of most protocols are not longer."""
 VALUES_KEPT: Final = 16
-"""Quantities of an entry, of its first frame; further frames are counted. A port takes 100 kB with
-all its entries, and 64 ports some 7 MB."""
+"""Number of quantities kept for each entry, from its first frame. Further frames are only counted.
+
+The entries of one port take up to 100 kB, and those of 64 ports about 7 MB.
+"""
 VALUES_CHARACTERS_MAX: Final = 400
-"""Characters of the values of an entry, so that an answer of all entries has some 20 kB."""
+"""Longest text of the values in an entry, so that a report of all entries takes about 20 kB."""
 
 _SOUND, _DAMAGED, _REFUSED, _FOREIGN, _REQUEST = (
     *("sound", "damaged", "refused"),
@@ -32,7 +34,10 @@ _SOUND, _DAMAGED, _REFUSED, _FOREIGN, _REQUEST = (
 
 
 class _Entry:
-    """Bytes of the line, and the result of decoding them."""
+    """An entry: bytes from the line, and the result of decoding them.
+
+    `data` has the first of the `size_bytes` bytes. `text` adds reasons or describes a request.
+    """
 
     def __init__(
         self, data: bytes, size_bytes: int, state: str, frames: Sequence[Frame], text: str
@@ -46,7 +51,7 @@ class _Entry:
         self.text = text
 
     def as_json(self, units: Mapping[str, str]) -> dict[str, Any]:
-        """Return the entry for an answer. The values are formatted now, if anyone asks."""
+        """Return the entry as JSON. The values are formatted here, not when the entry is made."""
         texts = [] if self.frame is None else [text_of(self.frame, units)]
         texts.append(self.text)
         if self.others > 0:
@@ -62,7 +67,7 @@ class _Entry:
 
 
 def _shortened(frame: Frame) -> Frame:
-    """Return a frame with its first quantities, and the latest measurement of each."""
+    """Return a copy of a frame with its first quantities and the latest measurement of each."""
     first = islice(frame.quantities.items(), VALUES_KEPT)
     quantities = {name: measurements[-1:] for name, measurements in first}
     left_out = dict(islice(frame.left_out.items(), VALUES_KEPT))
@@ -70,7 +75,7 @@ def _shortened(frame: Frame) -> Frame:
 
 
 class RecentFrames:
-    """The latest entries of one port, and the bytes of the next one."""
+    """The latest entries of one port, and the bytes received for the next entry."""
 
     def __init__(self) -> None:
         self._entries: deque[_Entry] = deque(maxlen=FRAMES_KEPT)
@@ -80,17 +85,17 @@ class RecentFrames:
         self._foreign: Counter[str] = Counter()
 
     def begin(self) -> None:
-        """Forget the bytes of an unfinished entry, because the port was opened again."""
+        """Discard the bytes of an unfinished entry."""
         self._start, self._size_bytes = b"", 0
 
     def received(self, data: bytes) -> None:
-        """Add bytes to the next entry."""
+        """Add received bytes to the next entry."""
         if len(self._start) < FRAME_BYTES_KEPT:
             self._start += data[: FRAME_BYTES_KEPT - len(self._start)]
         self._size_bytes += len(data)
 
     def decoded(self, frames: Sequence[Frame], tally: Tally) -> None:
-        """End an entry, if the bytes completed frames, or were counted as no frame."""
+        """Finish the entry if the bytes completed frames or were counted as damaged or foreign."""
         damaged = self._reasons(tally.damaged, self._damaged)
         foreign = self._reasons(tally.foreign, self._foreign)
         if frames or damaged or foreign:
@@ -98,13 +103,16 @@ class RecentFrames:
             self._end(state, frames, ", ".join((*damaged, *foreign)))
 
     def asked(self, data: bytes, text: str) -> None:
-        """Add a request, after bytes that were received unasked."""
+        """Add an entry for a request that was sent, described by `text`.
+
+        Bytes that were received before the request become an entry of their own.
+        """
         if self._size_bytes:
             self._end(_FOREIGN, (), "unasked, or late")
         self._entries.append(_Entry(data[:FRAME_BYTES_KEPT], len(data), _REQUEST, (), text))
 
     def answered(self, outcome: Outcome) -> None:
-        """End the entry of an answer."""
+        """Finish the entry of a response with the outcome of its request."""
         match outcome:
             case Frame():
                 self._end(_SOUND, (outcome,), "")
@@ -114,7 +122,10 @@ class RecentFrames:
                 self._end(_REFUSED, (), outcome.reason)
 
     def as_json(self, units: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return the entries, the newest first. `units` are the port's own, by quantity."""
+        """Return the entries as JSON, the newest first.
+
+        `units` are the units that the port's configuration sets, by quantity.
+        """
         return [each.as_json(units) for each in reversed(self._entries)]
 
     def _end(self, state: str, frames: Sequence[Frame], text: str) -> None:
@@ -123,7 +134,7 @@ class RecentFrames:
 
     @staticmethod
     def _reasons(counted: Counter[str], before: Counter[str]) -> list[str]:
-        """Return the reasons that were counted since the last call, and note the counts."""
+        """Return the reasons whose counts are higher than in `before`, and update `before`."""
         if counted.total() == before.total():
             return []
         reasons = [reason for reason, count in counted.items() if count > before[reason]]

@@ -1,11 +1,12 @@
-"""Recordings of a serial line: bytes as they came, and when (docs/formats/serial-recording.md).
+"""Recordings of a serial line: bytes with their arrival times.
 
 ::
 
     {"oncegate_serial":1,"source":"/dev/ttyUSB0","line":"9600 8N1","begun_ms":1763715138250}
     [0.000125,"244750474741..."]     seconds since the beginning, bytes as hexadecimal digits
 
-JSON lines: a recording that is cut off anywhere is good up to there.
+A recording is JSON lines, so a truncated file is valid up to its last complete line. The format is
+specified in docs/formats/serial-recording.md.
 """
 
 import json
@@ -13,24 +14,24 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 VERSION = 1
-# A chunk is what one read of a port brings: at most 4 KiB, written as twice as many digits.
+# Longest line read. A chunk is the result of one read of a port: at most 4 KiB, or 8 Ki digits.
 LINE_BYTES_MAX = 64 * 1024
 
 
 class UnreadableRecording(ValueError):
-    """A file that is no recording, in one sentence."""
+    """The file is not a valid recording. The message is a sentence for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Bytes that came together, `seconds` after the beginning of the recording."""
+    """Bytes that arrived together, `seconds` after the start of the recording."""
 
     seconds: float
     data: bytes
 
 
 def head_of(source: str, line: str, begun_ms: int) -> bytes:
-    """Return the first line of a recording."""
+    """Return the first line of a recording: its version, source, line settings and start time."""
     head = {"oncegate_serial": VERSION, "source": source, "line": line, "begun_ms": begun_ms}
     return json.dumps(head, separators=(",", ":")).encode() + b"\n"
 
@@ -41,10 +42,10 @@ def line_of(chunk: Chunk) -> bytes:
 
 
 def chunks_of(lines: Iterable[bytes]) -> Iterator[Chunk]:
-    """Read a recording, line by line; a last line that was cut off is left out.
+    """Parse the lines of a recording and yield its chunks. An incomplete last line is ignored.
 
     Raises:
-        UnreadableRecording: it is none, or of a newer version.
+        UnreadableRecording: if the lines are not a valid recording, or have an unknown version.
     """
     before = 0.0
     for number, line in enumerate(lines, 1):

@@ -1,4 +1,4 @@
-"""A recording on a pseudo-terminal, which a program may open as its serial port."""
+"""Replays a recording on a pseudo-terminal, which a program can open like a serial port."""
 
 import contextlib
 import fcntl
@@ -12,24 +12,27 @@ from pathlib import Path
 
 from firmware_bridge.serial.recording import chunks_of
 
-# Seconds between two checks whether the terminal was opened.
+# Interval at which the terminal is checked for a reader.
 OPENED_AGAIN_SECONDS = 0.05
-# What was written last is still to be read when we close the terminal.
+# Longest wait for the reader to read the last bytes before the terminal is closed.
 DRAIN_SECONDS_MAX = 5.0
-# The kernel passes it on in a worker: between two pieces nothing is there to be read.
+# Checks that must find the terminal empty. The kernel delivers bytes in pieces, with gaps.
 EMPTY_LOOKS = 10
 
 
 class LinkTaken(RuntimeError):
-    """The link is something of another program's: one sentence."""
+    """The path for the link already exists. The message is a sentence for the operator."""
 
 
 def replay_on_terminal(lines: Iterable[bytes], link: Path, *, fast: bool) -> int:
-    """Make a terminal, wait until it is opened, write the recording; return how many bytes.
+    """Create a pseudo-terminal, wait for a reader, and write the recording to it.
+
+    `link` becomes a symbolic link to the terminal. With `fast`, the recorded delays are skipped.
+    Returns the number of bytes written.
 
     Raises:
-        UnreadableRecording: it is none; what came before was written.
-        LinkTaken: something else is at `link`.
+        UnreadableRecording: if a line is invalid. The chunks before it were written.
+        LinkTaken: if `link` already exists.
     """
     if link.is_symlink() or link.exists():
         raise LinkTaken(f"{link} is there already: remove it, or name another link")
@@ -51,9 +54,9 @@ def replay_on_terminal(lines: Iterable[bytes], link: Path, *, fast: bool) -> int
 def _wait_until_opened(master: int) -> None:
     poll = select.poll()
     poll.register(master, select.POLLHUP)
-    while poll.poll(0):  # It hangs up as long as no program has the other end open.
+    while poll.poll(0):  # POLLHUP is set until a program opens the other end.
         time.sleep(OPENED_AGAIN_SECONDS)
-    # The one that opened it may yet discard what was there before.
+    # The reader may discard bytes that are received during its opening.
     time.sleep(OPENED_AGAIN_SECONDS)
 
 
@@ -71,7 +74,7 @@ def _write(master: int, lines: Iterable[bytes], *, fast: bool) -> int:
 
 
 def _drain(name: str) -> None:
-    """Wait until the reader has taken what was written, or has closed the terminal."""
+    """Wait until the reader has read all bytes or closed the terminal, or until the timeout."""
     deadline = time.monotonic() + DRAIN_SECONDS_MAX
     with contextlib.suppress(OSError):
         slave = os.open(name, os.O_RDWR | os.O_NOCTTY)

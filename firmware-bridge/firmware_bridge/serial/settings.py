@@ -1,4 +1,4 @@
-"""Settings of one port: plain values, already checked by the configuration."""
+"""Settings of one serial port, as plain values that the configuration has already validated."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -12,14 +12,17 @@ WhenFull = Literal["stop_reading", "drop_oldest", "drop_newest"]
 
 @dataclass(frozen=True)
 class PortSettings:
-    """One serial port. Exactly one of `path`, `usb` ("VID:PID" or "VID:PID:SERIAL") and `address`
-    ("tcp://HOST:PORT", "rtu+tcp://", "modbus+tcp://" or "rfc2217://") is given.
+    """Settings of one serial port. Exactly one of `path`, `usb` and `address` is given.
 
-    `framing` is the protocol's name. `units` maps a quantity to its SenML unit. `device` names the
-    sensor; a port without it lends its own name. `readings` is how they are published. A port
-    without a byte for `silent_seconds` is reported, and opened again after `reset_seconds`; None:
-    never. A device without a frame for `device_silent_seconds` is reported as missing. `when_full`
-    is what is done where the outbox is full; None: what the line allows.
+    `usb` is "VID:PID" or "VID:PID:SERIAL". `address` is "tcp://HOST:PORT", or the same with the
+    scheme rtu+tcp, modbus+tcp or rfc2217. `framing` is the name of the protocol. `units` maps a
+    quantity to its SenML unit. `device` is the name of the sensor, by default the port's name.
+    `readings` sets how readings are published.
+
+    A port that receives no byte is reported after `silent_seconds` and reopened after
+    `reset_seconds`. A device that sends no frame is reported after `device_silent_seconds`. None
+    disables each of them. `when_full` is the action while the outbox is full. If it is None, the
+    action depends on the protocol (see `policy`).
     """
 
     name: str
@@ -44,17 +47,17 @@ class PortSettings:
 
     @property
     def polled_line(self) -> Line | None:
-        """The line whose devices are asked; None: a connection that is none, as of Modbus TCP."""
+        """Settings of the line on which devices are polled, or None for a Modbus TCP connection."""
         is_connection = self.address is not None and self.address.startswith("modbus+tcp:")
         return None if is_connection else self.line
 
     @property
     def device_name(self) -> str:
-        """The device of frames that do not name another."""
+        """The device name for frames that do not name a device."""
         return self.name if self.device is None else self.device
 
     def has_device(self, name: str) -> bool:
-        """Return whether a device of this name can be one of the port's."""
+        """Return True if a device with this name can belong to the port."""
         protocol = self.protocol
         if protocol.device_prefix is not None:
             return name.startswith(protocol.device_prefix)
@@ -65,7 +68,8 @@ class PortSettings:
 
     @property
     def policy(self) -> WhenFull:
-        """Action while the outbox is full: a device that can wait is not read."""
+        """The action while the outbox is full. The default depends on whether the device can wait:
+        `stop_reading` if so, otherwise `drop_newest`."""
         if self.when_full is not None:
             return self.when_full
         can_wait = self.protocol.can_wait or self.flow_control != "none"
@@ -73,5 +77,5 @@ class PortSettings:
 
     @property
     def place(self) -> str:
-        """Place of the port, as configured."""
+        """The path, address or USB identity of the port, as configured."""
         return self.path or self.address or f"usb:{self.usb}"

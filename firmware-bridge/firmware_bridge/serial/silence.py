@@ -1,7 +1,7 @@
-"""A port without a byte: reported once, opened again where that is configured, and reported back.
+"""Detection of silent ports: a port that receives nothing is reported once, and may be reopened.
 
-To open a port again lowers DTR and raises it, with which many boards restart; a connection is made
-again.
+Reopening a serial port lowers and raises DTR, which restarts many boards. A TCP connection is
+established again.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class Silence:
-    """Watches one open port from `begin` to `end`; costs a timer, and nothing for each byte."""
+    """Watches one open port for silence with a timer, so there is no cost per byte."""
 
     def __init__(self, settings: PortSettings, status: PortStatus) -> None:
         self._settings = settings
@@ -26,7 +26,7 @@ class Silence:
         self._was_reset = False
 
     def begin(self, reset: Callable[[], None]) -> None:
-        """Watch a port that was opened; call `reset` where it has to be opened again."""
+        """Start to watch a port that was just opened. Call `reset` when it must be reopened."""
         self._opened_at = time.monotonic()
         if not self._was_reset:
             self._status.quiet_since = self._opened_at
@@ -34,7 +34,7 @@ class Silence:
         self._check(reset)
 
     def end(self) -> None:
-        """Watch no more: the port was closed."""
+        """Stop watching, because the port was closed."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -43,7 +43,7 @@ class Silence:
         now = time.monotonic()
         status = self._status
         if status.held:
-            # It is not read, so nothing is known of it.
+            # The port is not being read, so it cannot be called silent.
             status.quiet_since = self._opened_at = now
         waits: list[float] = []
         if (report := self._settings.silent_seconds) is not None:
@@ -70,7 +70,7 @@ class Silence:
     def _note_reset(self) -> None:
         self._was_reset = True
         self._status.resets += 1
-        # One line for a silence that lasts: the 1st, 2nd, 4th, 8th ... is reported.
+        # Only the 1st, 2nd, 4th, 8th ... reopening is logged, because a silence may be long.
         if self._status.resets.bit_count() == 1:
             logger.warning(
                 "serial port %s: silent, opened again (%d times since the start)",

@@ -1,6 +1,6 @@
-"""Status of a port for the page: counters, and the latest values of its devices.
+"""The status of a port for the web page: counters, and the latest values of its devices.
 
-Bounded in every direction, because the report of all ports must fit 64 KiB
+All parts are limited in size, because the report about all ports must fit into 64 KiB
 (docs/formats/control-socket.md).
 """
 
@@ -31,10 +31,11 @@ PortState = Literal["open", "lost", "waiting"]
 
 @dataclass
 class DeviceStatus:
-    """The latest values of one device, and whether it answers, where it is asked.
+    """The latest values of one device, and the failed requests if the device is polled.
 
-    `last_ms` is None for a device that has sent nothing since the start. `failed_count` are
-    requests without a sound answer since its latest one, and `failed_reason` is why.
+    `last_ms` is None if the device has sent nothing since the start. `failed_count` is the number
+    of failed requests since the last valid response, and `failed_reason` the latest reason.
+    `clock_ms` is the time that the device's clock shows if the clock is wrong.
     """
 
     device: str
@@ -48,7 +49,7 @@ class DeviceStatus:
     _steps: dict[str, Steps] = field(default_factory=dict)
 
     def show(self, measurement: Measurement, unit: str | None, arrival_seconds: float) -> None:
-        """Show a value, unless the device has too many quantities."""
+        """Store a measurement as the latest value, unless the device has too many quantities."""
         name, value = measurement.name, measurement.value
         if name not in self.quantities and len(self.quantities) >= QUANTITIES_SHOWN_MAX:
             return
@@ -62,7 +63,7 @@ class DeviceStatus:
             self._steps.setdefault(name, Steps()).add(arrival_seconds, value)
 
     def _quantities_with_steps(self) -> list[dict[str, object]]:
-        """Return the quantities, with steps where readings come often."""
+        """Return the quantities as JSON, with time steps for those that are measured often."""
         now = time.time()
         shown = []
         for name, quantity in self.quantities.items():
@@ -71,19 +72,22 @@ class DeviceStatus:
         return shown
 
     def note_failure(self, reason: str) -> None:
-        """Count a request without a sound answer."""
+        """Count a request without a valid response."""
         self.failed_count += 1
         self.failed_reason = reason
 
     def note_answer(self) -> None:
-        """Note a sound answer, with values or a refusal."""
+        """Reset the failures after a valid response, either values or a refusal."""
         self.failed_count = 0
         self.failed_reason = None
 
     def as_json(
         self, silent_seconds: float | None, unread: Sequence[Unread] = ()
     ) -> dict[str, object]:
-        """Return its part of the report; `unread` has the quantities of all devices."""
+        """Return the device's part of the port's status.
+
+        `unread` has the quantities without a value, of all devices on the port.
+        """
         return {
             "device": self.device,
             "silent_seconds": None if silent_seconds is None else round(silent_seconds),
@@ -105,15 +109,15 @@ class DeviceStatus:
 
 @dataclass
 class PortStatus:
-    """The counters of one port since the bridge's start.
+    """The state of one port, and its counters since the start of the bridge.
 
-    `dropped` counts what the bridge itself could not take or send, by reason; `failures` how often
-    reading the port ended in an error of the bridge's own; `fault` is why the port is not open, in
-    a sentence. `reopened` counts openings after the first, `resets` those for silence, `resyncs`
-    frames that came after damage, `line_errors` what driver or server count. `quiet_since` is the
-    latest byte on the monotonic clock; `held`: not read, because the outbox is full; `dropping`:
-    why readings are dropped now, where they are, as `when_full` has it; `units` are the operator's,
-    which replace those of the sensor.
+    `fault` is a sentence about why the port is not open. `opened` counts all openings, and `resets`
+    those because of silence. `failures` counts internal errors of the bridge. `resyncs` counts
+    recoveries after damaged data. `dropped` counts lost readings and acknowledgements by reason.
+    `line_errors` are counted by the driver or the server. `quiet_since` is the time of the latest
+    byte on the monotonic clock. `held` is True while the port is not read because the outbox is
+    full. `dropping` is the reason why readings are dropped now, or None. `units` replace the units
+    of the sensor.
     """
 
     name: str
@@ -144,7 +148,7 @@ class PortStatus:
     _wrong_clocks: dict[str, int] = field(default_factory=dict)
 
     def device(self, name: str) -> DeviceStatus | None:
-        """Return what is shown of a device; None: it is one too many."""
+        """Return the status of a device, or None if too many devices are shown already."""
         if name not in self.devices:
             if len(self.devices) >= DEVICES_SHOWN_MAX:
                 return None
@@ -152,9 +156,9 @@ class PortStatus:
         return self.devices[name]
 
     def note_bytes(self, count: int) -> None:
-        """Count what was read; after a silence, report that it is over."""
+        """Count bytes that were read, and log the end of a silence."""
         if not count:
-            return  # The line was silent.
+            return  # The line is still silent.
         self.bytes_read += count
         now = time.monotonic()
         if self.silent:
@@ -165,19 +169,22 @@ class PortStatus:
         self.quiet_since = now
 
     def note_frame(self, arrival_seconds: float) -> None:
-        """Count a frame."""
+        """Count a frame that arrived at this Unix time."""
         self.frames += 1
         self.last_frame_ms = int(arrival_seconds * 1000)
 
     def note_line_errors(self, counted: Mapping[str, int], base: Mapping[str, int]) -> None:
-        """Take what was counted of the line since an opening, with what was counted before it."""
+        """Add the line errors between two states of the driver's counters: `base` and `counted`.
+
+        Overruns are logged when their total has doubled.
+        """
         before = self.overruns
         for name, count in counted.items():
-            # A driver's counter has 32 bits, and one that was plugged in again begins at 0.
+            # A driver's counter has 32 bits, and starts at 0 when the device is plugged in again.
             self.line_errors[name] += max(0, count - base.get(name, 0))
         overruns = self.overruns
         if overruns.bit_length() > before.bit_length():
-            # The 1st, and when they have doubled: not each of them.
+            # Only the first overrun and each doubling of the total are logged.
             logger.warning(
                 "serial port %s: %d overruns: bytes were lost before the bridge could read them; "
                 "use flow_control, a lower rate, or a faster machine",
@@ -187,18 +194,18 @@ class PortStatus:
 
     @property
     def overruns(self) -> int:
-        """Times that a buffer before the bridge was full."""
+        """The number of times that bytes were lost in a full buffer of the chip or the driver."""
         return self.line_errors["overrun"] + self.line_errors["buffer_overrun"]
 
     def note_clock(self, device: str, given_seconds: float | None) -> None:
-        """Note what a device's clock shows where it is wrong; None: it is right."""
+        """Record the Unix time that a wrong device clock shows, or None if the clock is right."""
         if given_seconds is None:
             self._wrong_clocks.pop(device, None)
         elif device in self._wrong_clocks or len(self._wrong_clocks) < DEVICES_SHOWN_MAX:
             self._wrong_clocks[device] = max(0, int(given_seconds * 1000))
 
     def note(self, frame: Frame, numbering: Numbering, arrival_seconds: float) -> None:
-        """Show the values of a frame that was taken."""
+        """Store the values of an accepted frame as the latest values of its device."""
         self.readings += len(frame.quantities)
         self.last_reading_ms = int(arrival_seconds * 1000)
         device = self.device(numbering.device)
@@ -216,7 +223,7 @@ class PortStatus:
     def as_json(
         self, tally: Tally, presence: Presence, damage: DamageShare, unread: Sequence[Unread] = ()
     ) -> dict[str, object]:
-        """Return the port's part of the report (docs/formats/control-socket.md)."""
+        """Return the port's part of the status report (docs/formats/control-socket.md)."""
         silent = presence.silent()
         return {
             "name": self.name,
@@ -254,7 +261,10 @@ class PortStatus:
         }
 
     def _devices_shown(self, silent: Mapping[str, float]) -> dict[str, DeviceStatus]:
-        """Return the devices that have sent, then silent ones that never did, as many as fit."""
+        """Return the devices that have sent, followed by silent ones that never have.
+
+        The total is limited to `DEVICES_SHOWN_MAX`.
+        """
         never = [name for name in sorted(silent) if name not in self.devices]
         room = DEVICES_SHOWN_MAX - len(self.devices)
         return {**self.devices, **{name: DeviceStatus(name) for name in never[: max(0, room)]}}

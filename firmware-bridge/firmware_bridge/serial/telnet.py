@@ -1,14 +1,14 @@
-"""RFC 2217 as a client speaks it: a serial port behind Telnet. Pure: bytes in, bytes out.
+"""The client side of RFC 2217, the Telnet option for serial ports. Works on bytes without I/O.
 
 ::
 
-    data, where 255 is written twice
+    data, in which the byte 255 is doubled
     IAC(255) WILL(251) | WONT(252) | DO(253) | DONT(254)  option
     IAC(255) SB(250) 44 command value ... IAC(255) SE(240)
 
-The server's command is the client's and 100. pyserial has a client too: a thread a port that reads
-into a queue without a bound, so that a port that is not read would fill the memory
-(docs/decisions/0108-rfc-2217-is-read-in-the-event-loop.md).
+The code of a server's command is the client's code plus 100. pyserial's own client is not used,
+because it reads into an unbounded queue in a thread, which would exhaust the memory while a port is
+not read (docs/decisions/0108-rfc-2217-is-read-in-the-event-loop.md).
 """
 
 from collections import Counter, deque
@@ -24,21 +24,22 @@ _OF_SERVER = 100
 _PARITIES: Final = {"N": 1, "O": 2, "E": 3}
 _CONTROLS: Final = {"none": 1, "xon_xoff": 2, "rts_cts": 3}
 _LINE_ERRORS: Final = {2: "overrun", 4: "parity", 8: "framing", 16: "break"}
-# The longest that the standard has but the signature, which we do not ask for.
+# The longest subnegotiation in the standard, except the signature, which is not requested.
 SUBNEGOTIATION_BYTES_MAX = 256
 
 Settings = dict[int, int]
-"""Value of each setting, by its command."""
+"""Values of line settings by the code of their command."""
 
 
 class NotRfc2217(Exception):
-    """The server refuses it, or sends what it is not: one sentence."""
+    """The server does not support RFC 2217, or refuses a setting. The message is a sentence."""
 
 
 class Telnet:
-    """`replies` are bytes for the server, taken with `take_replies`.
+    """The state of a Telnet connection to a serial port server.
 
-    `errors` counts what the server reports of the line; `suspended`: it wants no bytes now.
+    `errors` counts the line errors that the server reports. `suspended` is True while the server
+    does not accept data. Bytes for the server are returned by `take_replies`.
     """
 
     def __init__(self, line: Line, flow_control: FlowControl) -> None:
@@ -49,7 +50,7 @@ class Telnet:
             _SET_STOP: line.stop_bits,
         }
         self._rates_asked: deque[int] = deque()
-        """Rates that the server has not confirmed yet, the oldest first."""
+        """Requested baud rates that the server has not confirmed yet, the oldest first."""
         self._control = _CONTROLS[flow_control]
         self.confirmed: Settings = {}
         self.errors: Counter[str] = Counter()
@@ -74,25 +75,25 @@ class Telnet:
         return self.confirmed.keys() >= self.wanted.keys()
 
     def change_baud_rate(self, baud_rate: int) -> None:
-        """Ask the server for another rate of the line. It follows the data written before."""
+        """Request another baud rate from the server. Data written before is not affected."""
         if self.wanted[_SET_BAUD] != baud_rate:
             self.wanted[_SET_BAUD] = baud_rate
             self._ask_setting(_SET_BAUD)
 
     def take_replies(self) -> bytes:
-        """Take what has to be sent to the server."""
+        """Return and clear the bytes that must be sent to the server."""
         replies, self._replies = bytes(self._replies), bytearray()
         return replies
 
     def escape(self, data: bytes) -> bytes:
-        """Return data as it is written on the connection."""
+        """Return the data with each byte 255 doubled, as it is sent on the connection."""
         return data.replace(b"\xff", b"\xff\xff")
 
     def feed(self, data: bytes) -> bytes:
-        """Take bytes of the connection, in any pieces; return those of the serial line.
+        """Process bytes received in arbitrary pieces, and return those from the serial line.
 
         Raises:
-            NotRfc2217: the server does not speak it, or does not set the line as asked.
+            NotRfc2217: if the server does not support RFC 2217, or refuses a line setting.
         """
         if self._state == "data" and _IAC not in data:
             return data
@@ -140,7 +141,7 @@ class Telnet:
         if option == _COM_PORT and command in (_DONT, _WONT):
             raise NotRfc2217("the server refuses RFC 2217; for a raw connection use tcp://")
         if (command, option) in self._answered:
-            return  # Once each, so that two sides that answer each other come to an end.
+            return  # Each option is answered once, so that a negotiation cannot loop.
         self._answered.add((command, option))
         if option == _COM_PORT:
             if command == _DO:

@@ -1,4 +1,4 @@
-"""A line beside the bridge: its bytes with what a protocol makes of them, for people and files."""
+"""Reads a serial line without the bridge, and shows decoded frames as text for a person."""
 
 import asyncio
 import time
@@ -13,9 +13,12 @@ from firmware_bridge.serial.recording import Chunk
 async def chunks_of_port(
     link: Link, seconds_max: float | None, *, silence_seconds: float | None = None
 ) -> AsyncGenerator[Chunk, None]:
-    """Read a port for so long, or until it is gone. Raises `PortLost`.
+    """Read a port for `seconds_max` seconds, or without a limit if it is None, and yield chunks.
 
-    After `silence_seconds` without a byte comes a chunk without bytes, once in each silence.
+    After `silence_seconds` without a byte, one empty chunk is yielded for each silence.
+
+    Raises:
+        PortLost: if the port was lost.
     """
     begun, is_silent = time.monotonic(), True
     try:
@@ -37,10 +40,13 @@ async def _next_data(link: Link, silence_seconds: float | None) -> bytes:
 
 
 class Reading:
-    """Output of a decoder as text: a line for each frame and each damage."""
+    """The output of a decoder as text: one line for each frame and each kind of damage."""
 
     def __init__(self, settings: DecoderSettings, units: Mapping[str, str] | None = None) -> None:
-        """Begin on a line; `units` are the port's own, by quantity."""
+        """Create a decoder that may start in the middle of a frame.
+
+        `units` are the units that the port's configuration sets, by quantity.
+        """
         self._units = units or {}
         self._decoder = settings.decoder()
         self._decoder.begin(mid_line=True)
@@ -49,20 +55,20 @@ class Reading:
 
     @property
     def encrypted(self) -> int:
-        """Number of valid messages that are encrypted with an unknown key."""
+        """The number of valid messages that are encrypted with an unknown key."""
         return self._decoder.tally.damaged["encrypted"]
 
     @property
     def damaged(self) -> int:
-        """Number of damaged frames so far."""
+        """The number of damaged frames so far."""
         return self._decoder.tally.damaged.total()
 
     def read(self, data: bytes) -> list[str]:
-        """Return a text for each frame that these bytes complete, and for each damage in them."""
+        """Return a text for each frame that these bytes complete, and for each kind of damage."""
         return self._texts_of(lambda: self._decoder.feed(data))
 
     def read_silence(self) -> list[str]:
-        """Return the same for what a silent line completes."""
+        """Return the texts of frames that are completed because the line has become silent."""
         return self._texts_of(self._decoder.flush)
 
     def _texts_of(self, decode: Callable[[], list[Frame]]) -> list[str]:
@@ -78,7 +84,7 @@ class Reading:
         ]
 
     def _with_limit(self, text: str) -> str:
-        """Add the limit that an overlong frame has exceeded."""
+        """Append the frame size limit to the text of an overlong frame. Keep other texts."""
         limit = self._decoder.frame_bytes_max
         return f"{text}: more than {limit} bytes" if "overlong" in text and limit else text
 
@@ -91,9 +97,9 @@ def _texts_of(mark: str, counts: Mapping[str, int]) -> list[str]:
 
 
 def text_of(frame: Frame, units: Mapping[str, str]) -> str:
-    """Return a frame's measurements in a line: `temperature=21.5 Cel`.
+    """Return a frame as one line of text with its device and values: `temperature=21.5 Cel`.
 
-    `units` are the port's own, which replace those of the protocol.
+    `units` are set by the port's configuration, and replace those of the protocol.
     """
     head = []
     if frame.identity is not None:
@@ -104,7 +110,7 @@ def text_of(frame: Frame, units: Mapping[str, str]) -> str:
 
 
 def values_text(frame: Frame, units: Mapping[str, str]) -> str:
-    """Return the measurements alone."""
+    """Return the values of a frame as text without the device. Omitted values show their reason."""
     found = [
         f"{each.name}={each.value!r}{f' {unit}' if unit else ''}"
         for measurements in frame.quantities.values()
