@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Generates a repository file for Raspberry Pi Imager (--repo) that offers one image.
+"""Generates a repository file for Raspberry Pi Imager (option --repo) that offers one image.
 
     os_list.py IMAGE.img VERSION [URL]
 
-IMAGE.img.xz must be in the same folder. URL is where the .xz can be downloaded. Without it, the
-local file is named, which Imager accepts too.
+IMAGE.img.xz must be in the same folder. URL is the address from which the .xz file can be
+downloaded. Without URL, the path of the local file is used, which Imager accepts too.
 """
 
 import hashlib

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Generates a list of an unpacked system's Debian packages and Python distributions (SPDX 2.3).
+"""Generates a list of the Debian packages and Python distributions in a system (SPDX 2.3).
 
     sbom.py ROOT NAME
 
-Times are taken from SOURCE_DATE_EPOCH, so that the output is reproducible.
+ROOT is the unpacked system, and NAME is the name of the list. Times are taken from
+SOURCE_DATE_EPOCH, so that the output is reproducible.
 """
 
 import hashlib

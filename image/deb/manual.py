@@ -1,4 +1,4 @@
-"""Generates the manual pages and the bash completion of `oncegate` from its help::
+"""Generates the manual pages and the bash completion script of `oncegate` from its help text::
 
     python3 image/deb/manual.py SHARE
 
@@ -22,7 +22,7 @@ from gateway.cli.failures import EXIT_CODES_TEXT
 
 
 def main(share: Path) -> None:
-    """Write all files below `share`."""
+    """Write the manual pages and the bash completion script below the folder `share`."""
     heading = f'"" "Oncegate {version("oncegate")}" "Oncegate"'
     manual = share / "man" / "man1"
     manual.mkdir(parents=True)
@@ -36,14 +36,14 @@ def main(share: Path) -> None:
 
 
 def commands_of(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield a command and all its subcommands, each with the words that call it."""
+    """Yield a command and all its subcommands, each with the words of its command line."""
     yield path, command
     for name, below in getattr(command, "commands", {}).items():
         yield from commands_of(below, (*path, name))
 
 
 def page_of(path: tuple[str, ...], command: Any, heading: str) -> str:
-    """Return a manual page in man(7)'s macros."""
+    """Return the manual page of a command, written with the macros of man(7)."""
     summary, *paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(command.help or ""))
     name, lines = "-".join(path), []
     lines += [f".TH {name.upper()} 1 {heading}", ".SH NAME"]
@@ -72,7 +72,7 @@ def page_of(path: tuple[str, ...], command: Any, heading: str) -> str:
 
 
 def split(paragraphs: list[str]) -> tuple[list[str], list[str]]:
-    """Split help paragraphs into the description and the examples after it."""
+    """Split the paragraphs of a help text into the description and the examples that follow it."""
     for at, paragraph in enumerate(paragraphs):
         if paragraph in ("Example:", "Examples:"):
             return paragraphs[:at], paragraphs[at + 1 :]
@@ -120,13 +120,13 @@ def joined(text: str) -> str:
 
 
 def text_line(text: str) -> str:
-    """Return text as one line that roff does not interpret as a request."""
+    """Return an escaped line of text that roff does not interpret as a request."""
     line = escaped(text)
     return f"\\&{line}" if line[:1] in (".", "'") else line
 
 
 def escaped(text: str) -> str:
-    """Escape text for roff. Hyphens stay copyable."""
+    """Return the text escaped for roff. Hyphens are written so that they can be copied."""
     return text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga")
 
 

@@ -1,7 +1,7 @@
-"""`oncegate-device SUBCOMMAND`, as root on the card.
+"""The command `oncegate-device SUBCOMMAND`, which is run as root on the card.
 
-Each subcommand imports only what it needs: `booted` runs at every start, and importing the gateway
-would take a second on a slow board.
+Each subcommand imports only the modules it needs. `booted` runs at every start, and importing the
+gateway would take a second on a slow board.
 """
 
 import subprocess
@@ -21,11 +21,11 @@ use: oncegate-device update [--rollback-ends] FILE|URL | status | provision | he
 
 
 EXIT_USAGE = 2
-"""The same as that of `oncegate`."""
+"""Exit status for wrong arguments, the same as that of `oncegate`."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run a subcommand. The exit status is 0 on success."""
+    """Run the subcommand in `arguments` and return the exit status, which is 0 on success."""
     try:
         return _run(arguments)
     except RefusedError as error:
@@ -65,7 +65,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _record(step: Callable[[Record, Moment, Start], Record]) -> None:
-    """Update the record by one step. Save it if it has changed, and publish it for the page."""
+    """Apply one step to the record of updates, save a changed record, and publish the status."""
     places = Places()
     start = start_of(places)
     try:

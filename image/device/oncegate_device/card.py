@@ -1,6 +1,7 @@
-"""Facts about the card in one file that the page may read: /run/oncegate-device/card.json.
+"""The status of the card in one file for the page: /run/oncegate-device/card.json.
 
-The sentences are created here, so that page, REST interface and `oncegate-device status` are equal.
+Its sentences are created here, so that they are the same on the page, in the REST interface and in
+`oncegate-device status`.
 """
 
 import json
@@ -13,9 +14,10 @@ from oncegate_device.start import Release, Start, moment_of, start_of
 from oncegate_device.updates import Record, State, Update, line_of
 
 LINES_MAX = 64
-"""Lines of the provisioning report: with more mistakes only the first ones are shown."""
+"""Largest number of lines shown from the provisioning report. Further mistakes are omitted."""
 REPORT_BYTES_MAX = 256 << 10
-"""Bytes: gateway.toml has at most 64 KiB, and the line for a mistake is longer than it."""
+"""Bytes read of the provisioning report. gateway.toml has at most 64 KiB, but a line about a
+mistake is longer than the mistake."""
 DATA_PARTITION = "dev/disk/by-partuuid/4f6e6365-04"
 
 
@@ -39,17 +41,17 @@ _WORDS = {
     State.RETURNED: ("{what} in slot {slot} did not stay: {detail}", _AGAIN),
     State.INTERRUPTED: ("{what} was not installed in slot {slot}: {detail}", _AGAIN),
 }
-"""For each state: what happened, and what to do next."""
+"""Templates for each state: a sentence about the update, and advice for the next step."""
 
 
 def publish(places: Places, start: Start) -> None:
-    """Write the file, readable for everybody on the card."""
+    """Write the card's status to its file, readable by all users on the card."""
     places.run.mkdir(exist_ok=True)
     write(places.card, json.dumps(facts_of(places, start), indent=1) + "\n", 0o644)
 
 
 def facts_of(places: Places, start: Start) -> dict[str, object]:
-    """Return the current facts as described in docs/formats/card.md."""
+    """Return the current status of the card, in the format of docs/formats/card.md."""
     record = updates.load(places)
     last = record.last
     sentence, advice = words_of(last, start)
@@ -74,7 +76,7 @@ def facts_of(places: Places, start: Start) -> dict[str, object]:
 
 
 def status(places: Places) -> str:
-    """Describe the facts in sentences."""
+    """Return the card's status as lines of text for a person."""
     start = start_of(places)
     record = updates.load(places)
     lines = [*_slot_lines(record, start), *sentences_of(record, start)]
@@ -90,13 +92,13 @@ def status(places: Places) -> str:
 
 
 def sentences_of(record: Record, start: Start) -> list[str]:
-    """Describe the last update, the next step, and problems with the record."""
+    """Return sentences about the last update, the next step, and problems with the record."""
     words = words_of(record.last, start)
     return [f"{each}." for each in (*words, record.note) if each]
 
 
 def words_of(last: Update | None, start: Start) -> tuple[str, str]:
-    """Describe the last update, and the next step (may be empty)."""
+    """Return a sentence about the last update, and advice for the next step, possibly empty."""
     if last is None:
         return "No update is recorded", ""
     sentence, advice = _WORDS[last.state]
@@ -131,7 +133,10 @@ def _slot_of(name: str, release: Release | None) -> dict[str, object]:
 
 
 def _provisioning_of(places: Places) -> dict[str, Any] | None:
-    """Read the report of the last provisioning; None if there was none."""
+    """Return the report of the last provisioning, or None if there was none.
+
+    If the card's network name conflicts with another machine, the report has a line about it.
+    """
     try:
         with (places.device / "provisioning.json").open("rb") as file:
             report = json.loads(file.read(REPORT_BYTES_MAX))
@@ -148,13 +153,13 @@ def _provisioning_of(places: Places) -> dict[str, Any] | None:
 
 
 def provisioning_lines_of(places: Places) -> list[str]:
-    """Return the current lines of the report."""
+    """Return the current lines of the provisioning report."""
     provisioning = _provisioning_of(places)
     return _conflict_of_names(places) if provisioning is None else list(provisioning["lines"])
 
 
 def _conflict_of_names(places: Places) -> list[str]:
-    """Return a line if another machine on the network has this card's name."""
+    """Return one line if another machine on the network has this card's name, otherwise none."""
     try:
         published = places.published_name.read_text().strip()
         own = (places.root / "proc/sys/kernel/hostname").read_text().strip()
@@ -170,7 +175,7 @@ def _conflict_of_names(places: Places) -> list[str]:
 
 
 def _device_of(places: Places) -> str | None:
-    """Return the card's block device as named in /sys/class/block."""
+    """Return the name of the card's block device in /sys/class/block, or None if not found."""
     partition = Path(places.root / DATA_PARTITION).resolve().name
     sys = places.root / "sys/class/block" / partition
     return sys.resolve().parent.name if (sys / "partition").exists() else None

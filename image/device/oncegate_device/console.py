@@ -1,8 +1,8 @@
-"""Use of the UART on the header: by the console, or by sensors (`[console] uart` in gateway.toml).
+"""Assigns the UART on the pin header to the console or to sensors (`[console] uart`).
 
-The boot script reads a marker on the boot partition, so the kernel leaves the UART free from the
-next start on. /usr/lib/oncegate-device/provision reads a file on the data partition, so the login
-leaves it free immediately.
+A marker file on the boot partition makes the boot script keep the kernel's console off the UART
+from the next start. A file on the data partition makes /usr/lib/oncegate-device/provision keep the
+login prompt off the UART immediately.
 """
 
 import os
@@ -12,7 +12,7 @@ from oncegate_device.places import Places, write
 
 CONSOLE, SENSORS = "console", "sensors"
 MARK = "uart-is-for-sensors"
-"""On the boot partition; image/boot/boot.cmd checks whether it exists."""
+"""Name of the marker file on the boot partition. image/boot/boot.cmd checks for it."""
 
 _MARK_TEXT = (
     "Made from [console] uart in gateway.toml: the kernel's console keeps off the UART.\r\n"
@@ -20,7 +20,10 @@ _MARK_TEXT = (
 
 
 def store(uart: str, places: Places) -> None:
-    """Store who uses the UART. The boot partition must be mounted writable."""
+    """Store the user of the UART, `console` or `sensors`.
+
+    The boot partition must be mounted writable.
+    """
     write(places.device / "uart", f"{uart}\n", 0o644)
     mark: Path = places.boot / MARK
     if uart != SENSORS:

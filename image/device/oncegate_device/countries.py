@@ -1,4 +1,4 @@
-"""Countries of the regulatory database: ISO 3166-1, two letters each."""
+"""The country codes in the wireless regulatory database (ISO 3166-1, two letters)."""
 
 from typing import Final
 
@@ -15,11 +15,14 @@ _CODES: Final = (
 )
 COUNTRIES: Final = frozenset(_CODES.split())
 MEANT: Final = {"UK": "GB", "EN": "GB", "EL": "GR", "SW": "SE", "JA": "JP", "SP": "ES", "DA": "DK"}
-"""Codes of a top-level domain, of a language or from a guess that are not country codes."""
+"""Common mistakes, such as a top-level domain or a language code, and the codes they mean."""
 
 
 def country_meant_by(written: str) -> str | None:
-    """Return the country code that a text means; None if unknown."""
+    """Return the country code for a code that a person wrote, or None if it is unknown.
+
+    Common mistakes are corrected, such as UK for GB.
+    """
     code = written.strip().upper()
     if code in COUNTRIES:
         return code

@@ -1,8 +1,8 @@
-"""Health check before mark-good: performs the gateway's main function once.
+"""Health check of the gateway, which a slot on trial must pass before it is kept.
 
-It creates a persistent session (whose CONNACK waits for the store), sends a QoS 2 message through
-the broker that must return exactly once, and requests the page, which must report that the broker
-answers.
+The check opens a persistent session, whose CONNACK waits for the store. It sends a QoS 2 message
+through the broker, which must return exactly once. Finally it requests `/readyz` from the page,
+which must report that the broker responds.
 """
 
 import http.client
@@ -36,24 +36,28 @@ from gateway.configuration import Configuration, ConfigurationError, load
 
 CONFIGURATION = Path("/etc/oncegate/gateway.toml")
 ANSWER_SECONDS_MAX = 30.0
-"""For each answer: a commit on a slow card takes a second or two, in an emulator ten."""
+"""Timeout for each response. A commit takes 1 to 2 s on a slow card, and 10 s in an emulator."""
 PACKET_BYTES_MAX = 64 << 10
-"""Our own message and the answers to it are far smaller."""
+"""Largest packet accepted. The packets of the health check are far smaller."""
 VERSION = 4
 CLIENT_ID = "oncegate-health"
 
 
 class NotHealthyError(Exception):
-    """The gateway does not work. The message is what happened instead."""
+    """The gateway does not work. The message describes what happened instead."""
 
 
 def check(configuration_file: Path = CONFIGURATION) -> str:
-    """Check the gateway. Return a description of the result, or raise NotHealthyError."""
+    """Check the gateway, and return a sentence about the successful result.
+
+    Raises:
+        NotHealthyError: if the broker or the page does not work.
+    """
     started = time.monotonic()
     try:
         configuration = load(configuration_file, {}, {}, PROTOCOLS)
         if configuration.lets_bridge_in:
-            # It connects like the bridge: without serial ports neither may have a way to connect.
+            # The check connects like the bridge. Without serial ports, neither may be allowed to.
             _broker_hands_over_once(configuration)
         _page_answers(configuration)
     except (OSError, http.client.HTTPException, ConfigurationError) as error:
@@ -71,11 +75,11 @@ def _broker_hands_over_once(configuration: Configuration) -> None:
     client.send(Publish(topic, payload, 2, False, False, 2))
     client.wait_for(lambda packet: isinstance(packet, Pubcomp))
     client.wait_for(lambda packet: isinstance(packet, Pubrel))
-    # Everything that the broker sent before it answered this has arrived, including a second copy.
+    # When the broker answers this ping, a possible duplicate of the message has arrived too.
     client.send(Pingreq())
     client.wait_for(lambda packet: isinstance(packet, Pingresp))
     client.close()
-    # The same client with a clean session removes the persistent one.
+    # Connecting the same client with a clean session removes the persistent session.
     _Client(configuration, clean=True).close()
     received = [each.payload for each in client.seen if isinstance(each, Publish)]
     if received != [payload]:
@@ -83,9 +87,9 @@ def _broker_hands_over_once(configuration: Configuration) -> None:
 
 
 class _Client:
-    """An MQTT connection, used step by step.
+    """An MQTT connection to the broker that sends and awaits packets one by one.
 
-    It sends the acknowledgements of QoS 2 automatically.
+    QoS 2 acknowledgements are sent automatically.
     """
 
     def __init__(self, configuration: Configuration, *, clean: bool) -> None:
@@ -106,7 +110,10 @@ class _Client:
         self._socket.sendall(encode(packet, VERSION))
 
     def wait_for(self, is_wanted: Callable[[Packet], bool]) -> None:
-        """Read until a wanted packet arrives, including those that were read before."""
+        """Read packets until a wanted one arrives. Packets that were read before count too.
+
+        Raises NotHealthyError if the broker closes the connection.
+        """
         if any(is_wanted(packet) for packet in self.seen):
             return
         for packet in self._incoming:
@@ -136,7 +143,7 @@ def _page_answers(configuration: Configuration) -> None:
     if configuration.api.tls is None:
         connection = http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS_MAX)
     else:
-        # This checks whether the page answers, not which name its certificate has.
+        # This only checks whether the page responds, so the certificate is not verified.
         context = ssl._create_unverified_context()  # noqa: S323
         connection = http.client.HTTPSConnection(
             host, port, timeout=ANSWER_SECONDS_MAX, context=context

@@ -1,7 +1,7 @@
-"""Settings from Raspberry Pi Imager's dialogs: host name, SSH keys and Wi-Fi network.
+"""Reads settings from Raspberry Pi Imager's dialogs: host name, SSH keys and Wi-Fi network.
 
-Imager writes them to the boot partition in cloud-init's formats (`init_format` in os_list.json).
-They are converted to lines of gateway.toml, which remains the only file that defines a card.
+Imager writes them to the boot partition in cloud-init formats (`init_format` in os_list.json).
+They are added to gateway.toml, so that it remains the only file with a card's settings.
 """
 
 import tomllib
@@ -25,18 +25,18 @@ _MEND = "delete the file and use gateway.toml, or flash again"
 
 
 class _Read(BaseModel):
-    """Base of tables in cloud-init files. Other keys, of which there are hundreds, are ignored."""
+    """Base class for tables in cloud-init files. Unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 def _tables_of_list(value: Any) -> Any:
-    # `users: [default]` is cloud-init's word for the distribution's own user.
+    # In `users: [default]`, the string means the default user of the distribution.
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else ()
 
 
 def _tables_of_table(value: Any) -> Any:
-    # `renderer: networkd` is a key next to the interfaces.
+    # Other keys, such as `renderer: networkd`, are next to the interfaces.
     if not isinstance(value, Mapping):
         return {}
     return {name: each for name, each in value.items() if isinstance(each, Mapping)}
@@ -48,7 +48,7 @@ class _User(_Read):
 
 
 class _UserData(_Read):
-    """User data: https://docs.cloud-init.io/en/latest/reference/modules.html"""
+    """The file `user-data`. Format: https://docs.cloud-init.io/en/latest/reference/modules.html"""
 
     hostname: str = ""
     users: Annotated[tuple[_User, ...], BeforeValidator(_tables_of_list)] = ()
@@ -65,8 +65,9 @@ class _Interface(_Read):
 
 
 class _Network(_Read):
-    """Network settings in Netplan's version 2:
-    https://netplan.readthedocs.io/en/stable/netplan-yaml/
+    """The file `network-config`, in version 2 of Netplan's format.
+
+    Source: https://netplan.readthedocs.io/en/stable/netplan-yaml/
     """
 
     wifis: Annotated[dict[str, _Interface], BeforeValidator(_tables_of_table)] = Field(
@@ -79,28 +80,28 @@ _Model = TypeVar("_Model", bound=_Read)
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """The settings as tables of gateway.toml, and notes about unsupported ones."""
+    """Imager's settings as tables of gateway.toml, and notes about unsupported settings."""
 
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
 def is_there(boot: Path) -> bool:
-    """Return True if Imager's files exist, even if a power cut interrupted their removal."""
+    """Return True if any of Imager's files exists, or its removal was interrupted."""
     return any(boot.joinpath(f"{name}{end}").exists() for name in FILES for end in ("", ".was"))
 
 
 def finish(boot: Path) -> None:
-    """Complete a `wipe` that was interrupted by a power cut."""
+    """Complete a `wipe` that was interrupted by a power cut, if there was one."""
     for name in FILES:
         wiping.finish(boot / name)
 
 
 def read(boot: Path) -> Set:
-    """Read Imager's files. Empty if there are none.
+    """Read the settings from Imager's files. The result is empty if there are no files.
 
     Raises:
-        WantedError: a file is not in Imager's format.
+        WantedError: if a file is not in Imager's format.
     """
     data = _read(boot / USER_DATA, _UserData)
     keys = [key.strip() for user in data.users for key in user.ssh_authorized_keys]
@@ -126,13 +127,13 @@ def read(boot: Path) -> Set:
 
 
 def joined(text: str, tables: Mapping[str, dict[str, Any]]) -> str:
-    """Add missing tables and keys to a valid gateway.toml. Its comments are kept.
+    """Return the text of a valid gateway.toml with the missing tables and keys added.
 
-    A network is used only as a whole, because one file's password is not valid for the other's
-    network.
+    Comments are kept. A Wi-Fi network is added only as a whole, because the password in one file
+    is not valid for the network in the other.
 
     Raises:
-        WantedError: a value to be added is not valid.
+        WantedError: if a value to be added is not valid.
     """
     given = tomllib.loads(text)
     missing = {name: table for name, table in tables.items() if name not in given}
@@ -152,7 +153,7 @@ def joined(text: str, tables: Mapping[str, dict[str, Any]]) -> str:
 
 
 def wipe(boot: Path) -> None:
-    """Overwrite and delete Imager's files: they contain the network's key and a password hash."""
+    """Overwrite and delete Imager's files, which contain a Wi-Fi password and a password hash."""
     for name in FILES:
         wiping.remove(boot / name)
 
@@ -166,7 +167,7 @@ def _read(file: Path, model: type[_Model]) -> _Model:
     if len(content) > FILE_BYTES_MAX:
         raise WantedError([f"{file.name}: longer than {FILE_BYTES_MAX} bytes: {_MEND}"])
     try:
-        # Makes only tables, lists and texts: a network called "no" or "0123" is a text.
+        # BaseLoader creates only tables, lists and strings. A network may be called "no" or "0123".
         tables = yaml.load(content, Loader=yaml.BaseLoader)  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, TypeError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -193,7 +194,7 @@ def _wifi(interface: _Interface, ssid: str, point: _AccessPoint) -> dict[str, An
 
 
 def _decoded(ssid: str) -> str:
-    r"""Decode an SSID that Imager wrote byte by byte: YAML reads "\xc3\xbc" as two characters."""
+    r"""Return an SSID decoded as UTF-8. Imager escapes each byte, as in "\xc3\xbc"."""
     try:
         return ssid.encode("latin-1").decode()
     except UnicodeError:
@@ -212,8 +213,9 @@ def _with(text: str, given: dict[str, Any], missing: dict[str, dict[str, Any]]) 
 
 
 def _lines_with(text: str, missing: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines with missing keys added after their table's header, and new tables at the
-    end.
+    """Yield the lines of the text with missing keys added after the header of their table.
+
+    New tables are added at the end.
     """
     left = dict(missing)
     for line in text.splitlines(keepends=True):

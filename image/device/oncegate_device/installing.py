@@ -1,6 +1,6 @@
-"""`update`: installs a signed bundle in the slot that is not running.
+"""The subcommand `update` installs a signed bundle in the slot that is not running.
 
-rauc verifies and writes the bundle. This module adds the record of updates, the copy of U-Boot's
+rauc verifies and writes the bundle. This module adds the record of updates, the backup of U-Boot's
 environment, and the check of the data format. The running slot is not changed.
 """
 
@@ -25,12 +25,12 @@ from oncegate_device.start import (
 from oncegate_device.updates import Record, State, Update, line_of
 
 SOURCE_CHARACTERS_MAX = 2000
-"""Length of an address: servers and proxies accept no longer ones."""
+"""Longest address of a bundle, in characters. Many servers and proxies reject longer ones."""
 EXPECTED = "expected a bundle's file (oncegate-VERSION-arm64.raucb) or its https:// address"
 
 
 class RefusedError(Exception):
-    """The update was not started. The message is what was expected."""
+    """The update was not started. The message gives the reason and what was expected."""
 
 
 class FailedError(Exception):
@@ -40,11 +40,13 @@ class FailedError(Exception):
 def install(
     source: str, places: Places, *, rollback_ends: bool, writable: Writable = remounted
 ) -> str:
-    """Install a bundle. Return a description of the next step.
+    """Install the bundle at a path or URL, and return sentences about the next step.
+
+    Set `rollback_ends` to accept a version whose data the running version cannot read.
 
     Raises:
-        RefusedError: it was not started.
-        FailedError: rauc rejected the bundle or failed.
+        RefusedError: if the update was not started.
+        FailedError: if rauc rejected the bundle or failed.
     """
     bundle = _address_of(source)
     start = start_of(places)
@@ -57,7 +59,7 @@ def install(
 
 
 class _Installation:
-    """One run of `update`. `record` is equal to the one on disk."""
+    """A single installation. `record` is always the same as the record on disk."""
 
     def __init__(self, start: Start, places: Places) -> None:
         self.start = start
@@ -88,7 +90,10 @@ class _Installation:
         return "\n".join(card.sentences_of(self.record, self.start))
 
     def _offered(self, source: str) -> rauc.Bundle:
-        """Read a bundle's manifest, after its signature was verified."""
+        """Return the manifest of a bundle after its signature was verified.
+
+        Raises FailedError if the bundle cannot be read or is not for this device.
+        """
         rauc.prepare_for(source)
         try:
             done = rauc.info(source)
@@ -117,8 +122,9 @@ class _Installation:
 
 
 def _address_of(source: str) -> str:
-    """Return the bundle's absolute path or URL, since rauc's service has another working
-    directory.
+    """Return the bundle's absolute path or URL. rauc's service has another working directory.
+
+    Raises RefusedError if `source` is neither an existing file nor an https:// address.
     """
     if len(source) > SOURCE_CHARACTERS_MAX or not source.isprintable():
         raise RefusedError(f"that is neither a file's name nor an address: {EXPECTED}")
@@ -139,7 +145,10 @@ def _address_of(source: str) -> str:
 
 @contextlib.contextmanager
 def _alone(places: Places) -> Iterator[None]:
-    """Allow one update at a time, and ignore a lost terminal while it runs."""
+    """Hold the lock for updates, and ignore Ctrl-C and a lost terminal, within this context.
+
+    Raises RefusedError if another update is running.
+    """
     places.run.mkdir(exist_ok=True)
     with (places.run / "update.lock").open("w") as lock:
         try:
@@ -157,7 +166,7 @@ def _alone(places: Places) -> Iterator[None]:
 
 
 def _refuse_on_trial(start: Start) -> None:
-    """Reject an update during a trial: it would overwrite the slot to fall back to."""
+    """Raise RefusedError during a trial, because the update would overwrite the fallback slot."""
     if u_boot.is_on_trial(start.slot):
         raise RefusedError(
             f"slot {start.slot} is still on trial, and slot {start.other} is the way back: wait "
@@ -166,7 +175,10 @@ def _refuse_on_trial(start: Start) -> None:
 
 
 def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> bool:
-    """Return True if the running version could not read the data after this update."""
+    """Return True if the running version may be unable to read the data after this update.
+
+    Raises RefusedError if that is not accepted, or if the new version could not read the data.
+    """
     own = start.release.store_format if start.release else None
     theirs = offered.store_format
     if own is not None and theirs is not None and theirs < own:

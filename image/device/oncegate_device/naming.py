@@ -1,4 +1,4 @@
-"""The card's name on the network, which differs from its host name if that is taken."""
+"""The card's name on the network. It differs from the host name if the latter is already taken."""
 
 import re
 
@@ -9,7 +9,11 @@ from oncegate_device.start import start_of
 
 
 def note(name: str, places: Places, *, writable: Writable = remounted) -> None:
-    """Record the name chosen by systemd-resolved, for the report and the page."""
+    """Record the network name that systemd-resolved has chosen, for the report and the page.
+
+    Raises:
+        OSError: if `name` is not a valid host name, or a file cannot be written.
+    """
     if not re.fullmatch(r"[A-Za-z0-9-]{1,64}", name):
         raise OSError(f"systemd-resolved reports no host name: {name!a}")
     places.run.mkdir(exist_ok=True)

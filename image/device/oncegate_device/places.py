@@ -1,6 +1,6 @@
-"""Paths on the card, and atomic replacement of files.
+"""The paths of files on the card, and functions to replace files atomically.
 
-Imports nothing of the gateway, because programs that run at every start must be fast.
+This module does not import the gateway, because programs that run at every boot must be fast.
 """
 
 import contextlib
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Writable = Callable[[Path], AbstractContextManager[None]]
-"""Makes a file system writable for as long as the context lasts."""
+"""Function that returns a context in which the file system at a path is writable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Paths on the card. Tests use others."""
+    """The paths of files on the card. Tests use other root folders."""
 
     boot: Path = Path("/boot/firmware")
     device: Path = Path("/var/lib/device")
@@ -34,27 +34,27 @@ class Places:
 
     @property
     def updates(self) -> Path:
-        """The record of slots and updates, which survives updates."""
+        """The file with the record of slots and updates. It survives updates."""
         return self.device / "updates.json"
 
     @property
     def run(self) -> Path:
-        """Runtime directory, lost at power-off and readable for everybody."""
+        """The runtime directory, which is lost at power-off and readable by all users."""
         return self.root / "run/oncegate-device"
 
     @property
     def card(self) -> Path:
-        """The file of facts about the card: the only one that the page may read."""
+        """The file with the status of the card. It is the only file that the page may read."""
         return self.run / "card.json"
 
     @property
     def published_name(self) -> Path:
-        """The host name on the network, if another machine has this card's own name."""
+        """The file with the name that systemd-resolved has chosen on the network."""
         return self.run / "published-name"
 
 
 def write(path: Path, text: str, mode: int) -> None:
-    """Replace a file atomically and durably. It has the mode `mode` from the start."""
+    """Replace a file atomically and durably. The new file has this mode from the start."""
     partial = path.with_name(f"{path.name}.partial")
     partial.unlink(missing_ok=True)
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -68,7 +68,7 @@ def write(path: Path, text: str, mode: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
+    """Make new, renamed and deleted names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -78,7 +78,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def remounted(place: Path) -> Iterator[None]:
-    """Mount the boot partition writable within this context. Otherwise it is read-only."""
+    """Remount the file system at `place` writable within this context, and read-only after it."""
     subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
     try:
         yield

@@ -1,8 +1,9 @@
-"""`provision`: applies gateway.toml from the boot partition, once for each change.
+"""The subcommand `provision` applies gateway.toml from the boot partition, once after each change.
 
-Before the first time, settings of Raspberry Pi Imager on the same partition are added to it. The
-order is safe against power cuts: settings are durable on the data partition before secrets are
-removed from the boot partition, and the record of what was applied is written last.
+Settings that Raspberry Pi Imager left on the same partition are added to gateway.toml first. The
+order of the steps is safe against power cuts: the settings are durable on the data partition
+before secrets are removed from the boot partition, and the digest of the applied file is written
+last.
 """
 
 import hashlib
@@ -27,11 +28,13 @@ REPORT = "gateway-report.txt"
 def provision(
     places: Places, *, writable: Writable = remounted, own: Own = shutil.chown
 ) -> list[str]:
-    """Apply the file. Return what was done, as lines for console, journal and report.
+    """Apply gateway.toml, and describe the result in lines for console, journal and report.
+
+    `writable` makes the boot partition writable for a while. `own` sets the owner of a file.
 
     Raises:
-        WantedError: the file is not valid. The previous settings stay in force, and the report
-            has the reason.
+        WantedError: if the file is not valid. The previous settings stay in force, and the report
+            on the boot partition has the reason.
     """
     with writable(places.boot):
         wiping.finish(places.file)
@@ -62,12 +65,12 @@ def provision(
 
 
 def _refuse_conflicts_with_added_sensors(wanted: Wanted, places: Places) -> None:
-    """Check the file together with the sensors that were added on the page.
+    """Check the file's sensors against the sensors that were added on the page.
 
-    The gateway would not start with two sensors of one name, or on one port.
+    The gateway would not start if two sensors had the same name or the same port.
 
     Raises:
-        WantedError: they do not fit together.
+        WantedError: if the sensors conflict.
     """
     name = places.file.name
     added = conf_d.ports_in(places.configuration / conf_d.FOLDER, {}).ports
@@ -85,10 +88,10 @@ def _refuse_conflicts_with_added_sensors(wanted: Wanted, places: Places) -> None
 
 
 def _with_imager_s(text: str, places: Places) -> tuple[str, list[str]]:
-    """Return gateway.toml with Imager's settings added, and lines about them.
+    """Return the text of gateway.toml with Imager's settings added, and lines for the report.
 
     Raises:
-        WantedError: one of the files is not valid.
+        WantedError: if one of the files is not valid.
     """
     if not imager.is_there(places.boot):
         return text, []
@@ -108,7 +111,7 @@ def _text_of(file: Path) -> str:
         with file.open("rb") as opened:
             content = opened.read(FILE_BYTES_MAX + 1)
     except FileNotFoundError:
-        # Imager's settings are enough to begin with.
+        # A card without gateway.toml can still have settings from Imager.
         file.touch()
         return ""
     if len(content) > FILE_BYTES_MAX:
@@ -126,7 +129,7 @@ def _text_of(file: Path) -> str:
 def _done(wanted: Wanted, *, secrets_taken: bool) -> Iterator[str]:
     hostname = wanted.device.hostname or "oncegate"
     yield f"The gateway is called {hostname}"
-    # The page shows these lines to its visitors: no names of networks or users.
+    # The page shows these lines to its visitors, so they must not name networks or users.
     yield "Wi-Fi: a network is set" if wanted.wifi else "Wi-Fi: not used"
     yield from wanted.notes
     keys = len(wanted.device.ssh_keys)
@@ -161,7 +164,7 @@ def _page_of(api: dict[str, Any], hostname: str) -> str:
 
 
 def _counted(number: int, noun: str) -> str:
-    """Return a number with its noun in the right form."""
+    """Return a count with its noun in the singular or plural, such as `2 keys`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

@@ -1,4 +1,4 @@
-"""Calls of rauc: reading a bundle's verified manifest, installing, and reasons of failures."""
+"""Runs rauc: reads the verified manifest of a bundle, installs it, and explains failures."""
 
 import contextlib
 import json
@@ -12,9 +12,9 @@ from oncegate_device.start import STORE_FORMAT, VERSION
 from oncegate_device.updates import line_of
 
 INFO_SECONDS_MAX = 120
-"""Time that rauc gets to fetch and verify a bundle's signature over a slow line."""
+"""Timeout for rauc to download and verify the signature of a bundle over a slow connection."""
 OUTPUT_BYTES_KEPT = 8192
-"""Bytes of rauc's output: its last lines have the reason for its end."""
+"""Number of bytes kept from the end of rauc's output, where the reason for a failure is."""
 
 _REASONS = (
     (r"[Ii]nvalid bundle|squashfs|verity|[Cc]hecksum", "it is not a whole bundle"),
@@ -27,7 +27,10 @@ _REASONS = (
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Contents of a bundle's manifest, whose signature was verified."""
+    """The manifest of a bundle whose signature was verified.
+
+    `store_format` is the number of the data format that this version writes, or None if unknown.
+    """
 
     compatible: str
     version: str
@@ -35,17 +38,17 @@ class Bundle:
 
 
 def prepare_for(source: str) -> None:
-    """Load the driver that rauc needs to stream a bundle from a URL, but does not load itself."""
+    """Load the kernel module that rauc needs to stream a bundle, if `source` is a URL."""
     if "://" in source:
         subprocess.run(["modprobe", "nbd"], check=False)
 
 
 def info(source: str) -> subprocess.CompletedProcess[str]:
-    """Read a bundle's manifest with rauc, which verifies the signature first.
+    """Run rauc to read the manifest of a bundle. rauc verifies the signature first.
 
     Raises:
-        OSError: rauc cannot be started.
-        subprocess.TimeoutExpired: it did not finish in time.
+        OSError: if rauc cannot be started.
+        subprocess.TimeoutExpired: if rauc does not finish within INFO_SECONDS_MAX.
     """
     return subprocess.run(
         ["rauc", "info", "--output-format=json", source],
@@ -54,10 +57,10 @@ def info(source: str) -> subprocess.CompletedProcess[str]:
 
 
 def bundle_in(text: str) -> Bundle:
-    """Parse a manifest.
+    """Parse a bundle's manifest, which is JSON printed by rauc.
 
     Raises:
-        ValueError, TypeError, KeyError: it is not the manifest of one of our bundles.
+        ValueError, TypeError, KeyError: if it is not the manifest of a bundle of this gateway.
     """
     manifest = json.loads(text)
     compatible, version = manifest["compatible"], manifest["version"]
@@ -69,12 +72,12 @@ def bundle_in(text: str) -> Bundle:
 
 
 def install(source: str) -> tuple[int, str]:
-    """Install a bundle. Return rauc's exit status and the end of its output."""
+    """Install a bundle with rauc, and return its exit status and the end of its output."""
     return _shown(["rauc", "install", *_progress(), source])
 
 
 def reason_in(output: str) -> str:
-    """Return why rauc failed: a sentence, with rauc's text in parentheses."""
+    """Return a sentence about why rauc failed, with rauc's own message in parentheses."""
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output)
     lines = [line_of(line) for line in re.split(r"[\r\n]+", plain) if line.strip()]
     kept = [line for line in lines if not line.startswith("Installing `")]
@@ -93,7 +96,7 @@ def _progress() -> list[str]:
 def _shown(command: list[str]) -> tuple[int, str]:
     """Run a command and show its output, including a progress bar.
 
-    Return status and last output.
+    Returns the exit status and the end of the output.
     """
     ours, theirs = os.openpty() if sys.stdout.isatty() else os.pipe()
     with os.fdopen(ours, "rb", buffering=0) as terminal:
@@ -102,7 +105,7 @@ def _shown(command: list[str]) -> tuple[int, str]:
         )
         os.close(theirs)
         output = b""
-        # A terminal closed at the other end answers with an error, not with an end of file.
+        # When the other end of a terminal is closed, reading raises an error instead of ending.
         with contextlib.suppress(OSError):
             while data := terminal.read(4096):
                 output = (output + data)[-OUTPUT_BYTES_KEPT:]

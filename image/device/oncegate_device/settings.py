@@ -1,7 +1,7 @@
-"""Writing of a provisioning file's settings to the data partition.
+"""Writes the settings of the provisioning file to files on the data partition.
 
-Each file is replaced atomically. A power cut between two files leaves some old and some new ones.
-The provisioning file still exists then, and the next boot writes all of them again.
+Each file is replaced atomically. After a power cut, some files may be old and some new. The
+provisioning file then still has all settings, and the next boot writes all files again.
 """
 
 import contextlib
@@ -17,17 +17,17 @@ from oncegate_device.places import Places, write
 from oncegate_device.wanted import BRIDGE_USER, User, Wanted, WantedError, Wifi
 
 PSK_ROUNDS = 4096
-"""Rounds for WPA2: IEEE 802.11, annex J.4."""
+"""Number of PBKDF2 rounds for a WPA2 key (IEEE 802.11, annex J.4)."""
 
 Own = Callable[[Path, str, str], None]
-"""Gives a file to a user and a group, like `shutil.chown`."""
+"""Function that sets the user and the group of a file, like `shutil.chown`."""
 
 
 def store(wanted: Wanted, places: Places, own: Own) -> None:
-    """Write all settings. A secret that is empty keeps its stored value.
+    """Write all settings to the data partition. An empty secret keeps its stored value.
 
     Raises:
-        WantedError: an empty secret has no stored value. Nothing has been written.
+        WantedError: if an empty secret has no stored value. Nothing is written in this case.
     """
     _refuse_secrets_that_are_missing(wanted, places)
     for folder in (places.configuration, places.device / "ssh", places.device / "wpa_supplicant"):
@@ -37,13 +37,13 @@ def store(wanted: Wanted, places: Places, own: Own) -> None:
     _store_wifi(wanted.wifi, places.device)
     _store_ssh(wanted.device.ssh_keys, places.device / "ssh")
     write(places.device / "hostname", f"{wanted.device.hostname or 'oncegate'}\n", 0o644)
-    # Without secrets: everyone on this machine may read it, like the package's own file.
+    # It has no secrets, so all users of this machine may read it.
     text = "# Made from gateway.toml of the boot partition.\n" + text_of(wanted.gateway)
     write(places.configuration / "gateway.toml", text, 0o644)
 
 
 def stored_environment_of(configuration: Path) -> dict[str, str]:
-    """Return the environment variables that are currently stored for the uploader."""
+    """Return the environment variables that are stored for the uploader in this folder."""
     with contextlib.suppress(FileNotFoundError):
         lines = (configuration / "upload.env").read_text().splitlines()
         return {
@@ -75,7 +75,10 @@ def _has_user(passwords: Path, name: str) -> bool:
 
 
 def _store_users(users: tuple[User, ...], configuration: Path, own: Own) -> None:
-    """Write these users, and the bridge with a generated password, to the password file."""
+    """Write the users to the password file, and the bridge with a generated password.
+
+    Other users are removed. Without users, the password file is deleted.
+    """
     passwords = configuration / "passwords"
     secret = configuration / "bridge-password"
     if not users:

@@ -1,4 +1,4 @@
-"""Facts about the running system: slot, version and clock."""
+"""Detection of the running system: its slot, its version and the state of its clock."""
 
 import re
 import time
@@ -8,17 +8,17 @@ from oncegate_device.places import Places
 
 RELEASE = "usr/lib/oncegate-release"
 RELEASE_BYTES_MAX = 4096
-"""Bytes: two short lines, written by image/hooks/install."""
+"""Bytes read of the release file. It has two short lines, written by image/hooks/install."""
 VERSION = r"[0-9A-Za-z][0-9A-Za-z.+:~-]{0,63}"
-"""The characters of a Debian version, and no longer than a line of the page."""
+"""Regular expression for a Debian version that is short enough for a line on the page."""
 KEPT_TRIES = "9"
-"""Value of U-Boot's count of tries for a slot that was kept: image/boot/boot.cmd."""
+"""U-Boot's number of remaining tries for a slot that is not on trial (image/boot/boot.cmd)."""
 STORE_FORMAT = r"[1-9][0-9]{0,5}"
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A version of the gateway, and the format of the data that it writes."""
+    """A version of the gateway, and the number of the data format that it writes."""
 
     version: str
     store_format: int
@@ -26,21 +26,24 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The time of a record, in milliseconds since 1970, and the quality of the clock."""
+    """The time of a record in milliseconds since 1970, and the state of the clock at that time.
+
+    `clock` is `synchronised` or `unsynchronised`.
+    """
 
     time_ms: int
     clock: str
     boot_id: str
-    """The kernel's id of this start: records written in it do not judge it."""
+    """The kernel's id of this start. It shows whether a record was written during this start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The running system."""
+    """The running system: its slot, `A` or `B`, and its release."""
 
     slot: str
     release: Release | None
-    """None: the slot does not name it."""
+    """The release, or None if the release file is missing or invalid."""
 
     @property
     def other(self) -> str:
@@ -48,14 +51,14 @@ class Start:
 
 
 class NotACardError(Exception):
-    """This machine was not started from a slot of the card's image."""
+    """This machine was not booted from a slot of the card's image."""
 
 
 def start_of(places: Places) -> Start:
-    """Find out which slot was started.
+    """Return the slot that was booted, and its release.
 
     Raises:
-        NotACardError: the kernel's command line names no slot.
+        NotACardError: if the kernel's command line does not name a slot.
     """
     arguments = (places.root / "proc/cmdline").read_text(errors="replace").split()
     slots = [each.removeprefix("rauc.slot=") for each in arguments if each.startswith("rauc.slot=")]
@@ -65,16 +68,16 @@ def start_of(places: Places) -> Start:
 
 
 def moment_of(places: Places) -> Moment:
-    """Return the time, and whether the clock is synchronised."""
+    """Return the current time, the state of the clock, and the kernel's id of this start."""
     boot_id = (places.root / "proc/sys/kernel/random/boot_id").read_text().strip()
-    # systemd-timesyncd makes this file at each start in which it has reached a time server.
+    # systemd-timesyncd creates this file when it has reached a time server during this start.
     synchronised = (places.root / "run/systemd/timesync/synchronized").exists()
     clock = "synchronised" if synchronised else "unsynchronised"
     return Moment(time.time_ns() // 1_000_000, clock, boot_id)
 
 
 def release_in(text: str) -> Release | None:
-    """Return the release in the file's text; None if it contains none."""
+    """Parse the text of a release file. Return None if it is not valid."""
     values = dict(line.partition("=")[::2] for line in text.splitlines())
     version, store_format = values.get("VERSION", ""), values.get("STORE_FORMAT", "")
     if not re.fullmatch(VERSION, version) or not re.fullmatch(STORE_FORMAT, store_format):

@@ -1,4 +1,4 @@
-"""U-Boot's environment: remaining tries of a slot, and a backup copy against power cuts."""
+"""Access to U-Boot's environment: the remaining tries of a slot, and a backup of the file."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from oncegate_device.start import KEPT_TRIES
 
 
 def is_on_trial(slot: str) -> bool:
-    """Return True if U-Boot counts a slot's starts. False if its environment is unreadable."""
+    """Return True if U-Boot counts the tries of a slot, False if not or if this is unreadable."""
     name = f"BOOT_{slot}_LEFT"
     asked = subprocess.run(["fw_printenv", "-n", name], capture_output=True, text=True, check=False)
     left = asked.stdout.strip()
@@ -18,7 +18,10 @@ def is_on_trial(slot: str) -> bool:
 
 
 def secure(boot: Path) -> None:
-    """Create the copy that U-Boot uses if a power cut damages its environment during the update."""
+    """Create the backup of U-Boot's environment, in case a power cut during an update damages it.
+
+    A damaged environment is restored from the backup instead. Raises OSError if both are damaged.
+    """
     environment, copy = boot / "uboot.env", boot / "uboot.bak"
     whole = environment.read_bytes()
     if not _is_whole(whole):
@@ -31,7 +34,7 @@ def secure(boot: Path) -> None:
 
 
 def _is_whole(environment: bytes) -> bool:
-    """Return True if U-Boot's environment is valid: it starts with the CRC of the rest."""
+    """Return True if U-Boot's environment is undamaged: it starts with the CRC-32 of the rest."""
     return zlib.crc32(environment[4:]) == int.from_bytes(environment[:4], "little")
 
 

@@ -1,15 +1,15 @@
-"""State of slots and updates: one record, replaced atomically after each step.
+"""The record of slots and updates: one file that is replaced atomically after each step.
 
 ::
 
     installing ──> installed ──> trial ──> kept
         │  └─> failed    │         ├─> unhealthy   the gateway was not healthy in time
         │                └─────────┴─> returned    the other slot was started
-        └─> interrupted                            the power failed while it was written
+        └─> interrupted                            the power failed during the writing
 
 The module `installing` sets `installing`, `failed` and `installed`. The health check of a slot on
-trial sets `kept` and `unhealthy`. The start that detects them sets the others. U-Boot's counter
-shows whether a slot is on trial; if the record differs, U-Boot is right.
+trial sets `kept` and `unhealthy`. The other states are set at the start that detects them. U-Boot's
+counter decides whether a slot is on trial, even if the record differs.
 """
 
 import json
@@ -21,16 +21,16 @@ from oncegate_device.places import Places, write
 from oncegate_device.start import VERSION, Moment, Release, Start
 
 RECORD_BYTES_MAX = 64 << 10
-"""Bytes: ours has less than two thousand."""
+"""Largest size of the record file in bytes. A valid record has less than 2000."""
 DETAIL_CHARACTERS_MAX = 400
-"""Length of a reason from rauc: a line or two."""
+"""Longest reason in a record, in characters. A reason from rauc has one or two lines."""
 TIME_MS_MAX = 253_402_300_799_999
-"""The last millisecond of the year 9999."""
+"""Largest time in a record: the last millisecond of the year 9999."""
 SLOTS = ("A", "B")
 
 
 class State(StrEnum):
-    """State of the last update."""
+    """The state of an update, from `installing` to `kept` or to one of the failures."""
 
     INSTALLING = "installing"
     FAILED = "failed"
@@ -44,7 +44,10 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """The last update. `version` is None if unknown."""
+    """The last update: its state, its slot, its version, and the time of its last change.
+
+    `version` is None if it is unknown. `detail` is a sentence about a failure.
+    """
 
     state: State
     slot: str
@@ -54,12 +57,15 @@ class Update:
     boot_id: str
     detail: str = ""
     ends_rollback: bool = False
-    """The version before it cannot read what this one writes."""
+    """True if the previous version cannot read the data that this version writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The whole record. `note` describes a problem with the record itself."""
+    """The record: the release in each slot, and the last update.
+
+    `note` describes a problem with the record itself.
+    """
 
     slots: dict[str, Release | None] = field(default_factory=lambda: dict.fromkeys(SLOTS))
     last: Update | None = None
@@ -70,13 +76,19 @@ class Record:
 
 
 def begun(record: Record, now: Moment, update: Update) -> Record:
-    """Record that a slot is about to be overwritten, so that its contents count as lost."""
+    """Return the record with the state `installing`, before the update overwrites its slot.
+
+    The contents of the slot count as lost from now on.
+    """
     last = _at(replace(update, state=State.INSTALLING), now)
     return replace(record.with_slot(update.slot, None), last=last, note="")
 
 
 def failed(record: Record, now: Moment, update: Update, detail: str) -> Record:
-    """Record that rauc failed. An earlier update that waits for its restart is still tried."""
+    """Return the record with the state `failed` for the update, and the reason `detail`.
+
+    An earlier update that waits for a restart is still tried, and the reason mentions it.
+    """
     last = record.last
     if last is not None and last.state is State.INSTALLED:
         detail += f". What was installed in slot {last.slot} before is still tried at the restart"
@@ -85,14 +97,17 @@ def failed(record: Record, now: Moment, update: Update, detail: str) -> Record:
 
 
 def installed(record: Record, now: Moment, release: Release | None) -> Record:
-    """Record that the update waits for a restart."""
+    """Return the record with the state `installed`: the update waits for a restart."""
     assert record.last is not None
     update = replace(record.last, state=State.INSTALLED, detail="")
     return replace(record.with_slot(update.slot, release), last=_at(update, now))
 
 
 def booted(record: Record, now: Moment, start: Start, *, is_trial: bool | None) -> Record:
-    """Record a start. `is_trial`: U-Boot counts the slot's tries; None: unknown."""
+    """Return the record after a boot of the slot in `start`.
+
+    `is_trial` is True if U-Boot counts the slot's tries, or None if this is unknown.
+    """
     record = record.with_slot(start.slot, start.release)
     last = record.last
     if last is not None and last.boot_id == now.boot_id:
@@ -116,19 +131,22 @@ def booted(record: Record, now: Moment, start: Start, *, is_trial: bool | None) 
 
 
 def kept(record: Record, now: Moment, start: Start) -> Record:
-    """Record that the running slot is healthy, so that U-Boot stops counting its tries."""
+    """Return the record with the state `kept` for the running slot, which is healthy."""
     return _judged(record, now, start, State.KEPT)
 
 
 def unhealthy(record: Record, now: Moment, start: Start, detail: str) -> Record:
-    """Record that the running slot is abandoned. A restart of the other one follows."""
+    """Return the record with the state `unhealthy` for the running slot, and the reason `detail`.
+
+    The device then restarts into the other slot.
+    """
     return _judged(record, now, start, State.UNHEALTHY, detail)
 
 
 def load(places: Places) -> Record:
-    """Load the record.
+    """Load the record. If the file is missing, the record is empty.
 
-    If it is missing or damaged, return a new one, in the latter case with a note.
+    If the file is damaged, the record is empty except for a note about the damage.
     """
     try:
         with places.updates.open("rb") as file:
@@ -146,18 +164,18 @@ def load(places: Places) -> Record:
 
 
 def save(record: Record, places: Places) -> None:
-    """Save the record durably."""
+    """Write the record to its file, atomically and durably."""
     write(places.updates, json.dumps(asdict(record), indent=1) + "\n", 0o644)
 
 
 def line_of(text: str) -> str:
-    """Return a text of another program as one short line without control characters."""
+    """Return another program's text as one short line without control characters."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     return line if len(line) <= DETAIL_CHARACTERS_MAX else line[: DETAIL_CHARACTERS_MAX - 1] + "…"
 
 
 def _judged(record: Record, now: Moment, start: Start, state: State, detail: str = "") -> Record:
-    """Record the state of the running slot as the last update, whatever was recorded before."""
+    """Return the record with a new state of the running slot as the last update."""
     last, version = record.last, start.release.version if start.release else None
     is_same = last is not None and last.slot == start.slot and last.version == version
     update = Update(
@@ -168,7 +186,10 @@ def _judged(record: Record, now: Moment, start: Start, state: State, detail: str
 
 
 def _left_state_of(last: Update, start: Start) -> tuple[State, str] | None:
-    """Return the new state of an update whose slot is not running; None if unchanged."""
+    """Return the new state of an update whose slot was not booted, and the reason.
+
+    Returns None if the state stays the same.
+    """
     if last.state is State.INSTALLING:
         return State.INTERRUPTED, "the device restarted before the update was complete"
     if last.slot == start.slot:
@@ -187,7 +208,7 @@ def _at(update: Update, now: Moment) -> Update:
 
 
 def _record_in(value: object) -> Record:
-    """Parse a record. Raises ValueError, TypeError or KeyError if it is not valid."""
+    """Parse a record from JSON. Raises ValueError, TypeError or KeyError if it is not valid."""
     fields = _fields_of(value)
     slots = _fields_of(fields["slots"])
     last = fields["last"]

@@ -1,8 +1,8 @@
-"""The provisioning file: parsed and validated settings of this device.
+"""Parsing and validation of the provisioning file, `gateway.toml` on the boot partition.
 
-It has the sections of the gateway's configuration (docs/configuration.md) and four more:
+The file has the sections of the gateway's configuration (docs/configuration.md) and four more:
 `[device]`, `[wifi]`, `[[users]]` and `[upload_environment]`. A secret is removed from the boot
-partition once it is stored. The empty text in its place means "the stored value".
+partition once it is stored. An empty string in its place means "keep the stored value".
 """
 
 import tomllib
@@ -20,7 +20,7 @@ from oncegate_device.console import CONSOLE
 from oncegate_device.countries import country_meant_by
 
 FILE_BYTES_MAX = 64 << 10
-"""Size in bytes: it is written by hand; a larger file is the wrong file."""
+"""Largest size of the file in bytes. It is written by hand, so a larger file is a mistake."""
 BRIDGE_USER = "oncegate-bridge"
 MQTT_PORT = 1883
 NETWORK = "0.0.0.0"  # noqa: S104
@@ -40,14 +40,15 @@ _VARIABLE = Text(
     r"(AWS|GOOGLE|AZURE)_[A-Z0-9_]{1,60}", "a variable like AWS_ACCESS_KEY_ID, GOOGLE_... or AZURE_"
 )
 
-# Keys that the image decides: places, users and groups of the units.
+# Keys whose values the image sets: paths, and the users and groups of the systemd units.
 _OWNED = {
     "gateway": ("data_dir", "control_dir", "control_group", "status_group", "operate_group"),
     "access": ("password_file",),
     "bridge": ("username", "password_file"),
 }
-# Settings that keep small writes from wearing out a card, unless the file sets another value. Only
-# data that is kept elsewhere waits, so no promise depends on them (docs/decisions/0074-*.md).
+# Settings that reduce small writes, which wear out a card, unless the file sets other values. They
+# delay only data that also exists elsewhere, so no guarantee is weakened
+# (docs/decisions/0074-*.md).
 _CARE = {
     "bridge": {"commit_delay": "10s"},
     "limits": {
@@ -59,7 +60,7 @@ _CARE = {
 
 
 class WantedError(Exception):
-    """The file is not valid. `problems` has one line for each mistake."""
+    """The provisioning file is not valid. `problems` has one line for each mistake."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -67,7 +68,7 @@ class WantedError(Exception):
 
 
 class Country:
-    """Annotation of a country: a code of two letters, or a common name for the country."""
+    """Pydantic annotation for a country. It converts common mistakes to the two-letter code."""
 
     def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> CoreSchema:
         return no_info_plain_validator_function(self._checked)
@@ -80,27 +81,27 @@ class Country:
 
 
 class Section(BaseModel):
-    """Base of sections: unknown keys are rejected and no value is converted implicitly."""
+    """Base class of the file's sections. It rejects unknown keys and converts no values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Device(Section):
-    """The machine's host name, and the SSH keys that may log in."""
+    """The section `[device]`: the host name, and the SSH keys that may log in."""
 
     hostname: Annotated[str, _HOSTNAME] | None = None
     ssh_keys: Annotated[tuple[Annotated[str, _SSH_KEY], ...], Field(strict=False)] = ()
 
 
 class Wifi(Section):
-    """The wireless network to join."""
+    """The section `[wifi]`: the wireless network to join."""
 
     ssid: Annotated[str, Text(r"[^\0\r\n]{1,32}", "the network's name, 1 to 32 characters")]
     password: Annotated[str, _WIFI_PASSWORD]
     country: Annotated[str, Country()] | None = None
-    """Its code (ISO 3166-1). None: the channels that are allowed everywhere."""
+    """Country code (ISO 3166-1). If None, only channels that are allowed everywhere are used."""
     hidden: bool = False
-    """The network does not broadcast its name: the device asks for it by name."""
+    """True if the network does not broadcast its name, so the device must probe for the name."""
 
     @model_validator(mode="after")
     def _fits_into_a_beacon(self) -> "Wifi":
@@ -110,14 +111,14 @@ class Wifi(Section):
 
 
 class User(Section):
-    """An MQTT user on the network."""
+    """A table `[[users]]`: a user who may connect to the MQTT broker over the network."""
 
     name: Annotated[str, Text(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}", "a name of 1 to 64 letters")]
     password: Annotated[str, Text(r"[^\0\r\n]{8,1024}|", "a password of at least 8 characters")]
 
 
 class DeviceFile(Section):
-    """The sections that do not belong to the gateway's configuration."""
+    """The sections of the file that are not part of the gateway's configuration."""
 
     device: Device = Device()
     wifi: Wifi | None = None
@@ -129,23 +130,23 @@ class DeviceFile(Section):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A validated provisioning file."""
+    """The contents of a validated provisioning file."""
 
     device: Device
     wifi: Wifi | None
     users: tuple[User, ...]
     upload_environment: dict[str, str]
     notes: tuple[str, ...]
-    """Settings that were read with a different value, or that work only in part."""
+    """Lines for the report about settings that were corrected or are incomplete."""
     gateway: dict[str, Any]
-    """The tables of the gateway's configuration, completed and accepted by its model."""
+    """The completed tables of the gateway's configuration, accepted by its model."""
 
 
 def read(text: str, name: str) -> Wanted:
-    """Parse the file's contents. `name` is the file's name in messages.
+    """Parse and validate the text of the provisioning file. `name` is its name in messages.
 
     Raises:
-        WantedError: one line for each mistake.
+        WantedError: if the file has mistakes. The error has one line for each mistake.
     """
     try:
         tables = tomllib.loads(text)
@@ -186,9 +187,9 @@ def _notes_about_wifi(wifi: Wifi | None, written: Any) -> tuple[str, ...]:
 
 
 def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, list[str]]:
-    """Validate the sections that are not the gateway's.
+    """Validate the sections that are not part of the gateway's configuration.
 
-    Return them with a line for each mistake.
+    Returns the sections and one line for each mistake. With a mistake, all sections are empty.
     """
     try:
         return DeviceFile.model_validate(tables), []
@@ -197,11 +198,11 @@ def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, 
 
 
 def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str, Any]:
-    """Add the settings that the image prescribes to the gateway's tables.
+    """Return the gateway's tables with the settings that the image prescribes.
 
-    With users, MQTT is open to the network for them, and the bridge becomes a user with a generated
-    password. Without users, MQTT is open only to this machine. The page uses port 80. Commits are
-    delayed to reduce the card's wear.
+    If the file has users, they may use MQTT over the network, and the bridge becomes a user with a
+    generated password. Otherwise MQTT is available only on this machine. The page uses port 80.
+    Commits are delayed to reduce wear on the card.
     """
     completed = {
         key: dict(each) if isinstance(each, dict) else each for key, each in tables.items()
@@ -231,7 +232,7 @@ def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str,
 
 def _table(tables: dict[str, Any], name: str) -> dict[str, Any]:
     table = tables.setdefault(name, {})
-    # The model refuses `gateway = 1` as a whole.
+    # A value that is not a table, such as `gateway = 1`, is rejected by the model later.
     return table if isinstance(table, dict) else {}
 
 
@@ -245,7 +246,7 @@ def _problems_of_owned(tables: dict[str, Any], name: str) -> list[str]:
 
 
 def _line_of(details: Any, name: str) -> str:
-    """Return a validation error as a line. Secrets are never shown."""
+    """Return a line that describes a validation error. It never shows a secret."""
     section, *rest = details["loc"]
     place = f"[[{section}]]" if section == "users" else f"[{section}]"
     keys = [part for part in rest if isinstance(part, str) and part != "[key]"]

@@ -1,7 +1,7 @@
-"""Removal of secrets from the provisioning file, after they are stored on the data partition.
+"""Removes secrets from the provisioning file after they are stored on the data partition.
 
-Old copies of sectors in the card's controller are beyond our reach: a person who opens the chips
-may find them, one who mounts the card does not.
+The card's controller may keep old copies of overwritten sectors. A person who mounts the card
+cannot read them, but a person who reads the chips directly may.
 """
 
 import os
@@ -18,14 +18,14 @@ _PAIR = re.compile(
     r"""(\s*["']?[A-Za-z0-9_-]+["']?\s*=\s*)("(?:[^"\\]|\\.)*"|'[^']*')(.*)""", re.DOTALL
 )
 _SECRETS = {"wifi": ("password",), "users": ("password",), "upload_environment": None}
-"""The keys of each table that are secret; None: all of them."""
+"""The secret keys in each table. None means that all keys of the table are secret."""
 
 
 def without_secrets(text: str) -> str:
-    """Replace every secret in the file by an empty text. Comments and everything else are kept.
+    """Return the text of the file with each secret replaced by an empty string.
 
-    If a secret is not on a line of its own (inline tables, multi-line texts), the whole file is
-    written again without its comments.
+    Comments and everything else are kept. If a secret is not on a line of its own (in an inline
+    table or a multi-line string), the whole file is rewritten without its comments.
     """
     tables = tomllib.loads(text)
     wanted = _blanked(tables)
@@ -48,9 +48,9 @@ def without_secrets(text: str) -> str:
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Replace a file's contents, and overwrite the old contents.
+    """Replace the contents of a file, and overwrite the old contents on the partition.
 
-    A power cut at any moment leaves the old file, the new one, or a state that `finish` completes.
+    After a power cut there is the old file, the new file, or a state that `finish` completes.
     """
     _write(path.with_suffix(".new"), content)
     path.rename(path.with_suffix(".was"))
@@ -58,20 +58,20 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def remove(path: Path) -> None:
-    """Delete a file and overwrite its contents. `finish` completes it after a power cut."""
+    """Delete a file and overwrite its contents. `finish` completes this after a power cut."""
     if path.exists():
         path.rename(path.with_suffix(".was"))
     finish(path)
 
 
 def section_of(line: str) -> str | None:
-    """Return the table that starts with a line of TOML, or None."""
+    """Return the name of the table whose header is this line of TOML, or None."""
     header = _HEADER.match(line)
     return header[1] if header else None
 
 
 def finish(path: Path) -> None:
-    """Complete a replacement that a power cut interrupted, if there is one."""
+    """Complete a `replace` or `remove` that a power cut interrupted, if there was one."""
     new, was = path.with_suffix(".new"), path.with_suffix(".was")
     if not was.exists():
         new.unlink(missing_ok=True)
@@ -79,8 +79,8 @@ def finish(path: Path) -> None:
     if new.exists():
         new.rename(path)
         sync_folder(path.parent)
-    # Overwritten in the same clusters: removing the file alone would leave its contents in free
-    # ones.
+    # The old contents are overwritten in place, because deleting a file leaves them in free
+    # clusters.
     with was.open("r+b") as file:
         file.write(b" " * was.stat().st_size)
         file.flush()
