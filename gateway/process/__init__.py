@@ -1,1 +1,1 @@
-"""The parts that every process shares: files, control socket, MQTT client, scheduling, systemd."""
+"""Code shared by all processes: files, control socket, MQTT client, scheduling and systemd."""

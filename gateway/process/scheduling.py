@@ -1,8 +1,8 @@
-"""CPU scheduling: time slices, and which processes yield to the others.
+"""CPU scheduling: the length of time slices, and processes that yield to all others.
 
 Linux shares a core in slices of one to four milliseconds. A process that wakes up, because a packet
-arrived or an fsync finished, waits until the running one's slice is over. Since Linux 6.12 a
-process may request shorter slices. It gets the same share of CPU time, but gets it as soon as it
+arrived or an fsync finished, waits for the end of the running process's slice. Since Linux 6.12 a
+process may request shorter slices. It gets the same share of CPU time, but runs as soon as it
 wakes up (sched_setattr(2), `sched_runtime` of SCHED_OTHER). On older kernels this has no effect.
 """
 
@@ -14,7 +14,7 @@ from typing import Final
 from gateway.process.system_calls import call
 
 SHORT_TURN_NANOSECONDS: Final = 100_000
-"""The minimum that Linux accepts, and about the length of a turn of the event loop."""
+"""The shortest slice that Linux accepts, and about the time of one iteration of the event loop."""
 
 _USUAL: Final = 0
 _THIS_THREAD: Final = 0
@@ -26,30 +26,34 @@ _ATTRIBUTES: Final = struct.Struct("=IIQiIQQQ")
 def take_short_turns() -> None:
     """Request short time slices for the calling thread, and for threads and processes it starts.
 
-    A process for which an operator has chosen another scheduling class is left unchanged. Raises
-    OSError.
+    If the operator has set another scheduling class, nothing is changed. Raises OSError if the
+    kernel refuses.
     """
     _take(SHORT_TURN_NANOSECONDS)
 
 
 def take_usual_turns() -> None:
-    """Restore the default time slices after inheriting short ones. Raises OSError."""
+    """Restore the default time slices in a process that has inherited short ones.
+
+    Raises OSError if the kernel refuses.
+    """
     _take(_USUAL)
 
 
 def take_what_others_leave() -> None:
-    """Yield to all other processes: leave the core as soon as one of them wakes up.
+    """Make this process yield its core as soon as another process wakes up.
 
-    Uses the class SCHED_IDLE (sched(7)), which an unprivileged process cannot leave again. It gets
-    almost no CPU time while others keep all cores busy. Raises OSError.
+    This uses the scheduling class SCHED_IDLE (sched(7)), which an unprivileged process cannot leave
+    again. The process gets almost no CPU time while others keep all cores busy. Raises OSError if
+    the kernel refuses.
     """
     os.sched_setscheduler(_THIS_THREAD, os.SCHED_IDLE, os.sched_param(0))
 
 
 def turn_nanoseconds() -> int:
-    """Return the requested time slice in nanoseconds; 0 if the kernel ignores it.
+    """Return the requested time slice in nanoseconds, or 0 if none is in effect.
 
-    Raises OSError.
+    Raises OSError if the kernel refuses.
     """
     attributes = ctypes.create_string_buffer(_ATTRIBUTES.size)
     call("sched_getattr", _THIS_THREAD, attributes, _ATTRIBUTES.size, 0)

@@ -1,7 +1,7 @@
 """Notifications to systemd: ready, alive, reloading, stopping, and a one-line status.
 
-Each process calls `alive` only where it does its work, so systemd restarts a process that hangs. If
-systemd has not started the process, the calls have no effect.
+Each process calls `alive` only from its main work, so systemd restarts a process that hangs. If
+the process was not started by systemd, the calls have no effect.
 """
 
 import logging
@@ -18,7 +18,7 @@ except ImportError:  # the extra `systemd` is not installed
 logger = logging.getLogger(__name__)
 
 _FED_EACH = 4
-"""WATCHDOG=1 is sent at most this often within systemd's watchdog time. systemd needs 2."""
+"""WATCHDOG=1 is sent up to this many times per watchdog timeout. systemd recommends twice."""
 
 _NO_LIBRARY = (
     "systemd waits for notifications and ends this process without them, but systemd-python is not "
@@ -28,7 +28,7 @@ _NO_LIBRARY = (
 
 
 class Service:
-    """Connection to the service manager."""
+    """Sends notifications to the service manager, systemd."""
 
     def __init__(self) -> None:
         microseconds = os.environ.get("WATCHDOG_USEC", "")
@@ -45,9 +45,9 @@ class Service:
         self._notify("READY=1")
 
     def alive(self) -> None:
-        """Report that the process is working.
+        """Report that the process is working, so that systemd's watchdog does not restart it.
 
-        May be called often: only some calls send a message.
+        This may be called often, because only some calls send a message.
         """
         if self.watchdog_seconds is None:
             return
@@ -57,7 +57,7 @@ class Service:
             self._notify("WATCHDOG=1")
 
     def reloading(self) -> None:
-        """Report that the configuration is being reloaded. `ready` ends it.
+        """Report that the configuration is being reloaded, until `ready` is called.
 
         systemd 253 and newer (Type=notify-reload) needs the time at which the reload began.
         """
@@ -69,7 +69,7 @@ class Service:
         self._notify("STOPPING=1")
 
     def status(self, text: str) -> None:
-        """Report a status line for `systemctl status`."""
+        """Report a line of text for `systemctl status`, if it has changed."""
         if text != self._status:
             self._status = text
             self._notify(f"STATUS={text}")

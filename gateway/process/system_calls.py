@@ -1,4 +1,4 @@
-"""Linux system calls for which the C library has no function."""
+"""Calls Linux system calls for which the C library has no function."""
 
 import ctypes
 import os
@@ -25,14 +25,14 @@ _NUMBERS: Final = {
         "sched_getattr": 381,
     },
 }
-"""From asm/unistd.h of each machine."""
+"""The numbers of system calls by machine, from asm/unistd.h."""
 
 
 def call(name: str, *arguments: int | ctypes.Array[ctypes.c_char]) -> int:
-    """Call a system call by name, with numbers and buffers. Return its result.
+    """Call a system call by its name, with integers and buffers as arguments. Return its result.
 
     Raises:
-        OSError: the call failed, or its number is unknown for this machine.
+        OSError: if the call fails, or its number is unknown for this machine.
     """
     machine = os.uname().machine
     # A 32-bit program on a 64-bit kernel uses the numbers of its own architecture.

@@ -1,9 +1,8 @@
-"""TLS between a socket and a protocol: a protocol to the socket, a transport to the protocol.
+"""TLS between a socket's transport and an asyncio protocol, for the broker and the page.
 
-The broker's listeners and the page use it. OpenSSL works on two buffers in memory, so a connection
-is counted and has deadlines from its first moment; asyncio's own TLS reports a connection only
-after the handshake. The subclass decides when a handshake starts, and how to handle a peer that
-violates TLS.
+OpenSSL works on two buffers in memory. A connection can therefore be counted and have timeouts from
+its first moment, while asyncio's own TLS reports a connection only after the handshake. A subclass
+decides when the handshake starts, and how to handle a peer that violates TLS.
 """
 
 import asyncio
@@ -13,13 +12,17 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar, cast
 
 READ_BYTES: Final = 64 * 1024
-"""More than a record holds: one read from OpenSSL returns one record."""
+"""Bytes per read from OpenSSL, more than a TLS record has. Each read returns one record."""
 
 P = TypeVar("P", bound=asyncio.Protocol)
 
 
 class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
-    """One TLS connection. Until the handshake is complete it can only be closed, not written to."""
+    """The server side of one TLS connection.
+
+    It is a protocol for the socket's transport, and a transport for its own protocol. Until the
+    handshake is complete, written data is discarded.
+    """
 
     def __init__(self, protocol: P) -> None:
         super().__init__()
@@ -27,43 +30,43 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self._socket: asyncio.Transport
         self._received, self._to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls: ssl.SSLObject | None = None
-        """None until the first bytes: a peer that only connects costs no more than without TLS."""
+        """The TLS state, or None before the first bytes, so that idle connections cost little."""
         self._is_established = False
         self._is_over = False
-        """Nothing is decrypted or encrypted any more."""
+        """True if the connection is closing, so that no more data is decrypted or encrypted."""
 
     # -- towards the socket: a protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Report a new connection to the protocol, before its handshake."""
+        """Notify the protocol of a new connection, before the TLS handshake."""
         self._socket = cast(asyncio.Transport, transport)
         self._protocol.connection_made(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Report that the connection is gone, whichever side ended it."""
+        """Notify the protocol that the connection is closed, by either side."""
         self._is_over = True
         protocol = self._protocol
         del self._protocol  # it has this object as its transport: a cycle
         protocol.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Report that the peer reads too slowly."""
+        """Notify the protocol that the peer reads too slowly, so that it stops writing."""
         self._protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """Report that the peer has caught up."""
+        """Notify the protocol that it may continue to write."""
         self._protocol.resume_writing()
 
     def _begin(self, context: ssl.SSLContext) -> ssl.SSLObject:
-        """Start the handshake."""
+        """Create the TLS state with the server's `context`. The handshake starts with `_take`."""
         self._tls = context.wrap_bio(self._received, self._to_send, server_side=True)
         return self._tls
 
     def _take(self, tls: ssl.SSLObject, data: bytes) -> None:
-        """Continue the handshake, and pass on the decrypted data.
+        """Process received bytes: continue the handshake, then pass decrypted data to the protocol.
 
         Raises:
-            ssl.SSLError: the peer violates TLS. An alert with the reason may be flushed.
+            ssl.SSLError: if the peer violates TLS. `_flush` then sends an alert with the reason.
         """
         self._received.write(data)
         try:
@@ -74,7 +77,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
                 self._protocol.data_received(part)
                 if self._is_over:
                     return
-            self.close()  # the peer closed TLS: nothing more can come
+            self.close()  # The peer has closed TLS, so no more data can arrive.
         except ssl.SSLWantReadError:
             self._flush()
 
@@ -85,7 +88,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
     # -- towards the protocol: a transport
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Encrypt and send data."""
+        """Encrypt and send data. It is discarded before the handshake and after the close."""
         if self._tls is None or not self._is_established or self._is_over:
             return
         rest = memoryview(data)
@@ -98,13 +101,13 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self._flush()
 
     def close(self) -> None:
-        """Close after sending what was written."""
+        """Close the connection after all written data was sent."""
         self.end_before(lambda socket: socket.close())
 
     def end_before(self, close: Callable[[asyncio.Transport], None]) -> None:
-        """End TLS, and pass the socket to `close`, which closes it."""
+        """Send the end of TLS, and then call `close` with the socket's transport to close it."""
         if self._tls is not None and self._is_established and not self._is_over:
-            # It asks for the peer's own end of TLS as well, which is not awaited.
+            # unwrap also expects the peer's end of TLS, but this is not awaited.
             with contextlib.suppress(ssl.SSLError):
                 self._tls.unwrap()
             self._flush()
@@ -121,5 +124,5 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         return self._socket.is_closing()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return information about the socket."""
+        """Return information about the socket from its transport."""
         return self._socket.get_extra_info(name, default)

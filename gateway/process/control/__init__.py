@@ -1,6 +1,6 @@
-"""Messages of the control sockets, and the client for them.
+"""The client for the broker's control sockets, and the encoding of their messages.
 
-`control.sock` accepts every command, `status.sock` only those that read, and `operate.sock` those
-of the status page. docs/formats/control-socket.md describes the protocol. Programs other than the
-broker use this package, which imports no other package of the gateway.
+`control.sock` accepts every command, `status.sock` only read-only commands, and `operate.sock` the
+commands of the status page. docs/formats/control-socket.md describes the protocol. Programs other
+than the broker use this package, which imports no other package of the gateway.
 """

@@ -1,8 +1,8 @@
-"""Client of a control socket: one connection, one request at a time.
+"""A client for the control sockets, with one connection and one request at a time.
 
-Every failure raises an exception within a fixed time, whatever the other side sends: OSError
-(including TimeoutError) and EOFError if no broker answers, `messages.UnusableAnswer` if something
-else does, and `messages.Refused` if the broker refuses.
+Every failure raises an exception within a fixed time, whatever the other side sends. OSError
+(including TimeoutError) and EOFError mean that no broker responds. `messages.UnusableAnswer` means
+that the response is invalid, and `messages.Refused` that the broker refused the request.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ from gateway.process.control.messages import (
 
 
 class ControlClient:
-    """A client whose connection is kept open, and replaced after any failure except a refusal.
+    """A client that keeps its connection open, and replaces it after a failure.
 
-    Use it from one event loop.
+    A refused request does not count as a failure. Must be used from a single event loop.
     """
 
     def __init__(self, path: Path, answer_seconds_max: float) -> None:
@@ -32,19 +32,19 @@ class ControlClient:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def request(self, request: Request) -> dict[str, Any]:
-        """Send a request and return its result. Connects if necessary."""
+        """Send a request and return its result. This connects first if necessary."""
         return await self._request(line_of(request), may_repeat=False)
 
     async def read(self, request: Request) -> dict[str, Any]:
-        """Like `request`, for a request that changes nothing.
+        """Send a read-only request and return its result.
 
-        If the open connection has ended, for example after a restart of the broker, the request is
-        sent again over a new one.
+        If the open connection was lost, for example because the broker was restarted, the request
+        is retried over a new connection.
         """
         return await self._request(line_of(request), may_repeat=True)
 
     def close(self) -> None:
-        """Close the connection. A later request opens a new one."""
+        """Close the connection. A later request opens a new connection."""
         if self._streams is not None:
             # No request is running, so nothing unsent is lost.
             self._streams[1].transport.abort()
@@ -58,7 +58,7 @@ class ControlClient:
                     answer = await self._exchange(line, may_repeat=may_repeat)
                 finished = True
             finally:
-                # A late answer would be mistaken for the answer to the next request.
+                # A late response would be mistaken for the response to the next request.
                 if not finished:
                     self.close()
             try:
@@ -91,9 +91,10 @@ async def _answer_to(
 
 
 def ask(path: Path, answer_seconds_max: float, request: Request) -> dict[str, Any]:
-    """Send one request over a connection of its own, without an event loop. Return its result.
+    """Send one request over a new connection, without an event loop, and return its result.
 
-    Raises what `ControlClient.request` raises, and ValueError if the request is too long.
+    Raises OSError if no broker responds, UnusableAnswer if the response is invalid, Refused if the
+    broker refuses the request, and ValueError if the request is too long.
     """
     line = line_of(request)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:

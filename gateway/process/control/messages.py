@@ -1,4 +1,4 @@
-"""Requests and answers of the control sockets, as one line of JSON each. Pure."""
+"""Encodes requests to the control sockets and parses the responses. Each is one line of JSON."""
 
 import json
 from collections.abc import Mapping
@@ -7,18 +7,18 @@ from typing import Any
 from gateway.process.control.received_json import value_of_json
 
 Request = Mapping[str, object]
-"""`{"command": "status"}` with the command's arguments."""
+"""A request, such as `{"command": "status"}`, with the command's arguments as further keys."""
 
 LINE_BYTES_MAX = 1 << 20
-"""Longest line in either direction."""
+"""Longest request or response, in bytes."""
 
 
 class UnusableAnswer(Exception):
-    """The answer does not follow the protocol."""
+    """The response does not follow the protocol of the control sockets."""
 
 
 class Refused(Exception):
-    """The broker answered with an error."""
+    """The request was refused. `code` is for programs, and `message` for people."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -27,10 +27,10 @@ class Refused(Exception):
 
 
 def line_of(request: Request) -> bytes:
-    """Encode a request as a line.
+    """Return a request encoded as one line of JSON.
 
     Raises:
-        ValueError: the line is longer than `LINE_BYTES_MAX`.
+        ValueError: if the line is longer than `LINE_BYTES_MAX`.
     """
     line = json.dumps(request).encode("ascii") + b"\n"
     if len(line) > LINE_BYTES_MAX:
@@ -39,11 +39,11 @@ def line_of(request: Request) -> bytes:
 
 
 def result_of(line: bytes) -> dict[str, Any]:
-    """Return the result in an answer.
+    """Return the result in a response.
 
     Raises:
-        Refused: the broker answered with an error.
-        UnusableAnswer: the line does not follow the protocol.
+        Refused: if the broker responded with an error.
+        UnusableAnswer: if the line does not follow the protocol.
     """
     try:
         answer = value_of_json(line)

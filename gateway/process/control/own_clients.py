@@ -1,4 +1,4 @@
-"""Effects of bans on the gateway's own clients (bridge and uplink), for `ctl ban` and the page."""
+"""Warnings about bans of the gateway's own MQTT clients, the bridge and the uplink."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ STOPPED_BY_BAN: Final[Mapping[str, str]] = {
     "uplink": "This is the gateway's own uplink. While it is banned, no message is exchanged with "
     "the upstream broker.",
 }
-"""A sentence for each client."""
+"""A warning for each of the gateway's own clients: the consequences of a ban."""
 
 
 def is_in_network(host: str, network: str) -> bool:
-    """Return True if an address is equal to a banned address or lies in a banned network.
+    """Return True if the IP address `host` is in `network`, which is an IP network or address.
 
-    False if `host` is not an address (but a name or a Unix socket), or `network` is not valid.
+    If either is invalid, the result is False. `host` may be a name or a Unix socket.
     """
     try:
         return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)

@@ -1,17 +1,15 @@
-"""Tolerant JSON parser for values from sensors: one odd value does not make a line unreadable.
+"""A tolerant JSON parser for values from sensors. One odd value does not invalidate the line.
 
-Pure.
-
-A sensor's text may contain half of a surrogate pair; its number may be NaN or have thousands of
-digits. Each is converted to a value that a model can reject on its own, or that a page can show.
+A string from a sensor may contain half of a surrogate pair. A number may be NaN or have thousands
+of digits. Each is converted to a value that a model can reject by itself, or that a page can show.
 """
 
 import json
 import re
 from typing import Final
 
-# Characters of the longest integer that a model can hold (64 bits, with sign and reserve). A longer
-# one is read as a float: parsing an int in Python takes quadratic time.
+# Longest integer in characters: 64 bits with a sign and a margin. A longer one is read as a float,
+# because parsing an int in Python takes quadratic time.
 _INTEGER_CHARACTERS_MAX: Final = 32
 
 _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
@@ -20,10 +18,10 @@ _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 def value_of_json(line: bytes) -> object:
     """Parse a line of JSON. Half of a surrogate pair becomes U+FFFD.
 
-    Raises ValueError or RecursionError if it is not JSON, or too deeply nested.
+    Raises ValueError if the line is not JSON, and RecursionError if it is nested too deeply.
     """
     value = json.loads(line, parse_int=_integer_of)
-    # In UTF-8, half a pair can only occur as an escape.
+    # In UTF-8, half of a surrogate pair can only occur as an escape sequence.
     return _with_whole_characters(value) if b"\\ud" in line.lower() else value
 
 
@@ -32,9 +30,9 @@ def _integer_of(digits: str) -> int | float:
 
 
 def _with_whole_characters(value: object) -> object:
-    """Replace broken surrogates in place and return the value.
+    """Replace halves of surrogate pairs in a JSON value in place, and return the value.
 
-    Does not recurse, since reports nest deeply.
+    This does not use recursion, because reports are nested deeply.
     """
     whole: list[object] = [value]
     containers: list[list[object] | dict[str, object]] = [whole]

@@ -1,4 +1,4 @@
-"""The directory of the configuration file that is being read, for files that it names."""
+"""The directory of the configuration file that is being read. Relative paths refer to it."""
 
 import contextlib
 from collections.abc import Iterator
@@ -9,12 +9,15 @@ from typing import Final
 CONFIGURATION_DIRECTORY: Final[ContextVar[Path | None]] = ContextVar(
     "CONFIGURATION_DIRECTORY", default=None
 )
-"""None where no file is read."""
+"""The directory, or None while no configuration file is being read."""
 
 
 @contextlib.contextmanager
 def files_next_to(configuration: Path | None) -> Iterator[None]:
-    """Set the directory to that of a configuration file while its tables are checked."""
+    """Set `CONFIGURATION_DIRECTORY` to the folder of a file within this context.
+
+    `configuration` is the path of the configuration file, or None.
+    """
     directory = None if configuration is None else configuration.absolute().parent
     token = CONFIGURATION_DIRECTORY.set(directory)
     try:

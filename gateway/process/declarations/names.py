@@ -1,8 +1,8 @@
-"""Names of devices and quantities, which are both a topic level and part of a SenML name.
+"""Allowed names for devices and quantities, which are both a topic level and part of a SenML name.
 
 RFC 8428 section 4.5.1 allows letters, digits and `- : . / _`, starting with a letter or digit. `/`
 is excluded because it would start another topic level. Only protocols with several measurements per
-frame (NMEA 0183) use it, between the names of frame and measurement.
+frame (NMEA 0183) use `/`, between the name of a frame and the name of a measurement.
 """
 
 from typing import Annotated
@@ -13,7 +13,7 @@ from gateway.process.declarations.quantities import Text
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,63}"
 
 MEASUREMENT_PATTERN = rf"{NAME_PATTERN}(/{NAME_PATTERN})?"
-"""A quantity, or one of its measurements if it has several."""
+"""Pattern for the name of a quantity, or of one measurement of a quantity that has several."""
 
 MeasurementName = Annotated[
     str,

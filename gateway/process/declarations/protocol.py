@@ -1,4 +1,4 @@
-"""Properties of a serial protocol that the configuration needs."""
+"""The base class for the settings of serial protocols, with the properties of each protocol."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,66 +10,73 @@ from gateway.process.declarations.serial_line import Line
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolSettings(Section):
-    """The keys of one protocol. In the file they are in the port's own table, `[[serial]]`."""
+    """The configuration keys of one serial protocol, which are in the port's table `[[serial]]`."""
 
     device_prefix: ClassVar[str | None] = None
-    """Prefix of the names that devices of this protocol have themselves; None: they have none, and
-    the port or the protocol's settings name them."""
+    """Prefix of the names that devices of this protocol send.
+
+    If it is None, devices send no name, and are named by the port or the settings.
+    """
     data_bits: ClassVar[tuple[int, ...]] = (7, 8)
-    """Data bits with which the protocol works."""
+    """The numbers of data bits that the protocol can be used with."""
 
     default_line: ClassVar[Line] = Line()
-    """The line where the port's table has neither `line` nor `baud_rate`."""
+    """Line settings for a port whose table has neither `line` nor `baud_rate`."""
 
     has_several: ClassVar[bool] = False
-    """True if a quantity has several measurements: `gga` of NMEA 0183 has `gga/alt`."""
+    """True if a quantity may have several measurements, such as `gga/alt` in NMEA 0183."""
     can_wait: ClassVar[bool] = False
-    """True if its sensors keep unacknowledged readings: then the port is not read while the outbox
-    is full, unless its `when_full` is set."""
+    """True if the sensors keep readings until they are acknowledged.
+
+    By default such a port is not read while the outbox is full.
+    """
 
     address_schemes: ClassVar[Mapping[str, str]] = {
         "tcp": "a serial server that passes on the bytes of a line",
         "rfc2217": "a serial server with RFC 2217",
     }
-    """URL schemes allowed in the `address` of a port with this protocol, with their meaning."""
+    """URL schemes allowed in the `address` of a port with this protocol, with descriptions."""
 
     has_parts: ClassVar[bool] = False
-    """True if its devices are numbered parts of the port's own device, such as nodes of
-    MySensors."""
+    """True if the devices are numbered parts of the port's device, such as MySensors nodes."""
 
     @property
     def is_asked(self) -> bool:
-        """True if the bridge polls the devices; if not, they send by themselves."""
+        """True if the bridge polls the devices, False if the devices send by themselves."""
         return False
 
     @property
     def units(self) -> tuple[str | None, ...]:
-        """The units in these settings."""
+        """The units that these settings assign to quantities."""
         return ()
 
     @property
     def device_names(self) -> tuple[str, ...]:
-        """The devices in these settings. Empty: the port itself is the only device."""
+        """The names of the devices in these settings. If empty, the port is the only device."""
         return ()
 
     def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:
-        """Return the settings with the secrets of the files that they name.
+        """Return the settings with the secrets from the files that the settings name.
 
-        `first_line_of` takes a path and the key that names it. Raises `ValueError` for a file
-        without a usable secret.
+        `first_line_of` returns the first line of a file. Its arguments are the path and the name
+        of the configuration key. Raises ValueError if a file has no usable secret.
         """
         return self
 
     def check_scheme(self, scheme: str | None) -> None:
-        """Reject keys that the scheme of the port's address excludes. None: a serial line."""
+        """Check that the keys are allowed with the scheme of the port's address.
+
+        `scheme` is None for a device file. If a key is not allowed, this raises the error that
+        `refusal` creates.
+        """
 
     def value_names(self, device: str) -> frozenset[str] | None:
-        """Return the value names configured for a device.
+        """Return the names of the values that are configured for a device.
 
-        None: the device's messages contain them.
+        Return None if the names are not configured, but come from the device's messages.
         """
         return None
 
 
 Protocols = Mapping[str, type[ProtocolSettings]]
-"""The settings of every protocol, by its name in `framing`."""
+"""The settings class of each protocol, by the protocol's name in `framing`."""

@@ -1,11 +1,11 @@
-"""Quantities as people write them: `"30s"`, `"64MiB"`, numbers and texts within limits.
+"""Annotations for values in the configuration, such as `"30s"`, `"64MiB"`, numbers and strings.
 
-Each class annotates one field of a section. It parses the written value, rejects values out of
-range with a sentence that describes the allowed values, and formats values in the same form. A
-number without its unit is rejected: it is unclear whether 30 means seconds.
+Each class annotates a field of a section. It parses the written value, rejects an invalid value
+with a description of the allowed values, and formats values in the same form. A duration or size
+without a unit is rejected, because it would be unclear whether 30 means seconds.
 
-pydantic is imported only when a value is checked: a service that only uses values is smaller
-without it (docs/decisions/0075-*.md).
+pydantic is imported only when a value is validated, because a service that only uses values needs
+less memory without it (docs/decisions/0075-*.md).
 """
 
 import re
@@ -35,14 +35,14 @@ _QUANTITY = re.compile(rf"({_NUMBER}) ?([A-Za-z]{{1,3}})", re.ASCII)
 
 
 def refusal(allowed: str) -> "PydanticCustomError":
-    """Return the error for an invalid value. `allowed` describes the valid ones."""
+    """Return the error for an invalid value. `allowed` describes the allowed values."""
     from pydantic_core import PydanticCustomError  # noqa: PLC0415
 
     return PydanticCustomError("not_allowed", "{allowed}", {"allowed": allowed})
 
 
 def duration_text(seconds: float | None) -> str:
-    """Format seconds: `90.0` as `"90s"`, `0.05` as `"50ms"`, `None` as `"never"`."""
+    """Return a duration in seconds as text, such as `"90s"`, `"50ms"`, or `"never"` for None."""
     if seconds is None:
         return NEVER
     if seconds and seconds < 1:
@@ -51,7 +51,7 @@ def duration_text(seconds: float | None) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """Format a size in the largest binary unit that divides it: `2097152` as `"2MiB"`."""
+    """Return a size as text in the largest binary unit that divides it: 2097152 is `"2MiB"`."""
     for unit in ("TiB", "GiB", "MiB", "KiB"):
         if size_bytes and size_bytes % _BYTES_OF_UNIT[unit] == 0:
             return f"{size_bytes // _BYTES_OF_UNIT[unit]}{unit}"
@@ -59,7 +59,7 @@ def size_text(size_bytes: int) -> str:
 
 
 class Quantity:
-    """Base of all annotations in this module. pydantic calls `value_of` with the written value."""
+    """The base class of the annotations. pydantic calls `value_of` with the written value."""
 
     def value_of(self, written: object) -> object:
         raise NotImplementedError
@@ -68,9 +68,10 @@ class Quantity:
         return str(value)
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the written value, as far as it can be expressed.
+        """Return a JSON Schema for the written value, as precise as JSON Schema allows.
 
-        It accepts every value that `value_of` accepts. Its `description` is what is allowed.
+        The schema accepts every value that `value_of` accepts. Its `description` describes the
+        allowed values.
         """
         raise NotImplementedError
 
@@ -84,7 +85,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Duration(Quantity):
-    """A duration in seconds (float). If `never` is true, `"never"` is allowed and becomes None."""
+    """A duration in seconds (float). If `never` is True, `"never"` is allowed and becomes None."""
 
     seconds_min: float
     seconds_max: float
@@ -117,13 +118,13 @@ class Duration(Quantity):
 
 
 def is_never(quantity: Quantity) -> bool:
-    """Return True if None is a valid duration, written "never"."""
+    """Return True if the quantity is a duration that may be None, written as "never"."""
     return isinstance(quantity, Duration) and quantity.never
 
 
 @dataclass(frozen=True, slots=True)
 class Size(Quantity):
-    """A size in bytes (int)."""
+    """A size in bytes (int) between two limits, inclusive."""
 
     bytes_min: int
     bytes_max: int
@@ -152,7 +153,7 @@ class Size(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Whole(Quantity):
-    """A whole number between two limits, inclusive."""
+    """An integer between two limits, inclusive."""
 
     minimum: int
     maximum: int
@@ -175,7 +176,10 @@ class Whole(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Number(Quantity):
-    """A number, whole or with a fraction, whose magnitude is at most `magnitude_max`."""
+    """An integer or float with an absolute value of at most `magnitude_max`.
+
+    `minimum` is an additional lower limit, or None.
+    """
 
     magnitude_max: float = 1e18
     minimum: float | None = None
@@ -188,7 +192,7 @@ class Number(Quantity):
     def value_of(self, written: object) -> float:
         if isinstance(written, bool) or not isinstance(written, int | float):
             raise refusal(self.allowed)
-        # Also False for NaN.
+        # The comparison is also False for NaN.
         if not abs(written) <= self.magnitude_max:
             raise refusal(self.allowed)
         if self.minimum is not None and written < self.minimum:
@@ -202,7 +206,7 @@ class Number(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Text(Quantity):
-    """A text that completely matches `pattern`. `description` is the same in words."""
+    """A string that matches `pattern` as a whole. `description` describes the pattern in words."""
 
     pattern: str
     description: str
@@ -222,7 +226,7 @@ class Text(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list of the file, as a tuple of at least `minimum` items."""
+    """A list in the file that becomes a tuple with at least `minimum` items."""
 
     minimum: int = 0
 

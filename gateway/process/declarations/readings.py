@@ -1,6 +1,6 @@
-"""Publication of a serial port's readings: `[serial.readings]`.
+"""The table `[serial.readings]`, which sets how a serial port's readings are published.
 
-The configuration validates it, and the bridge uses it unchanged.
+The configuration validates the table, and the bridge uses it unchanged.
 """
 
 import math
@@ -29,7 +29,7 @@ _TAG_VALUE = re.compile(r"[^\x00-\x1f\x7f+#/{}]{1,64}")
 
 @dataclass(frozen=True, kw_only=True)
 class QuantityRule(Section):
-    """Rule for one quantity of a port."""
+    """A rule for one quantity of a port: scaling, unit, and when the quantity is published."""
 
     descriptions: ClassVar = {
         "name": 'The quantity, or one measurement of it: "gga/alt".',
@@ -51,12 +51,12 @@ class QuantityRule(Section):
 
     @property
     def changes_values(self) -> bool:
-        """True if the rule changes published values."""
+        """True if the rule changes published values or their unit."""
         return self.scale != 1 or self.offset != 0 or self.unit is not None
 
     @property
     def filters(self) -> bool:
-        """True if the rule leaves out some values."""
+        """True if the rule may omit some values."""
         return self.on_change or self.deadband > 0 or self.minimum_interval > 0
 
 
@@ -87,8 +87,9 @@ class Readings(Section):
     quantities: Annotated[tuple[QuantityRule, ...], Items()] = ()
 
     def check(self) -> None:
-        """Reject settings that cannot be published, or would mix devices or quantities in one
-        topic.
+        """Check that readings can be published, each device and quantity to a topic of its own.
+
+        Raises the error that `refusal` creates if this is not the case.
         """
         self._check_tags()
         found = PLACEHOLDER.findall(self.topic)
@@ -122,7 +123,7 @@ class Readings(Section):
 
     @property
     def rules(self) -> Mapping[str, QuantityRule]:
-        """The rules by quantity."""
+        """The rules by the name of their quantity."""
         return {rule.name: rule for rule in self.quantities}
 
 
@@ -133,7 +134,10 @@ def _refuse_unknown(key: str, found: list[str], known: tuple[str, ...]) -> None:
 
 
 def _texts_in(value: object, depth: int) -> list[str]:
-    """Return all texts in a template, including numbers and booleans as text."""
+    """Return all strings in a template. Numbers and Booleans are converted to strings.
+
+    Raises the error from `refusal` if a value is not allowed, or nested deeper than `depth`.
+    """
     if depth == 0:
         raise refusal("a template with at most 3 tables within each other")
     if isinstance(value, dict):

@@ -1,6 +1,7 @@
-"""A table of the configuration file as a dataclass. Keys and attributes have the same names.
+"""The base class for tables of the configuration file, which are declared as dataclasses.
 
-Durations are in seconds (float, None for `"never"`), sizes in bytes (int), paths are `Path`.
+Keys and attributes have the same names. Durations are in seconds (float, None for `"never"`), sizes
+in bytes (int), and paths are `Path`.
 """
 
 from collections.abc import Mapping
@@ -8,30 +9,32 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar
 
 NO_KEY = {"is_key": False}
-"""Metadata of an attribute that is not a key of the file."""
+"""Metadata for a dataclass field that is not a key of the configuration file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """Base of all sections; immutable."""
+    """The immutable base class of all sections of the configuration file."""
 
     descriptions: ClassVar[Mapping[str, str]] = {}
-    """A sentence for each key, for the schema that editors show. Those of the sections in
-    `gateway.configuration` are in its `key_descriptions.py`."""
+    """A sentence for each key, for the JSON Schema that editors show.
+
+    Sections in `gateway.configuration` have their sentences in its `key_descriptions.py`.
+    """
     given: frozenset[str] = field(default=frozenset(), repr=False, compare=False, metadata=NO_KEY)
-    """The keys set in any source; the others have their defaults."""
+    """The keys that are set in any source. All other keys have their defaults."""
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a table, completed with defaults that depend on its other keys."""
+        """Return the written table with additional defaults that depend on its keys."""
         return written
 
     def check(self) -> None:
-        """Raise `refusal` if values conflict although each one is allowed."""
+        """Check that the values do not conflict. Raises the error from `refusal` if they do."""
 
 
 def fields_of(section: type[Section]) -> tuple[Field[Any], ...]:
-    """Return the keys of a section in file order, with types and defaults."""
+    """Return the dataclass fields of a section that are keys of the file, in file order."""
     return tuple(each for each in fields(section) if each.metadata.get("is_key", True))
 
 

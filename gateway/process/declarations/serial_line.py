@@ -1,4 +1,4 @@
-"""Settings of a serial line as people write them: `"9600 7E1"`."""
+"""The settings of a serial line, in the form in which people write them: `"9600 7E1"`."""
 
 import re
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ BAUD_RATE_DEFAULT = 115_200
 
 Parity = Literal["N", "E", "O"]
 FlowControl = Literal["none", "rts_cts", "xon_xoff"]
-"""How one side of a line stops the other: not at all, by wires, or by the bytes XON and XOFF."""
+"""Flow control: none, with the RTS and CTS wires, or with the bytes XON and XOFF."""
 RtsLevel = Literal["high", "low"]
 ControlLine = Literal["on", "off", "leave"]
-"""State of DTR or RTS while a port is open; `leave`: unchanged."""
+"""State of DTR or RTS while a port is open. `leave` does not change it."""
 _LINE = re.compile(r"([1-9][0-9]{1,6}) ([78])([NEO])([12])", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Rs485:
-    """Control of the direction of an RS-485 line by the driver, with RTS."""
+    """Settings for a driver that switches the direction of an RS-485 line with RTS."""
 
     rts: RtsLevel = "high"
-    """The level of RTS while sending; the other one while receiving."""
+    """The level of RTS while sending. While receiving, RTS has the opposite level."""
     delay_before_send_seconds: float = 0.0
     delay_after_send_seconds: float = 0.0
 
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class LineText(Quantity):
-    """Text form of a line's settings: baud rate, a space, data bits, parity, stop bits."""
+    """Annotation for line settings written as text: baud rate, data bits, parity, stop bits."""
 
     @property
     def allowed(self) -> str:

@@ -1,8 +1,8 @@
-"""Units registered for SenML, and the registered units that other spellings mean.
+"""The units registered for SenML, and common other spellings for these units.
 
 Source: the SenML Units and Secondary Units registries of IANA, from RFC 8428 (section 12.1) and RFC
 8798 (sections 3 and 4), and later additions taken from RIOT OS (sys/senml, 2021): NTU, five
-concentrations and VAh. The registries are open: a unit that is missing here works too.
+concentrations and VAh. The registries may grow, so a unit that is missing here works too.
 """
 
 from typing import Final
@@ -38,14 +38,15 @@ _MEANT: Final = {
     "rpm": "1/min", "bpm": "beat/min", "pcs": "count", "mbar": "hPa", "millibar": "hPa",
     "pascal": "Pa", "hertz": "Hz", "meter": "m", "metre": "m", "gram": "g", "joule": "J",
 }  # fmt: skip
-"""Spellings in lower case; each means the same unit without a factor."""
+"""Registered units by other spellings in lower case. No conversion factor is needed."""
 
 
 def unit_meant_by(unit: str) -> str | None:
-    """Return the registered unit that an unregistered spelling means; None if unknown."""
+    """Return the registered unit that an unregistered spelling means, or None if unknown."""
     meant = _MEANT.get(unit.lower())
     if meant is not None:
         return meant
-    # "CEL", "wh": if only one unit is spelled so. Not "mw" or "MS", where the case matters.
+    # Wrong case, as in "CEL" or "wh", is accepted if only one unit matches. For "mw" or "MS" the
+    # case matters.
     found = [each for each in UNITS if each.lower() == unit.lower()]
     return found[0] if len(found) == 1 and len(unit) > 1 else None

@@ -1,7 +1,7 @@
-"""Replacement of a whole SQLite database, and repair of its WAL before it is read.
+"""Replaces a whole SQLite database, and repairs its write-ahead log (WAL) before it is read.
 
 A new file is created under another name and then renamed, so that a power cut during the
-replacement does no harm: either the damage is found again, or the complete new file is::
+replacement does no harm. The next start finds either the damaged file or the complete new file::
 
     x.db.new -> x.db.salvaged; x.db -> x.db.damaged-...; -> x.db
 """
@@ -26,12 +26,12 @@ _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 def rewrite_wal(path: Path) -> None:
-    """Write the WAL's contents in the page cache to the disk again.
+    """Write the contents of the WAL from the page cache to the disk again.
 
-    After a failed fsync Linux marks the pages as clean: reads return what was written, but it never
-    reaches the disk. SQLite would accept such a frame, append after it, and lose all of that at a
-    power cut. Writing the same bytes again makes the pages dirty. A power cut meanwhile leaves each
-    sector with either its old bytes or the same new ones.
+    After a failed fsync, Linux marks the pages as clean. The data can still be read, but is never
+    written to the disk. SQLite would append to such a WAL, and a power cut would lose all of it.
+    Writing the same bytes again makes the pages dirty. After a power cut during this, each sector
+    has either its old bytes or the same new bytes.
     """
     wal = path.with_name(f"{path.name}-wal")
     if not wal.exists():
@@ -40,7 +40,7 @@ def rewrite_wal(path: Path) -> None:
         try:
             frames = file.read(_frames_end_of(file))
         except OSError as error:
-            # SQLite decides about unreadable data.
+            # SQLite handles unreadable data itself.
             logger.warning("the WAL of %s cannot be read: %s", path, line_of(error))
             return
         file.seek(0)
@@ -51,14 +51,14 @@ def rewrite_wal(path: Path) -> None:
 
 
 def _frames_end_of(wal: FileIO) -> int:
-    """Return the size of the WAL's header and valid frames: those with the header's salts.
+    """Return the size of the WAL's header and its current frames, which have the header's salts.
 
     Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log, integers are big-endian::
 
         header  magic u32 | version u32 | page bytes u32 | number u32 | salts 2 * u32 | checksums
         frame   page u32 | pages u32 | salts 2 * u32 | checksums 2 * u32 | page
 
-    They are followed by several MiB of old frames, or of zeros in reserved blocks.
+    The current frames are followed by several MiB of old frames, or of zeros in reserved blocks.
     """
     header = os.pread(wal.fileno(), _WAL_HEADER.size, 0)
     if len(header) < _WAL_HEADER.size:
@@ -73,10 +73,10 @@ def _frames_end_of(wal: FileIO) -> int:
 
 
 def replace_database(path: Path, make: Callable[[Path], None]) -> Path | None:
-    """Replace a database by a new one. Return the name under which the old one is kept.
+    """Replace a database by a new one. Return the path of the old file, or None if there was none.
 
     Args:
-        path: path of the database; it need not exist.
+        path: path of the database, which need not exist.
         make: creates the new database at the given path, and closes it.
     """
     new = path.with_name(f"{path.name}.new")
@@ -89,16 +89,16 @@ def replace_database(path: Path, make: Callable[[Path], None]) -> Path | None:
 
 
 def finish_replacement(path: Path) -> Path | None:
-    """Finish an interrupted replacement.
+    """Finish a replacement that was interrupted, if there was one.
 
-    Return the name under which the old file is kept, if any.
+    Returns the path under which the old file is kept, or None if there is no old file.
     """
     salvaged = _salvaged(path)
     if not salvaged.exists():
         return None
     aside = _free_name(path)
     old = _files_of(path)
-    # All of them before the new file is renamed: SQLite would apply the old file's WAL to it.
+    # All old files are renamed first. Otherwise SQLite would apply the old WAL to the new file.
     for part in old:
         part.rename(aside.with_name(aside.name + part.name.removeprefix(path.name)))
     move_durably(salvaged, path)
@@ -119,6 +119,6 @@ def _free_name(path: Path) -> Path:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """Return the existing files of a database: itself, its WAL and others."""
+    """Return the existing files of a database: the main file, the WAL, and others next to it."""
     names = [path.with_name(path.name + suffix) for suffix in ("", *_COMPANIONS)]
     return [name for name in names if name.exists()]

@@ -1,7 +1,7 @@
-"""File descriptors: the limit of this process, and handling of its exhaustion.
+"""The limit on open file descriptors, and detection of its exhaustion.
 
-Each connection takes one. A process without free descriptors cannot open its own files, so the
-limit is raised as far as the system allows, and part of it is reserved for files.
+Each connection uses a descriptor. A process without free descriptors cannot open its own files, so
+the limit is raised as far as the system allows, and a part of it is reserved for files.
 """
 
 import errno
@@ -10,21 +10,21 @@ import resource
 from typing import Final
 
 RESERVED: Final = 512
-"""Descriptors not used for client connections: journal, tables and listeners (50), control sockets
-(192), connections that are refused or being closed (128)."""
+"""Number of descriptors reserved for other uses than client connections: the journal, tables and
+listeners (50), control sockets (192), and connections being refused or closed (128)."""
 
 NEEDED: Final = 64
-"""Descriptors without which no process starts: the broker itself opens 30."""
+"""Smallest limit with which a process starts. The broker itself opens 30 descriptors."""
 
 USED_MAX: Final = 1_048_576
-"""Descriptors used by a process, at most: some systems allow a billion, but this is the kernel's
-own limit for a process (`fs.nr_open`)."""
+"""Largest limit used. Some systems allow a billion, but this is the kernel's own default limit for
+a process (`fs.nr_open`)."""
 
 _USED_UP: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 def raise_limit() -> int:
-    """Raise the soft limit of open files to the hard limit, and return it."""
+    """Raise the soft limit on open files to the hard limit, and return the new soft limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _bounded(hard)
     if _bounded(soft) >= wanted:
@@ -37,7 +37,7 @@ def raise_limit() -> int:
 
 
 def limit() -> int:
-    """Return the maximum number of open files of this process."""
+    """Return the maximum number of open files for this process."""
     return _bounded(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
@@ -46,17 +46,16 @@ def _bounded(value: int) -> int:
 
 
 def for_connections() -> int:
-    """Return the maximum number of client connections, after a reserve for this process's own
-    files.
+    """Return the maximum number of client connections.
 
-    With a low limit it is three quarters of it.
+    This is the limit on open files less `RESERVED`, or three quarters of it if the limit is low.
     """
     most = limit()
     return max(1, most - min(RESERVED, most // 4))
 
 
 def connections_within(wanted: int) -> int:
-    """Return the wanted number of connections, or fewer if the limit is lower."""
+    """Return the wanted number of client connections, reduced to the number that is possible."""
     return min(wanted, for_connections())
 
 
@@ -66,9 +65,9 @@ def ran_out(error: BaseException) -> bool:
 
 
 def are_used_up() -> bool:
-    """Return True if no descriptor is free now.
+    """Return True if this process has no free file descriptor now.
 
-    Libraries only report that a file cannot be opened.
+    This is for errors of libraries that only report that a file cannot be opened.
     """
     try:
         descriptor = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)

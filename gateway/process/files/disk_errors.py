@@ -1,12 +1,12 @@
-"""Classification and wording of errors from system calls."""
+"""Classifies errors from system calls, and formats them as messages for people."""
 
 import errno
 import re
 from typing import Final
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
-"""Full disk, quota, table of this process's or of the system's open files. Each may have room
-later, and a call that failed with one of them has not changed stored data."""
+"""Error codes for a full disk, quota or table of open files. Each may have room later, and the
+failed call has not changed stored data."""
 
 _UNREADABLE: Final = frozenset(
     {
@@ -18,13 +18,13 @@ _UNREADABLE: Final = frozenset(
         errno.EILSEQ,
     }
 )
-"""Read errors caused by the disk: those of the block layer, and of checksums."""
+"""Error codes for data that the disk cannot read, from the block layer or from checksums."""
 
 
 def is_full(error: BaseException) -> bool:
-    """Return True if a call failed because the disk, a quota or a file table is full.
+    """Return True if a call failed because the disk, a quota or a table of open files is full.
 
-    Such a call may be repeated later.
+    The call may be retried later.
     """
     return isinstance(error, OSError) and error.errno in _FULL
 
@@ -38,7 +38,10 @@ _ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
 
 
 def line_of(error: object) -> str:
-    """Return an error's message as one line for people: the file first, without `[Errno 2]`."""
+    """Return the message of an error as one line for people, with the path first.
+
+    Python's `[Errno 2]` is removed.
+    """
     if isinstance(error, OSError) and error.strerror is not None:
         text = str(error.strerror)
         if error.filename is not None:
@@ -49,5 +52,5 @@ def line_of(error: object) -> str:
 
 
 def without_errno(text: str) -> str:
-    """Return a message without Python's error numbers."""
+    """Return a message without Python's error numbers, such as `[Errno 2]`."""
     return _ERRNO.sub("", text)

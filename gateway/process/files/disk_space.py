@@ -1,7 +1,8 @@
-"""Disk space for operations that must work when the disk is full, such as deleting stored messages.
+"""Reserved disk space for operations that must work on a full disk, such as deleting messages.
 
-A deletion at PUBCOMP is a write too. Therefore blocks of the WAL are allocated in advance, and a
-reserve file next to the database is reduced step by step when the database has to grow.
+Deleting a message at PUBCOMP also writes to the database. Blocks of the write-ahead log (WAL) are
+therefore allocated in advance. A reserve file next to the database is shortened step by step when
+the database must grow.
 """
 
 import contextlib
@@ -14,29 +15,29 @@ from gateway.process.files.disk_errors import is_full
 from gateway.process.files.private import open_private
 
 # Size to which the write-ahead log shrinks after a burst. Its blocks are allocated at startup, for
-# operations on a full disk: some hundred commits of acknowledgements.
+# operations on a full disk. They are enough for a few hundred commits of acknowledgements.
 WAL_BYTES_KEPT = 8 * 1024 * 1024
-# One MiB, written at each start (`make_wal_room`); less if the WAL has room for less than four
-# times as much.
+# Pages until a checkpoint: 1 MiB, written at each start (`make_wal_room`). On a small disk it is a
+# quarter of the WAL.
 _CHECKPOINT_PAGES_MAX = 250
 _PAGE_BYTES = 4096
 # https://www.sqlite.org/fileformat2.html#walformat
 _FRAME_BYTES = 24 + _PAGE_BYTES
-# SQLite reports ENOSPC with a code, except when it extends its shared memory.
+# The codes with which SQLite reports ENOSPC.
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
-# With less free space nothing new is accepted. On a small file system it is a share, like the WAL.
+# With less free space no new data is accepted. On a small file system the threshold is lower.
 _FREE_BYTES_MIN = 16 * 1024 * 1024
 _DISK_SHARE = 16
-# Steps in which the reserve is freed for a database file that grows while the disk is full: a sent
-# row takes some bytes more than a waiting one.
+# The reserve is freed in steps, for a database file that grows while the disk is full. A sent row
+# takes a few bytes more than a waiting row.
 _RESERVE_BYTES = 1024 * 1024
 _RESERVE_STEP_BYTES = 16 * _PAGE_BYTES
 
 
 def lacks_room(error: Exception) -> bool:
-    """Return True if the disk is full or no file can be opened.
+    """Return True if an SQLite error means that the disk or the table of open files is full.
 
-    Neither means that data is damaged.
+    Stored data is not damaged then.
     """
     code = getattr(error, "sqlite_errorcode", None)
     # SQLite gives no reason if it cannot open a file.
@@ -45,10 +46,10 @@ def lacks_room(error: Exception) -> bool:
 
 
 class DiskSpace:
-    """Allocated WAL blocks, reserve and free space of one SQLite database.
+    """The reserved and the free disk space of one SQLite database.
 
     `connection` must be in autocommit mode. Methods raise `sqlite3.Error` if the file cannot be
-    read or written. A full disk is a result, not an error.
+    read or written. They do not raise an error if the disk is full.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -57,29 +58,29 @@ class DiskSpace:
         self._connection = connection
 
     def make_wal_room(self) -> None:
-        """Allocate blocks for the WAL in advance. Nothing may write to it meanwhile.
+        """Allocate blocks for the WAL in advance. No other code may write to it meanwhile.
 
-        SQLite treats zeros after its frames as their end.
+        The blocks contain zeros, which SQLite treats as the end of the WAL.
         """
         total_bytes, _ = self._disk()
         size_bytes = min(WAL_BYTES_KEPT, total_bytes // _DISK_SHARE)
-        # Data that is only in the WAL may need a larger database file: at most by a quarter.
+        # The database file may have to grow by the data in the WAL: at most by a quarter of it.
         pages = max(1, min(_CHECKPOINT_PAGES_MAX, size_bytes // _PAGE_BYTES // 4))
         self._connection.execute(f"PRAGMA wal_autocheckpoint={pages}")
         self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         wal = self._path.with_name(self._path.name + "-wal")
         with contextlib.suppress(OSError), wal.open("r+b", buffering=0) as file:
             length = file.seek(0, os.SEEK_END)
-            # The blocks up to a checkpoint are written now: a commit into a block that is only
-            # allocated makes the file system write its own journal as well. They are written one by
-            # one, because the kernel stores the data of one write together.
+            # The blocks up to a checkpoint are written now, because a commit into a block that is
+            # only allocated makes the file system write its own journal too. They are written one
+            # by one, because the kernel stores the data of one write together.
             for _ in range(length, pages * _FRAME_BYTES, _PAGE_BYTES):
                 file.write(bytes(_PAGE_BYTES))
             if length < size_bytes:
                 os.posix_fallocate(file.fileno(), 0, size_bytes)
 
     def make_reserve(self) -> None:
-        """Allocate the reserve. It is smaller if the disk has too little room."""
+        """Create the reserve file with its blocks. It is smaller on a small file system."""
         total_bytes, _ = self._disk()
         size_bytes = min(_RESERVE_BYTES, total_bytes // _DISK_SHARE)
         with contextlib.suppress(OSError):
@@ -91,18 +92,17 @@ class DiskSpace:
                 os.close(descriptor)
 
     def has_room(self) -> bool:
-        """Return True if new data may be stored.
+        """Return True if there is enough free space to store new data.
 
-        The space below the threshold is needed for deleting stored data.
+        The rest of the space is reserved for deleting stored data.
         """
         total_bytes, free_bytes = self._disk()
         return free_bytes >= min(_FREE_BYTES_MIN, total_bytes // _DISK_SHARE)
 
     def empty_wal(self) -> None:
-        """Checkpoint the WAL into the database file, so that it starts again in its allocated
-        blocks.
+        """Checkpoint the WAL, so that new commits reuse its allocated blocks.
 
-        If the database file must grow, it takes space from the reserve.
+        If the database file must grow on a full disk, space from the reserve is used.
         """
         while not self._checkpoint() and self._give_of_reserve():
             pass
@@ -124,6 +124,6 @@ class DiskSpace:
         return False
 
     def _disk(self) -> tuple[int, int]:
-        """Return the size of the file system, and the bytes that this process may still use."""
+        """Return the size of the file system and the free space for this process, in bytes."""
         disk = os.statvfs(self._path.parent)
         return disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize

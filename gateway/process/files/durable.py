@@ -1,7 +1,7 @@
-"""Durable file operations: what is synced, and in which order.
+"""File operations whose results survive a power cut, with the right order of fsync calls.
 
-A rename is durable only after both folders are synced, and a file's bytes only after the file is.
-All functions raise `OSError`, which the caller handles.
+The contents of a file are durable only after the file is synced, and a rename only after both
+folders are synced. All functions raise `OSError` if they fail.
 """
 
 import os
@@ -11,12 +11,12 @@ from gateway.process.files.private import FILE_MODE, open_private
 
 
 def fsync_folder(folder: Path) -> None:
-    """Make created, renamed or removed names in a folder durable."""
+    """Sync a folder, which makes created, renamed and removed names in it durable."""
     _fsync(folder, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def fsync_file(path: Path) -> None:
-    """Make a file's bytes durable, even if they were written through another descriptor."""
+    """Sync a file, which makes its contents durable, even if another descriptor wrote them."""
     _fsync(path, os.O_RDONLY)
 
 
@@ -44,7 +44,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def pwrite_all(descriptor: int, data: bytes, at: int) -> None:
-    """Write all bytes at a position of a file, without fsync."""
+    """Write all bytes at offset `at` of a file, without fsync."""
     view = memoryview(data)
     while view:
         written = os.pwrite(descriptor, view, at)
@@ -62,16 +62,16 @@ def replace_durably(
     is_new: bool = False,
     owner: tuple[int, int] | None = None,
 ) -> None:
-    """Replace a whole file atomically: a reader sees either the old or the new contents.
+    """Replace a whole file atomically, so that a reader sees either the old or the new contents.
 
     Args:
-        path: path of the file; it need not exist.
-        data: its new contents.
-        partial: temporary name in the same file system; removed if this fails.
-        mode: mode of the new file, restricted by the umask.
-        is_exact: do not restrict the mode by the umask.
-        is_new: fail if `partial` exists; otherwise it is overwritten.
-        owner: user and group of the new file.
+        path: path of the file, which need not exist.
+        data: new contents of the file.
+        partial: path of a temporary file on the same file system. It is removed on failure.
+        mode: permissions of the new file, restricted by the umask.
+        is_exact: if True, the umask does not restrict the permissions.
+        is_new: if True, fail if `partial` exists. Otherwise it is overwritten.
+        owner: user id and group id of the new file.
     """
     # With `is_new`, a secret is never written to a file that another user created with other
     # rights.
@@ -79,7 +79,7 @@ def replace_durably(
     try:
         descriptor = open_private(partial, os.O_WRONLY | os.O_CREAT | creation, mode)
     except FileNotFoundError as error:
-        error.filename = str(path)  # its folder is missing: people know the file's own name
+        error.filename = str(path)  # The folder is missing. The message names the file itself.
         raise
     try:
         if is_exact:
@@ -93,7 +93,7 @@ def replace_durably(
 
 
 def _write_whole(descriptor: int, data: bytes, owner: tuple[int, int] | None) -> None:
-    """Write a new file, give it to its owner, sync and close it."""
+    """Write all data to a new file, set its owner, sync and close it."""
     try:
         write_all(descriptor, data)
         if owner is not None:
@@ -104,7 +104,7 @@ def _write_whole(descriptor: int, data: bytes, owner: tuple[int, int] | None) ->
 
 
 def replace_keeping_owner(path: Path, data: bytes, mode: int) -> None:
-    """Replace a file that root writes and a service reads. Its owner and group are kept."""
+    """Replace a file durably. If root does this, the owner and group of the file are kept."""
     owner = None
     if os.geteuid() == 0 and path.exists():
         found = path.stat()
@@ -114,7 +114,10 @@ def replace_keeping_owner(path: Path, data: bytes, mode: int) -> None:
 
 
 def move_durably(source: Path, destination: Path) -> None:
-    """Rename a file durably within one file system. Afterwards it has exactly one of the names."""
+    """Rename a file durably within one file system.
+
+    After a power cut, the file has either the old or the new name.
+    """
     source.rename(destination)
     fsync_folder(destination.parent)
     if source.parent != destination.parent:

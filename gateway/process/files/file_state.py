@@ -1,20 +1,20 @@
-"""Detection of changed files, so that files that are polled are read only when they change."""
+"""Detects changes of files, so that a polled file is read again only after a change."""
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 FileState = tuple[int, int, int] | None
-"""Time of the last change in nanoseconds, size in bytes, inode; None: the file does not exist."""
+"""A file's change time in nanoseconds, size in bytes and inode, or None if it cannot be read."""
 
 
 def state_of(path: Path) -> FileState:
-    """Return a value that differs after the file has changed; None if it cannot be read."""
+    """Return a value that differs after the file has changed, or None if it cannot be read."""
     try:
         found = os.stat(path)
     except OSError:
         return None
-    # Not the modification time: changed permissions matter too, and copies may preserve that time.
+    # The modification time is not used. It ignores changed permissions, and copies may preserve it.
     return found.st_ctime_ns, found.st_size, found.st_ino
 
 

@@ -1,6 +1,6 @@
-"""Locks between processes by flock, which the kernel releases however a process ends.
+"""File locks between processes, which use flock. The kernel releases them when a process ends.
 
-`ProcessLock` rejects a second process; `alone_in` makes it wait.
+With `ProcessLock` a second process gets an error. With `alone_in` a second process waits.
 """
 
 import fcntl
@@ -15,7 +15,7 @@ from gateway.process.files.disk_errors import is_full
 from gateway.process.files.private import open_private
 
 HOLDER_BYTES_MAX = 32
-"""Longest process id in a lock file; an id has at most 7 digits."""
+"""Bytes read from a lock file. It contains a process id, which has at most 7 digits."""
 
 
 class LockTaken(RuntimeError):
@@ -24,28 +24,30 @@ class LockTaken(RuntimeError):
     def __init__(self, path: Path, holder: str) -> None:
         super().__init__(f"{path} is locked by process {holder or '?'}")
         self.holder = holder
-        """The process id of the holder; empty if unknown."""
+        """The process id of the lock's holder, or an empty string if it is unknown."""
 
 
 class ProcessLock:
-    """A file lock held by one process. Another process is rejected."""
+    """A file lock that one process can hold. A second process gets `LockTaken`."""
 
     def __init__(self, path: Path) -> None:
-        """Open the lock file, creating it if necessary. It is not locked yet.
+        """Open the lock file, and create it if necessary. It is not locked yet.
 
         Raises:
-            OSError: as `open_private`.
+            OSError: if the file cannot be opened, or is a link or not a regular file.
         """
         self._path = path
         # A file object, not a bare descriptor, so that a lock is released even if it is not closed.
         self._file = FileIO(open_private(path, os.O_RDWR | os.O_CREAT), "r+")
 
     def take(self) -> None:
-        """Lock the file until `close`, or until the process ends.
+        """Lock the file until `close` is called or the process ends.
+
+        On an error, this object is closed.
 
         Raises:
-            LockTaken: another process holds the lock. This object is closed.
-            OSError: the file system does not support locks. This object is closed.
+            LockTaken: if another process holds the lock.
+            OSError: if the file system does not support locks.
         """
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -58,16 +60,16 @@ class ProcessLock:
             raise
 
     def note_holder(self) -> None:
-        """Write this process's id into the file, for the error message of a rejected process.
+        """Write this process's id into the lock file, for the error message of other processes.
 
         Raises:
-            OSError: the write failed for a reason other than lack of space. The lock is closed.
+            OSError: if the write fails for a reason other than a full disk. The lock is closed.
         """
         try:
             os.ftruncate(self._file.fileno(), 0)
             os.pwrite(self._file.fileno(), str(os.getpid()).encode("ascii"), 0)
         except OSError as error:
-            # On a full disk the process id is missing, but the lock is valid.
+            # On a full disk the process id is missing, but the lock is still valid.
             if not is_full(error):
                 self.close()
                 raise
@@ -90,10 +92,10 @@ class ProcessLock:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Hold an exclusive lock on a folder; wait until no other process holds it.
+    """Hold an exclusive lock on a folder within this context, after waiting for other holders.
 
     Raises:
-        OSError: the folder cannot be opened or locked.
+        OSError: if the folder cannot be opened or locked.
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

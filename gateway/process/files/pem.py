@@ -1,6 +1,6 @@
-"""Certificates in PEM files, for comparing two files or two versions of one.
+"""Digests of the certificates in PEM files, for comparing two files or two versions of a file.
 
-Nothing is verified here. OpenSSL does that at every handshake.
+This module does not verify certificates. OpenSSL does that at every handshake.
 """
 
 import base64
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 FILE_BYTES_MAX: Final = 1 << 20
-"""File size, at most: a chain has a few kilobytes, and the authorities of the whole web 200."""
+"""Bytes read of a file. A chain has a few kB, and all public certificate authorities 200 kB."""
 
 _CERTIFICATE: Final = re.compile(
     rb"-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----(.*?)-----END \1-----", re.DOTALL
@@ -28,9 +28,9 @@ def digests_in(content: bytes) -> frozenset[bytes]:
 
 
 def certificates_in(path: Path) -> frozenset[bytes]:
-    """Return the SHA-256 of each certificate in a file.
+    """Return the SHA-256 of each certificate in a PEM file.
 
-    Empty for an unreadable file, which the code that uses the file reports.
+    The result is empty if the file cannot be read. The code that uses the file reports this.
     """
     try:
         with path.open("rb") as file:

@@ -1,9 +1,9 @@
-"""Files that other users of this machine can neither read, replace nor redirect.
+"""Protects the gateway's files: other users of this machine cannot read, replace or redirect them.
 
-A gateway's files contain payloads, user names and client identifiers. Directories are created with
-mode 0750 and files with 0640 (`apply_umask`); those of an earlier version are tightened at the next
-start (`prepare`). If another user places a link where one of our files belongs, we would write to a
-file of that user's choice with our rights. Therefore links are rejected and never followed.
+The files contain payloads, user names and client identifiers. Directories are created with mode
+0750 and files with 0640 (`apply_umask`). The modes of older files are tightened at the next start
+(`prepare`). Symbolic links are rejected and never followed. Otherwise another user could place a
+link in the data directory, and make the gateway write to any file.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from gateway.process.files.disk_errors import line_of
 logger = logging.getLogger(__name__)
 
 UMASK = 0o027
-"""Results in directories 0750 and files 0640: the group may read, others have no access."""
+"""Creates directories with mode 0750 and files with 0640. The group may read, others nothing."""
 
 FILE_MODE = 0o640
 
@@ -28,27 +28,27 @@ OURS = frozenset(
     | {"gateway-id", "gateway-id.partial", "gateway-id.damaged"}
 )
 PREFIXES_OF_OURS = ("broker.", "outbox.db", "bridge.", "upload.", "uplink.")
-"""Prefixes of our files in a data directory; people may keep other files there, whose modes are not
-ours to change."""
+"""Prefixes of the gateway's own files in a data directory. The modes of other files that people
+keep there are not changed."""
 
 
 class SecretExposed(Exception):
-    """A file with a secret is accessible to other users. The message names it and the fix."""
+    """A file with a secret is accessible to other users. The message has the path and the fix."""
 
 
 def apply_umask() -> None:
-    """Make all files that this process creates from now on unreadable for others."""
+    """Set the umask of this process, so that other users cannot read the files it creates."""
     os.umask(UMASK)
 
 
 def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
-    """Open one of our regular files like `os.open`, and return its descriptor.
+    """Open one of the gateway's own files like `os.open`, and return its descriptor.
 
     Raises:
-        OSError: as `os.open`; also if the path is a link or not a regular file.
+        OSError: if `os.open` fails, or the path is a link or not a regular file.
     """
     try:
-        # O_NONBLOCK: a FIFO in its place must not block this process.
+        # With O_NONBLOCK, a FIFO at this path cannot block this process.
         descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
     except OSError as error:
         if error.errno == errno.ELOOP and path.is_symlink():
@@ -61,10 +61,10 @@ def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
 
 
 def exposure_of(path: Path, mode: int) -> str | None:
-    """Return how a secret file is accessible to other users, with the fix; None if it is not.
+    """Return a sentence with the fix if other users can access a secret file, otherwise None.
 
-    The group may read it, since root passes secrets to services in this way. A path that is not a
-    regular file is a pipe named on the command line, which no other user can read.
+    `mode` is the file's mode from `stat`. Access for the group is allowed, because root passes
+    secrets to services in this way. A pipe named on the command line is always allowed.
     """
     if not stat.S_ISREG(mode) or not mode & stat.S_IRWXO:
         return None
@@ -75,12 +75,14 @@ def exposure_of(path: Path, mode: int) -> str | None:
 
 
 def first_line_of(path: Path, bytes_max: int) -> str:
-    """Return the first line of a secret file without its line end, at most `bytes_max` bytes.
+    """Return the first line of a secret file without its line end.
+
+    Of a longer line, `bytes_max` + 2 bytes are returned, so that the caller can reject it.
 
     Raises:
-        SecretExposed: other users can read or write the file.
-        OSError: the file cannot be read.
-        UnicodeDecodeError: the file is not UTF-8.
+        SecretExposed: if other users can read or write the file.
+        OSError: if the file cannot be read.
+        UnicodeDecodeError: if the line is not UTF-8.
     """
     with path.open("rb") as file:
         exposure = exposure_of(path, os.fstat(file.fileno()).st_mode)
@@ -90,13 +92,14 @@ def first_line_of(path: Path, bytes_max: int) -> str:
 
 
 def prepare(data_dir: Path) -> None:
-    """Create the data directory, or tighten the modes of files that an earlier version left there.
+    """Create the data directory, or tighten the modes of files from an earlier version in it.
 
-    Only our own files are changed, checked by owner and name. The directory's mode is changed last,
-    which marks that the rest is done: later starts read only the names at the top level.
+    Only the gateway's own files are changed, checked by owner and name. The directory's mode is
+    changed last, so that later starts can see that this is done.
 
     Raises:
-        OSError: it cannot be created, or another user has put a link in place of one of our files.
+        OSError: if the directory cannot be created, or has a link that another user created under
+            the name of one of the gateway's files.
     """
     data_dir.mkdir(parents=True, exist_ok=True)
     for path in _ours_in(data_dir):
@@ -110,7 +113,7 @@ def prepare(data_dir: Path) -> None:
                 _tighten(each)
         _tighten(data_dir)
     except OSError as error:
-        # FAT has no modes; the gateway works there anyway.
+        # FAT has no modes. The gateway works there too.
         logger.warning(
             "others may read %s: its modes cannot be changed: %s", data_dir, line_of(error)
         )
@@ -136,7 +139,7 @@ def _refuse_planted(path: Path) -> None:
 
 
 def _stat_of(path: Path) -> os.stat_result | None:
-    """Return the status of a path; None if it was removed since it was listed.
+    """Return the status of a path, or None if it was removed after it was listed.
 
     For example, a broker that stops removes its WAL.
     """

@@ -1,8 +1,8 @@
-"""A queue in SQLite that survives power cuts: WAL mode, synchronous=FULL, one writer.
+"""A queue in SQLite that survives power cuts, with WAL mode, synchronous=FULL and one writer.
 
-The bridge's outbox and the uplink's queue are based on it. Statements run on the event loop's
-thread and only change the page cache. `QueueDatabase.commit`, called by `CommitThread`, waits for
-the disk. Nothing else uses the connection meanwhile.
+It is the base of the bridge's outbox and the uplink's queue. Statements run in the event loop's
+thread and only change SQLite's cache. `CommitThread` calls `QueueDatabase.commit`, which waits for
+the disk. No other code uses the connection meanwhile.
 """
 
 import asyncio
@@ -20,24 +20,24 @@ _BUSY_SECONDS = 5.0
 
 
 class NoRoom(Exception):
-    """The disk is full. Nothing of the transaction is stored, and it may be repeated."""
+    """The disk is full. The transaction was rolled back, and may be retried later."""
 
 
 class NewerFormat(RuntimeError):
-    """The file is valid, but has tables of a newer version than this program supports."""
+    """The file is valid, but a newer version of the program has written its tables."""
 
 
 class QueueDatabase(ABC):
-    """The queue's database file at `path`, open until `close`.
+    """The base class of a queue's database, stored in the file `path`.
 
-    Methods raise `sqlite3.Error` if the file cannot be read or written. The constructor can also
-    raise `NewerFormat`.
+    Methods raise `sqlite3.Error` if the file cannot be read or written. The constructor also
+    raises `NewerFormat` if a newer version of the program wrote the file.
     """
 
     migration_set: ClassVar[str]
-    """Name of the migration set in sqlite-utils."""
+    """The name of the migration set in sqlite-utils."""
     migrations_known: ClassVar[tuple[str, ...]]
-    """Names of the migrations in order; together they are the format."""
+    """The names of all migrations that this version supports, in order."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -62,11 +62,11 @@ class QueueDatabase(ABC):
         execute("PRAGMA journal_mode=WAL")
         execute("PRAGMA synchronous=FULL")
         execute(f"PRAGMA journal_size_limit={WAL_BYTES_KEPT}")
-        # Then only a COMMIT writes, so only a COMMIT can find the disk full.
+        # With this setting only a COMMIT writes, so only a COMMIT can find the disk full.
         execute("PRAGMA cache_spill=OFF")
-        # Nothing is appended to the WAL of an earlier run: it is copied into the database file,
-        # synced, and a new one begins. If another program is reading it, it stays, which is
-        # harmless, because it is complete on disk (`queue_opening.py`).
+        # The WAL of an earlier run is copied into the database file and synced, and a new WAL
+        # begins. If another program is reading the old WAL, it stays. This is harmless, because it
+        # is complete on disk (`queue_opening.py`).
         execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         found = execute("PRAGMA quick_check(1)").fetchone()
         if found != ("ok",):
@@ -80,10 +80,10 @@ class QueueDatabase(ABC):
 
     @abstractmethod
     def _load(self) -> None:
-        """Load the data of the last run."""
+        """Load the data that earlier runs have stored."""
 
     def close(self) -> None:
-        """Close the file. An open transaction is rolled back."""
+        """Close the database file. An open transaction is rolled back."""
         self._connection.close()
 
     def begin(self) -> None:
@@ -91,10 +91,10 @@ class QueueDatabase(ABC):
         self._connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Commit. When this returns, everything since `begin` survives a power cut.
+        """Commit the transaction. When this returns, all changes since `begin` are durable.
 
         Raises:
-            NoRoom: the disk is full. Nothing since `begin` is stored.
+            NoRoom: if the disk is full. The transaction is rolled back.
         """
         try:
             self._connection.execute("COMMIT")
@@ -106,26 +106,26 @@ class QueueDatabase(ABC):
             raise NoRoom(str(error)) from error
 
     def roll_back(self) -> None:
-        """Roll the transaction back. Nothing since `begin` is stored."""
+        """Roll the transaction back, which discards all changes since `begin`."""
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
     def property(self, name: str) -> str | None:
-        """Return the value of a property, or None."""
+        """Return a value from the table `properties`, or None if there is no such name."""
         row = self._connection.execute(
             "SELECT value FROM properties WHERE name = ?", (name,)
         ).fetchone()
         return None if row is None else str(row[0])
 
     def set_property(self, name: str, value: str) -> None:
-        """Set a property."""
+        """Store a value in the table `properties` under this name."""
         self._connection.execute(
             "INSERT OR REPLACE INTO properties (name, value) VALUES (?, ?)", (name, value)
         )
 
 
 class CommitThread:
-    """The only thread that waits for the disk on behalf of a queue's event loop."""
+    """The thread that commits a queue's transactions, so that the event loop does not block."""
 
     def __init__(self, database: QueueDatabase, name: str) -> None:
         self._database = database
@@ -134,13 +134,13 @@ class CommitThread:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the running commit began; 0 if none is running."""
+        """The time since the running commit began in seconds, or 0 if no commit is running."""
         if self._began is None:
             return 0.0
         return asyncio.get_running_loop().time() - self._began
 
     async def commit(self) -> bool:
-        """Commit in the thread. Return False if the disk is full and nothing is stored."""
+        """Commit the transaction in the thread. Return False if the disk is full."""
         loop = asyncio.get_running_loop()
         self._began = loop.time()
         done = loop.run_in_executor(self._executor, self._database.commit)
@@ -149,20 +149,20 @@ class CommitThread:
         except NoRoom:
             return False
         except asyncio.CancelledError:
-            await done  # The worker uses the connection until then.
+            await done  # The thread uses the connection until the commit is done.
             raise
         finally:
             self._began = None
         return True
 
     async def close(self) -> None:
-        """Close the database, after a commit that may be running."""
+        """Close the database, and stop the thread. If a commit is running, wait for it first."""
         await asyncio.get_running_loop().run_in_executor(self._executor, self._database.close)
         self._executor.shutdown()
 
 
 def applied_migrations_of(connection: sqlite3.Connection, migration_set: str) -> tuple[str, ...]:
-    """Return the names of the applied migrations in their order; empty for a new file."""
+    """Return the names of the applied migrations in order. The result is empty for a new file."""
     table = "SELECT 1 FROM sqlite_schema WHERE name = '_sqlite_migrations'"
     if connection.execute(table).fetchone() is None:
         return ()

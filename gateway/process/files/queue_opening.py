@@ -1,7 +1,7 @@
-"""Opening of a queue's file in any state: damage never prevents a start.
+"""Opens the database file of a queue. A damaged file never prevents a start.
 
-A damaged file is set aside (kept, with a time stamp), and its readable contents are copied to a new
-one. A power cut meanwhile does no harm (`gateway.process.files.database_file`).
+A damaged file is kept under a name with a time stamp, and its readable contents are copied to a
+new file. A power cut during this does no harm (`gateway.process.files.database_file`).
 """
 
 import contextlib
@@ -26,17 +26,17 @@ class QueueError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class QueueNames:
-    """Names of a queue in errors and in the log."""
+    """The names of a queue, its program and its contents in error messages and in the log."""
 
     queue: str
-    """As in "cannot open ..."."""
+    """The name of the queue, as in "cannot open the outbox"."""
     program: str
-    """The program that owns the queue."""
+    """The name of the program that owns the queue."""
     contents: str
-    """Name of its contents, in the plural."""
+    """The name of the queue's contents in the plural, such as "readings"."""
 
     def cannot_write(self, path: Path, error: sqlite3.Error) -> QueueError:
-        """Return the error for a file that cannot be written."""
+        """Return the error for a queue file that cannot be written."""
         return QueueError(
             f"cannot write {self.queue} {path}: {error}; "
             f"free space on the disk or replace it, then start the {self.program} again"
@@ -55,12 +55,12 @@ def open_queue(
         path: path of the file.
         names: names of the queue in messages.
         open_database: opens or creates the file.
-        fill: writes the first rows of a new file in a transaction, including the readable
-            contents of the damaged file, if any; returns how many of these it copied.
+        fill: writes the first rows of a new file within a transaction. If there is a damaged
+            file, it copies the readable contents, and returns the number of copied items.
 
     Raises:
-        NoRoom: the disk is full.
-        QueueError: no new file can be created, or a newer version has written the file.
+        NoRoom: if the disk is full.
+        QueueError: if no new file can be created, or a newer version wrote the file.
     """
 
     def replace(damage: sqlite3.Error | None) -> None:

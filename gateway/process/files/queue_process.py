@@ -1,6 +1,7 @@
-"""Process of a queue: locks its directory, waits while the disk is full, reports that it is alive.
+"""Runs a process that owns a queue: it locks the directory, opens the queue and closes it.
 
-The bridge and the uplink are such processes. Their own packages say what they do with the queue.
+While the disk is full, the process waits. The bridge and the uplink are such processes. Their own
+packages define how the queue is used.
 """
 
 import asyncio
@@ -18,19 +19,19 @@ from gateway.process.files.queue_opening import QueueError, QueueNames
 
 logger = logging.getLogger(__name__)
 
-# Interval of attempts to open the queue on a full disk.
+# Interval between attempts to open the queue on a full disk.
 OPEN_AGAIN_SECONDS = 1.0
-# Interval of checks whether the process still works.
+# Interval between reports that the process is alive.
 ALIVE_SECONDS = 1.0
-# A longer commit counts as hung: a dying card takes half a minute for one bad block.
+# A longer commit counts as hung. A failing card may take half a minute for one bad block.
 COMMIT_SECONDS_MAX = 60.0
 
 
 class Closing(Protocol):
-    """An object that works on an open queue."""
+    """The interface of an object that works on an open queue."""
 
     async def close(self) -> None:
-        """Close the queue's file, after a commit that may be running."""
+        """Close the queue's file. If a commit is running, wait for it first."""
 
 
 Opened = TypeVar("Opened", bound=Closing)
@@ -38,10 +39,10 @@ Opened = TypeVar("Opened", bound=Closing)
 
 @dataclass(frozen=True, slots=True)
 class Supervision:
-    """The stop event of the process, and its reports to the service manager.
+    """The stop event of a process, and the callbacks that report its state.
 
-    `stop` ends it. `ready` is called when it works, or waits for space on a full disk. `alive` is
-    called every second while the event loop runs and no commit hangs.
+    Setting `stop` stops the process. `ready` is called when the process works, or waits for space
+    on a full disk. `alive` is called every second while the event loop runs and no commit hangs.
     """
 
     stop: asyncio.Event
@@ -49,14 +50,14 @@ class Supervision:
     alive: Callable[[], None]
 
     async def watch(self, commits: CommitThread) -> None:
-        """Report regularly that the process is alive, unless a commit takes too long."""
+        """Call `alive` every second until the process is stopped, except while a commit hangs."""
         while not self.stop.is_set():
             if commits.seconds < COMMIT_SECONDS_MAX:
                 self.alive()
             await self.stopped_within(ALIVE_SECONDS)
 
     async def stopped_within(self, seconds: float) -> None:
-        """Wait until the process is stopped, at most `seconds`."""
+        """Wait until the process is stopped, or for `seconds` at most."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.stop.wait()
@@ -71,18 +72,19 @@ async def serve_queue(
     opened_on: Callable[[Database], Opened],
     serve: Callable[[Opened], Awaitable[None]],
 ) -> None:
-    """Lock and open a queue, work on it, and close it.
+    """Lock and open a queue, work on it until the process is stopped, and close it.
 
     Args:
-        path: path of the file, in a directory of this process that is created if necessary.
+        path: path of the queue's file. Its directory is created if necessary.
         names: names of the queue in messages.
-        supervision: how the process is stopped.
-        open_database: opens the file, in a thread.
+        supervision: the stop event and the callbacks of the process.
+        open_database: opens the file. It is called in a thread.
         opened_on: creates the object that works on the open queue.
         serve: works on the queue until the process is stopped.
 
     Raises:
-        QueueError: one line with the fix.
+        QueueError: if the queue is in use or cannot be opened or written. The message is one line
+            with the fix.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _only_one(path, names):
@@ -99,7 +101,10 @@ async def serve_queue(
 
 @contextlib.contextmanager
 def _only_one(path: Path, names: QueueNames) -> Iterator[None]:
-    """Reject a second process: two would use each other's packet identifiers."""
+    """Lock the queue's directory within this context. Raises QueueError if it is locked.
+
+    Two processes would use each other's packet identifiers.
+    """
     with ProcessLock(path.with_name(f"{names.program}.lock")) as lock:
         try:
             lock.take()
@@ -118,9 +123,9 @@ async def _open_with_room(
     open_database: Callable[[Path], Database],
     opened_on: Callable[[Database], Opened],
 ) -> Opened | None:
-    """Open the queue, waiting while the disk is full. None: stopped before that.
+    """Open the queue, and wait while the disk is full. Return None if the process was stopped.
 
-    Raises QueueError.
+    Raises QueueError if the queue cannot be opened for another reason.
     """
     is_logged = False
     while not supervision.stop.is_set():
@@ -131,7 +136,7 @@ async def _open_with_room(
             if not is_logged:
                 logger.error("%s cannot be opened on a full disk (%s): free space", path, full)
                 is_logged = True
-                # Waiting for space is its work, so it must not be ended for it.
+                # The process counts as ready, so that the service manager does not stop it.
                 supervision.ready()
             supervision.alive()
         await supervision.stopped_within(OPEN_AGAIN_SECONDS)
@@ -152,7 +157,7 @@ def _opened(
 
 
 async def end_all(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancel tasks and wait until they have ended."""
+    """Cancel tasks and wait until all of them have finished."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

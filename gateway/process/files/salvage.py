@@ -1,7 +1,7 @@
-"""Copying of a damaged SQLite database's readable rows into a new one.
+"""Copies the readable rows of a damaged SQLite database into a new one.
 
-This module also decides whether an error means damage: setting a database aside because its disk is
-full would lose it for nothing. The package that owns a table decides whether its rows are valid.
+This module also decides whether an error means damage, because a database must not be replaced
+when the disk is merely full. The package that owns a table decides whether its rows are valid.
 """
 
 import sqlite3
@@ -11,23 +11,23 @@ from pathlib import Path
 from typing import Any
 
 PAGE_BYTES = 4_096
-"""SQLite's page, by default."""
+"""SQLite's default page size, in bytes."""
 
 DATABASE_BYTES_MAX = 1 << 40
-"""A header with a larger size is damaged itself."""
+"""Largest plausible database size in a header. With a larger size, the header is damaged itself."""
 
 KEY_MAX = 1 << 62
-"""Larger than any row number."""
+"""A key that is larger than any row number."""
 
 DAMAGED_KEYS_MAX = 100_000
-"""Attempts to continue after unreadable rows, at most: some seconds."""
+"""Largest number of attempts to continue after unreadable rows. They take a few seconds."""
 
 READING_FAILED = (
     sqlite3.SQLITE_IOERR_READ,
     sqlite3.SQLITE_IOERR_SHORT_READ,
     sqlite3.SQLITE_IOERR_CORRUPTFS,
 )
-"""The disk cannot read a page: waiting does not help."""
+"""Codes of SQLite errors for a page that the disk cannot read. These errors are permanent."""
 
 _CIRCUMSTANCES = (
     sqlite3.SQLITE_PERM,
@@ -39,15 +39,16 @@ _CIRCUMSTANCES = (
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_CANTOPEN,
 )
-"""Errors that do not concern the file's contents: setting it aside would not help."""
+"""Codes of SQLite errors that are not caused by the file's contents. A new file would not help."""
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER = struct.Struct(">16xH10xI")
-"""Page size and number of pages (https://sqlite.org/fileformat2.html, section 1.3)."""
+"""The page size and the number of pages in a database header
+(https://sqlite.org/fileformat2.html, section 1.3)."""
 
 
 def is_damage(error: BaseException) -> bool:
-    """Return True if an SQLite error means damage in the file, not a temporary failure."""
+    """Return True if an SQLite error means that the file is damaged, not a temporary failure."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return code is None or code in READING_FAILED or code & 0xFF not in _CIRCUMSTANCES
 
@@ -66,10 +67,10 @@ def lengthen_emptied(path: Path) -> bool:
 
 
 def lengthen_cut_off(path: Path) -> None:
-    """Fill the end of a truncated database file with zeros.
+    """Extend a truncated database file with zeros to the size in its header.
 
-    SQLite reads nothing from a file that is shorter than stated in its header. With zeros in place
-    it reads all other pages.
+    SQLite rejects a file that is shorter than this size. With the zeros, it can read all pages
+    that are present.
     """
     with path.open("r+b") as file:
         header = file.read(_HEADER.size)
@@ -82,7 +83,7 @@ def lengthen_cut_off(path: Path) -> None:
 
 
 class ReadableRows:
-    """Iterates over the rows of a query until the first unreadable one."""
+    """Iterates over the rows of a query until the first unreadable row."""
 
     def __init__(
         self, source: sqlite3.Connection, query: str, parameters: Sequence[object] = ()
@@ -91,7 +92,7 @@ class ReadableRows:
         self._query = query
         self._parameters = parameters
         self.error: sqlite3.DatabaseError | None = None
-        """Why the rows ended early; None while all were readable."""
+        """The error that ended the iteration early, or None if all rows so far were readable."""
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         try:
@@ -101,11 +102,11 @@ class ReadableRows:
 
 
 def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> int:
-    """Copy all readable rows of a table. Return how many rows the target gained.
+    """Copy all readable rows of a table, and return the number of copied rows.
 
     Args:
         source: the damaged database.
-        target: a database with a table of the same name and columns; existing keys are skipped.
+        target: a database with a table of the same name and columns. Existing keys are skipped.
         table: name of the table. A table without a primary key is not copied.
     """
     before = target.total_changes
@@ -128,8 +129,7 @@ def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: st
         if columns[0][1] == keys[0] and columns[0][2] == "INTEGER":
             behind = f"SELECT * FROM {table} WHERE {keys[0]} > ? ORDER BY {keys[0]}"
             _copy_around_damage(source, behind, target, insert)
-        # Also backwards from the end: damage that cannot be skipped must not hide the rows after
-        # it.
+        # The rows are also copied backwards from the end, because some damage cannot be skipped.
         _copy(ReadableRows(source, downwards), target, insert)
     return target.total_changes - before
 
@@ -137,10 +137,10 @@ def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: st
 def _copy_around_damage(
     source: sqlite3.Connection, query: str, target: sqlite3.Connection, insert: str
 ) -> None:
-    """Copy rows in the order of their first column, a number, and continue after damaged pages.
+    """Copy rows in the order of their integer key, and continue after damaged pages.
 
-    An unreadable page hides a few neighbouring rows, or many if it is higher in the tree. So the
-    steps grow until rows are readable again.
+    A damaged page hides a few neighbouring rows, or many if it is higher in the B-tree. The steps
+    over missing keys therefore grow until rows are readable again.
     """
     last = -1
     step = 1
@@ -148,7 +148,7 @@ def _copy_around_damage(
         whole, row = _copy(ReadableRows(source, query, (last,)), target, insert)
         if whole or last >= KEY_MAX:
             return
-        # Damaged rows need not be in order, or have a number.
+        # Damaged rows may be out of order, or have a key that is not an integer.
         if row is not None and isinstance(row[0], int) and row[0] > last:
             last = row[0]
             step = 1
@@ -160,7 +160,7 @@ def _copy_around_damage(
 def _copy(
     rows: ReadableRows, target: sqlite3.Connection, insert: str
 ) -> tuple[bool, tuple[Any, ...] | None]:
-    """Insert rows. Return whether all were readable, and the last readable one."""
+    """Insert rows. Return True if all of them were readable, and the last readable row."""
     last = None
     for row in rows:
         target.execute(insert, row)

@@ -1,13 +1,13 @@
 """Folders of segment files, with one subfolder per thousand segments.
 
-Segments 1 to 999 are in the folder itself, those of each following thousand in a subfolder::
+Segments 1 to 999 are in the folder itself. Each following thousand is in a subfolder::
 
     log/sent/<name of segment 999>
     log/sent/00012___/<name of segment 12345>
 
-A quiet gateway writes 500,000 segments a year. Totals are counted per subfolder and cached until it
-changes, and the oldest segment is in the first subfolder. A FAT file system, which stores about
-5,000 names of this length per folder, can hold them all.
+Even a quiet gateway writes 500,000 segments a year. Totals are counted per subfolder, and cached
+until the subfolder changes. The oldest segment is in the first subfolder. A FAT file system can
+store all segments, although it is limited to about 5,000 names of this length per folder.
 """
 
 import heapq
@@ -22,24 +22,26 @@ from pathlib import Path
 from gateway.process.files.durable import make_folder
 
 SUBFOLDER_SEGMENTS = 1_000
-"""Segment numbers per subfolder. Listing them takes some milliseconds; a gateway that seals one a
-minute starts a subfolder every 17 hours."""
+"""Number of segments per subfolder. Listing them takes a few milliseconds. A gateway that seals one
+segment per minute starts a new subfolder every 17 hours."""
 
 SETTLED_NS = 2_000_000_000
-"""Age from which a folder's change time is trusted: a later change within one tick of the file
-system's clock (10 ms; FAT: 2 s) would have the same time."""
+"""Age from which a folder's modification time is trusted, in nanoseconds.
+
+Two changes within one tick of the file system's clock (10 ms, or 2 s for FAT) have the same time.
+"""
 
 _SUBFOLDER = re.compile(r"[0-9]{5,16}___")
-"""The last three digits of the number are replaced by underscores. No gateway can have such an
-id."""
+"""The name of a subfolder: a segment number with underscores for its last three digits. No gateway
+id has this form."""
 
 _SEGMENT = re.compile(r".+\.([0-9]{8,19})\.([0-9]{12,19})-([0-9]{12,19})\.[0-9a-f]{64}\.jsonl\.zst")
-"""The name of a sealed segment: docs/formats/session-log.md."""
+"""The file name of a sealed segment (docs/formats/session-log.md)."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class SegmentFile:
-    """A segment, described by its file name. Sorts in the order of the chain."""
+    """A segment as described by its file name. Segments sort in the order of the chain."""
 
     number: int
     name: str
@@ -47,7 +49,7 @@ class SegmentFile:
     last_sequence: int
     size_bytes: int = 0
     disk_bytes: int = 0
-    """Size of its blocks on disk."""
+    """The size of the segment's blocks on disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +66,16 @@ class Subfolder:
 
 
 def subfolder_of(folder: Path, number: int) -> Path:
-    """Return the folder of the segment with this number."""
+    """Return the folder or subfolder for the segment with this number."""
     if number < SUBFOLDER_SEGMENTS:
         return folder
     return folder / f"{number // SUBFOLDER_SEGMENTS:05d}___"
 
 
 def make_subfolder(folder: Path, number: int) -> Path:
-    """Return the folder for a segment, creating it if necessary. Raises `OSError`.
+    """Return the folder for a segment, and create it if necessary. Raises OSError on failure.
 
-    It gets the mode of its parent folder, since on a device another process removes files there.
+    A new folder gets the mode of its parent, because another process may remove files in it.
     """
     path = subfolder_of(folder, number)
     if not path.is_dir():
@@ -85,7 +87,7 @@ def make_subfolder(folder: Path, number: int) -> Path:
 
 
 def segment_file_of(name: str) -> SegmentFile | None:
-    """Parse a segment's file name. None: it is not the name of a segment."""
+    """Parse the file name of a segment. Return None if it is not the name of a segment."""
     match = _SEGMENT.fullmatch(name)
     if match is None:
         return None
@@ -94,7 +96,7 @@ def segment_file_of(name: str) -> SegmentFile | None:
 
 
 def subfolders_in(folder: Path, *, newest_first: bool = False) -> list[Path]:
-    """Return the folder itself and its subfolders, in the order of their segments."""
+    """Return the folder itself and its subfolders, in the order of the segment numbers."""
     names: list[str] = []
     for _ in _scan(folder, names):
         pass
@@ -103,24 +105,24 @@ def subfolders_in(folder: Path, *, newest_first: bool = False) -> list[Path]:
 
 
 def names_in(folder: Path) -> Iterator[str]:
-    """Yield the names of all files in a folder and its subfolders, unordered."""
+    """Yield the names of all files in a folder and its subfolders, in no particular order."""
     for path in subfolders_in(folder):
         with suppress(FileNotFoundError), os.scandir(path) as entries:
             yield from (entry.name for entry in entries)
 
 
 def oldest_in(path: Path, count: int) -> list[SegmentFile]:
-    """Return the oldest segments of one folder, at most `count`, with their sizes.
+    """Return the oldest segments in a folder, at most `count`, with their sizes.
 
-    Raises `OSError`.
+    Subfolders are not searched. Raises OSError if the folder cannot be read.
     """
     return heapq.nsmallest(count, _scan(path, []))
 
 
 def put_in_place(folder: Path) -> None:
-    """Move segments from the folder to their subfolders, if a person put them there.
+    """Move segments that a person copied into the folder to their subfolders.
 
-    Raises `OSError`.
+    Raises OSError if a segment cannot be moved.
     """
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -138,7 +140,10 @@ def remove_if_empty(folder: Path, path: Path) -> None:
 
 
 class SegmentFolder:
-    """Totals of a folder, as of the latest `look`. Use it from one thread."""
+    """The number and the total size of the segments in a folder, updated by `look`.
+
+    Must be used from a single thread.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -148,9 +153,10 @@ class SegmentFolder:
         self.size_bytes = 0
 
     def look(self) -> list[Subfolder]:
-        """List what has changed. Return the subfolders that contain segments, oldest first.
+        """Update the totals, and return the folders that contain segments, oldest first.
 
-        A missing folder counts as empty. Raises `OSError`.
+        Only changed folders are listed again. A missing folder counts as empty. Raises OSError if
+        a folder cannot be read.
         """
         before, self._known = self._known, {}
         found = [self._total_of(self.folder, before)]
@@ -201,7 +207,7 @@ def _total(path: Path, files: Iterable[SegmentFile]) -> Subfolder:
 def _scan(path: Path, subfolders: list[str]) -> Iterator[SegmentFile]:
     """Yield the segments in one folder with their sizes.
 
-    Append the subfolders' names to `subfolders`.
+    The names of its subfolders are appended to `subfolders`.
     """
     with os.scandir(path) as entries:
         for entry in entries:

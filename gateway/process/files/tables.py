@@ -1,7 +1,7 @@
-"""Import of sqlite-utils, which creates and migrates tables, without pandas and numpy.
+"""Imports sqlite-utils, which creates and migrates tables, without pandas and numpy.
 
-If they are installed, as for the cloud jobs, sqlite-utils imports both to support their types as
-columns. That would take half a second of CPU time and 100 MB, for types that we do not use.
+If pandas and numpy are installed, as for the cloud jobs, sqlite-utils would import them to support
+their types. This would take half a second of CPU time and 100 MB, for types that are not used.
 """
 
 import sys
@@ -14,7 +14,7 @@ NOT_FOR_TABLES: Final = ("pandas", "numpy")
 
 @contextmanager
 def _absent(names: tuple[str, ...]) -> Iterator[None]:
-    """Make imports of these modules fail, unless they were imported before."""
+    """Make imports of these modules fail within this context, unless they are imported already."""
     hidden = [name for name in names if name not in sys.modules]
     for name in hidden:
         sys.modules[name] = None  # type: ignore[assignment]  # what `import` takes for absent

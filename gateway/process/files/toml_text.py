@@ -1,4 +1,4 @@
-"""Formatting of tables as TOML, since Python can only read it."""
+"""Formats tables as TOML, because Python's standard library can only read TOML."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,12 +6,15 @@ from typing import Any
 
 
 def text_of(tables: Mapping[str, Any]) -> str:
-    """Format `{"api": {"port": 80}, "serial": [{"name": "gps"}]}` as TOML, in its order."""
+    """Return tables as the text of a TOML file, in the order of the mapping.
+
+    The tables are like `{"api": {"port": 80}, "serial": [{"name": "gps"}]}`.
+    """
     return "\n".join(_lines_of(tables)) + "\n"
 
 
 def text_of_keys(table: Mapping[str, Any]) -> str:
-    """Format the keys of one table, a line each."""
+    """Return the keys and values of one table as lines of TOML."""
     return "".join(f"{line}\n" for line in _pairs_of(table))
 
 
@@ -43,7 +46,7 @@ def _value(value: Any) -> str:
         return f"{{ {inside} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(_value(each) for each in value)}]"
-    # JSON's texts, numbers and booleans are valid TOML, with two exceptions: JSON escapes a
-    # character beyond U+FFFF as two halves, which TOML refuses, and leaves the control character
-    # DEL as it is.
+    # JSON's strings, numbers and Booleans are valid TOML, with two exceptions. JSON escapes a
+    # character beyond U+FFFF as two halves, which TOML rejects, and it does not escape the control
+    # character DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

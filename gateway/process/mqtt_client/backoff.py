@@ -1,4 +1,4 @@
-"""Delay before the next attempt: doubling, bounded, with random jitter."""
+"""Exponential back-off between attempts, with a limit and random jitter."""
 
 import asyncio
 import random
@@ -11,7 +11,7 @@ _JITTER_SHARE = 0.2
 
 
 class Backoff:
-    """Waits that double up to `last_seconds`."""
+    """Delays between attempts that double from `first_seconds` up to `last_seconds`."""
 
     def __init__(
         self, last_seconds: float = LAST_SECONDS, *, first_seconds: float | None = None
@@ -21,11 +21,11 @@ class Backoff:
         self._last_seconds = last_seconds
 
     def reset(self) -> None:
-        """Return to the shortest wait."""
+        """Reset the delay to the shortest, for example after a success."""
         self._seconds = self._first_seconds
 
     async def wait(self) -> None:
-        """Wait. The next wait is twice as long."""
+        """Wait for the current delay, and double it for the next time."""
         seconds = self._seconds
         self._seconds = min(self._last_seconds, seconds * 2)
         await asyncio.sleep(seconds * (1 - _JITTER_SHARE * random.random()))  # noqa: S311

@@ -1,7 +1,7 @@
-"""A gmqtt client for one connection of a persistent session whose state is stored elsewhere.
+"""A gmqtt client for one connection of a persistent session whose state the caller stores.
 
-By itself gmqtt acknowledges, resends and reconnects. Here it only connects, answers pings and
-passes received packets on. The caller decides what is sent, and when.
+By default gmqtt acknowledges, resends and reconnects by itself. This client only connects, handles
+pings and passes on received packets. The caller decides which packets are sent, and when.
 """
 
 import asyncio
@@ -16,31 +16,31 @@ from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 
 from gateway.process.mqtt_client.tls import TlsFiles, context_of
 
-# For TCP, TLS, CONNECT and CONNACK together; a broker that loads a large store answers late.
+# Timeout for TCP, TLS, CONNECT and CONNACK together. A broker that loads a large store is slow.
 CONNECT_SECONDS_MAX = 15.0
-# gmqtt pings after one interval, and closes without an answer after two.
+# gmqtt sends a ping after one interval, and closes after two intervals without a response.
 KEEP_ALIVE_SECONDS = 20
-# A broker that has stopped reading is not worth waiting for.
+# Timeout for DISCONNECT, in case the broker has stopped reading.
 CLOSE_SECONDS_MAX = 2.0
 _PACKET_KIND = 0xF0
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 
-# It logs each faulty packet with a traceback; our code logs each change of state in one line.
+# gmqtt logs each faulty packet with a traceback. Our code logs each change of state in one line.
 logging.getLogger("gmqtt").setLevel(logging.CRITICAL)
 
 
 class SessionClient(Client):  # type: ignore[misc]
-    """One connection. A new client is created for the next one."""
+    """A client for a single connection. A reconnect needs a new client."""
 
     async def reconnect(self, delay: bool = False) -> None:
-        """Do nothing, because gmqtt always waits for the same time before it reconnects."""
+        """Do nothing. The caller reconnects, because gmqtt has no exponential back-off."""
 
     def publish(self, *_: object, **__: object) -> None:
-        """Raise NotImplementedError, because gmqtt sends a message before it stores it."""
+        """Raise NotImplementedError, because gmqtt would send a message before it is stored."""
         raise NotImplementedError("messages go through the store, not through gmqtt's publish")
 
     def send_packet(self, packet: bytes) -> None:
-        """Send bytes unchanged. They are dropped if the connection is closing."""
+        """Send an encoded packet unchanged. It is dropped if the connection is closing."""
         if self._connection is not None and not self._connection.is_closing():
             self._connection.send_package(packet)
 
@@ -51,21 +51,22 @@ class SessionClient(Client):  # type: ignore[misc]
             transport.abort()
 
     def _send_command_with_mid(self, cmd: int, mid: int, dup: bool, reason_code: int = 0) -> None:
-        # gmqtt sends PUBREL when it stores it; here it is sent when the PUBREC is durable.
+        # gmqtt would send PUBREL immediately, but the caller sends it when the PUBREC is durable.
         if cmd & _PACKET_KIND != MQTTCommands.PUBREL:
             super()._send_command_with_mid(cmd, mid, dup, reason_code=reason_code)
 
 
 async def connect(client: SessionClient, lost: asyncio.Event, **arguments: Any) -> None:
-    """Connect and wait for CONNACK, or until gmqtt gives up.
+    """Connect to a broker, and wait for its CONNACK.
 
     Args:
         client: a new client.
-        lost: set by the client's `on_disconnect`.
-        arguments: arguments of gmqtt's `connect`.
+        lost: an event that the client's `on_disconnect` sets.
+        arguments: arguments for gmqtt's `connect`.
 
     Raises:
-        OSError, TimeoutError, MQTTConnectError: no connection. `sentence_of` explains each.
+        OSError, TimeoutError, MQTTConnectError: if the connection fails. `sentence_of` describes
+            the reason.
     """
     connecting = asyncio.ensure_future(client.connect(**arguments))
     losing = asyncio.ensure_future(lost.wait())
@@ -82,7 +83,10 @@ async def connect(client: SessionClient, lost: asyncio.Event, **arguments: Any) 
 
 
 def target_of(host: str, port: int, tls: TlsFiles | None, version: int) -> dict[str, object]:
-    """Return the arguments for gmqtt's `connect`. Raises OSError if a file is unreadable."""
+    """Return the arguments for gmqtt's `connect`. Raises OSError if a TLS file is unreadable.
+
+    `version` is the MQTT protocol version, 4 or 5.
+    """
     return {
         "host": host,
         "port": port,
@@ -93,7 +97,7 @@ def target_of(host: str, port: int, tls: TlsFiles | None, version: int) -> dict[
 
 
 async def close(client: SessionClient) -> None:
-    """Send DISCONNECT and close, within `CLOSE_SECONDS_MAX`."""
+    """Send DISCONNECT and close the connection, within `CLOSE_SECONDS_MAX`."""
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(CLOSE_SECONDS_MAX):
             await client.disconnect()
@@ -101,9 +105,9 @@ async def close(client: SessionClient) -> None:
 
 
 def sentence_of(error: Exception, *, mend: str) -> str:
-    """Return why there is no connection.
+    """Return a phrase that describes why a connection failed, for the log and the status.
 
-    `mend` names the configuration keys of user and password.
+    `mend` names the configuration keys of user name and password, for a refused CONNECT.
     """
     if isinstance(error, TimeoutError):
         return f"no answer within {CONNECT_SECONDS_MAX:g} s"

@@ -1,11 +1,12 @@
-"""Exchanges in flight with one broker: packet identifiers, order and state. Pure.
+"""The state of the exchanges in flight with one broker. This module does no I/O.
 
 ::
 
     QoS 2: start -> awaiting PUBREC -> receive_pubrec -> awaiting PUBCOMP -> receive_pubcomp -> gone
     QoS 1: start -> awaiting PUBACK -> receive_puback -> gone
 
-Packet identifiers are chosen only here, so a stored one is never used for another message.
+An exchange is the sequence of packets that delivers one message. Packet identifiers are chosen
+only here, so an identifier in use is never assigned to another message.
 """
 
 from collections import deque
@@ -17,11 +18,11 @@ PACKET_ID_MAX: Final = 65535
 
 
 class Sent(Protocol):
-    """The message of an exchange."""
+    """The interface of a message that an exchange delivers."""
 
     @property
     def qos(self) -> int:
-        """1 or 2."""
+        """The QoS of the message, 1 or 2."""
 
 
 Message = TypeVar("Message", bound=Sent)
@@ -31,7 +32,8 @@ Message = TypeVar("Message", bound=Sent)
 class Exchange(Generic[Message]):
     """An exchange in flight.
 
-    `number` is the message's row. `released`: PUBREC was received, and PUBREL is sent next.
+    `number` is the row number of the message in the queue. `released` is True if PUBREC was
+    received, so that PUBREL is sent from then on.
     """
 
     number: int
@@ -41,13 +43,16 @@ class Exchange(Generic[Message]):
 
 
 class Exchanges(Generic[Message]):
-    """Exchanges in flight. At most `window` are started; an earlier run may have left more."""
+    """The exchanges in flight with one broker.
+
+    New exchanges are started only up to `window`, but an earlier run may have left more.
+    """
 
     def __init__(self, window: int = 0, *, packet_id_max: int = PACKET_ID_MAX) -> None:
         self.window = window
         self._packet_id_max = packet_id_max
         self._by_packet_id: dict[int, Exchange[Message]] = {}
-        # Started on an earlier connection and not yet sent on this one.
+        # Exchanges from an earlier connection that are not yet sent on this connection.
         self._unsent: deque[Exchange[Message]] = deque()
         self._last_packet_id = 0
 
@@ -56,24 +61,23 @@ class Exchanges(Generic[Message]):
 
     @property
     def free(self) -> int:
-        """Number of exchanges that may be started now."""
+        """The number of exchanges that may be started now."""
         return max(0, self.window - len(self._by_packet_id))
 
     def resume(self, exchanges: Iterable[Exchange[Message]]) -> None:
-        """Load the exchanges stored by an earlier run, in the order of their rows."""
+        """Load exchanges that an earlier run has stored, in the order of their rows."""
         for exchange in exchanges:
             self._by_packet_id[exchange.packet_id] = exchange
 
     def begin_again(self) -> None:
-        """Prepare for a new connection: everything in flight is sent again, PUBRELs first.
+        """Prepare for a new connection, on which all exchanges are sent again, PUBRELs first.
 
-        PUBREL makes the broker release the packet identifier, so it does not need room at the
-        broker.
+        A PUBREL makes the broker release a packet identifier, so it is not limited by the window.
         """
         self._unsent = deque(sorted(self.in_order(), key=lambda exchange: not exchange.released))
 
     def take_unsent(self) -> list[Exchange[Message]]:
-        """Return the exchanges to send again now, limited by the window."""
+        """Return and remove the exchanges to send again now, as many as the window allows."""
         taken: list[Exchange[Message]] = []
         unsent = self._unsent
         while unsent and (
@@ -83,7 +87,7 @@ class Exchanges(Generic[Message]):
         return taken
 
     def start(self, number: int, message: Message) -> Exchange[Message]:
-        """Start an exchange for a row."""
+        """Start an exchange for the message in row `number`, with a free packet identifier."""
         packet_id = self._last_packet_id
         while True:
             packet_id = packet_id % self._packet_id_max + 1
@@ -100,7 +104,10 @@ class Exchanges(Generic[Message]):
             del self._by_packet_id[exchange.packet_id]
 
     def receive_pubrec(self, packet_id: int) -> tuple[Exchange[Message] | None, bool]:
-        """Return the exchange, and whether this is its first PUBREC."""
+        """Mark an exchange as released, and return it with True if this is its first PUBREC.
+
+        Returns None and False if there is no QoS 2 exchange with this packet identifier.
+        """
         exchange = self._by_packet_id.get(packet_id)
         if exchange is None or exchange.message.qos != 2:
             return None, False
@@ -109,32 +116,31 @@ class Exchanges(Generic[Message]):
         return exchange, first
 
     def receive_puback(self, packet_id: int) -> Exchange[Message] | None:
-        """Return the QoS 1 exchange that this PUBACK completes, or None."""
+        """Remove and return the QoS 1 exchange that a PUBACK completes, or return None."""
         return self._complete(packet_id, qos=1, released=False)
 
     def receive_pubcomp(self, packet_id: int) -> Exchange[Message] | None:
-        """Return the exchange that this PUBCOMP completes; None if no PUBREL was sent for it.
+        """Remove and return the exchange that a PUBCOMP completes, or return None.
 
-        A PUBCOMP received while PUBREC is awaited answers a repeated PUBREL of an earlier exchange
-        with the same packet identifier. Accepting it would remove a message that the broker does
-        not have yet.
+        A PUBCOMP is ignored while PUBREC is awaited. It responds to a repeated PUBREL from an
+        earlier exchange with the same packet identifier. Accepting it would remove a message that
+        the broker has not received yet.
         """
         return self._complete(packet_id, qos=2, released=True)
 
     def receive_refusal(self, packet_id: int) -> Exchange[Message] | None:
-        """Return the exchange that a PUBREC with an error code ends before PUBREL."""
+        """Remove and return the exchange that a PUBREC with an error code ends, or return None."""
         return self._complete(packet_id, qos=2, released=False)
 
     def in_order(self) -> list[Exchange[Message]]:
-        """Return the exchanges in the order in which they were started. [MQTT-4.6.0-1]
-        [MQTT5-4.6.0-1]
+        """Return the exchanges in the order of their messages' rows.
+
+        [MQTT-4.6.0-1] [MQTT5-4.6.0-1]
         """
         return sorted(self._by_packet_id.values(), key=lambda exchange: exchange.number)
 
     def forget_all(self) -> list[Exchange[Message]]:
-        """End all exchanges and return them in row order, because the broker has lost the
-        session.
-        """
+        """Remove and return all exchanges in row order, because the broker lost the session."""
         ended = self.in_order()
         self._by_packet_id.clear()
         self._unsent.clear()

@@ -1,15 +1,15 @@
-"""Client identifiers for our own sessions at a broker: a new name for each session.
+"""Client identifiers for the gateway's own MQTT sessions: each session gets a new one.
 
-A broker may still hold a packet identifier from an earlier session, or from another outbox. It
-would take a new message with that identifier for a repeat, and drop it. In MQTT 3.1.1 a client
-cannot find out whose session a broker has, and several brokers can share an address. Therefore the
-name itself proves whose session it is::
+A broker may still store a packet identifier from an earlier session. It would treat a new message
+with that identifier as a duplicate and drop it. An MQTT 3.1.1 client cannot find out which client
+created the session on a broker, and several brokers can share an address. The client identifier is
+therefore unique for each session::
 
     <client_id of the configuration> - 8 random hexadecimal digits
 
-The name is stored with the exchanges in flight and used for every address. It is abandoned when a
-broker has no session of that name, so that a session which another broker still keeps under it is
-never resumed.
+The identifier is stored with the exchanges in flight, and used for every address. If a broker has
+no session with this identifier, a new one is chosen. A session that another broker still stores
+under the old identifier is then never resumed.
 """
 
 import re
@@ -19,7 +19,7 @@ from pathlib import Path
 SUFFIX_DIGITS = 8
 _SUFFIX = re.compile(r"-[0-9a-f]{8}")
 
-# A card may be copied, with its outbox, for another gateway; these identify the machine.
+# Files that identify the machine, because a card may be copied with its outbox to another gateway.
 _MACHINE_FILES = (
     Path("/proc/device-tree/serial-number"),
     Path("/sys/class/dmi/id/product_uuid"),
@@ -29,18 +29,21 @@ _MACHINE_CHARACTERS_MAX = 128
 
 
 def new_name(client_id: str) -> str:
-    """Return a name that no session has had."""
+    """Return a new client identifier that no session has used."""
     return f"{client_id}-{secrets.token_hex(SUFFIX_DIGITS // 2)}"
 
 
 def is_name_of(name: str, client_id: str) -> bool:
-    """Return True if it is such a name, or one of format version 1, which had no digits."""
+    """Return True if `name` was created from `client_id`, with random digits or without.
+
+    Format version 1 had no digits.
+    """
     suffix = name.removeprefix(client_id)
     return name.startswith(client_id) and (not suffix or _SUFFIX.fullmatch(suffix) is not None)
 
 
 def this_machine() -> str:
-    """Return the permanent identifier of this machine; empty if it has none."""
+    """Return the permanent identifier of this machine, or an empty string if it has none."""
     for path in _MACHINE_FILES:
         try:
             found = path.read_text(errors="replace").strip("\0\n ")

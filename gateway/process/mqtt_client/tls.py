@@ -1,4 +1,4 @@
-"""TLS for connections to other brokers. Certificate and host name are always verified."""
+"""TLS contexts for connections to brokers. Certificate and host name are always verified."""
 
 import ssl
 from collections.abc import Callable
@@ -11,7 +11,10 @@ _VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """PEM files for a TLS client. `ca` None: the authorities that this machine trusts."""
+    """Paths of the PEM files for a TLS client, and the lowest TLS version to accept.
+
+    If `ca` is None, the certificate authorities of the operating system are trusted.
+    """
 
     ca: Path | None = None
     certificate: Path | None = None
@@ -20,11 +23,10 @@ class TlsFiles:
 
 
 def context_of(files: TlsFiles) -> ssl.SSLContext:
-    """Return a TLS context from the files as they are now, since certificates may have been
-    renewed.
+    """Return a TLS context with the current contents of the files, which may have been renewed.
 
     Raises:
-        OSError: a file is unreadable or invalid; one line with the file's name.
+        OSError: if a file is unreadable or invalid. The message is one line that names the file.
     """
     context = ssl.create_default_context()
     if files.ca is not None:
