@@ -1,4 +1,5 @@
-"""The bridge's one MQTT session: connected, given up where it is lost, and begun again.
+"""The bridge's MQTT connections: for readings, for commands, and for descriptions of devices.
 
-Why this room exists: gmqtt has the protocol, and the outbox decides what may be sent and when.
+The gmqtt library implements the protocol. The outbox decides which readings are sent, and when.
+This package connects the two, and reconnects when a connection is lost.
 """

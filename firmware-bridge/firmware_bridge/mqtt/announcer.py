@@ -1,8 +1,9 @@
-"""Publishes the descriptions of devices for Home Assistant, and removes those that are gone.
+"""Publisher of device descriptions for Home Assistant; it also removes outdated descriptions.
 
-A connection of its own beside the one of the readings: it subscribes to Home Assistant's status, in
-a clean session, so that no broker keeps that for a bridge that is away. Descriptions go out at
-QoS 1, retained; they are sent again on each connection and when Home Assistant starts.
+It uses an MQTT connection of its own, apart from the connection for readings. The connection
+subscribes to Home Assistant's status topic in a clean session, so that no broker queues status
+messages for a bridge that is offline. Descriptions are published at QoS 1 and retained. They are
+sent again on each connection and whenever Home Assistant starts.
 """
 
 import asyncio
@@ -31,21 +32,28 @@ from gateway.process.mqtt_client.client import SessionClient, close, connect, se
 logger = logging.getLogger(__name__)
 
 Port = TypeVar("Port")
-"""Settings of a port, which this room passes on."""
+"""The settings of a port. This package only passes them on."""
 
 LOOK_SECONDS: Final = 1.0
-"""Seconds between two checks for new values of a device."""
+"""Seconds between two checks for new values of devices."""
 AGAIN_SECONDS_MIN: Final = 10.0
-"""From one time that all is sent again to the next: any user may publish that status."""
+"""Minimum seconds between two resends of all descriptions. The limit is needed because any user may
+publish the status message that requests a resend.
+"""
 UNACKNOWLEDGED_MAX: Final = 16
-"""Descriptions under way at a time: what brokers take of a client without a limit of its own."""
+"""Maximum number of unacknowledged descriptions. Brokers accept as many from a client that sets no
+limit of its own.
+"""
 _VERSION: Final = 4
 _SUBSCRIBE_ID: Final = 65535
 _REMOVAL: Final = b""
 
 
 class Announcer(Generic[Port]):
-    """`run` returns when nothing is to be described and all that was is removed."""
+    """Publishes the descriptions, and stores in a file which descriptions the broker retains.
+
+    `run` returns when there is nothing to describe and all earlier descriptions are removed.
+    """
 
     def __init__(
         self,
@@ -57,16 +65,17 @@ class Announcer(Generic[Port]):
         still_there: Callable[[Mapping[str, SeenDevice], Sequence[Port]], Mapping[str, SeenDevice]],
         status_topic: str | None,
     ) -> None:
-        """Read what is remembered.
+        """Load what earlier runs published.
 
         Args:
-            settings: of the broker.
-            path: of the file that remembers what was published.
-            configs: returns the descriptions of what was seen, by topic.
+            settings: settings of the connection to the broker.
+            path: path of the file that records what was published.
+            configs: returns the descriptions of all devices seen so far, by topic.
             ports: the configured ports.
-            still_there: returns those of the remembered devices that these ports still have; the
-                others are removed.
-            status_topic: Home Assistant's; None: nothing is described any more.
+            still_there: returns the recorded devices that belong to these ports. The descriptions
+                of all other devices are removed.
+            status_topic: the topic of Home Assistant's status, or None if descriptions are switched
+                off and only have to be removed.
         """
         self._settings = settings
         self._path = path
@@ -86,7 +95,7 @@ class Announcer(Generic[Port]):
         self._fault: str | None = None
 
     def ports_changed(self, ports: Sequence[Port]) -> None:
-        """Replace the described ports, and remove the devices of others."""
+        """Use these ports from now on, and remove the descriptions of devices on other ports."""
         self.seen.keep(self._still_there(self.seen.devices, ports))
         self._wake.set()
 
@@ -96,7 +105,7 @@ class Announcer(Generic[Port]):
         return self._status_topic is None and not self._remembered.topics
 
     async def run(self) -> None:
-        """Connect, again and again."""
+        """Connect and reconnect until nothing is left to describe or to remove."""
         backoff = Backoff()
         while not self.is_done:
             fault = await self._connect_once(backoff)
@@ -106,7 +115,7 @@ class Announcer(Generic[Port]):
         await asyncio.to_thread(self._path.unlink, missing_ok=True)
 
     async def _connect_once(self, backoff: Backoff) -> str | None:
-        """Run one connection; return what went wrong, if anything."""
+        """Run one connection. Return the fault that ended it, or None if there was none."""
         client = SessionClient(
             f"{self._settings.client_id}-discovery",
             clean_session=True,
@@ -155,7 +164,7 @@ class Announcer(Generic[Port]):
             self._acknowledged.clear()
 
     def _wanted(self) -> dict[str, bytes]:
-        """Return what is to be at each topic; each of them is remembered from now on."""
+        """Return the payload that each topic should have, and record these topics."""
         wanted = dict.fromkeys(self._remembered.topics, _REMOVAL)
         if self._status_topic is not None:
             for topic, config in self._current_configs().items():
@@ -172,7 +181,10 @@ class Announcer(Generic[Port]):
         return configs
 
     async def _is_saved(self) -> bool:
-        """Write what is remembered where it has changed; return whether the disk has it."""
+        """Write the record file if its contents changed.
+
+        Return True if the disk has the current contents.
+        """
         state = (set(self._remembered.topics), self.seen.changes)
         if state == self._saved:
             return True
@@ -206,7 +218,8 @@ class Announcer(Generic[Port]):
         self._wake.set()
 
     def _receive(self, _: Any, topic: str, payload: bytes, qos: int, properties: Any) -> int:
-        # What is under way reaches it anyway: it has subscribed before it publishes its status.
+        # Home Assistant subscribes before it publishes its status, so descriptions that are being
+        # sent now still reach it.
         if topic == self._status_topic and payload == ONLINE:
             self._is_asked_again = True
         return 0
@@ -218,12 +231,15 @@ class Announcer(Generic[Port]):
 
 
 class _Acknowledgements(PersistentStorage):  # type: ignore[misc]
-    """gmqtt's storage, which learns of each PUBACK; to gmqtt there is never anything to repeat."""
+    """Storage for gmqtt that reports each PUBACK.
+
+    It is always empty, so gmqtt never resends anything.
+    """
 
     def __init__(self, acknowledged: Callable[[int], None]) -> None:
         super().__init__()
         self._acknowledged = acknowledged
 
     def remove_message_by_mid(self, mid: int) -> None:
-        """Pass a PUBACK on."""
+        """Report the PUBACK of the packet with the identifier `mid`."""
         self._acknowledged(mid)

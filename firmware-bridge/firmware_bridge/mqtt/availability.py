@@ -1,8 +1,9 @@
-"""Retained messages that say whether the bridge, its ports and their devices are there.
+"""Retained messages that report whether the bridge, its ports and their devices are available.
 
-`<topic>` is the bridge's, `<topic>/<port>` a port's, `<topic>/<port>/<device>` a device's; each is
-`online` or `offline`, as Home Assistant has it. They go out at QoS 0 and not through the outbox:
-only the latest counts, and each connection begins with all of them.
+The bridge's topic is `<topic>`, a port's `<topic>/<port>`, and a device's
+`<topic>/<port>/<device>`. Each payload is `online` or `offline`, as Home Assistant expects. The
+messages are sent at QoS 0 and bypass the outbox: only the latest state matters, and each connection
+begins with all states.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -20,7 +21,7 @@ Send = Callable[[bytes], None]
 
 
 class Availability:
-    """Keeps the retained states at a broker up to date while a connection lasts."""
+    """Keeps the retained states at the broker up to date while a connection lasts."""
 
     def __init__(
         self,
@@ -28,12 +29,13 @@ class Availability:
         states: Callable[[], Mapping[str, bool]],
         reports: Callable[[], Mapping[str, bytes]] = dict,
     ) -> None:
-        """Take what returns the states.
+        """Store the functions that return the states and the reports.
 
         Args:
-            topic: the bridge's; all others are below it. None: only reports are published.
-            states: return what is below the topic, and whether it is there.
-            reports: return other retained payloads by their whole topics.
+            topic: the bridge's topic, above the topics of all ports and devices. If None, only
+                reports are published.
+            states: returns True or False for the availability of each name below `topic`.
+            reports: returns other retained payloads by their full topics.
         """
         self._topic = topic
         self._states = states
@@ -42,13 +44,16 @@ class Availability:
         self._send: Send | None = None
 
     def will(self) -> Message | None:
-        """Return what the broker is to publish when the connection ends without DISCONNECT."""
+        """Return the will message, or None without a topic.
+
+        The broker publishes this message, `offline`, if the connection ends without DISCONNECT.
+        """
         if self._topic is None:
             return None
         return Message(self._topic, OFFLINE, qos=1, retain=True)
 
     def begin(self, send: Send) -> None:
-        """Publish all states over a new connection; what the broker retains is not trusted."""
+        """Publish all states over a new connection, because the broker may retain old states."""
         self._send = send
         self._sent = {}
         if self._topic is not None:
@@ -56,7 +61,7 @@ class Availability:
         self.update()
 
     def update(self) -> None:
-        """Publish the states that have changed."""
+        """Publish the states and reports that have changed."""
         if self._topic is not None:
             states = {f"{self._topic}/{name}": state for name, state in self._states().items()}
             for topic, is_there in states.items():
@@ -66,13 +71,13 @@ class Availability:
             self._publish(topic, payload)
 
     def _remove_others(self, topics: Collection[str]) -> None:
-        """Remove the retained states of ports and devices that are not configured any more."""
+        """Remove the retained states of ports and devices that are no longer configured."""
         for topic, payload in list(self._sent.items()):
             if topic not in topics and payload in (ONLINE, OFFLINE):
                 self._publish(topic, _REMOVAL)
 
     def end(self) -> None:
-        """Publish that nothing is there any more, before DISCONNECT, which discards the will."""
+        """Publish `offline` for all states, before DISCONNECT discards the will message."""
         for topic, payload in list(self._sent.items()):
             if payload in (ONLINE, OFFLINE):
                 self._publish(topic, OFFLINE)

@@ -1,19 +1,21 @@
-"""gmqtt as the bridge's client: what exactly-once needs and its public interface does not give.
+"""gmqtt as the bridge's MQTT client, changed where exactly-once delivery needs it.
 
-gmqtt alone would lose or double readings in five places; each has a test in tests/bridge.
+Without these changes gmqtt would lose or duplicate readings. tests/bridge has a test for each.
 
-1. `publish` writes before it stores: we never call it. The outbox stores a reading with its packet
-   identifier, and `send_packet` sends the finished bytes after the commit.
-2. Its identifiers begin again with each process: ours are chosen in `exchanges.py`, where those of
-   unfinished exchanges are known.
-3. It sends PUBREL when it stores it: `SessionClient` sends nothing there, the
-   outbox sends the PUBREL once "PUBREC came" is durable.
-4. It replays without DUP, and before the outbox has settled: its storage is empty for gmqtt, and
-   the outbox replays.
-5. Without a session it clears its storage: ours keeps the readings, which wait again.
+1. `publish` of gmqtt sends a message before storing it. The bridge never calls it: the outbox
+   stores a reading with its packet identifier, and `send_packet` sends the encoded packet after the
+   commit.
+2. Packet identifiers of gmqtt start again with each process. The bridge chooses its own in
+   `exchanges.py`, where the identifiers of unfinished exchanges are known.
+3. gmqtt sends a PUBREL as soon as it has stored the PUBREL. `SessionClient` does not send it: the
+   outbox does, once the receipt of the PUBREC is durable.
+4. gmqtt resends messages without DUP, and before the outbox has committed its state. The storage
+   therefore appears empty to gmqtt, and the outbox resends.
+5. gmqtt clears its storage if the broker has no session. The storage of the bridge keeps the
+   readings and queues them again.
 
-A client is for one connection; reconnecting, with its delays, is the publisher's. What the uplink
-needs too is in `gateway.process.mqtt_client.client`.
+A client serves one connection. `publisher.py` reconnects and waits between attempts. The code that
+the uplink shares is in `gateway.process.mqtt_client.client`.
 """
 
 from gmqtt import Message  # type: ignore[import-untyped]
@@ -24,26 +26,29 @@ from gateway.process.mqtt_client.client import SessionClient
 
 
 class OutboxStorage(PersistentStorage):  # type: ignore[misc]
-    """The outbox behind gmqtt's storage interface; to gmqtt there is never anything to replay."""
+    """The outbox as gmqtt's storage. It appears empty to gmqtt, so gmqtt never resends anything."""
 
     def __init__(self, outbox: Outbox) -> None:
         super().__init__()
         self._outbox = outbox
 
     def push_message(self, mid: int, raw_package: bytes) -> None:
-        """Pass a PUBREC to the outbox: `raw_package`, the PUBREL, would replace the PUBLISH."""
+        """Report a PUBREC to the outbox.
+
+        The PUBREL in `raw_package` is ignored: gmqtt would store it in place of the PUBLISH.
+        """
         self._outbox.receive_pubrec(mid)
 
     def remove_message_by_mid(self, mid: int) -> None:
-        """Pass a PUBCOMP to the outbox."""
+        """Report the PUBCOMP of the packet with the identifier `mid` to the outbox."""
         self._outbox.receive_pubcomp(mid)
 
     def clear(self) -> None:
-        """Do nothing where the broker has no session: `receive_connected` reports that."""
+        """Do nothing. If the broker has no session, `receive_connected` informs the outbox."""
 
 
 class BridgeClient(SessionClient):
-    """One connection of the bridge's persistent session."""
+    """Client for one connection. The broker keeps the session from one connection to the next."""
 
     def __init__(
         self, client_id: str, outbox: Outbox, *, clean_session: bool, will: Message | None = None

@@ -1,9 +1,9 @@
-"""Takes commands for boards from the broker, and publishes their answers (MQTT 5.0).
+"""Receives commands for boards from the broker, and publishes the boards' answers (MQTT 5.0).
 
-A connection of its own, beside the one of the readings: its session is clean and its subscription
-has QoS 0, so that no broker keeps a command for a bridge that is away. Its answers go to topics
-below `answers/` only: with another response topic a client could write, with the bridge's rights,
-where it may not write itself.
+It uses an MQTT connection of its own, apart from the connection for readings. The session is clean
+and the subscription has QoS 0, so that no broker queues commands for a bridge that is offline.
+Answers are only published to topics below `answers/`. Otherwise a client could choose a response
+topic to which the bridge may publish but the client may not.
 """
 
 import asyncio
@@ -35,14 +35,19 @@ COMMANDS: Final = "commands/+/+"
 ANSWERS: Final = "answers/"
 _VERSION: Final = 5
 _PACKET_ID: Final = 1
-_NO_RETAINED: Final = 2  # [MQTT5-3.8.3.1] Retain Handling: an old command is not sent
+_NO_RETAINED: Final = 2  # [MQTT5-3.8.3.1] Retain Handling: do not send retained commands
 
 CarryOut = Callable[[str, str, bytes, Callable[[dict[str, str]], None]], None]
-"""Arguments: device, command, its argument, and the callback for the answer."""
+"""Function that carries out a command. Its arguments are the device, the command, the command's
+argument, and the callback for the answer.
+"""
 
 
 class Commander:
-    """`run` does not return by itself; cancelled, it disconnects."""
+    """Receives commands and publishes answers.
+
+    `run` only ends when cancelled, and then disconnects.
+    """
 
     def __init__(self, settings: BrokerSettings, carry_out: CarryOut) -> None:
         self._settings = settings
@@ -51,7 +56,7 @@ class Commander:
         self._unanswerable = 0
 
     async def run(self) -> None:
-        """Connect, again and again."""
+        """Connect and reconnect until cancelled."""
         backoff = Backoff()
         while True:
             fault = await self._connect_once(backoff)
@@ -105,7 +110,7 @@ class Commander:
         (correlation,) = properties.get("correlation_data") or [None]
         _, device, command = topic.split("/")
         if response_topic is None or not _may_be_answered_at(response_topic):
-            # No client would receive the answer.
+            # No client would receive an answer, so the command is not carried out.
             self._unanswerable += 1
             if self._unanswerable.bit_count() == 1:  # the 1st, 2nd, 4th and so on
                 logger.warning(

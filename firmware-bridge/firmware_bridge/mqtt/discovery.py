@@ -1,6 +1,7 @@
-"""Devices as Home Assistant's MQTT discovery has them: one retained JSON object a device.
+"""Device descriptions for Home Assistant's MQTT discovery: one retained JSON object per device.
 
-Pure. Keys are Home Assistant's abbreviations (`avty_t` and so on), because a meter has many values.
+This module does no input or output. The JSON keys are Home Assistant's abbreviations (`avty_t` and
+so on), because meters have many values.
 """
 
 import hashlib
@@ -25,7 +26,8 @@ ORIGIN: Final = "Oncegate"
 STATUS: Final = "status"
 ONLINE: Final = b"online"
 STATE_CHARACTERS_MAX: Final = 255
-"""Home Assistant refuses a longer state, with two warnings each time."""
+"""Maximum length of a state. Home Assistant rejects longer states and logs two warnings for each.
+"""
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
 _VALUE: Final = "{value}"
@@ -34,10 +36,11 @@ _FIELD_OF: Final = {"number": "v", "truth": "vb", "text": "vs"}
 
 @dataclass(frozen=True)
 class DescribedPort:
-    """Facts about a port for the description of its devices.
+    """Properties of a port that the descriptions of its devices need.
 
-    `is_meter`: its devices are utility meters. `watches_devices`: each has a state of its own.
-    `model`: model of its devices, if they do not name their own.
+    `is_meter` is True if the devices are utility meters. `watches_devices` is True if the
+    availability of each device is published. `model` is the model of devices that do not report
+    their model.
     """
 
     name: str
@@ -49,10 +52,10 @@ class DescribedPort:
 
 
 def topic_for(prefix: str, gateway: str, device: str) -> str:
-    """Return the topic of a device's description: one for each pair of gateway and device.
+    """Return the topic of a device's description, which is unique for each gateway and device.
 
-    Home Assistant takes letters, digits, "_" and "-" there; names with others, or with the "-" that
-    separates the two, have a digest at their end.
+    Home Assistant allows letters, digits, "_" and "-" in the topic. A name with another character,
+    or with the "-" that separates gateway and device, gets a digest as a suffix.
     """
     object_id = f"{gateway}-{device}"
     if not (_PLAIN.fullmatch(gateway) and _PLAIN.fullmatch(device)):
@@ -70,7 +73,7 @@ def config_of(
     availability_topic: str | None,
     version: str,
 ) -> bytes | None:
-    """Return the description of a device; None: nothing of it can be shown."""
+    """Return the description of a device, or None if none of its values can be shown."""
     components = {
         value_name: component
         for value_name, value in sorted(device.values.items())
@@ -100,7 +103,7 @@ def config_of_gateway(
     version: str,
     page_url: str | None,
 ) -> bytes:
-    """Return the description of the gateway itself: a sensor that is on while it has a problem."""
+    """Return the description of the gateway: a sensor that is on while there is a problem."""
     device = {
         "ids": [gateway],
         "name": f"{ORIGIN} {gateway}",
@@ -132,7 +135,7 @@ def config_of_gateway(
 
 
 def _described(device: SeenDevice, port: DescribedPort) -> dict[str, str]:
-    """Return manufacturer, model and number, as far as the device or its protocol has them."""
+    """Return manufacturer, model, serial number and version of a device, as far as known."""
     facts = device.facts
     numbers = ("serial_number", "meter_id", "meter_number", "server_id")
     found = {
@@ -147,10 +150,13 @@ def _described(device: SeenDevice, port: DescribedPort) -> dict[str, str]:
 def _component_of(
     owner: tuple[str, str], name: str, value: SeenValue, described: SeenDevice, port: DescribedPort
 ) -> dict[str, object] | None:
-    """Return the description of a value; None: it cannot be read. `owner`: gateway and device."""
+    """Return the description of a value, or None if Home Assistant could not read the value.
+
+    `owner` is a pair of gateway and device.
+    """
     gateway, device = owner
     if value.is_gone:
-        return {"p": _platform_of(value)}  # What removes it from Home Assistant.
+        return {"p": _platform_of(value)}  # This removes the value from Home Assistant.
     template = _template_of(device, name, value, port.readings)
     if template is None:
         return None
@@ -187,9 +193,9 @@ def _platform_of(value: SeenValue) -> str:
 
 
 def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -> str | None:
-    """Return the template that takes the value out of a payload; None: it is not in it."""
+    """Return the template that extracts a value from a payload, or None if payloads lack it."""
     if readings.payload == "senml":
-        # A board's pack has several records of a value where it has waited: the last is the latest.
+        # A pack that a board kept for some time has several records of a value, the latest last.
         found = (
             f"value_json | selectattr('n', 'eq', '{device}/{name}') "
             f"| map(attribute='{_FIELD_OF[value.kind]}', default='') | list | last"
@@ -209,7 +215,7 @@ def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -
 
 
 def _paths_to_value(part: object) -> Iterator[str]:
-    """Yield the subscripts in a template for each place at which the value is alone."""
+    """Yield the path, in subscripts, to each string in a template that is only the value."""
     if part == _VALUE:
         yield ""
     elif isinstance(part, Mapping):

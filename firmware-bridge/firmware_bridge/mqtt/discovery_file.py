@@ -1,7 +1,8 @@
-"""`bridge.discovery.json`: which descriptions the broker retains of this bridge, and of what.
+"""`bridge.discovery.json`: records which descriptions the broker retains, and for which devices.
 
-It is written before a description is published and after the broker has acknowledged a removal, so
-that what the broker retains can be removed when a port, the prefix or the gateway's name is gone.
+The file is written before a description is published, and after the broker has acknowledged a
+removal. The bridge can thus remove a description when a port, the topic prefix or the gateway's
+name is removed from the configuration.
 """
 
 import json
@@ -28,25 +29,27 @@ logger = logging.getLogger(__name__)
 
 FILE_NAME: Final = "bridge.discovery.json"
 TOPICS_MAX: Final = 1024
-"""Topics that the broker may still retain: those in use, and those that are to be removed."""
+"""Maximum number of topics that the broker may still retain: current topics, and topics to be
+removed.
+"""
 _VERSION: Final = 3
 _VERSIONS_READ: Final = (1, 2, 3)
-"""Before 2 there was no `is_gone`, before 3 there were no `facts`."""
-# The limits above, with the longest names, stay below this.
+"""Versions that can be read. `is_gone` was added in version 2, and `facts` in version 3."""
+# A file that reaches all limits above, with the longest names, is smaller than this.
 _BYTES_MAX: Final = 16 * 1024 * 1024
 _TOPIC_CHARACTERS_MAX: Final = 512
 
 
 @dataclass
 class Remembered:
-    """The topics with descriptions, and the devices that were described."""
+    """The topics that have descriptions, and the devices that were described."""
 
     topics: set[str] = field(default_factory=set)
     devices: dict[str, SeenDevice] = field(default_factory=dict)
 
 
 def load(path: Path) -> Remembered:
-    """Return what is remembered; nothing, with a line in the log, where the file is damaged."""
+    """Load the file. If the file is damaged, log a warning and return an empty record."""
     try:
         with path.open("rb") as file:
             found = json.loads(file.read(_BYTES_MAX))
@@ -64,7 +67,7 @@ def load(path: Path) -> Remembered:
 
 
 def contents_of(remembered: Remembered) -> bytes:
-    """Return what the file is to have."""
+    """Return the contents of the file as JSON."""
     body = {
         "version": _VERSION,
         "topics": sorted(remembered.topics),
@@ -83,7 +86,7 @@ def contents_of(remembered: Remembered) -> bytes:
 
 
 def write(path: Path, contents: bytes) -> None:
-    """Write the file, durably. Raises OSError."""
+    """Write the file durably. Raises OSError if writing fails."""
     replace_durably(path, contents, partial=path.with_name(f"{path.name}.new"))
 
 
@@ -102,7 +105,7 @@ def _remembered_of(found: Any) -> Remembered:
 
 
 def _is_topic(text: object) -> bool:
-    """Return whether it is the topic of a description: nothing else may be removed."""
+    """Return True if this is the topic of a description. Other topics must not be removed."""
     return (
         isinstance(text, str)
         and len(text) <= _TOPIC_CHARACTERS_MAX

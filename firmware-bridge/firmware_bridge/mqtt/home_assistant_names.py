@@ -1,4 +1,4 @@
-"""Names and kinds of values for people: what Home Assistant shows of `mbus_1_reading`. Pure."""
+"""Readable names and categories of values: "Gas reading" for `mbus_1_reading` in Home Assistant."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _MEDIA: Final[Mapping[int, str]] = {
     21: "water",
     22: "water",
 }
-"""Device types of M-Bus (EN 13757-3): warm, hot and cold water are water."""
+"""Media by M-Bus device type (EN 13757-3). Cold, warm and hot water all count as water."""
 _MEDIA_OF_OBIS: Final[Mapping[str, str]] = {
     "5": "heat",
     "6": "heat",
@@ -32,21 +32,23 @@ _MEDIA_OF_OBIS: Final[Mapping[str, str]] = {
     "8": "water",
     "9": "water",
 }
-"""The first number of an OBIS code (IEC 62056-61)."""
+"""Media by the first number of an OBIS code (IEC 62056-61)."""
 _METERED = re.compile(r"(?:.+_)?(gas|water)_(?:meter|total|reading|consumption|volume)")
 _REGISTER = re.compile(r"(?:energy|yield)_(?:import|export|total|today)(?:_.+)?")
-"""Energy that a meter or an inverter counts, whatever its protocol. That of today begins again."""
+"""Names of energy counters in meters and inverters, in any protocol. A counter of "today" restarts
+every day.
+"""
 
 
 def is_register(name: str) -> bool:
-    """Return whether a value is a counter of energy: Home Assistant's energy page wants those."""
+    """Return True if a value is an energy counter. Home Assistant's energy page needs counters."""
     return _REGISTER.fullmatch(name) is not None
 
 
 def medium_of(name: str, facts: Mapping[str, str]) -> str | None:
-    """Return the medium that a meter's value is of: gas, water or heat; None: it is not known.
+    """Return the medium that a value measures: "gas", "water" or "heat", or None if it is unknown.
 
-    `facts` have the types of the meters that another one reads: `mbus_1_type` is `003` for gas.
+    `facts` has the types of the meters that the device reads: an `mbus_1_type` of `003` means gas.
     """
     part = _MBUS.fullmatch(name)
     if part is not None:
@@ -59,14 +61,17 @@ def medium_of(name: str, facts: Mapping[str, str]) -> str | None:
 
 
 def friendly_name_of(name: str, facts: Mapping[str, str]) -> str:
-    """Return `energy_import_t1` as `Energy import T1`; a code is its own name."""
+    """Return a readable name: "Energy import T1" for `energy_import_t1`.
+
+    An OBIS code is returned unchanged. `facts` has the types of the meters that the device reads.
+    """
     if _CODE.fullmatch(name) is not None:
         return name
     part = _MBUS.fullmatch(name)
     if part is not None:
         words = [medium_of(name, facts) or f"M-Bus {part[1]}", *_words_of(part[2])]
     else:
-        # A sentence of NMEA 0183 and its field: "gga/alt".
+        # NMEA 0183 names have a sentence and a field: "gga/alt".
         sentence, _, field = name.rpartition("/")
         words = [*([sentence.upper()] if sentence else []), *_words_of(field)]
     shown = " ".join(words) or name
@@ -74,7 +79,7 @@ def friendly_name_of(name: str, facts: Mapping[str, str]) -> str:
 
 
 def is_diagnostic(name: str) -> bool:
-    """Return whether a value describes the device: its versions and identifiers."""
+    """Return True if a value describes the device itself, such as its version or an identifier."""
     return _DIAGNOSTIC.fullmatch(name) is not None
 
 

@@ -1,8 +1,9 @@
 """Home Assistant's device class, unit and state class for a value with a SenML unit.
 
-Only what is unambiguous has a class: `m3` may be gas or water, `ppm` one gas of many, `%` anything.
-Such a value has its unit and no class. Names and allowed pairs are those of Home Assistant
-(docs/home-assistant.md names the version that a test compares them with).
+Only unambiguous units get a device class: `m3` may be gas or water, `ppm` may be any gas, and `%`
+may be anything. Values in such units are shown with the unit alone. Class names and allowed
+combinations are those of Home Assistant. docs/home-assistant.md names the version that a test
+compares them with.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from gateway.process.declarations.units import UNITS, unit_meant_by
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Home Assistant's keys for numbers of a unit; None: the key is left out."""
+    """Home Assistant's keys for numeric values in a unit. A key that is None is omitted."""
 
     unit: str | None
     device_class: str | None = None
@@ -53,7 +54,7 @@ _SHOWN: Final = {
     "h": Shown("h", "duration"),
     "dBm": Shown("dBm", "signal_strength"),
     "pH": Shown(None, "ph"),
-    # An amount that is no meter's may go up and down: without a state class there are no sums.
+    # An amount outside a meter may rise and fall: without a state class there are no sums.
     "J": Shown("J", "energy", None),
     "Wh": Shown("Wh", "energy", None),
     "kWh": Shown("kWh", "energy", None),
@@ -66,7 +67,7 @@ _SHOWN: Final = {
     "ug/m3": Shown("µg/m³", None),
     "m/s2": Shown("m/s²", None),
     "deg": Shown("°", None),
-    # A position has no mean.
+    # An average position has no meaning.
     "lat": Shown("°", None, None),
     "lon": Shown("°", None, None),
     "Ohm": Shown("Ω", None),
@@ -84,25 +85,25 @@ _METERED: Final = {
     "kvarh": Shown("kvarh", None, "total_increasing"),
     "kVAh": Shown("kVAh", None, "total_increasing"),
 }
-"""Registers of meters only grow, except net ones."""
+"""Meter registers by unit. They only grow, except net registers."""
 _OF_MEDIUM: Final = {
     ("gas", "m3"): Shown("m³", "gas", "total_increasing"),
     ("water", "m3"): Shown("m³", "water", "total_increasing"),
     ("water", "l"): Shown("L", "water", "total_increasing"),
 }
-"""Units of gas and water for the energy page, which refuses `volume`."""
+"""Gas and water registers for the energy page, which does not accept the device class `volume`."""
 
 
 def shown_of(
     unit: str | None, *, is_meter: bool, is_net: bool = False, medium: str | None = None
 ) -> Shown:
-    """Return how numbers of a unit are shown.
+    """Return Home Assistant's keys for values in a unit.
 
     Args:
-        unit: SenML's, or what the operator has in its place.
-        is_meter: the device is a utility meter.
-        is_net: a register of import less export, which may decrease.
-        medium: what the value is a meter's reading of, as far as it is known.
+        unit: the SenML unit, or the unit that the operator configured instead.
+        is_meter: True if the device is a utility meter.
+        is_net: True for a register of import minus export, which may decrease.
+        medium: the medium that the value measures, or None if it is unknown.
     """
     if unit is None:
         return Shown(None)

@@ -5,11 +5,14 @@ from collections.abc import Iterable
 from typing import Final
 
 REASONS_MAX: Final = 16
-"""Reasons that a payload has: Home Assistant stores attributes of up to 16 KiB."""
+"""Maximum number of reasons in a payload. Home Assistant stores at most 16 KiB of attributes."""
 REASON_CHARACTERS_MAX: Final = 255
 
 
 def problem_payload(reasons: Iterable[str]) -> bytes:
-    """Return the payload. Its reasons become the sensor's attributes."""
+    """Return the payload for these reasons.
+
+    Home Assistant shows reasons as attributes of the sensor.
+    """
     shown = [each[:REASON_CHARACTERS_MAX] for each in reasons][:REASONS_MAX]
     return json.dumps({"problem": bool(shown), "reasons": shown}, separators=(",", ":")).encode()

@@ -1,9 +1,9 @@
-"""Keeps the bridge's MQTT session: connect, give the connection to the outbox, and again.
+"""Keeper of the bridge's MQTT session: connects, lets the outbox publish, and reconnects.
 
-MQTT 3.1.1, clean session 0. The broker's session and the outbox belong together, by the session's
-name (`session_name.py`): a packet identifier that the broker still holds for other readings would
-make it drop a new reading as a repeat. A session that the broker no longer has is given
-up, and one of another name begins.
+The session uses MQTT 3.1.1 with clean session 0. The broker's session and the outbox belong
+together through the session's name (`session_name.py`). If the broker still had a packet identifier
+from other readings, it would drop a new reading as a duplicate. If the broker has lost the session,
+the bridge abandons it and begins a session with a new name.
 """
 
 import asyncio
@@ -25,16 +25,21 @@ from gateway.process.mqtt_client.session_name import new_name
 
 logger = logging.getLogger(__name__)
 
-# Seconds between two checks whether the ports exist.
+# Seconds between two checks of the availability of ports and devices.
 AVAILABILITY_SECONDS = 1.0
 
 
 MEND = "[bridge] username and password_file, and whether it is banned: oncegate ctl ban list"
-"""A broker gives one code of MQTT 3.1.1 for a user that it does not know and for one it banned."""
+"""Fix to suggest when the broker refuses the login. MQTT 3.1.1 has one return code for both an
+unknown user and a banned user.
+"""
 
 
 class Publisher:
-    """`run` does not return by itself; cancelled, it disconnects."""
+    """Keeps the bridge connected to the broker.
+
+    `run` only ends when cancelled, and then disconnects.
+    """
 
     def __init__(
         self, settings: BrokerSettings, outbox: Outbox, availability: Availability | None = None
@@ -48,7 +53,7 @@ class Publisher:
         self.connected = False
 
     def status(self) -> dict[str, object]:
-        """Return the connection's part of the bridge's status."""
+        """Return the connection's state for the bridge's status."""
         return {
             "connected": self.connected,
             "address": self._address,
@@ -57,7 +62,7 @@ class Publisher:
         }
 
     async def run(self) -> None:
-        """Connect, again and again."""
+        """Connect and reconnect until cancelled."""
         backoff = Backoff()
         while True:
             fault = await self._connect_once(backoff)
@@ -68,7 +73,7 @@ class Publisher:
                 await backoff.wait()
 
     async def _connect_once(self, backoff: Backoff) -> str | None:
-        """Run one connection from beginning to end; return what went wrong, if anything."""
+        """Run one connection. Return the fault that ended it, or None if there was none."""
         session, begun = self._abandoned, False
         if session is None:
             begun = self._outbox.session is not None
@@ -81,7 +86,7 @@ class Publisher:
         known = asyncio.Event()
 
         def on_connect(client: BridgeClient, session_present: int, code: int, _: object) -> None:
-            # A new name that the broker has a session of is another client's.
+            # If the broker already has a session with a new name, another client owns the session.
             if not discard and bool(session_present) == begun:
                 known.set()
                 self._outbox.receive_connected(send, session, session_present=begun)
@@ -109,7 +114,7 @@ class Publisher:
         return "the connection was lost"
 
     async def _use(self, send: Callable[[bytes], None], lost: asyncio.Event) -> None:
-        """Return when the connection is lost; until then the outbox publishes over it."""
+        """Publish readings and states over the connection until it is lost."""
         availability = self._availability
         if availability is None:
             await lost.wait()
@@ -129,10 +134,10 @@ class Publisher:
         await close(client)
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Continue without this session; return the broker's fault, if any.
+        """Abandon this session. Return the fault at the broker, or None if there is none.
 
-        A broker that does not have ours has begun an empty one in its place. The next connection
-        discards that, so that it keeps none that is not used.
+        If the broker has lost our session, it has created an empty one with the same name. The next
+        connection discards the empty session, so that the broker does not keep it without use.
         """
         self._abandoned = session if begun else None
         if begun:

@@ -1,4 +1,4 @@
-"""Settings of the connection to the broker: plain values, checked when they are created."""
+"""Settings of the connection to the broker: plain values that are checked on creation."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,10 @@ from gateway.process.mqtt_client.tls import TlsFiles
 
 @dataclass(frozen=True)
 class BrokerSettings:
-    """`client_id` is the beginning of the session's name. Raises `ValueError` with the fix."""
+    """Address, login and TLS files for the broker. The session's name begins with `client_id`.
+
+    Raises `ValueError`, with the fix, if the values do not fit together.
+    """
 
     host: str
     port: int

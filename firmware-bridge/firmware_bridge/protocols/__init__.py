@@ -1,7 +1,8 @@
-"""From the bytes of a line to frames of measurements; no port, no clock, no file.
+"""Protocols of serial devices: they turn received bytes into frames of measurements.
 
-Why this room exists: each kind of device has its own form on the line, and no other room has to
-know it. A protocol is one file, with its settings and its decoder or poller, and one line in
-`table.py`. Damage is counted by reason, never raised, and never costs the next good frame. Lengths
-are bounded, so that a line that sends noise without end takes a fixed amount of memory.
+This package has no access to ports, clocks or files. Each protocol is one file, with its settings
+and its decoder or poller, and has one line in `table.py`. No other package needs to know how a
+device encodes its data. Damaged bytes are only counted, by reason. They do not raise an error to
+the port, and do not affect the next valid frame. All lengths are bounded, so endless noise takes a
+fixed amount of memory.
 """

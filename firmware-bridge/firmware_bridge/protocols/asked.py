@@ -1,6 +1,6 @@
-"""Devices that answer fixed bytes: `poll` of declared frames and of lines that a pattern reads.
+"""Polling of devices that respond to one fixed request with a declared frame or a text line.
 
-The answer is read by the protocol's own decoder, so that it may have noise or an echo before it.
+The protocol's own decoder reads the response, so noise or an echo of the request may come first.
 """
 
 from abc import ABC
@@ -25,7 +25,9 @@ from gateway.process.declarations.quantities import Duration, Text, refusal
 from gateway.process.declarations.serial_line import Line
 
 ANSWER_BYTES_MAX: Final = 4096
-"""Length of an answer, with noise before it. The longest frame has 256 bytes, a line 4 KiB."""
+"""Maximum bytes of a response with the noise before it. The longest frame has 256 bytes, the
+longest line 4 KiB.
+"""
 _BITS_PER_CHARACTER: Final = 11
 
 _BYTES = Text(
@@ -44,7 +46,7 @@ ASKED_DESCRIPTIONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class AskedSettings(DecoderSettings, PollerSettings, ABC):
-    """A protocol whose devices send by themselves, or are asked with `poll`."""
+    """Settings of a protocol whose devices send unprompted, or are polled if `poll` is set."""
 
     poll: Annotated[str, _BYTES] | None = None
     poll_text: Annotated[str, Text(r"[\x00-\x7f]{1,64}", "1 to 64 ASCII characters")] | None = None
@@ -55,18 +57,18 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
 
     @property
     def is_asked(self) -> bool:
-        """True if the device is asked."""
+        """True if the bridge polls the device."""
         return self.poll is not None or self.poll_text is not None
 
     @property
     def request_bytes(self) -> bytes:
-        """The request; none for a device that sends by itself."""
+        """The bytes of the request. Empty for a device that sends unprompted."""
         if self.poll_text is not None:
             return self.poll_text.encode("ascii")
         return bytes.fromhex(self.poll or "")
 
     def check(self) -> None:
-        """Refuse two requests, and keys of a request without one."""
+        """Reject settings with two requests, and polling keys without a request."""
         super().check()
         if self.poll is not None and self.poll_text is not None:
             raise refusal("either poll or poll_text, and not both: it is the request")
@@ -82,7 +84,7 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
 
 
 class AskingPoller(Poller):
-    """Sends one request at each interval, and reads its answer with the protocol's decoder."""
+    """Sends a request at each interval, and reads the response with the protocol's decoder."""
 
     def __init__(self, settings: AskedSettings, line: Line) -> None:
         self._settings = settings
@@ -92,11 +94,11 @@ class AskingPoller(Poller):
         self._read_bytes = 0
 
     def begin(self, now_seconds: float) -> None:
-        """Begin with a request."""
+        """Make the first request due now."""
         self._due = now_seconds
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the request, when it is due."""
+        """Return the request if it is due, or a pause until it is due."""
         if self._due > now_seconds:
             return Pause(self._due - now_seconds)
         settings = self._settings
@@ -106,7 +108,7 @@ class AskingPoller(Poller):
         before = None
         if settings.wake is not None:
             before = Preparation(settings.wake_pause, bytes.fromhex(settings.wake))
-        # The longest answer that there is: how long this one is shows when it comes.
+        # The time for the longest frame: the length of a response is only known when it arrives.
         seconds = settings.answer_timeout + (len(data) + 256) * self._character_seconds
         return Request(
             data, ANSWER_BYTES_MAX, seconds, settings.answer_timeout, "", "poll", before=before
@@ -118,12 +120,12 @@ class AskingPoller(Poller):
         self._read_bytes = 0
 
     def read(self, answer: bytes) -> Outcome | None:
-        """Feed new bytes to the decoder. The first frame is the answer."""
+        """Feed new response bytes to the decoder. The first complete frame is the outcome."""
         data, self._read_bytes = answer[self._read_bytes :], len(answer)
         return self._frame_in(self._decoder.feed(data))
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Return the frame that arrived in time, or the damage."""
+        """Return the frame that the silence completes, or the reason why there is none."""
         frame = self._frame_in(self._decoder.flush())
         if frame is not None:
             return frame
@@ -135,7 +137,7 @@ class AskingPoller(Poller):
 
     @property
     def kinds(self) -> Kinds:
-        """The kinds of the quantities in answers."""
+        """The kind (number, text or Boolean) of each quantity in the responses."""
         return self._decoder.kinds
 
     def take_left_out(self) -> Counter[str]:
@@ -145,5 +147,5 @@ class AskingPoller(Poller):
         return left_out
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """End the request."""
+        """Return "", because the outcome of a request needs no message in the log."""
         return ""

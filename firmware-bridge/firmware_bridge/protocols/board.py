@@ -1,7 +1,7 @@
-"""The frames of Oncegate's sensor boards: any number of boards on one line.
+"""Protocol of Oncegate's sensor boards. One serial line may have any number of boards.
 
-A board numbers its frames and sends one again until its acknowledgement has come; what a frame is
-made of is in `board_frame.py`.
+A board numbers its frames, and repeats a frame until the bridge acknowledges it. `board_frame.py`
+describes the contents of a frame.
 """
 
 import re
@@ -13,7 +13,7 @@ from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.readings.numbering import BOARD_DEVICE_PREFIX
 
-# Stuffed bytes between two delimiters: what a small board can hold in RAM twice.
+# Stuffed bytes between two delimiters. A small board can hold two such frames in RAM.
 FRAME_BYTES_MAX = 1024
 
 _DELIMITER = re.compile(rb"\x00")
@@ -21,21 +21,23 @@ _DELIMITER = re.compile(rb"\x00")
 
 @dataclass(frozen=True, kw_only=True)
 class Board(DecoderSettings):
-    """Frames of Oncegate's boards, numbered and acknowledged."""
+    """Settings for lines with Oncegate's boards, whose frames are numbered and acknowledged."""
 
     device_prefix: ClassVar = BOARD_DEVICE_PREFIX
     data_bits: ClassVar = (8,)
     can_wait: ClassVar = True
 
     def decoder(self) -> "BoardDecoder":
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
         return BoardDecoder()
 
 
 class BoardDecoder(DelimitedDecoder):
-    """Each frame has its `identity`, and the acknowledgement that goes back to its board.
+    """Decoder of board frames.
 
-    A frame that opening the port has cut fails its CRC, so that no more than it is thrown away.
+    Each frame carries its `identity` and the acknowledgement to send back.
+
+    If opening the port cuts a frame, the rest fails its CRC check. Only this frame is discarded.
     """
 
     def __init__(self) -> None:
@@ -45,5 +47,5 @@ class BoardDecoder(DelimitedDecoder):
         self._read_stuffed = read_frame
 
     def read_frame(self, data: bytes) -> Frame:
-        """Decode stuffed bytes to a frame."""
+        """Decode the COBS-stuffed bytes of a frame."""
         return self._read_stuffed(data)

@@ -1,18 +1,18 @@
-"""Commands that boards know, and the codes with which they answer (docs/formats/board-frame.md)."""
+"""Commands for boards, and the result codes in their answers (docs/formats/board-frame.md)."""
 
 from enum import IntEnum
 from typing import Final
 
 
 class BoardCommand(IntEnum):
-    """Commands for boards. Topics have the names in lower case."""
+    """Commands for boards. MQTT topics contain the names in lower case."""
 
     SET_INTERVAL = 1
     IDENTIFY = 2
 
 
 class AnswerCode(IntEnum):
-    """Results of commands. A board may answer with a number that is not listed."""
+    """Result codes of commands. A board may also answer with a code that is not listed here."""
 
     DONE = 0
     UNKNOWN_COMMAND = 1
@@ -20,16 +20,18 @@ class AnswerCode(IntEnum):
 
 
 ARGUMENT_MS_MAX: Final = 86_400_000
-"""Both arguments are times in milliseconds, from 1; a day is longer than any board's interval."""
+"""Maximum argument of a command, in milliseconds. Each command takes a time of 1 ms or more. One
+day is longer than the interval of any board.
+"""
 
 
 def command_of(name: str) -> BoardCommand | None:
-    """Return the command of this name, as topics have it."""
+    """Return the command that a topic calls `name`, or None if there is no such command."""
     return next((each for each in BoardCommand if each.name.lower() == name), None)
 
 
 def argument_of(payload: bytes) -> int | None:
-    """Read an argument: a decimal integer of ASCII digits, 1 to ARGUMENT_MS_MAX."""
+    """Parse an argument: a decimal integer from 1 to `ARGUMENT_MS_MAX`. Return None if invalid."""
     if not 1 <= len(payload) <= len(str(ARGUMENT_MS_MAX)) or not payload.isdigit():
         return None
     argument = int(payload)

@@ -1,13 +1,13 @@
-"""The sensor board's own frame, and the acknowledgement that goes back to it.
+"""Frames that boards and the bridge exchange: readings, acknowledgements, commands and answers.
 
-Integers are big-endian; each frame is COBS-stuffed, between 0x00 bytes::
+Integers are big-endian. Each frame is COBS-stuffed and enclosed in 0x00 bytes::
 
     version u8 = 1 | device u32 | boot u32 | sequence u32 | SenML-CBOR pack | crc16 u16
     kind u8 = 0x81 | device u32 | boot u32 | sequence u32 | crc16 u16        (acknowledgement)
     kind u8 = 0x82 | device u32 | boot u32 | request u32 | command u8 | argument u32 | crc16 u16
     kind u8 = 0x42 | device u32 | boot u32 | request u32 | code u8 | crc16 u16    (its answer)
 
-The whole format, with an example, is in docs/formats/board-frame.md.
+docs/formats/board-frame.md describes the whole format, with an example.
 """
 
 import struct
@@ -33,10 +33,11 @@ _CRC_INITIAL = 0xFFFF  # CRC-16/CCITT-FALSE: polynomial 0x1021, nothing reflecte
 
 
 def read_frame(stuffed: bytes) -> Frame:
-    """Read the frame between two delimiters, and make its acknowledgement; or read an answer.
+    """Decode a frame of readings and create its acknowledgement, or decode an answer to a command.
 
     Raises:
-        Damaged: "cobs", "length", "checksum", "version", "sequence", and what `read_pack` raises.
+        Damaged: the frame is invalid. The reason is "cobs", "length", "checksum", "version",
+            "sequence" or a reason of `read_pack`.
     """
     kind, identity, pack = _unwrap(stuffed)
     if kind == ANSWER_KIND:
@@ -54,20 +55,20 @@ def read_frame(stuffed: bytes) -> Frame:
 
 
 def frame_bytes_of(identity: BoardIdentity, measurements: Sequence[Measurement]) -> bytes:
-    """Return the bytes that a board sends, with their delimiters."""
+    """Return a frame of readings as a board sends it, with the delimiters."""
     return _wrap(FRAME_VERSION, identity, pack_of(measurements))
 
 
 def acknowledgement_of(identity: BoardIdentity) -> bytes:
-    """Return the bytes that go back to the board, with their delimiters."""
+    """Return the acknowledgement of a frame, with the delimiters."""
     return _wrap(ACKNOWLEDGEMENT_KIND, identity, b"")
 
 
 def read_acknowledgement(stuffed: bytes) -> BoardIdentity:
-    """Read an acknowledgement between two delimiters, as a board does.
+    """Decode an acknowledgement, without its delimiters, as a board does.
 
     Raises:
-        Damaged: it is no acknowledgement.
+        Damaged: the frame is not an acknowledgement.
     """
     kind, identity, rest = _unwrap(stuffed)
     if kind != ACKNOWLEDGEMENT_KIND or rest:
@@ -76,15 +77,17 @@ def read_acknowledgement(stuffed: bytes) -> BoardIdentity:
 
 
 def command_bytes_of(identity: BoardIdentity, command: int, argument: int) -> bytes:
-    """Return the bytes of a command, with their delimiters; `sequence` is the request's number."""
+    """Return a command with its delimiters. `identity.sequence` is the number of the request."""
     return _wrap(COMMAND_KIND, identity, _COMMAND.pack(command, argument))
 
 
 def read_command(stuffed: bytes) -> tuple[BoardIdentity, int, int]:
-    """Read a command between two delimiters, as a board does: to whom, which, its argument.
+    """Decode a command, without its delimiters, as a board does.
+
+    Return the identity (with the number of the request), the command, and its argument.
 
     Raises:
-        Damaged: it is no command.
+        Damaged: the frame is not a command.
     """
     kind, identity, rest = _unwrap(stuffed)
     if kind != COMMAND_KIND or len(rest) != _COMMAND.size:
@@ -94,7 +97,7 @@ def read_command(stuffed: bytes) -> tuple[BoardIdentity, int, int]:
 
 
 def answer_bytes_of(identity: BoardIdentity, code: int) -> bytes:
-    """Return the bytes with which a board answers a command, with their delimiters."""
+    """Return a board's answer to a command, with the delimiters. `code` is the result code."""
     return _wrap(ANSWER_KIND, identity, bytes([code]))
 
 

@@ -1,16 +1,17 @@
-"""Check of a pack's CBOR (RFC 8949) on its bytes, before any value is created.
+"""Structure check of a SenML pack in CBOR (RFC 8949), made before any value is decoded.
 
-Each item begins with one byte, `major << 5 | info`, and an argument of 0, 1, 2, 4 or 8 bytes::
+Each item begins with one byte, `major << 5 | info`, and an argument of 0, 1, 2, 4 or 8 bytes. The
+major types are::
 
     0 unsigned | 1 negative | 2 bytes | 3 text | 4 array | 5 map | 6 tag | 7 the rest
 
-Tags are where a decoder makes dates, sets, regular expressions, numbers of any length and values
-that hold themselves. A pack needs one of them: 4, a decimal fraction of two integers.
+For tags, a CBOR library creates dates, sets, regular expressions, integers of any length, and
+values that contain themselves. A pack only needs tag 4, a decimal fraction of two integers.
 """
 
 from firmware_bridge.protocols.frame import Damaged
 
-# A pack is an array of maps of numbers and texts; a decimal fraction adds an array.
+# A pack is an array of maps of numbers and strings. A decimal fraction adds an array.
 DEPTH_MAX = 4
 # The exponents of floats reach 308; a few more for fractions with many digits.
 EXPONENT_MAX = 400
@@ -26,11 +27,11 @@ _SIMPLE = (20, 21, 22, 23, 25, 26, 27)  # false, true, null, undefined, floats o
 
 
 def check_shape(pack: bytes) -> None:
-    """Check that a pack is one CBOR item of the kinds that a SenML pack may have.
+    """Check that a pack is one complete CBOR item, with only the item types that SenML packs need.
 
     Raises:
-        Damaged: "cbor" for what is not a whole item or is too deep, "value" for integers of more
-            than 64 bits, "senml" for other kinds of items.
+        Damaged: the reason is "cbor" if the item is incomplete or nested too deeply, "value" if an
+            integer has more than 64 bits, or "senml" if the item type is not allowed.
     """
     if _end_of_item(pack, 0, DEPTH_MAX) != len(pack):
         raise Damaged("cbor")
@@ -56,7 +57,10 @@ def _end_of_item(pack: bytes, at: int, depth: int) -> int:
 
 
 def _head(pack: bytes, at: int) -> tuple[int, int, int | None, int]:
-    """Read major, info, argument (None: indefinite length), and where the contents begin."""
+    """Parse the start of an item. Return major type, info, argument, and the start of the contents.
+
+    The argument is None if the length is indefinite.
+    """
     if at >= len(pack):
         raise Damaged("cbor")
     major, info = pack[at] >> 5, pack[at] & 31

@@ -1,6 +1,6 @@
-"""Checksums of serial protocols, by the names that the configuration has for them.
+"""Checksums of serial protocols, by their names in the configuration.
 
-CRCs are named as the catalogue of parametrised CRC algorithms names them
+CRC names follow the catalogue of parametrised CRC algorithms
 (https://reveng.sourceforge.io/crc-catalogue/16.htm).
 """
 
@@ -14,7 +14,7 @@ _WORD = 0xFFFF
 
 
 def _table_of(polynomial: int) -> tuple[int, ...]:
-    """Return what each byte does to a reflected CRC of 16 bits."""
+    """Return the lookup table of a reflected 16-bit CRC with this polynomial."""
     table: list[int] = []
     for byte in range(256):
         crc = byte
@@ -35,27 +35,27 @@ def _crc_of(data: bytes, crc: int, table: tuple[int, ...]) -> int:
 
 
 def crc16_arc(data: bytes) -> int:
-    """CRC-16/ARC, of DSMR telegrams."""
+    """Return the CRC-16/ARC of `data`, as DSMR telegrams use it."""
     return _crc_of(data, 0, _TABLE_8005)
 
 
 def crc16_modbus(data: bytes) -> int:
-    """CRC-16/MODBUS."""
+    """Return the CRC-16/MODBUS of `data`."""
     return _crc_of(data, _WORD, _TABLE_8005)
 
 
 def crc16_x25(data: bytes) -> int:
-    """CRC-16/IBM-SDLC, of SML."""
+    """Return the CRC-16/IBM-SDLC of `data`, as SML uses it."""
     return _crc_of(data, _WORD, _TABLE_1021) ^ _WORD
 
 
 def crc16_kermit(data: bytes) -> int:
-    """CRC-16/KERMIT, of SML of some meters."""
+    """Return the CRC-16/KERMIT of `data`, as some meters use it with SML."""
     return _crc_of(data, 0, _TABLE_1021)
 
 
 class Checksum(NamedTuple):
-    """Size of a checksum in a frame, and the function that computes it."""
+    """The size of a checksum in bytes, and the function that computes the checksum."""
 
     bytes_count: int
     of: Callable[[bytes], int]

@@ -1,9 +1,9 @@
-"""Lines of values separated by commas; the configuration names them::
+"""Protocol for lines of comma-separated values, whose columns the configuration names::
 
-21.5,40,1013.2
+    21.5,40,1013.2
 
-A line has no checksum and no names, so it is read whole or counted as damaged whole: boot text and
-headings must not become readings.
+A line has neither a checksum nor names. It is therefore either read as a whole or counted as
+damaged, so that boot messages and headings do not become readings.
 """
 
 import csv
@@ -25,7 +25,7 @@ from gateway.process.declarations.names import NAME_PATTERN
 from gateway.process.declarations.quantities import Items, Text, refusal
 
 SKIPPED = "_"
-"""The name of a column that is left out."""
+"""The column name for a column that is not read."""
 
 Column = Annotated[
     str,
@@ -38,7 +38,7 @@ Column = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class CsvLines(TextLineSettings):
-    """Each line has the same quantities, in the order of `columns`."""
+    """Settings for CSV lines. Each line has the quantities of `columns`, in this order."""
 
     descriptions: ClassVar = {
         "columns": 'Quantities of a CSV line in order; "_" leaves a column out.',
@@ -48,7 +48,7 @@ class CsvLines(TextLineSettings):
     columns: Annotated[tuple[Column, ...], Items(1)]
 
     def check(self) -> None:
-        """Refuse two columns of one name."""
+        """Reject settings in which two columns have the same name."""
         names = [name for name in self.columns if name != SKIPPED]
         for name in names:
             if names.count(name) > 1:
@@ -56,29 +56,31 @@ class CsvLines(TextLineSettings):
         super().check()
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the columns."""
+        """Return the names of the columns that are read."""
         return frozenset(self.columns) - {SKIPPED}
 
     def decoder(self) -> LineDecoder:
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
         reader = CellReader(self.columns, kinds := Kinds(self.types))
         return LineDecoder(reader.read, can_mistake_part_of_line=True, kinds=kinds)
 
 
 class CellReader:
-    """Reads lines; `kinds` has the declared types of columns."""
+    """Reader of CSV lines. `kinds` has the declared types of the columns."""
 
     def __init__(self, columns: Sequence[str], kinds: Kinds) -> None:
         self._columns = list(columns)
         self._kinds = kinds
 
     def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
-        """Read the measurements of a line; none for the heading, which loggers repeat at a restart.
+        """Return the measurements of a line.
+
+        The heading, which loggers repeat at a restart, has none.
 
         Raises:
-            Damaged: "syntax", "columns" for more or fewer of them, "type" for a value that is not
-                of its column's type, and for a line of nothing but texts whose columns have none,
-                "value", "text".
+            Damaged: the line is invalid. The reason is "columns" for a wrong number of columns,
+                "type" if a value does not have its column's type or if all values are strings in
+                columns without a type, and otherwise "syntax", "value" or "text".
         """
         try:
             cells = next(csv.reader([line], strict=True, skipinitialspace=True))

@@ -1,13 +1,14 @@
-r"""IEC 62056-21 (D0): meters with an optical head, a current loop or RS-485 that have to be asked::
+r"""Polling of meters by IEC 62056-21 (D0), over an optical head, a current loop or RS-485::
 
     /?12345678! CR LF                       request, at 300 baud
-    /ISK5MT174-0001 CR LF                   three letters of the maker, a character for the rate
-    ACK 0 5 0 CR LF                         in mode C alone: the rate is taken
-    STX 1.8.0(000123.4*kWh) CR LF ... ! CR LF ETX BCC       at the new rate
+    /ISK5MT174-0001 CR LF                   manufacturer (3 letters), character for the baud rate
+    ACK 0 5 0 CR LF                         only in mode C: accepts the baud rate
+    STX 1.8.0(000123.4*kWh) CR LF ... ! CR LF ETX BCC       at the new baud rate
 
-The character is a digit in mode C, a letter in mode B, where the meter changes its rate by itself,
-and anything else in mode A, which has one rate. The BCC is the XOR of all after STX up to ETX.
-Meters that send by themselves are those of `dsmr` with `crc = false`.
+The character is a digit in mode C. It is a letter in mode B, where the meter changes its baud rate
+without an ACK. Any other character means mode A, which has a single baud rate. The BCC is the XOR
+of all bytes after STX up to and including ETX. For meters that send unprompted, use protocol `dsmr`
+with `crc = false`.
 """
 
 import re
@@ -32,19 +33,22 @@ from gateway.process.declarations.quantities import Duration, Text, Whole, refus
 from gateway.process.declarations.serial_line import Line
 
 TELEGRAM_BYTES_MAX: Final = 16_384
-"""Length of a telegram, at most. The registers of fifteen months have 8 KiB."""
+"""Maximum bytes of a telegram. The registers of fifteen months take 8 KiB."""
 SIGN_ON_BYTES_MAX: Final = 256
-"""An identification has 32 characters; an echo of the request and noise may come before it."""
+"""Maximum bytes up to the end of the identification. An identification has 32 characters; an echo
+of the request and noise may come before it.
+"""
 _FIRST_RATE: Final = 300
 _RATES_OF_C: Final = {"0": 300, "1": 600, "2": 1200, "3": 2400, "4": 4800, "5": 9600, "6": 19200}
 _RATES_OF_B: Final = {"A": 600, "B": 1200, "C": 2400, "D": 4800, "E": 9600, "F": 19200}
 _ANSWER_SECONDS_MAX: Final = 1.5
-"""Time from a request to the first character, and between two characters of an answer."""
+"""Maximum time from a request to the first character, and between two characters of a response."""
 _REACTION_SECONDS: Final = 0.25
-"""Time from an answer to the next request; the standard allows 0.2 s to 1.5 s."""
+"""Time from a response to the next request. The standard allows 0.2 s to 1.5 s."""
 _ADAPTER_SECONDS: Final = 1.0
 _WAKE_UP_SECONDS, _WAKE_UP_PAUSE_SECONDS = 2.2, 1.6
-"""Duration of NULs, and of the pause after them: meters with a battery only listen at times."""
+"""Seconds of NUL bytes, and of the pause after them. Battery-powered meters only listen at times.
+"""
 _BITS_PER_CHARACTER: Final = 10
 _STX, _ETX = b"\x02", b"\x03"
 _IDENTIFICATION = re.compile(rb"/[A-Za-z]{3}([!-~])[^\r\n]*\r\n")
@@ -53,7 +57,7 @@ _END_WITHOUT_CHECK = re.compile(rb"(?:\A|[\r\n])![ \t]*\r\n")
 
 @dataclass(frozen=True, kw_only=True)
 class D0(PollerSettings):
-    """A meter that is asked for its registers (IEC 62056-21)."""
+    """Settings for a meter whose registers are polled (IEC 62056-21)."""
 
     default_line: ClassVar = Line(_FIRST_RATE, 7, "E", 1)
     address_schemes: ClassVar = {
@@ -75,13 +79,13 @@ class D0(PollerSettings):
     utc_offset: Annotated[int, Whole(-12, 14)] = 1
 
     def check(self) -> None:
-        """Refuse a rate that the protocol does not have."""
+        """Reject a maximum baud rate that the protocol does not define."""
         rates = sorted(_RATES_OF_C.values())
         if self.baud_rate_max not in rates:
             raise refusal(f"a baud_rate_max of {', '.join(map(str, rates))}")
 
     def check_scheme(self, scheme: str | None) -> None:
-        """Refuse a change of the rate at a server that cannot make it."""
+        """Reject a change of the baud rate if the serial server cannot change it."""
         if scheme == "tcp" and self.baud_rate_max != _FIRST_RATE:
             raise refusal(
                 f"baud_rate_max = {_FIRST_RATE} with tcp://, which cannot change the rate of the "
@@ -94,7 +98,7 @@ class D0(PollerSettings):
 
 
 class D0Poller(Poller):
-    """Signs on, agrees on a rate, and reads the telegram: one conversation for each reading."""
+    """Poller of one meter. Each poll signs on, agrees on a baud rate, and reads the telegram."""
 
     def __init__(self, settings: D0, line: Line) -> None:
         self._settings = settings
@@ -105,12 +109,12 @@ class D0Poller(Poller):
         self._identification: bytes | None = None
 
     def begin(self, now_seconds: float) -> None:
-        """Begin with a reading."""
+        """Make the first poll due now."""
         self._due = now_seconds
         self._identification = None
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the sign-on, when it is due."""
+        """Return the sign-on request if a poll is due, or a pause until it is due."""
         if self._due > now_seconds:
             return Pause(self._due - now_seconds)
         self._identification = None
@@ -139,7 +143,7 @@ class D0Poller(Poller):
         return TELEGRAM_BYTES_MAX * _BITS_PER_CHARACTER / rate
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read the identification, and then the telegram."""
+        """Read the meter's identification first, and then its telegram."""
         if self._identification is not None:
             return self._telegram_of(self._identification, answer)
         found = _IDENTIFICATION.search(answer)
@@ -194,7 +198,7 @@ class D0Poller(Poller):
 
     @property
     def kinds(self) -> Kinds:
-        """The kinds of the meter's quantities."""
+        """The kind (number, text or Boolean) of each quantity of the meter."""
         return self._kinds
 
     def take_left_out(self) -> Counter[str]:
@@ -203,11 +207,11 @@ class D0Poller(Poller):
         return left_out
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Return the reason why no telegram arrived in time."""
+        """Return the reason why no complete telegram arrived in time."""
         if not answer.strip(b"\0\r\n"):
             return Damage("no_answer")
         return Damage("truncated" if _IDENTIFICATION.search(answer) else "noise")
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """End the conversation."""
+        """Return "", because the outcome of a poll needs no message in the log."""
         return ""

@@ -1,4 +1,4 @@
-"""Numbers of fixed form within bytes: fields of declared frames, registers of Modbus devices."""
+"""Numbers at fixed positions in bytes: fields of declared frames, registers of Modbus devices."""
 
 import math
 import struct
@@ -17,20 +17,20 @@ Form = Literal["u8", "i8", "u16", "i16", "u24", "u32", "i32", "u64", "i64", "f32
 ByteOrder = Literal["big", "little"]
 
 Unit = Annotated[str, Text(r"[!-~]{1,32}", '1 to 32 ASCII characters, like "Cel"')]
-"""SenML's, or any other that the readers of the readings know."""
+"""A SenML unit, or any other unit that the consumers of the readings understand."""
 
 _FLOAT_32_MAX = 3.4e38
 _FLOATS: Final = {"f32": "f", "f64": "d"}
 
 
 def bytes_of_form(form: str) -> int:
-    """Return how many bytes a number takes."""
+    """Return the size of a number in bytes: 2 for the form "u16"."""
     return int(form[1:]) // 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrameField(Section):
-    """One quantity of a declared frame."""
+    """The settings of one quantity in a declared frame."""
 
     descriptions: ClassVar = {
         "name": "The quantity.",
@@ -50,15 +50,15 @@ class FrameField(Section):
 
     @property
     def end(self) -> int:
-        """Offset of the byte after the number."""
+        """The position of the first byte after the number."""
         return self.at + bytes_of_form(self.type)
 
 
 def values_of(fields: Sequence[FrameField], data: bytes, order: ByteOrder) -> Quantities:
-    """Read all fields.
+    """Decode all fields of a frame.
 
     Raises:
-        Damaged: "value" for a number out of range.
+        Damaged: "value" if a number is out of range.
     """
     return {
         field.name: [
@@ -77,10 +77,10 @@ def values_of(fields: Sequence[FrameField], data: bytes, order: ByteOrder) -> Qu
 def read_number(
     data: bytes, form: str, order: ByteOrder, scale: float = 1, offset: float = 0
 ) -> float:
-    """Read a number of a form from exactly its bytes.
+    """Decode a number. `data` has exactly the bytes of the number in this form.
 
     Raises:
-        Damaged: "value" for one that is no reading.
+        Damaged: "value" if the number is infinite, not a number, or out of range.
     """
     assert len(data) == bytes_of_form(form), "the caller cuts the bytes out"
     number: float
@@ -99,9 +99,9 @@ def read_number(
 
 
 def _shortest_of(number: float) -> float:
-    """Return the shortest decimal number that is this one of 32 bits: 0.1, not 0.100000001."""
+    """Return the shortest decimal with the same 32-bit float value: 0.1, not 0.100000001."""
     if abs(number) > _FLOAT_32_MAX:
-        return number  # Rounded up, it would have no 32 bits.
+        return number  # If rounded up, it would not fit in a 32-bit float.
     bits = struct.pack(">f", number)
     rounded = (float(f"{number:.{digits}g}") for digits in range(6, 10))
     return next((each for each in rounded if struct.pack(">f", each) == bits), number)

@@ -1,9 +1,10 @@
-"""Frames of bytes that the configuration describes: start, length, fields, checksum::
+"""Protocol for binary frames that the configuration describes: start, length, fields, checksum::
 
     start | ... | length u8 or u16 | ... | fields ... | checksum | end
 
-The length of all frames may be given instead (`frame_bytes`). The PMS5003, a sensor of dust, sends
-a start 42 4D, a length u16 of what follows it, values u16, and the sum of all bytes before it.
+Instead of a length field, `frame_bytes` may give a fixed length for all frames. For example, the
+PMS5003 dust sensor sends the start bytes 42 4D, a u16 with the length of the rest, u16 values, and
+the sum of all bytes before the sum.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from gateway.process.declarations.quantities import Items, Text, Whole, refusal
 
-# Sensors' frames have 4 to 64 bytes; each beginning that noise has made costs a checksum of it.
+# Sensors' frames have 4 to 64 bytes. For each start that noise imitates, a checksum of this many
+# bytes is computed.
 FRAME_BYTES_MAX = 256
 
 _HEX = r"[0-9A-Fa-f]{2}( ?[0-9A-Fa-f]{2}){0,7}"
@@ -28,7 +30,7 @@ Hex = Annotated[str, Text(_HEX, _HEX_ALLOWED)]
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredFrames(AskedSettings):
-    """Frames with a declared start, length, fields and checksum."""
+    """Settings for frames with a declared start, length, fields and checksum."""
 
     descriptions: ClassVar = {
         "start": "The bytes that each frame begins with.",
@@ -71,7 +73,7 @@ class DeclaredFrames(AskedSettings):
     fields: Annotated[tuple[FrameField, ...], Items(1)]
 
     def check(self) -> None:
-        """Refuse frames that cannot be read or do not hold their fields."""
+        """Reject frames that cannot be read or are too short for their fields."""
         super().check()
         if (self.frame_bytes is None) == (self.length_at is None):
             raise refusal("either frame_bytes or length_at, and not both: one is the length")
@@ -90,40 +92,40 @@ class DeclaredFrames(AskedSettings):
 
     @property
     def units(self) -> tuple[str | None, ...]:
-        """The units of its fields."""
+        """The units of the fields."""
         return tuple(each.unit for each in self.fields)
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the fields."""
+        """Return the names of the fields."""
         return frozenset(each.name for each in self.fields)
 
     @property
     def start_bytes(self) -> bytes:
-        """`start` as bytes."""
+        """The start bytes of each frame, decoded from hexadecimal digits."""
         return bytes.fromhex(self.start)
 
     @property
     def end_bytes(self) -> bytes:
-        """`end` as bytes."""
+        """The end bytes of each frame, decoded from hexadecimal digits. May be empty."""
         return bytes.fromhex(self.end or "")
 
     @property
     def bytes_behind_fields(self) -> int:
-        """Bytes of the checksum and the end."""
+        """Number of bytes after the fields: the checksum and the end bytes."""
         return CHECKSUMS[self.checksum].bytes_count + len(self.end_bytes)
 
     @property
     def frame_bytes_min(self) -> int:
-        """Bytes of the shortest frame that has all fields."""
+        """Number of bytes in the shortest frame that has room for all fields."""
         return max(field.end for field in self.fields) + self.bytes_behind_fields
 
     def decoder(self) -> "DeclaredDecoder":
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
         return DeclaredDecoder(self)
 
 
 class DeclaredDecoder(ScanningDecoder):
-    """Frames as its settings declare them."""
+    """Decoder of frames with the declared form."""
 
     def __init__(self, settings: DeclaredFrames) -> None:
         super().__init__(settings.start_bytes)
@@ -133,7 +135,7 @@ class DeclaredDecoder(ScanningDecoder):
         self._checksum_order = settings.checksum_order or settings.byte_order
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return where the frame ends, by its length."""
+        """Return the end of a frame from its length, or None if the length has not arrived."""
         settings = self._settings
         if settings.frame_bytes is not None:
             return position + settings.frame_bytes
@@ -148,7 +150,7 @@ class DeclaredDecoder(ScanningDecoder):
         return position + frame_bytes
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Check end and checksum, and read the fields."""
+        """Check the end bytes and the checksum, and decode the fields."""
         if not data.endswith(self._end):
             raise Damaged("end")
         content = data[: len(data) - len(self._end)]

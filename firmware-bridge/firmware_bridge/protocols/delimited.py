@@ -1,7 +1,7 @@
-"""Frames between delimiters, out of bytes that come in any pieces.
+"""Base of decoders for frames between delimiters. Bytes may arrive in pieces of any size.
 
-A frame of more than the bound is counted once, as `overlong`, and skipped up to its end; the next
-frame is read again.
+A frame that exceeds the maximum length is counted once, as `overlong`, and skipped up to its end.
+Decoding continues with the next frame.
 """
 
 import re
@@ -12,7 +12,7 @@ from firmware_bridge.protocols.interface import Decoder
 
 
 class DelimitedDecoder(Decoder):
-    """Cuts a stream at `delimiter` and gives each piece that is not empty to `read_frame`."""
+    """Splits a stream at `delimiter`, and decodes each non-empty piece with `read_frame`."""
 
     def __init__(self, delimiter: re.Pattern[bytes], frame_bytes_max: int) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class DelimitedDecoder(Decoder):
         self._skipping = False
 
     def begin(self, *, mid_line: bool) -> None:
-        """Forget the part of a frame that came before the port was opened."""
+        """Discard an incomplete frame from before the port was opened."""
         self._part.clear()
         self._skipping = False
 
@@ -41,10 +41,10 @@ class DelimitedDecoder(Decoder):
 
     @abstractmethod
     def read_frame(self, data: bytes) -> Frame | None:
-        """Decode the bytes between two delimiters; None: no reading, and no damage.
+        """Decode the bytes between two delimiters. Return None if valid bytes contain no reading.
 
         Raises:
-            Damaged: it is no frame of this protocol.
+            Damaged: the bytes are not a frame of this protocol.
         """
 
     def _take(self, piece: bytes) -> None:

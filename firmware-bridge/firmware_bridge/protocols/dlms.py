@@ -1,7 +1,7 @@
-"""DLMS/COSEM as meters push it: the HAN port of Nordic, Austrian and Swiss meters.
+"""Protocol DLMS/COSEM, as Nordic, Austrian and Swiss meters push it at their HAN port.
 
-Frames of HDLC or M-Bus (`dlms_link`) have parts of a message; blocks (general-block-transfer) may
-have parts of them too. The message is a notification, encrypted or not::
+HDLC or M-Bus frames (`dlms_link`) carry parts of a message. A message may also be split into blocks
+(general-block-transfer). The complete message is a notification, which may be encrypted::
 
     0F | invocation u32 | time | data
     DB | ... a ciphered message (`dlms_security`) with a notification in it
@@ -26,7 +26,7 @@ from firmware_bridge.protocols.scanning import ScanningDecoder
 from gateway.process.declarations.serial_line import Line
 
 MESSAGE_BYTES_MAX: Final = 8192
-"""Bytes of all parts of one message, at most: meters send 100 to 800."""
+"""Maximum bytes in all parts of one message. Meters send 100 to 800."""
 _NOTIFICATION, _BLOCK = 0x0F, 0xE0
 _INVOCATION_BYTES = 5
 _LAST_BLOCK = 0x80
@@ -37,7 +37,7 @@ _START = re.compile(rb"[\x7e\x68]")
 
 @dataclass(frozen=True, kw_only=True)
 class Dlms(MeterKeys):
-    """Meters that push messages of DLMS at their HAN port."""
+    """Settings for meters that push DLMS messages at their HAN port."""
 
     data_bits: ClassVar = (8,)
     default_line: ClassVar = Line(2400, 8, "E", 1)
@@ -45,16 +45,19 @@ class Dlms(MeterKeys):
 
     @property
     def frames_enough(self) -> int:
-        """A CRC of 16 bits leaves no doubt."""
+        """Number of frames that identify the protocol: 1, because a frame has a 16-bit CRC."""
         return 1
 
     def decoder(self) -> "DlmsDecoder":
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
         return DlmsDecoder(self)
 
 
 class DlmsDecoder(ScanningDecoder):
-    """A message of which a part is missing is damaged; the next one is read."""
+    """Decoder of DLMS messages.
+
+    A message that lacks a part is damaged; the next one is read again.
+    """
 
     fillers: ClassVar = b"\x7e"
     frame_bytes_max = MESSAGE_BYTES_MAX
@@ -66,7 +69,7 @@ class DlmsDecoder(ScanningDecoder):
         self._blocks = b""
 
     def begin(self, *, mid_line: bool) -> None:
-        """Forget what came before."""
+        """Discard incomplete frames and messages from before the port was opened."""
         self._drop_flags()
         if self._message or self._blocks:
             self.tally.damaged["truncated"] += 1
@@ -74,7 +77,10 @@ class DlmsDecoder(ScanningDecoder):
         super().begin(mid_line=mid_line)
 
     def flush(self) -> list[Frame]:
-        """Find frames after what looked like a longer one; a flag alone is the end of one."""
+        """Find frames after bytes that seemed to begin a longer frame.
+
+        A lone flag byte is dropped.
+        """
         self._drop_flags()
         return super().flush()
 
@@ -83,18 +89,18 @@ class DlmsDecoder(ScanningDecoder):
             self._buffer = b""
 
     def find_start(self, buffer: bytes, position: int) -> int:
-        """Return where a frame of HDLC or of M-Bus may begin; -1: nowhere."""
+        """Return where an HDLC or M-Bus frame may begin, or -1 if there is no such position."""
         found = _START.search(buffer, position)
         return -1 if found is None else found.start()
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return where the frame ends."""
+        """Return the end of the frame at `position`, or None if more bytes are needed."""
         end = end_of_frame(buffer, position)
         assert end is None or end - position <= FRAME_BYTES_MAX, "a length has 11 bits"
         return end
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Check a frame; with the last part of a message, read the message."""
+        """Check a frame. If the frame carries the last part of a message, decode the message."""
         message = self._joined(part_of(data))
         if message is None:
             return None
@@ -105,10 +111,11 @@ class DlmsDecoder(ScanningDecoder):
         return self._frame_of(message)
 
     def _joined(self, part: Part) -> bytes | None:
-        """Return the message that a part completes.
+        """Return the message that this part completes, or None if more parts are missing.
 
         Raises:
-            Damaged: "truncated" where the first part is missing, "overlong".
+            Damaged: "truncated" if the first part is missing, or "overlong" if the message is too
+                long.
         """
         if part.is_first:
             if self._message:
@@ -125,7 +132,11 @@ class DlmsDecoder(ScanningDecoder):
         return message
 
     def _unblocked(self, block: bytes) -> bytes | None:
-        """Return the message that a block completes. Raises `Damaged`: "dlms", "overlong"."""
+        """Return the message that this block completes, or None if more blocks are missing.
+
+        Raises:
+            Damaged: "dlms" if the block is invalid, or "overlong" if the message is too long.
+        """
         found = length_at(block, _BLOCK_HEAD_BYTES)
         if found is None:
             raise Damaged("dlms")
@@ -148,7 +159,7 @@ class DlmsDecoder(ScanningDecoder):
         try:
             return self._notification_in(message)
         except Damaged as damage:
-            # Of one in 256 wrong keys the first byte is right.
+            # With one in 256 wrong keys, the first byte of the decrypted message is right.
             checked = not is_ciphered or self._settings.authentication_key is not None
             raise damage if checked or damage.reason != "dlms" else Damaged("key") from None
 
@@ -156,7 +167,7 @@ class DlmsDecoder(ScanningDecoder):
         if message[:1] != bytes((_NOTIFICATION,)):
             raise Damaged("dlms")
         at = _INVOCATION_BYTES
-        # The time: octets with or without their tag, or none.
+        # The time consists of octets with or without their tag. It may also be missing.
         at += message[at : at + 1] == bytes((_OCTETS,))
         found = length_at(message, at)
         if found is None:

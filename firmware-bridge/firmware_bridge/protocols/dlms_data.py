@@ -1,4 +1,4 @@
-"""Data of DLMS in A-XDR: a tag for its form, then the value (DLMS UA 1000-2, section 9.5)."""
+"""DLMS data in A-XDR encoding: a type tag, then the value (DLMS UA 1000-2, section 9.5)."""
 
 import struct
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from firmware_bridge.protocols.dlms_security import length_at
 from firmware_bridge.protocols.frame import Damaged
 
 DEPTH_MAX: Final = 8
-"""Structures within each other: meters send two or three levels."""
+"""Maximum nesting depth of structures. Meters send two or three levels."""
 _NULL, _ARRAY, _STRUCTURE, _TRUTH, _BITS = 0, 1, 2, 3, 4
 _OCTETS, _TEXT, _UTF8, _BCD, _ENUM = 9, 10, 12, 13, 22
 _INTEGERS: Final = {5: (4, True), 6: (4, False), 15: (1, True), 16: (2, True), 17: (1, False),
@@ -19,20 +19,20 @@ _TIMES: Final = {25: 12, 26: 5, 27: 4}
 
 @dataclass(frozen=True, slots=True)
 class Enumerated:
-    """A value of an enumeration: a unit, mostly."""
+    """A value of a DLMS enumeration, which is usually a unit."""
 
     code: int
 
 
 Data = int | float | bool | str | bytes | Enumerated | list["Data"] | None
-"""An array and a structure are lists; octets are bytes."""
+"""A decoded DLMS value. Arrays and structures become lists, octet strings become bytes."""
 
 
 def data_at(buffer: bytes, at: int, depth: int = DEPTH_MAX) -> tuple[Data, int]:
-    """Return the value at a position, and where it ends.
+    """Decode the value at a position. Return the value and the position after it.
 
     Raises:
-        Damaged: "dlms" for what is none, or is cut.
+        Damaged: "dlms" if the value is invalid or truncated.
     """
     tag, at = _take(buffer, at, 1)
     kind = tag[0]

@@ -1,10 +1,10 @@
-"""Frames in which meters push messages of DLMS: HDLC, and M-Bus::
+"""HDLC and M-Bus frames in which meters push DLMS messages::
 
     7E | A u4, segmented u1, length u11 | destination | source | 13 | HCS | part | FCS | 7E
     68 L L 68 | 53 FF | last u1 (10), number u4 | source | destination | part | checksum 16
 
-FCS and HCS are CRC-16/X-25, of the header alone and of all between the flags. Addresses of HDLC
-have 1, 2 or 4 bytes, of which the last is odd. A message may take several frames.
+HCS and FCS are CRC-16/X-25 checksums: HCS covers the header, FCS everything between the flags. HDLC
+addresses have 1, 2 or 4 bytes, and only the last byte is odd. A message may take several frames.
 """
 
 from typing import Final, NamedTuple
@@ -15,17 +15,17 @@ from firmware_bridge.protocols.frame import Damaged
 FLAG: Final = 0x7E
 MBUS_START: Final = 0x68
 FRAME_BYTES_MAX: Final = 2049
-"""The length of HDLC has 11 bits; two flags are added."""
+"""Maximum bytes of a frame: the 11-bit HDLC length, plus two flags."""
 _MBUS_STOP, _MBUS_EXTRA, _MBUS_HEAD = 0x16, 6, 5
 _HDLC_TYPE = 0xA0
 _ADDRESS_BYTES_MAX = 4
 _CONTROL_BYTES = 3
-"""Control and HCS."""
+"""Bytes of the control field and the HCS."""
 _LLC = (b"\xe6\xe7\x00", b"\xe6\xe6\x00")
 
 
 class Part(NamedTuple):
-    """Part of a message in one frame. `is_first` is None if the frame does not tell."""
+    """The part of a message in one frame. `is_first` is None if the frame does not indicate it."""
 
     data: bytes
     is_first: bool | None
@@ -33,16 +33,16 @@ class Part(NamedTuple):
 
 
 def end_of_frame(buffer: bytes, position: int) -> int | None:
-    """Return the end of a frame; `position` if no frame starts there; None if it is incomplete.
+    """Return the end of a frame, `position` if no frame starts there, or None if it is incomplete.
 
     Raises:
-        Damaged: "truncated" for one of HDLC that has no flag at its end.
+        Damaged: "truncated" if an HDLC frame has no flag at its end.
     """
     if buffer[position] == FLAG:
         return _end_of_hdlc(buffer, position)
     head = buffer[position : position + 4]
     if len(head) < 4:
-        # As far as it has come it has to be the beginning of one.
+        # The bytes received so far must be the beginning of a frame.
         return None if len(head) < 3 or head[1] == head[2] else position
     if head[1] != head[2] or head[3] != MBUS_START or head[1] < _MBUS_HEAD:
         return position
@@ -63,7 +63,7 @@ def _end_of_hdlc(buffer: bytes, position: int) -> int | None:
     end = position + 1 + length
     if end < len(buffer) and buffer[end] != FLAG:
         raise Damaged("truncated")
-    # The flag at the end may be the one at the beginning of the next frame: it is left there.
+    # The closing flag may also open the next frame, so it stays in the buffer.
     return end if end < len(buffer) else end + 1
 
 
@@ -71,7 +71,7 @@ def part_of(frame: bytes) -> Part:
     """Check a frame and return its part of the message.
 
     Raises:
-        Damaged: "checksum", "dlms" for addresses that are none.
+        Damaged: "checksum" if the checksum is wrong, or "dlms" if an address is invalid.
     """
     return _part_of_hdlc(frame) if frame[0] == FLAG else _part_of_mbus(frame)
 
@@ -87,7 +87,10 @@ def _part_of_hdlc(frame: bytes) -> Part:
 
 
 def _after_address(content: bytes, at: int) -> int:
-    """Return the position after an address, whose last byte is odd. Raises `Damaged`: "dlms"."""
+    """Return the position after an address. The last byte of an address is odd.
+
+    Raises `Damaged` with "dlms" if the address does not end within 4 bytes.
+    """
     for end in range(at, min(at + _ADDRESS_BYTES_MAX, len(content))):
         if content[end] & 1:
             return end + 1

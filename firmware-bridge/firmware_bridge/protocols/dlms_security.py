@@ -1,10 +1,10 @@
-"""Keys of meters that encrypt, and their messages (DLMS general-glo-ciphering, AES-GCM)::
+"""Keys of encrypting meters, and their messages (DLMS general-glo-ciphering, AES-GCM)::
 
     DB | length, system title, 8 bytes | length | security u8 | frame counter u32 | ciphertext | tag
 
-The nonce is system title and frame counter. The tag, 12 bytes, covers the ciphertext, the security
-byte and the authentication key. Source: DLMS UA 1000-2, section 9.2.7. Austrian, Swiss and Danish
-meters send this, and those of Luxembourg at the P1 port.
+The nonce is the system title and the frame counter. The tag has 12 bytes and covers the ciphertext,
+the security byte and the authentication key. Source: DLMS UA 1000-2, section 9.2.7. Austrian, Swiss
+and Danish meters send such messages, and so do meters in Luxembourg at the P1 port.
 """
 
 import os
@@ -33,7 +33,10 @@ KEY_DESCRIPTIONS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class MeterKeys(DecoderSettings):
-    """The keys of a meter that encrypts. They are secrets, and loaded where they are used."""
+    """Settings with the keys of an encrypting meter.
+
+    Keys are secret and only loaded when needed.
+    """
 
     key_file: Annotated[str, _PATH] | None = None
     authentication_key_file: Annotated[str, _PATH] | None = None
@@ -41,16 +44,16 @@ class MeterKeys(DecoderSettings):
     authentication_key: bytes | None = field(default=None, repr=False, metadata=NO_KEY)
 
     def check(self) -> None:
-        """Refuse an authentication key without the other one."""
+        """Reject an authentication key without an encryption key."""
         super().check()
         if self.authentication_key_file is not None and self.key_file is None:
             raise refusal("key_file with authentication_key_file: it decrypts")
 
     def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:
-        """Return the settings with their keys.
+        """Return the settings with the keys loaded. `first_line_of` reads the first line of a file.
 
         Raises:
-            ValueError: a file does not have a key.
+            ValueError: a file does not contain a key.
         """
         found: dict[str, Any] = {}
         for name in ("key", "authentication_key"):
@@ -68,10 +71,10 @@ def _key_of(text: str, path: str) -> bytes:
 
 
 def ciphered_bytes(data: bytes) -> int | None:
-    """Return the length of a ciphered message; None if the length field is incomplete.
+    """Return the length of a ciphered message, or None if its length field is incomplete.
 
     Raises:
-        Damaged: "dlms" if this is not a ciphered message.
+        Damaged: "dlms" if the data is not a ciphered message.
     """
     head = 2 + SYSTEM_TITLE_BYTES
     if len(data) < 2:
@@ -83,10 +86,12 @@ def ciphered_bytes(data: bytes) -> int | None:
 
 
 def length_at(data: bytes, at: int) -> tuple[int, int] | None:
-    """Return a length, and the position after the length field; None if the field is incomplete.
+    """Parse a length field.
+
+    Return the length and the end of the field, or None if it is incomplete.
 
     Raises:
-        Damaged: "dlms" for one of more than 2 bytes.
+        Damaged: "dlms" if the length has more than 2 bytes.
     """
     if at >= len(data):
         return None
@@ -102,13 +107,14 @@ def length_at(data: bytes, at: int) -> tuple[int, int] | None:
 
 
 def decrypted(data: bytes, key: bytes | None, authentication_key: bytes | None) -> bytes:
-    """Return the content of a ciphered message.
+    """Decrypt a ciphered message and return its content.
 
-    With an authentication key the tag is checked. Without one, a wrong key only shows in the
-    content.
+    With an authentication key, the tag is checked. Without an authentication key, only the
+    decrypted content shows that the key was wrong.
 
     Raises:
-        Damaged: "encrypted" without a key, "key" where the tag is of other keys, "dlms".
+        Damaged: "encrypted" if there is no key, "key" if the tag does not match the keys, or "dlms"
+            if the message is invalid.
     """
     found = length_at(data, 2 + SYSTEM_TITLE_BYTES)
     if found is None or len(data) < found[1] + _SECURITY_BYTES:
@@ -146,7 +152,10 @@ def _checked(content: bytes, tag: bytes, key: bytes, nonce: bytes, covered: byte
 
 
 def _unchecked(content: bytes, key: bytes, nonce: bytes) -> bytes:
-    """Decrypt as GCM does, by counting blocks from 2, without its tag."""
+    """Decrypt the content without checking its tag.
+
+    AES-GCM counts blocks from 2, which is the same as CTR mode with this first counter.
+    """
     from cryptography.hazmat.primitives.ciphers import Cipher  # noqa: PLC0415
     from cryptography.hazmat.primitives.ciphers.algorithms import AES  # noqa: PLC0415
     from cryptography.hazmat.primitives.ciphers.modes import CTR  # noqa: PLC0415

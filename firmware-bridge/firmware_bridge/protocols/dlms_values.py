@@ -1,8 +1,9 @@
-"""The values that a meter pushes -> measurements, in the layouts of different makers.
+"""Conversion of the values that a meter pushes into measurements, for each manufacturer's layout.
 
-Most have the OBIS code before each value, flat or in structures of their own, with scaler and unit
-after it (Aidon, Sagemcom, Austrian Kaifa) or without (Kamstrup). Norwegian Kaifa has no codes: the
-number of values identifies the list. Landis+Gyr begins with a list of the objects that follow.
+Most meters send the OBIS code before each value, in one flat list or in nested structures. Aidon,
+Sagemcom and the Austrian Kaifa add scaler and unit after the value; Kamstrup does not. The
+Norwegian Kaifa sends no codes: the number of values identifies the list. Landis+Gyr sends a list of
+the objects first, and then their values.
 """
 
 from collections import Counter
@@ -23,7 +24,7 @@ _POWER_OF_TEN_MAX: Final = 18
 
 
 class _Object(NamedTuple):
-    """A value with its code; `unit` and `power_of_ten` are None where the meter leaves them out."""
+    """A value with its OBIS code. `unit` and `power_of_ten` are None if the meter omits them."""
 
     code: Code
     value: Data
@@ -32,12 +33,10 @@ class _Object(NamedTuple):
 
 
 def read_values(data: Data, left_out: Counter[str]) -> Quantities:
-    """Read the values of a message.
-
-    `left_out` counts values that cannot be read, by reason.
+    """Convert a decoded message to measurements. `left_out` counts unreadable values by reason.
 
     Raises:
-        Damaged: "layout" for a message in none that is known.
+        Damaged: "layout" if no known layout fits the message.
     """
     if not isinstance(data, list):
         raise Damaged("layout")
@@ -67,7 +66,7 @@ def _objects_of(data: list[Data]) -> Iterator[_Object]:
 
 
 def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
-    """Return whether it has numbers in the places of powers, and no codes."""
+    """Return True if `data` has a number where Kaifa's list has the power, and no OBIS codes."""
     has_power = isinstance(data[codes.index("1.7")], int)
     return has_power and not any(
         isinstance(each, list) or code_of(each) is not None for each in data
@@ -75,9 +74,9 @@ def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
 
 
 def code_of(data: Data) -> Code | None:
-    """Return the OBIS code that octets are; None: they are none.
+    """Return the OBIS code in an octet string, or None if `data` is not an OBIS code.
 
-    Meters of the north have channel 1 for electricity and the clock, where others have 0.
+    Nordic meters use channel 1 for electricity and the clock, where other meters use 0.
     """
     if not isinstance(data, bytes) or len(data) != _CODE_BYTES or data[0] > 10:
         return None
@@ -87,7 +86,7 @@ def code_of(data: Data) -> Code | None:
 
 
 def _with_codes(data: list[Data]) -> Iterator[_Object]:
-    """Yield each value that follows its code, in structures too."""
+    """Yield each value that follows its OBIS code, also in nested structures."""
     at = 0
     while at < len(data):
         each = data[at]
@@ -103,7 +102,7 @@ def _with_codes(data: list[Data]) -> Iterator[_Object]:
 
 
 def _scale_of(data: Data) -> tuple[int | None, int | None]:
-    """Return the power of ten and the unit of a structure of both."""
+    """Return the power of ten and the unit in a structure of the two, or two times None."""
     if isinstance(data, list) and len(data) == 2:
         power, unit = data
         if isinstance(unit, Enumerated) and isinstance(power, int):
@@ -115,7 +114,7 @@ _WATT, _VAR, _AMPERE, _VOLT, _WATT_HOUR, _VAR_HOUR = 27, 29, 33, 35, 30, 32
 
 
 def _of_kamstrup(found: _Object) -> _Object:
-    """Add what Kamstrup's list has by its definition: 0.01 A, V, W, and 10 Wh."""
+    """Return the object with the scale and unit of Kamstrup's list: 0.01 A, V, W, 10 Wh."""
     c, d = int(found.code.c), found.code.d
     if found.code.a != "1" or not isinstance(found.value, int):
         return found
@@ -140,7 +139,7 @@ _KAIFA: Final = {
     14: (*_ONE_PHASE, "time", *_ENERGIES),
     18: (*_THREE_PHASES, "time", *_ENERGIES),
 }
-"""The lists of Kaifa's Norwegian meters (KFM_001), by the number of their values."""
+"""The lists of Kaifa's Norwegian meters (KFM_001), by the number of values in the list."""
 _TEXTS_OF_KAIFA: Final = {
     "version": ("1", "0", "0", "2", "129"),
     "number": ("0", "0", "96", "1", "0"),
@@ -181,7 +180,10 @@ def _is_list_of_objects(data: Data) -> bool:
 
 
 def _of_landis(data: list[Data]) -> Iterator[_Object]:
-    """Yield the values after a list of their objects. Its first entry may be the list itself."""
+    """Yield the values that follow a list of objects.
+
+    Its first entry may describe the list itself.
+    """
     listed = data[0]
     assert isinstance(listed, list), "the caller has looked"
     codes = [code_of(each[1]) for each in listed if isinstance(each, list)]
@@ -195,10 +197,11 @@ def _of_landis(data: list[Data]) -> Iterator[_Object]:
 
 
 def _measurement_of(found: _Object) -> Measurement | None:
-    """Return the measurement of an object; None: it has no value.
+    """Return the measurement of an object, or None if the object has no value.
 
     Raises:
-        Damaged: "type", "value".
+        Damaged: "type" if the value has the wrong type, "value" if it is out of range, or "time" if
+            it is an incomplete time.
     """
     if found.value is None:
         return None
@@ -230,10 +233,12 @@ def _value_of(found: _Object) -> Value:
 
 
 def time_text(data: bytes) -> str:
-    """Return the time of a meter's clock: year u16, month, day, weekday, hour, minute, second.
+    """Return the time of a meter's clock as `YYYY-MM-DD hh:mm:ss`.
+
+    `data` has year u16, month, day, weekday, hour, minute and second.
 
     Raises:
-        Damaged: "time" for one that is left open.
+        Damaged: "time" if a part of the time is unspecified.
     """
     if b"\xff" in data[:4] + data[5:8]:
         raise Damaged("time")
@@ -243,6 +248,6 @@ def time_text(data: bytes) -> str:
 
 
 def _text_of(value: bytes) -> str:
-    """Return letters and digits as they are, any other bytes in hexadecimal digits."""
+    """Return printable ASCII bytes as a string, and any other bytes as hexadecimal digits."""
     text = value.decode("ascii", "replace")
     return text if text.isascii() and text.isprintable() else value.hex()

@@ -1,4 +1,4 @@
-r"""Telegrams of smart meters at the P1 port (DSMR 2.2 to 5, ESMR, eMUCS), as lines of text::
+r"""Protocol of smart meters' P1 port (DSMR 2.2 to 5, ESMR, eMUCS): telegrams of text lines::
 
     /XXX5identification CR LF
     CR LF
@@ -6,9 +6,9 @@ r"""Telegrams of smart meters at the P1 port (DSMR 2.2 to 5, ESMR, eMUCS), as li
     0-1:24.2.1(170102161005W)(00000.107*m3) CR LF
     !6EEE CR LF                            CRC-16/ARC of all from '/' to '!', from DSMR 4 on
 
-A telegram whose checksum is wrong is damaged whole; in a sound one an odd object costs itself.
-Meters of IEC 62056-21 that send by themselves may put the objects between STX and ETX, with their
-XOR as the BCC after it.
+If the checksum is wrong, the whole telegram counts as damaged. If the checksum is right, only an
+unreadable object is skipped. IEC 62056-21 meters that send unprompted may put the objects between
+STX and ETX, followed by their XOR as the BCC.
 """
 
 import re
@@ -29,17 +29,18 @@ from firmware_bridge.protocols.frame import TYPE, Damaged, Frame
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from gateway.process.declarations.quantities import Whole
 
-# Telegrams have 1 to 4 KiB; messages and logs of power failures may add some. This is their only
-# bound: Lithuanian meters send 96 objects.
+# Telegrams have 1 to 4 KiB; text messages and logs of power failures may add some. The number of
+# objects has no limit of its own: Lithuanian meters send 96.
 TELEGRAM_BYTES_MAX = 8192
 
-# After the '/': three letters of the maker, the rate.
+# After the '/' come three letters of the manufacturer and a digit for the baud rate.
 _START = b"/"
 _HEAD = re.compile(rb"/[A-Za-z]{3}[0-9]")
-# Of a telegram within another one: a whole line, as a text in parentheses may look like a head.
+# The head of a telegram inside another one must be a whole line, because a string in parentheses
+# may resemble a head.
 _NEXT_HEAD = re.compile(_HEAD.pattern + rb"[^()\r\n]*[\r\n]")
 _HEAD_BYTES = 5
-# Then the system title, a length of 2 bytes, and the security byte.
+# The system title, a length of 2 bytes, and the security byte follow.
 _CIPHERED_START, _CIPHERED_HEAD_BYTES = b"\xdb\x08", 14
 _CIPHERED_HEAD = re.compile(rb"\xdb\x08[\s\S]{8}\x82[\s\S]{2}[\x20\x30]")
 _CIPHERED_LIKELY = b"\xdb\x08________\x82__\x30"
@@ -50,7 +51,7 @@ _END = re.compile(rb"[\r\n]!([0-9A-Fa-f]{4})?[ \t]*[\r\n]")
 
 @dataclass(frozen=True, kw_only=True)
 class Dsmr(MeterKeys):
-    """Telegrams of smart meters at their P1 port."""
+    """Settings for smart meters that send telegrams at their P1 port."""
 
     descriptions: ClassVar = {
         "crc": "Whether telegrams end with a CRC; those before DSMR 4 do not.",
@@ -63,16 +64,19 @@ class Dsmr(MeterKeys):
 
     @property
     def frames_enough(self) -> int:
-        """Return 1 with a 16-bit CRC, else 2: the form of two telegrams proves the protocol."""
+        """Number of telegrams that identify the protocol: 1 with a 16-bit CRC, 2 without."""
         return 1 if self.crc else 2
 
     def decoder(self) -> "DsmrDecoder | EncryptedDecoder":
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
         return DsmrDecoder(self) if self.key_file is None else EncryptedDecoder(self)
 
 
 class DsmrDecoder(ScanningDecoder):
-    """A telegram without the end of its own, or with another one's beginning in it, is damaged."""
+    """Decoder of plain telegrams.
+
+    A telegram counts as damaged if it has no end or contains the beginning of another telegram.
+    """
 
     fillers: ClassVar = b"\r\n\0 "
     frame_bytes_max = TELEGRAM_BYTES_MAX
@@ -82,7 +86,7 @@ class DsmrDecoder(ScanningDecoder):
         self._settings = settings
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Find the end of the line with '!'; None: it has not come."""
+        """Return the end of the line with '!', or None if it has not arrived."""
         head = buffer[position : position + _HEAD_BYTES]
         if len(head) < _HEAD_BYTES and (len(head) == 1 or head[1:].isalpha()):
             return None
@@ -100,7 +104,7 @@ class DsmrDecoder(ScanningDecoder):
         return None
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Check the CRC and read the telegram."""
+        """Check the CRC, and parse the telegram."""
         data = _without_check(data)
         head, _, crc = data.rstrip().rpartition(b"!")
         if self._settings.crc and not crc:
@@ -116,7 +120,7 @@ class DsmrDecoder(ScanningDecoder):
 
 
 class EncryptedDecoder(ScanningDecoder):
-    """Telegrams within ciphered messages, as meters of Luxembourg send them."""
+    """Decoder of telegrams inside ciphered messages, as meters in Luxembourg send them."""
 
     def __init__(self, settings: Dsmr) -> None:
         super().__init__(_CIPHERED_START)
@@ -125,7 +129,7 @@ class EncryptedDecoder(ScanningDecoder):
         self._telegrams.tally, self._telegrams.kinds = self.tally, self.kinds
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return where the message ends, by its length."""
+        """Return the end of the message from its length field, or None if more bytes are needed."""
         head = buffer[position : position + _CIPHERED_HEAD_BYTES]
         if not _CIPHERED_HEAD.match(head + _CIPHERED_LIKELY[len(head) :]):
             return position
@@ -135,7 +139,11 @@ class EncryptedDecoder(ScanningDecoder):
         return None if size is None else position + size
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Decrypt a message and read its telegram. Raises `Damaged`: "key", and as a telegram."""
+        """Decrypt a message and parse the telegram inside.
+
+        Raises `Damaged` with "key" if the key is wrong, or with a telegram's reason if that is
+        invalid.
+        """
         settings = self._settings
         telegram = decrypted(data, settings.key, settings.authentication_key)
         if not telegram.startswith(_START):
@@ -144,7 +152,7 @@ class EncryptedDecoder(ScanningDecoder):
 
 
 def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
-    """Return the end of a telegram, with optional ETX and BCC; None if these are incomplete."""
+    """Return the end of a telegram with its optional ETX and BCC, or None if more must arrive."""
     if _STX not in buffer[position:end]:
         return end
     while buffer[end : end + 1] in (b"\r", b"\n"):
@@ -155,10 +163,12 @@ def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
 
 
 def _without_check(data: bytes) -> bytes:
-    """Check the BCC of a telegram between STX and ETX, and return the telegram without it.
+    """Check the BCC of a telegram between STX and ETX, and return the telegram without the BCC.
+
+    A telegram without STX and ETX is returned unchanged.
 
     Raises:
-        Damaged: "checksum".
+        Damaged: "checksum" if the BCC is wrong.
     """
     if data[-_CHECK_BYTES:-1] != _ETX or _STX not in data:
         return data

@@ -1,7 +1,7 @@
-"""The lines of one DSMR telegram -> measurements.
+"""Conversion of the lines of a DSMR telegram into measurements.
 
-The checksum has judged the telegram as a whole. An object that cannot be read is therefore not
-damage but something that a meter writes: it is left out and counted, and costs no other object.
+The checksum has already proved that the telegram arrived intact. An unreadable object is therefore
+not damage but a peculiarity of the meter. It is counted and skipped, and other objects are read.
 """
 
 import re
@@ -23,18 +23,18 @@ _BEGIN = re.compile(r"[0-9A-Z]{1,3}(-[0-9]{1,3}:[0-9]{1,3})?[.:][0-9A-Z]{1,3}[.:
 _CONTINUATION = re.compile(r"(?:\s*\([^()]*\))+")
 _LINE_END = re.compile(rb"[\r\n]+")
 _AROUND_LINES = " \t\0\x02"
-"""Blanks, fillers, and the STX before the first object of a meter that answers a request."""
+"""Blanks, fillers, and the STX that a polled meter sends before the first object."""
 _GROUP = re.compile(r"\(([^()]*)\)")
 _WITH_UNIT = re.compile(r"([^*]*)\*\s*([^\s*]{1,16})\s*")
 _HOURLY_READING = "24.3.0"
-"""Line of DSMR 2.2: (time)(..)(..)(..)(code of the reading)(unit), then a line with (value)."""
+"""DSMR 2.2 line: (time)(..)(..)(..)(code of the reading)(unit), then a line with (value)."""
 _HOURLY_GROUPS = 7
 _PEAK, _PEAK_MONTHS = "1-0:1.6.0", "power_peak_months"
 
 
 @dataclass(frozen=True)
 class _Object:
-    """An object of the telegram: its name, and what is in its parentheses."""
+    """An object of the telegram: its code, its name, and the strings in its parentheses."""
 
     code: Code
     name: str
@@ -42,10 +42,11 @@ class _Object:
 
 
 def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) -> Quantities:
-    """Read what is before the '!' of a telegram.
+    """Parse a telegram up to its '!'. `utc_offset_hours` is the offset in winter.
 
-    `left_out` counts objects by reason: "text" for other characters than ASCII's, "syntax" for a
-    line that is no object, "time", "type" for a number that is none, "value", "not_measured".
+    `left_out` counts skipped objects by reason: "text" if a line has other characters than ASCII,
+    "syntax" if a line is not an object, "type" if a number is expected but not found, and "time",
+    "value" or "not_measured".
     """
     objects = _named(_objects_in(_LINE_END.split(head)[1:], left_out))
     now = next((_now_of(each, utc_offset_hours) for each in objects if each.name == "meter_time"),
@@ -65,9 +66,9 @@ def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) ->
 
 
 def is_mixture(quantities: Quantities) -> bool:
-    """Return whether a number occurs twice with different values, and is not a log's.
+    """Return True if a number occurs twice with different values, except in a log.
 
-    Without a checksum nothing else shows that the end of one telegram and the beginning of the
+    Without a checksum, this is the only sign that the end of one telegram and the beginning of the
     next were lost.
     """
     for measurements in quantities.values():
@@ -88,7 +89,7 @@ def _now_of(clock: _Object, utc_offset_hours: int) -> float | None:
 
 
 def _objects_in(lines: list[bytes], left_out: Counter[str]) -> Iterator[tuple[Code, list[str]]]:
-    """Yield the code and the values of each object."""
+    """Yield each object's code, and the values in its parentheses."""
     latest: tuple[Code, list[str]] | None = None
     for line in _whole_lines(lines, left_out):
         found = _OBJECT.fullmatch(line)
@@ -105,12 +106,16 @@ def _objects_in(lines: list[bytes], left_out: Counter[str]) -> Iterator[tuple[Co
 
 
 def _is_continued(code: Code, groups: list[str], line: str) -> bool:
-    """Return False if an object is a complete number: then the line belongs to one that is lost."""
+    """Return True if `line` may continue this object.
+
+    An object that already is a complete number has no continuation: the line then belongs to an
+    object whose beginning was lost.
+    """
     return len(groups) != 1 or not is_number(code) or is_time(_GROUP.findall(line)[0].strip())
 
 
 def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:
-    """Yield the lines; one that a meter broke within parentheses, as a long message, is joined."""
+    """Yield the lines. If a meter broke a line within parentheses, its pieces are joined."""
     part = ""
     for each in lines:
         try:
@@ -131,7 +136,7 @@ def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:
 
 
 def _named(objects: Iterator[tuple[Code, list[str]]]) -> list[_Object]:
-    """Name each object; of two codes with one name, the second keeps its code."""
+    """Name each object. If two codes have the same name, the second is named by its code."""
     codes: dict[str, Code] = {}
     named: list[_Object] = []
     for code, groups in objects:
@@ -145,12 +150,12 @@ def _named(objects: Iterator[tuple[Code, list[str]]]) -> list[_Object]:
 def _measurements_of(
     found: _Object, utc_offset_hours: int, left_out: Counter[str]
 ) -> Iterator[Measurement]:
-    """Yield the measurements of an object; none for what the meter left empty.
+    """Yield the measurements of an object. A meter may leave an object empty.
 
-    Of an object with several values, one that cannot be read is counted in `left_out`.
+    If an object has several values, unreadable ones are counted in `left_out`.
 
     Raises:
-        Damaged: it cannot be read.
+        Damaged: the object cannot be read.
     """
     groups = found.groups
     measured = is_number(found.code)
@@ -163,7 +168,7 @@ def _measurements_of(
         if value != "":
             yield Measurement(found.name, value, unit)
     elif not measured and groups[0].isdecimal() and not groups[0].strip("0"):
-        return  # A log without entries: (0), (0)() or (0)(code of a column).
+        return  # The log has no entries: (0), (0)() or (0)(code of a column).
     elif not measured and groups[0].isdecimal() and not is_time(groups[0]) and len(groups) > 2:
         yield from _log_of(found, utc_offset_hours, left_out)
     elif measured or any(_is_quantity(group) for group in groups):
@@ -175,10 +180,10 @@ def _measurements_of(
 def _timed_values_of(
     found: _Object, utc_offset_hours: int, left_out: Counter[str]
 ) -> Iterator[Measurement]:
-    """Yield the values of an object, which have one time before or after them, or none.
+    """Yield the values of an object. A time may come before or after the values.
 
     Raises:
-        Damaged: "time", "not_measured".
+        Damaged: "time" if the time is invalid, or "not_measured" if there is no value.
     """
     values, time = found.groups, None
     if all(is_nothing(group) for group in values):
@@ -200,8 +205,8 @@ def _timed_values_of(
 def _log_of(found: _Object, utc_offset_hours: int, left_out: Counter[str]) -> list[Measurement]:
     """Return the entries of a log: (count)(code of a column)...(time)(value)(time)(value)...
 
-    The monthly peaks of Belgian meters have two times an entry, the month's and that of the peak.
-    The latest entry is the last one, as in a pack of readings.
+    The monthly peaks of Belgian meters have two times per entry: the month, and the time of the
+    peak. The latest entry comes last, as in a pack of readings.
     """
     name, time = found.name, ""
     entries: list[Measurement] = []
@@ -221,7 +226,10 @@ def _log_of(found: _Object, utc_offset_hours: int, left_out: Counter[str]) -> li
 
 
 def _value_of(text: str, *, is_number: bool) -> tuple[Value, str | None]:
-    """Return the value and unit of the only group of an object; "" for an empty text."""
+    """Return the value and unit in `text`, the only parentheses of an object.
+
+    The value may be "".
+    """
     number, unit = _split(text)
     if not is_number and (unit is None or number_of(number) is None):
         return text, None
@@ -230,7 +238,7 @@ def _value_of(text: str, *, is_number: bool) -> tuple[Value, str | None]:
 
 
 def _is_quantity(group: str) -> bool:
-    """Return whether it is a number with a unit."""
+    """Return True if the group has a value with a unit."""
     return "*" in group
 
 

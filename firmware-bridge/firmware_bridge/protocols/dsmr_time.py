@@ -1,8 +1,8 @@
-"""Times of meters: `YYMMDDhhmmss` or `YY-MM-DD hh:mm`, with S or W for summer and winter time.
+"""Meter times: `YYMMDDhhmmss` or `YY-MM-DD hh:mm`, with S for summer time and W for winter time.
 
-Meters before DSMR 4 leave the letter out. Their time is then read as that of the European Union,
-where summer time is from the last Sunday in March to the last in October, at 01:00 UTC. The hour
-that occurs twice in October is read as the second one.
+Meters before DSMR 4 omit the letter. Their times are read by the rules of the European Union:
+summer time lasts from the last Sunday in March to the last Sunday in October, at 01:00 UTC. The
+hour that occurs twice in October is read as the second of the two.
 """
 
 import datetime
@@ -19,15 +19,15 @@ _CENTURY = "20"
 
 
 def is_time(text: str) -> bool:
-    """Return whether it has the form of a time; it may be none of the calendar."""
+    """Return True if a string has the form of a time. The date need not exist in the calendar."""
     return _TIME.fullmatch(text) is not None
 
 
 def seconds_of(text: str, utc_offset_hours: int) -> float:
-    """Convert a time to seconds since 1970; `utc_offset_hours` is that of winter time.
+    """Convert a time to seconds since 1970. `utc_offset_hours` is the offset in winter.
 
     Raises:
-        Damaged: "time": there is no such time.
+        Damaged: "time" if the time does not exist.
     """
     text = text.translate(_BETWEEN_DIGITS)
     digits = text.rstrip("SW")
@@ -43,7 +43,10 @@ def seconds_of(text: str, utc_offset_hours: int) -> float:
 
 
 def _is_summer(seconds: float) -> bool:
-    """Return whether an instant, which a clock of summer time shows, is in summer time."""
+    """Return True if an instant (seconds since 1970) is in summer time.
+
+    The last hour before the change in October counts as winter time, because it occurs twice.
+    """
     instant = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
     return _change(instant.year, 3) <= instant < _change(instant.year, 10) - _AMBIGUOUS
 
@@ -52,6 +55,6 @@ _AMBIGUOUS = datetime.timedelta(hours=1)
 
 
 def _change(year: int, month: int) -> datetime.datetime:
-    """Return 01:00 UTC of the last Sunday of a month of 31 days."""
+    """Return 01:00 UTC on the last Sunday of a month with 31 days."""
     last = datetime.datetime(year, month, 31, 1, tzinfo=datetime.UTC)
     return last - datetime.timedelta(days=(last.weekday() + 1) % 7)

@@ -14,11 +14,11 @@ from firmware_bridge.readings.measurement import (
 from firmware_bridge.readings.numbering import BoardIdentity
 
 TYPE: Final = "type"
-"""The reason of a value that is not of its quantity's kind."""
+"""Reason for skipping a value whose kind differs from the kind of its quantity."""
 
 
 class Damaged(ValueError):
-    """A frame that cannot be read: `reason` is one short word for the counters."""
+    """Raised if a frame cannot be read. `reason` is one short word for the counters."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -27,21 +27,21 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """The same as a value, where no frame came of an answer."""
+    """Outcome of a request whose response could not be read. `reason` is as in `Damaged`."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A sound answer of a device that gives no values: `reason` is one word for the counters."""
+    """Outcome of a request that a device refused with a valid response. `reason` is one word."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A quantity of a device that has no value now; `place` is for people, `reason` one word."""
+    """A quantity that has no value now. `place` is its readable address; `reason` is one word."""
 
     device: str
     quantity: str
@@ -50,11 +50,11 @@ class Unread:
 
 
 def checked_text(text: str) -> str:
-    """Return the text, checked.
+    """Return the string if it can be encoded in UTF-8.
 
     Raises:
-        Damaged: half a surrogate pair, which JSON can write, has no UTF-8, and no reader of it
-            could show or store it.
+        Damaged: "text" if the string contains half a surrogate pair. JSON can contain one, but no
+            consumer could display or store it.
     """
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise Damaged("text")
@@ -62,11 +62,11 @@ def checked_text(text: str) -> str:
 
 
 def checked_time(seconds: float) -> float:
-    """Return the time of a measurement, in seconds, checked.
+    """Return the time of a measurement, in seconds, if it is in range.
 
     Raises:
-        Damaged: an age of more than 8 years (the span of RFC 8428's relative times) and a year
-            beyond 9999 are no times.
+        Damaged: "time" if a relative time is older than 8 years (the span in RFC 8428), or if a
+            date is after the year 9999.
     """
     if not -ABSOLUTE_TIME_SECONDS_MIN < seconds <= TIME_SECONDS_MAX:
         raise Damaged("time")
@@ -75,14 +75,13 @@ def checked_time(seconds: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame of a line.
+    """One frame from a serial line.
 
-    `device` names its sensor on a line that has several; None is the port's own. `part` is one of
-    several of the port's own device, without a name but with a number or a word. A frame with an
-    `identity` is one that its sensor keeps and sends again until `acknowledgement` has come.
-    One with an `answer_code` is a board's answer to a command; the identity's `sequence` is then
-    the number of the request. `left_out` has the quantities for which the device gave no value, and
-    the reason.
+    `device` names the sensor if several share the line. None means the port's own device. `part` is
+    the number or word of a part of the port's own device. A sensor repeats a frame with an
+    `identity` until it receives `acknowledgement`. A frame with an `answer_code` is a board's
+    answer to a command, and the identity's `sequence` is then the number of the request. `left_out`
+    has the quantities for which the device gave no value, with the reason.
     """
 
     quantities: Quantities
@@ -94,24 +93,26 @@ class Frame:
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     def contents_digest(self) -> bytes:
-        """Digest the measurements to 8 bytes, the same each time a board sends the frame.
+        """Return an 8-byte digest of the measurements, which is equal for each repeat of the frame.
 
-        Times that count from the moment of arrival are left out: the frame grows older while it
-        waits to be sent again.
+        Times relative to the arrival are excluded, because they change while the frame waits.
         """
         contents = [
             (each.name, each.value, each.unit, each.absolute_time_seconds)
             for measurements in self.quantities.values()
             for each in measurements
         ]
-        # `repr` of names, numbers and texts is the same in each version of Python.
+        # The `repr` of names, numbers and strings is the same in all versions of Python.
         return hashlib.blake2b(repr(contents).encode(), digest_size=8).digest()
 
 
 @dataclass
 class Tally:
-    """Counts by reason, since the start: damaged frames, bytes that belong to no frame, values of
-    good frames that were left out, and requests that a device refused with a sound answer."""
+    """Counters of a port since the start of the bridge, each by reason.
+
+    They count damaged frames, bytes outside frames, skipped values in valid frames, and requests
+    that a device refused with a valid response.
+    """
 
     damaged: Counter[str] = field(default_factory=Counter)
     foreign: Counter[str] = field(default_factory=Counter)
@@ -119,7 +120,7 @@ class Tally:
     refused: Counter[str] = field(default_factory=Counter)
 
     def as_json(self) -> dict[str, object]:
-        """Return the counts for the status of a port."""
+        """Return the counts for a port's status."""
         return {
             "damaged": dict(self.damaged),
             "foreign": dict(self.foreign),
@@ -129,4 +130,4 @@ class Tally:
 
 
 Outcome = Frame | Damage | Refused
-"""The result of a request."""
+"""The outcome of a request: a frame, a damaged or missing response, or a refusal."""

@@ -1,8 +1,8 @@
-"""Interfaces of a protocol: a decoder of incoming bytes, or a poller that sends requests.
+"""Interfaces of a protocol: a decoder of received bytes, or a poller that sends requests.
 
-Both are pure: bytes and times come in as arguments, and what is returned is done by the port. A
-third-party library is imported where a decoder or poller is made, because the settings of all
-protocols are known to every program that reads the configuration.
+Decoders and pollers have no access to ports or clocks: they get bytes and times as arguments, and
+the port carries out what they return. A third-party library is only imported when a decoder or
+poller is created, because every program that reads the configuration imports all settings.
 """
 
 from abc import ABC, abstractmethod
@@ -17,14 +17,14 @@ from gateway.process.declarations.serial_line import Line
 
 
 class Decoder(ABC):
-    """Takes bytes in any pieces and gives the frames that they complete.
+    """Decodes bytes, which may arrive in pieces of any size, into frames.
 
-    `tally` counts what is no frame. `kinds` are those of the quantities so far. Each decoder has a
-    bound on the bytes that it keeps.
+    `tally` counts bytes that are not part of a valid frame. `kinds` has the kind of each quantity
+    seen so far. Each decoder limits the number of bytes in its buffer.
     """
 
     frame_bytes_max: int | None = None
-    """Length of a frame above which it is `overlong`; None: unlimited."""
+    """Maximum bytes of a frame. A longer frame is counted as `overlong`. None means unlimited."""
 
     def __init__(self) -> None:
         self.tally = Tally()
@@ -32,29 +32,32 @@ class Decoder(ABC):
 
     @abstractmethod
     def begin(self, *, mid_line: bool) -> None:
-        """Begin, because the port was opened; `mid_line`: with the rest of a line, perhaps."""
+        """Start after the port was opened.
+
+        With `mid_line`, the first bytes may be a partial line.
+        """
 
     @abstractmethod
     def feed(self, data: bytes) -> list[Frame]:
         """Return the frames that these bytes complete, in order."""
 
     def flush(self) -> list[Frame]:
-        """Return the frames that a silent line completes: those that need no more bytes."""
+        """Return the frames that a pause on the line completes: no more bytes are expected."""
         return []
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Bytes for the line, and what the port does until they are answered.
+    """Bytes to write to the line, and how the port waits for the response.
 
-    The answer is waited for `answer_seconds_max` from when `data` is written; the time that both
-    take on the line is in it. An answer that has failed may still come: for `late_seconds_max` the
-    port then discards what it reads, so that it cannot be mistaken for the next answer.
-    `device` is the device that is asked, "" the port's own; `text` is the purpose, for people.
+    The port waits at most `answer_seconds_max` from the start of writing `data`, including the time
+    that the bytes take on the line. A response that was given up may still arrive, so the port
+    discards all bytes for `late_seconds_max` afterwards. `device` is the polled device, or "" for
+    the port's own device. `text` describes the purpose of the request, for messages.
 
-    `before` is done before `data` is written. With `rates` the line has the first baud rate for
-    `data` and the second for the answer. With `silent_seconds_max` the answer has also failed after
-    that long without a byte: its whole time may be minutes.
+    `before` is carried out before `data` is written. `rates` are the baud rates for `data` and for
+    the response. With `silent_seconds_max`, the port also gives up after a silence of that length,
+    because a whole response may take minutes.
     """
 
     data: bytes
@@ -70,9 +73,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Bytes before a request that wake the device up, and a pause.
+    """Bytes that wake up a device before a request, and the pause after them.
 
-    The pause begins when the bytes are written, and the time that they take is in it.
+    The pause of `seconds` begins when the bytes are written, and includes their time on the line.
     """
 
     seconds: float
@@ -81,95 +84,104 @@ class Preparation:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing is to be asked for so long."""
+    """Instruction to the port to send nothing for a number of seconds."""
 
     seconds: float
 
 
 def next_due(due_seconds: float, now_seconds: float, interval_seconds: float) -> float:
-    """Return the time of the next request after one that was due. Missed intervals are skipped."""
+    """Return the next due time after `due_seconds`. Missed intervals are skipped."""
     late_seconds = now_seconds - due_seconds
     return due_seconds + (late_seconds // interval_seconds + 1) * interval_seconds
 
 
 class Poller(ABC):
-    """Asks the devices of a line, one request at a time, and reads their answers.
+    """Polls the devices of a line, one request at a time, and decodes their responses.
 
     ::
 
         next_step -> Pause                                         -> next_step
-                  -> Request, read until it is no None, or time_out -> end -> next_step
-                     read -> Request: the conversation continues with this one, and its answer
+                  -> Request, then read until not None, or time_out -> end -> next_step
+                     if read returns a Request, the exchange continues with it and its response
 
-    The port keeps the bytes of an answer and their bound; a poller keeps none. Times are those of
-    a monotonic clock, in seconds.
+    The port stores and limits the bytes of a response; a poller does not store them. All times are
+    seconds of a monotonic clock.
     """
 
     @abstractmethod
     def begin(self, now_seconds: float) -> None:
-        """Begin, because the port was opened: forget a request that was under way."""
+        """Start after the port was opened, and forget any unfinished request."""
 
     @abstractmethod
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return what to ask now, or for how long to ask nothing."""
+        """Return the next request, or a pause if no request is due."""
 
     @abstractmethod
     def read(self, answer: bytes) -> "Outcome | Request | None":
-        """Decode the bytes received since the request was written; None: more have to come.
+        """Decode the bytes received since the last request. Return None if more bytes are needed.
 
-        A frame's `device` names the one that answered, on a line that has several.
+        If a line has several devices, the frame's `device` names the device that responded.
         """
 
     def time_out(self, answer: bytes) -> "Outcome | Request":
-        """Judge the bytes of an answer whose time is over; there may be none."""
+        """Return the outcome of a response that timed out.
+
+        `answer` has the bytes received, if any.
+        """
         return Damage("truncated" if answer else "no_answer")
 
     @abstractmethod
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Take the outcome of the request, and decide when the device is asked again.
+        """Record the outcome of the request, and decide when to poll the device again.
 
         Returns:
-            A sentence for the log on what was learnt of the device; mostly none, "".
+            A sentence for the log about the device, or "" if there is nothing new.
         """
 
     def unread(self) -> Sequence[Unread]:
-        """Return the quantities that have no value now, and why."""
+        """Return the quantities that have no value now, with the reasons."""
         return ()
 
     @property
     def kinds(self) -> Kinds:
-        """The kinds of the quantities so far; none if the configuration declares all of them."""
+        """The kind (number, text or Boolean) of each quantity so far.
+
+        Empty if the configuration declares all quantities.
+        """
         return Kinds()
 
     def take_left_out(self) -> Counter[str]:
-        """Return the number of unreadable values in valid answers since the last call, by reason.
-        Values with names are in `left_out` of their frames."""
+        """Return the number of unreadable values in valid responses since the last call, by reason.
+
+        Values whose quantity is known are not counted here: they are in the `left_out` of their
+        frames.
+        """
         return Counter()
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderSettings(ProtocolSettings, ABC):
-    """The keys of a protocol whose sensors send by themselves."""
+    """Base of the settings of a protocol whose sensors send unprompted."""
 
     @property
     def frames_enough(self) -> int:
-        """Number of good frames that prove the protocol: one with a strong checksum."""
+        """Number of valid frames that identify the protocol. Strong checksums need only one."""
         return 5
 
     @abstractmethod
     def decoder(self) -> Decoder:
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PollerSettings(ProtocolSettings, ABC):
-    """The keys of a protocol whose devices are asked."""
+    """Base of the settings of a protocol whose devices are polled."""
 
     @property
     def is_asked(self) -> bool:
-        """True if the devices are asked."""
+        """True if the bridge polls the devices."""
         return True
 
     @abstractmethod
     def poller(self, line: Line | None) -> Poller:
-        """Create a poller for the devices on `line`; None: on a connection that is no line."""
+        """Create a poller for the devices on `line`, or on the network if `line` is None."""

@@ -1,4 +1,4 @@
-"""Lines that are JSON objects, one member a quantity; members of members are joined by a dot::
+"""Protocol for lines that are JSON objects. Nested members get names joined by a dot::
 
 {"temperature": 21.5, "door": "open", "DHT11": {"Humidity": 40}}     -> DHT11.Humidity
 """
@@ -23,7 +23,7 @@ from firmware_bridge.protocols.text_values import (
 from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 
-# A device nests two or three; the bound keeps the walk through a forged line short.
+# Devices nest two or three levels. The limit bounds the work for a forged line.
 DEPTH_MAX: Final = 8
 
 # A string, a colon without a value, or a word between punctuation.
@@ -32,12 +32,12 @@ _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|:\s*(?=[,}])|[^\s"{}\[\]:,]+')
 
 @dataclass(frozen=True, kw_only=True)
 class JsonLines(TextLineSettings):
-    """Each line is a JSON object."""
+    """Settings for lines that each contain one JSON object."""
 
     descriptions: ClassVar = {"types": TYPES_DESCRIPTION}
 
     def decoder(self) -> LineDecoder:
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
         reader = MemberReader(kinds := Kinds(self.types))
         return LineDecoder(
             reader.read, can_mistake_part_of_line=False, keeps_other_bytes=True, kinds=kinds
@@ -45,21 +45,21 @@ class JsonLines(TextLineSettings):
 
 
 class _Members(list[tuple[str, object]]):
-    """The members of an object in order, with names that come twice."""
+    """The members of a JSON object in order. A name may occur twice."""
 
 
 class MemberReader:
-    """Reads lines. A member that is no value, such as a list, is left out, and costs no other."""
+    """Reader of JSON lines. A member that is not a single value, such as a list, is skipped."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
 
     def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
-        """Read the measurements of one line.
+        """Return the measurements of one line.
 
         Raises:
-            Damaged: "syntax" for what is no object. Where no member can be read, the reason of the
-                first: "member", "name", "type", "value", "text".
+            Damaged: "syntax" if the line is not a JSON object. If no member can be read, the reason
+                of the first member: "member", "name", "type", "value" or "text".
         """
         try:
             found = _loaded(line)
@@ -77,11 +77,11 @@ class MemberReader:
 
 
 def _loaded(line: str) -> object:
-    """Load JSON. NaN and Infinity are no JSON, but Python and C++ write them.
+    """Parse JSON. NaN and Infinity, which Python and C++ print against the standard, become None.
 
     Raises:
-        Damaged: "syntax" for what is nested without end.
-        ValueError: it is no JSON.
+        Damaged: "syntax" if the nesting is too deep.
+        ValueError: the line is not JSON.
     """
     try:
         return json.loads(line, object_pairs_hook=_Members, parse_constant=lambda _: None)
@@ -90,10 +90,10 @@ def _loaded(line: str) -> object:
 
 
 def _loaded_as_printed(line: str) -> object:
-    """Load what a sketch printed value by value: `{"t":nan,"h":+21.5,"p":}`.
+    """Parse JSON that a sketch printed value by value, such as `{"t":nan,"h":+21.5,"p":}`.
 
     Raises:
-        Damaged: "syntax" for what is no JSON otherwise.
+        Damaged: "syntax" if the line is still not valid JSON.
     """
     try:
         return _loaded(_TOKEN.sub(_token_of_json, line))
@@ -117,7 +117,7 @@ def _token_of_json(found: re.Match[str]) -> str:
 
 
 def _leaves_of(members: _Members, prefix: str, depth: int) -> Iterator[tuple[str, object]]:
-    """Yield the members of an object and of those within it, with their whole names."""
+    """Yield the innermost members of an object, with full names such as `DHT11.Humidity`."""
     for name, value in members:
         whole = prefix + name_for(name)
         if isinstance(value, _Members) and depth > 1:

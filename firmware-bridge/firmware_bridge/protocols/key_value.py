@@ -1,4 +1,4 @@
-"""Lines of `key=value` pairs, separated by spaces, commas or semicolons::
+"""Protocol for lines of `key=value` pairs, separated by spaces, commas or semicolons::
 
 temperature=21.5 humidity=40;pressure=1013.2
 """
@@ -20,9 +20,9 @@ from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 from gateway.process.declarations.units import unit_meant_by
 
-# A comma between digits is a decimal comma, where what follows is no pair of its own.
+# A comma between digits is a decimal comma, unless another pair follows the comma.
 _SEPARATORS = re.compile(r"(?:[\s;]|(?<![0-9]),|,(?![0-9]+[^\s;,=0-9]*(?:[\s;,]|$)))+")
-# Blanks before a value belong to the sign, unless what follows is the next pair.
+# Blanks between "=" and a value are removed, unless the next pair follows the blanks.
 _BLANKS_AROUND_SIGN = re.compile(r"[ \t]*=[ \t]+(?=\S)(?![^\s=;,]+[ \t]*=)|[ \t]+=")
 
 _UNITS = frozenset({
@@ -31,18 +31,18 @@ _UNITS = frozenset({
     "ppm", "ppb", "dB", "dBm", "lx", "lux", "mm", "cm", "m", "km", "m/s", "km/h", "s", "ms", "min",
     "h", "g", "kg", "l", "m3", "ug/m3", "Ohm",
 })  # fmt: skip
-"""Units after a value, as sketches print them: words of their own, or joined to the number."""
+"""Units that sketches print after a value, either as a separate word or joined to the number."""
 _MEANT = {"C": "Cel", "*C": "Cel", "F": "degF", "*F": "degF", "\N{DEGREE SIGN}F": "degF"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyValueLines(TextLineSettings):
-    """Each line has pairs of a quantity and its value."""
+    """Settings for lines of pairs, each with a quantity and its value."""
 
     descriptions: ClassVar = {"types": TYPES_DESCRIPTION}
 
     def decoder(self) -> LineDecoder:
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
         reader = PairReader(kinds := Kinds(self.types), declared=frozenset(self.types))
         return LineDecoder(
             reader.read, can_mistake_part_of_line=True, keeps_other_bytes=True, kinds=kinds
@@ -54,10 +54,10 @@ _HEXADECIMAL = frozenset("ABCDEF")
 
 
 def parted(text: str) -> tuple[str, str | None]:
-    """Return `21.5C` as number and unit; the text as it is, and None, where it is no such pair.
+    """Split `21.5C` into number and unit. Return any other string unchanged, with None as the unit.
 
-    A letter that is a hexadecimal digit is a unit after a decimal point alone: `12A` may be an
-    identifier.
+    A letter that is also a hexadecimal digit is only a unit after a decimal point, because `12A`
+    may be an identifier.
     """
     found = _GLUED.fullmatch(text.strip())
     if found is None or found[2] not in _UNITS:
@@ -68,11 +68,11 @@ def parted(text: str) -> tuple[str, str | None]:
 
 
 class PairReader:
-    """Reads lines. A pair that cannot be read is left out, and costs no other.
+    """Reader of lines of pairs. If a pair cannot be read, only this pair is skipped.
 
-    A line with as many words that are no pairs as there are pairs is prose: the text of a starting
-    board. Units are no such words: `T=21.5 C H=40 %`. A line in which a declared quantity is not of
-    its type is prose as well.
+    A line is rejected as prose, such as the boot messages of a board, if at least half of its words
+    are not pairs. Units such as in `T=21.5 C H=40 %` do not count as words. A line is also rejected
+    if a quantity does not have its declared type.
     """
 
     def __init__(self, kinds: Kinds, *, declared: frozenset[str] = frozenset()) -> None:
@@ -80,10 +80,11 @@ class PairReader:
         self._declared = declared
 
     def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
-        """Read the measurements of one line.
+        """Return the measurements of one line.
 
         Raises:
-            Damaged: "syntax" for prose, "type" for a declared quantity of another type.
+            Damaged: "syntax" if the line is prose, "type" if a quantity does not have its declared
+                type.
         """
         values = LineValues(self._kinds, left_out)
         words = units = 0

@@ -1,4 +1,4 @@
-"""Lines of text: ended by LF, CR or CR LF, at most `LINE_BYTES_MAX` bytes, UTF-8."""
+"""Base of protocols for text lines: UTF-8, at most `LINE_BYTES_MAX` bytes, ended by CR or LF."""
 
 import re
 from collections import Counter
@@ -9,25 +9,28 @@ from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 
-# A sensor's line is tens of bytes; 4 KiB leaves room for JSON with many quantities. This is the
-# only bound of a line: how many quantities it has follows from its bytes.
+# Sensors' lines have tens of bytes; 4 KiB leaves room for JSON with many quantities. The number of
+# quantities in a line has no limit of its own.
 LINE_BYTES_MAX = 4096
 
 _LINE_END = re.compile(rb"[\r\n]")
 # ESP-IDF and ESPHome print their logs in colours.
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 _BYTE_ORDER_MARK = "\ufeff"
-"""Some programs begin UTF-8 with it. It is no part of the text."""
+"""A mark that some programs write at the beginning of UTF-8. It is not part of the text."""
 
 Parse = Callable[[str, "Counter[str]"], dict[str, Measurement]]
-"""Reads a line. It counts what it leaves out, by reason, and raises `Damaged`."""
+"""Function that parses a line. It counts skipped values by reason, and raises `Damaged` if the line
+is invalid."""
 
 
 class LineDecoder(DelimitedDecoder):
-    """Cuts a stream into lines and gives each to `parse`.
+    """Splits a stream into lines, and parses each line with `parse`.
 
-    `keeps_other_bytes`: bytes that are no UTF-8 become half surrogate pairs, for a form in which
-    they cost one value and not the line. `kinds` are those that `parse` notes.
+    With `keeps_other_bytes`, bytes that are not UTF-8 become half surrogate pairs, so that they
+    only invalidate one value and not the line. `kinds` has the kinds of quantities that `parse`
+    records. `can_mistake_part_of_line` is for forms in which a partial line may look complete: the
+    first line after opening the port is then skipped.
     """
 
     def __init__(
@@ -45,17 +48,17 @@ class LineDecoder(DelimitedDecoder):
         self._errors = "surrogateescape" if keeps_other_bytes else "strict"
 
     def begin(self, *, mid_line: bool) -> None:
-        """Forget the part of a line that came before, and count it as truncated."""
+        """Discard a partial line from before the port was opened, and count it as truncated."""
         if self._part:
             self.tally.damaged["truncated"] += 1
         super().begin(mid_line=mid_line)
-        # "21.5" cut to "1.5" is a good line with a wrong value: nothing in it shows that.
+        # "21.5" cut to "1.5" is a valid line with a wrong value, which cannot be detected.
         self._skipping = mid_line and self._can_mistake_part_of_line
         if self._skipping:
             self.tally.damaged["truncated"] += 1
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Read the measurements of one line; None: a line without any."""
+        """Return the measurements of one line as a frame, or None if there are none."""
         try:
             text = _COLOUR.sub(b"", data).decode("utf-8", self._errors)
         except UnicodeDecodeError as error:
@@ -64,7 +67,7 @@ class LineDecoder(DelimitedDecoder):
         return self.frame_of(text) if text else None
 
     def frame_of(self, text: str) -> Frame | None:
-        """Create a frame from the measurements of one line; None: it has none."""
+        """Return a frame with the measurements of one line, or None if there are none."""
         left_out: Counter[str] = Counter()
         measurements = self._parse(text, left_out)
         self.tally.left_out.update(left_out)

@@ -1,6 +1,6 @@
-"""Wired M-Bus (EN 13757): meters of heat, water, gas and electricity at a level converter.
+"""Polling of heat, water, gas and electricity meters over wired M-Bus (EN 13757) with a converter.
 
-Each meter is asked in one conversation::
+Each meter is read in one conversation of several requests::
 
     primary address     SND_NKE -> E5, REQ_UD2 -> its telegram, and again while more follow
     secondary address   select -> E5, REQ_UD2 to 253 -> its telegram ...
@@ -30,9 +30,10 @@ from gateway.process.declarations.section import Section
 from gateway.process.declarations.serial_line import Line
 
 TELEGRAMS_MAX: Final = 16
-"""Telegrams per reading, at most: a meter with a faulty toggle bit would be asked forever."""
+"""Maximum number of telegrams per reading. A meter with a faulty toggle bit would send endlessly.
+"""
 REPEATS_MAX: Final = 1
-"""Repeats of a request without a valid answer; the standard has two."""
+"""Maximum repeats of a request without a valid response. The standard suggests two."""
 _NOISE_BYTES: Final = 64
 _BITS_PER_CHARACTER: Final = 11
 _VARIABLE_DATA: Final = 0x72
@@ -42,7 +43,7 @@ _SECONDARY = r"[0-9Ff]{8}([0-9A-Fa-f]{8})?"
 
 @dataclass(frozen=True, kw_only=True)
 class MBusMeter(Section):
-    """One meter of the line."""
+    """Settings of one meter on the line."""
 
     descriptions: ClassVar = {
         "name": "The meter's name in topics.",
@@ -63,14 +64,14 @@ class MBusMeter(Section):
     poll_interval: Annotated[float | None, Duration(1, 31_536_000)] = None
 
     def check(self) -> None:
-        """Refuse a meter without an address, or with two."""
+        """Reject a meter that has no address, or both kinds of address."""
         if (self.address is None) == (self.secondary is None):
             raise refusal("either address or secondary, and not both: one is the meter's")
 
 
 @dataclass(frozen=True, kw_only=True)
 class MBus(PollerSettings):
-    """M-Bus meters that are asked for their telegrams."""
+    """Settings for M-Bus meters, which are polled for telegrams."""
 
     data_bits: ClassVar = (8,)
     default_line: ClassVar = Line(2400, 8, "E", 1)
@@ -86,11 +87,11 @@ class MBus(PollerSettings):
 
     @property
     def device_names(self) -> tuple[str, ...]:
-        """The meters."""
+        """The names of the meters."""
         return tuple(each.name for each in self.meters)
 
     def check(self) -> None:
-        """Refuse one name, or one address, for two meters."""
+        """Reject two meters with the same name or the same address."""
         for key in ("name", "address", "secondary"):
             given = [getattr(each, key) for each in self.meters if getattr(each, key) is not None]
             for each in given:
@@ -104,7 +105,7 @@ class MBus(PollerSettings):
 
 @dataclass
 class _Conversation:
-    """State of one reading of a meter."""
+    """State of the conversation with one meter."""
 
     meter: MBusMeter
     is_begun: bool = False
@@ -116,7 +117,7 @@ class _Conversation:
 
 
 class MBusPoller(Poller):
-    """Reads one meter after the other. Each reading of a meter is one frame."""
+    """Polls one meter after another. All telegrams of one reading become one frame."""
 
     def __init__(self, settings: MBus, line: Line) -> None:
         self._settings = settings
@@ -126,12 +127,12 @@ class MBusPoller(Poller):
         self._left_out: Counter[str] = Counter()
 
     def begin(self, now_seconds: float) -> None:
-        """Begin with all meters."""
+        """Make all meters due now."""
         self._due = [now_seconds] * len(self._due)
         self._now = None
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the first request of the meter that is due."""
+        """Return the first request to a meter that is due, or a pause until one is due."""
         index = min(range(len(self._due)), key=lambda each: self._due[each])
         if self._due[index] > now_seconds:
             return Pause(self._due[index] - now_seconds)
@@ -171,7 +172,7 @@ class MBusPoller(Poller):
         return self._now
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read an acknowledgement, and then the telegrams."""
+        """Read the acknowledgement first, and then the telegrams."""
         if not self._conversation.is_begun:
             return self._data_request() if answer.endswith(ACKNOWLEDGEMENT) else None
         try:
@@ -204,7 +205,7 @@ class MBusPoller(Poller):
         return Frame({**of_meter, **now.quantities}, device=now.meter.name)
 
     def _repeated(self) -> Request | None:
-        """Return the request for a repeat; None if it was repeated already."""
+        """Return the last request again, or None if it was already repeated."""
         now = self._conversation
         if now.repeats >= REPEATS_MAX:
             return None
@@ -212,7 +213,7 @@ class MBusPoller(Poller):
         return self._data_request() if now.is_begun else self._first_request()
 
     def time_out(self, answer: bytes) -> Outcome | Request:
-        """Repeat the request once. A meter that does not acknowledge is asked for data anyway."""
+        """Repeat the request once. If a meter does not acknowledge, request its data anyway."""
         now = self._conversation
         if not now.is_begun and now.meter.secondary is None:
             return self._data_request()
@@ -224,6 +225,6 @@ class MBusPoller(Poller):
         return left_out
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """End the reading."""
+        """End the reading. Return "", because the outcome needs no message in the log."""
         self._now = None
         return ""

@@ -14,7 +14,7 @@ from firmware_bridge.protocols.frame import Damaged
 
 ACKNOWLEDGEMENT: Final = b"\xe5"
 ANSWER_BYTES_MAX: Final = 261
-"""Length of a long frame, at most: its length field has 8 bits."""
+"""Maximum bytes of a long frame, because its length field has 8 bits."""
 NETWORK_ADDRESS: Final = 253
 """Address of the meter that was selected by its secondary address."""
 _SHORT_START, _LONG_START, _STOP = 0x10, 0x68, 0x16
@@ -26,19 +26,24 @@ _SECONDARY = re.compile(r"([0-9F]{8})(?:([0-9A-F]{4})([0-9A-F]{2})([0-9A-F]{2}))
 
 
 def initialisation(address: int) -> bytes:
-    """Return SND_NKE, after which a meter starts with its first telegram."""
+    """Return the frame SND_NKE, which makes a meter start with its first telegram."""
     return _short(_SND_NKE, address)
 
 
 def request(address: int, *, toggled: bool) -> bytes:
-    """Return REQ_UD2. A meter sends its next telegram when `toggled` has changed, else the same."""
+    """Return the frame REQ_UD2, which requests a telegram from a meter.
+
+    A meter sends its next telegram if `toggled` has changed, and otherwise repeats the last
+    telegram.
+    """
     return _short(_REQ_UD2 | (_FCB if toggled else 0), address)
 
 
 def selection(secondary: str) -> bytes:
-    """Return the frame that selects a meter by its number, or by number, maker, version and medium.
+    """Return the frame that selects a meter by its secondary address.
 
-    The maker's two bytes are in the order of the line, as scanning programs print them.
+    The address has a number, and optionally the manufacturer, version and medium. The
+    manufacturer's two bytes are in transmission order, as scanning programs print them.
     """
     found = _SECONDARY.fullmatch(secondary.upper())
     assert found is not None, "the configuration checks it"
@@ -49,7 +54,7 @@ def selection(secondary: str) -> bytes:
 
 
 def is_selected_by(header: bytes, secondary: str) -> bool:
-    """Return True if the header of an answer (ID, maker, version, medium) matches an address."""
+    """Return True if a response's header (ID, manufacturer, version, medium) fits `secondary`."""
     wanted = selection(secondary)[7:15]
     numbers = zip(wanted[:4].hex().upper(), header[:4].hex().upper(), strict=True)
     if any(each not in ("F", found) for each, found in numbers):
@@ -59,12 +64,13 @@ def is_selected_by(header: bytes, secondary: str) -> bool:
 
 
 def answer_in(data: bytes) -> bytes | None:
-    """Return the content of the long frame in an answer, from C on; None if it is incomplete.
+    """Return the content of the long frame in a response, or None if the frame is incomplete.
 
-    An echo of a short request, acknowledgements and noise before it are passed over.
+    The content begins with the control byte C. An echo of a short request, acknowledgements and
+    noise before the frame are skipped.
 
     Raises:
-        Damaged: "checksum" where no frame of the answer is sound.
+        Damaged: "checksum" if no frame in the response has a valid checksum.
     """
     damage: Damaged | None = None
     for position, byte in enumerate(data):

@@ -1,10 +1,10 @@
-"""Measurements in the answer of an M-Bus meter (EN 13757-3)::
+"""Measurements in the response of an M-Bus meter (EN 13757-3)::
 
     CI 72 | number, 4 bytes BCD | maker u16 | version | medium | access | status | signature u16
     then for each value: DIF DIFE* VIF VIFE* data
 
-DIF has the form of the number, whether it is a maximum, and the storage; DIFE adds tariff and
-subunit. VIF has unit and power of ten. Integers begin with their lowest byte.
+The DIF has the number format, the storage number, and a function such as maximum. DIFEs add the
+tariff and the subunit. The VIF has the unit and the power of ten. Integers are little-endian.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ from firmware_bridge.readings.scaling import OutOfRange, scaled
 
 HEADER_BYTES: Final = 12
 EXTENSIONS_MAX: Final = 10
-"""Extension bytes (DIFE, VIFE) of a value, at most, of each kind."""
+"""Maximum number of extension bytes per value, for DIFEs and for VIFEs."""
 MEDIA: Final = {
     0: "other", 1: "oil", 2: "electricity", 3: "gas", 4: "heat", 5: "steam", 6: "warm water",
     7: "water", 8: "heat cost", 9: "compressed air", 10: "cooling", 11: "cooling", 12: "heat",
@@ -44,7 +44,7 @@ _READ_ERRORS = range(0x01, 0x20)
 
 @dataclass(frozen=True)
 class Header:
-    """Number, maker, version and medium of the answering meter."""
+    """Number, manufacturer, version and medium of the responding meter, and its status byte."""
 
     number: str
     maker: str
@@ -54,7 +54,11 @@ class Header:
 
     @classmethod
     def of(cls, data: bytes) -> "Header":
-        """Read a header. Raises `Damaged`: "encrypted" for values with a signature, "length"."""
+        """Parse a header.
+
+        Raises `Damaged` with "encrypted" if the header has a signature, or "length" if it is
+        truncated.
+        """
         if len(data) < HEADER_BYTES:
             raise Damaged("length")
         if data[10:12] != b"\0\0":
@@ -63,7 +67,7 @@ class Header:
         return cls(data[3::-1].hex(), maker, data[6], data[7], data[9])
 
     def measurements(self) -> list[Measurement]:
-        """Return the measurements of a header."""
+        """Return the contents of the header as measurements."""
         return [
             Measurement("meter_number", self.number),
             Measurement("manufacturer", self.maker),
@@ -73,18 +77,18 @@ class Header:
 
     @property
     def prefix(self) -> str:
-        """Prefix for the names of volumes: Home Assistant has a class for gas and one for water."""
+        """Prefix for the names of volumes: "gas_", "water_", or "" for other media."""
         kind = MEDIA.get(self.medium, "")
         return "water_" if kind.endswith("water") else "gas_" if kind == "gas" else ""
 
 
 def read_records(data: bytes, header: Header, left_out: Counter[str]) -> tuple[Quantities, bool]:
-    """Read the values after a header. Also return True if more telegrams follow.
+    """Parse the values after a header. The second result is True if the meter has more telegrams.
 
-    `left_out` counts values that cannot be read, by reason.
+    `left_out` counts unreadable values by reason.
 
     Raises:
-        Damaged: "length" for a value that is cut.
+        Damaged: "length" if a value is truncated.
     """
     quantities: Quantities = {}
     reader = _Reader(data)
@@ -132,7 +136,7 @@ class _Reader:
         return taken
 
     def extensions(self, first: int) -> list[int]:
-        """Read the bytes that follow one whose highest bit is set."""
+        """Read the extension bytes after `first`, as long as the highest bit of a byte is set."""
         found: list[int] = []
         while first & 0x80:
             if len(found) == EXTENSIONS_MAX:
@@ -153,7 +157,7 @@ def _record(dif: int, reader: _Reader, header: Header) -> Measurement | None:
         size = reader.byte()
     data = reader.take(_variable_bytes(size) if form == _VARIABLE else size)
     if form in (0, 8):
-        return None  # No value, or one that would have to be chosen.
+        return None  # There is no value, or the meter expects a selection for readout.
     meaning, suffix = _meaning_of(vif, vifes, text)
     name = f"{header.prefix if meaning.name == 'volume' else ''}{meaning.name}{suffix}"
     name += _suffix_of(dif, difes)
@@ -179,7 +183,7 @@ def _suffix_of(dif: int, difes: list[int]) -> str:
 
 
 def _meaning_of(vif: int, vifes: list[int], text: bytes) -> tuple[Meaning, str]:
-    """Return the kind of a value, and the suffix that its extension codes add to the name."""
+    """Return the meaning of a value, and the suffix that its extension codes add to the name."""
     rest = list(vifes)
     if vif in (0xFB, 0xFD) and rest:
         code = rest.pop(0) & 0x7F
@@ -189,7 +193,7 @@ def _meaning_of(vif: int, vifes: list[int], text: bytes) -> tuple[Meaning, str]:
     else:
         meaning = TABLES[None].get(vif & 0x7F, Meaning(f"vif_{vif & 0x7F:02x}"))
     suffix, power = "", meaning.power_of_ten
-    if vif & 0x7F == 0x7F:  # The maker's own: so is all that follows.
+    if vif & 0x7F == 0x7F:  # The manufacturer defines this code and all that follow.
         return meaning, "".join(f"_{each & 0x7F:02x}" for each in rest)
     while rest:
         code = rest.pop(0) & 0x7F
@@ -225,7 +229,10 @@ def _value_of(data: bytes, form: int, meaning: Meaning) -> Value:
 
 
 def _variable_bytes(size: int) -> int:
-    """Return the bytes of a value of variable length. Raises `Damaged`: "length"."""
+    """Return the number of bytes in a value of variable length, from its length code.
+
+    Raises `Damaged` with "length" if the length code is not known.
+    """
     for first, last in ((0x00, 0xBF), (0xC0, 0xCF), (0xD0, 0xDF), (0xE0, 0xEF)):
         if first <= size <= last:
             return size - first

@@ -1,4 +1,4 @@
-"""Codes of units and forms of numbers of M-Bus (EN 13757-3)."""
+"""Unit codes and number formats of M-Bus (EN 13757-3)."""
 
 import datetime
 import struct
@@ -9,8 +9,11 @@ from firmware_bridge.protocols.frame import Damaged
 
 
 class Meaning(NamedTuple):
-    """Name and unit of a value, and the power of ten of its number. `form` is "number", "date",
-    "time" or "text"; `factor` is what the number is multiplied by besides."""
+    """Name and unit of a value, and how to scale its number.
+
+    The number is multiplied by 10 to the `power_of_ten` and by `factor`. `form` is "number",
+    "date", "time" or "text".
+    """
 
     name: str
     unit: str | None = None
@@ -81,10 +84,10 @@ TABLES: Final = {None: _PLAIN, 0xFB: _FB, 0xFD: _FD}
 
 
 def number_of(data: bytes, form: int) -> float:
-    """Read a number: 1 to 7 are binary, 9 to 14 decimal (BCD), 5 is floating point.
+    """Decode a number. Forms 1 to 7 are binary, form 5 is a float, and forms 9 to 14 are BCD.
 
     Raises:
-        Damaged: "value" for digits that are none.
+        Damaged: "value" if a BCD digit is invalid.
     """
     if form == 5:
         (number,) = struct.unpack("<f", data)
@@ -95,10 +98,10 @@ def number_of(data: bytes, form: int) -> float:
 
 
 def bcd_of(data: bytes) -> int:
-    """Read decimal digits, the last byte first; an F in front is a minus.
+    """Decode a little-endian BCD number. An F as the first digit is a minus sign.
 
     Raises:
-        Damaged: "value".
+        Damaged: "value" if a digit is invalid.
     """
     digits = data[::-1].hex()
     is_negative = digits.startswith("f")
@@ -109,10 +112,10 @@ def bcd_of(data: bytes) -> int:
 
 
 def date_of(data: bytes) -> str:
-    """Read a date (type G).
+    """Decode a date (type G) as `YYYY-MM-DD`.
 
     Raises:
-        Damaged: "time".
+        Damaged: "time" if the date does not exist.
     """
     day, month = data[0] & 31, data[1] & 15
     year = (data[0] >> 5) | (data[1] >> 4) << 3
@@ -123,10 +126,10 @@ def date_of(data: bytes) -> str:
 
 
 def time_of(data: bytes) -> str:
-    """Read a time (type F), as the meter's clock shows it.
+    """Decode a time (type F) as `YYYY-MM-DD hh:mm`, as the meter's clock shows it.
 
     Raises:
-        Damaged: "time", also where the meter marks it as not valid.
+        Damaged: "time" if the time does not exist or the meter marks it as invalid.
     """
     minute, hour = data[0] & 63, data[1] & 31
     if data[0] & 0x80 or minute > 59 or hour > 23:
@@ -135,5 +138,5 @@ def time_of(data: bytes) -> str:
 
 
 def maker_of(code: int) -> str:
-    """Return the three letters of a maker."""
+    """Decode the three letters of a manufacturer."""
     return "".join(chr(64 + (code >> shift & 31)) for shift in (10, 5, 0))

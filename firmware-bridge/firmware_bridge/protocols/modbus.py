@@ -1,6 +1,7 @@
-"""Modbus: devices on one line or connection that are asked for their registers.
+"""Protocol Modbus: devices on a serial line or network connection whose registers are polled.
 
-On a serial line (RTU), and over a network as Modbus TCP or as the bytes of a line (`rtu+tcp://`).
+Modbus RTU is used on serial lines. Over networks, either Modbus TCP or the bytes of RTU
+(`rtu+tcp://`) are used.
 """
 
 from collections.abc import Sequence
@@ -18,16 +19,16 @@ from firmware_bridge.protocols.modbus_tcp import LATE_ANSWERS_MAX, MESSAGE_BYTES
 from gateway.process.declarations.quantities import Duration, Items, refusal
 from gateway.process.declarations.serial_line import Line
 
-# Start, 8 bits of data, parity or a second stop bit, stop.
+# A start bit, 8 data bits, parity or a second stop bit, and a stop bit.
 _BITS_PER_CHARACTER = 11
 _SILENT_CHARACTERS = 3.5
-# From 19,200 baud on the standard has a fixed time.
+# The standard has a fixed time for baud rates above 19,200.
 _SILENT_SECONDS_MIN = 0.00175
 
 
 @dataclass(frozen=True, kw_only=True)
 class Modbus(PollerSettings):
-    """Modbus devices that are asked for their registers."""
+    """Settings for Modbus devices, whose registers are polled."""
 
     data_bits: ClassVar = (8,)
     address_schemes: ClassVar = {
@@ -60,19 +61,19 @@ class Modbus(PollerSettings):
 
     @property
     def device_names(self) -> tuple[str, ...]:
-        """The devices that answer."""
+        """The names of the devices."""
         return tuple(dict.fromkeys(device.name for device in self.devices))
 
     @property
     def resolved_devices(self) -> tuple[Device, ...]:
-        """The devices, with the keys that their registers take from them and from the port."""
+        """The devices, with the defaults of device and port filled into their registers."""
         return tuple(
             each.resolved(word_order=self.word_order, byte_order=self.byte_order)
             for each in self.devices
         )
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the device's registers."""
+        """Return the names of the device's quantities."""
         return frozenset(
             register.name
             for each in self.devices
@@ -81,9 +82,9 @@ class Modbus(PollerSettings):
         )
 
     def check(self) -> None:
-        """Refuse one name for two devices, and for two quantities of one.
+        """Reject two devices with one name, and two quantities with one name in the same device.
 
-        Several tables may have one address, and one name too.
+        Several tables of the configuration may describe one device, with the same name and address.
         """
         addresses: dict[str, int] = {}
         taken: set[tuple[str, str]] = set()
@@ -102,7 +103,7 @@ class Modbus(PollerSettings):
                 taken.add((device.name, register.name))
 
     def check_scheme(self, scheme: str | None) -> None:
-        """Refuse address 0 but for Modbus TCP."""
+        """Reject address 0, except with Modbus TCP."""
         for device in self.devices:
             if device.address == 0 and scheme != "modbus+tcp":
                 raise refusal(
@@ -111,14 +112,17 @@ class Modbus(PollerSettings):
                 )
 
     def poller(self, line: Line | None) -> "ModbusPoller":
-        """Create a poller for the devices on `line`; None: for those of Modbus TCP."""
+        """Create a poller for the devices on `line`.
+
+        If `line` is None, the poller uses Modbus TCP.
+        """
         return ModbusPoller(self, line)
 
 
 class ModbusPoller(Poller):
-    """Asks each device for its blocks of registers, one block a request.
+    """Polls the blocks of registers of each device, with one request per block.
 
-    A device that does not answer is asked again when its interval is over.
+    A device that does not respond is polled again after its normal interval.
     """
 
     def __init__(self, settings: Modbus, line: Line | None) -> None:
@@ -139,7 +143,7 @@ class ModbusPoller(Poller):
         self._quiet_until = 0.0
 
     def begin(self, now_seconds: float) -> None:
-        """Begin with all devices; what was under way is forgotten."""
+        """Make all devices due now, and forget any unfinished poll."""
         self._due = [now_seconds] * len(self._plans)
         for plan in self._plans:
             plan.begin()
@@ -148,7 +152,7 @@ class ModbusPoller(Poller):
         self._quiet_until = now_seconds + self._silent_seconds
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the next block's request once the line was silent for long enough."""
+        """Return the request for the next block, or a pause if no request may be sent yet."""
         assert self._asked is None, "one request at a time"
         if self._quiet_until > now_seconds:
             return Pause(self._quiet_until - now_seconds)
@@ -164,7 +168,7 @@ class ModbusPoller(Poller):
             self._polled = self._begun(next_device, now_seconds)
 
     def _begun(self, device: int, now_seconds: float) -> Plan:
-        """Begin a poll of a device that is due."""
+        """Begin a poll of a device that is due, and schedule its next poll."""
         plan = self._plans[device]
         plan.begin_poll(now_seconds)
         interval = self._intervals[device]
@@ -176,27 +180,27 @@ class ModbusPoller(Poller):
         answer_bytes = self._messages.answer_bytes_of(block)
         timeout = self._settings.answer_timeout
         if isinstance(self._messages, Tcp):
-            # A late answer has another transaction.
+            # A late response is recognised by its transaction identifier.
             most = answer_bytes + LATE_ANSWERS_MAX * MESSAGE_BYTES_MAX
             return Request(data, most, timeout, 0.0, block.device, block.text)
         on_line = (len(data) + answer_bytes) * self._character_seconds
-        # A device that is late by as much again is heard no more.
+        # Bytes that arrive within another timeout belong to a late response and are discarded.
         most = answer_bytes + NOISE_BYTES_MAX
         return Request(data, most, timeout + on_line, timeout, block.device, block.text)
 
     def read(self, answer: bytes) -> Outcome | None:
-        """Decode an answer; None: more has to come."""
+        """Decode a response. Return None if more bytes are needed."""
         assert self._asked is not None
         found = self._messages.read(answer, self._asked)
         return read_answer(found, self._asked) if isinstance(found, bytes) else found
 
     def time_out(self, answer: bytes) -> Damage:
-        """Judge what came in time."""
+        """Return the reason why no complete response arrived in time."""
         assert self._asked is not None
         return self._messages.timed_out(answer, self._asked)
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Note what the outcome teaches of the device, and return it."""
+        """Record the outcome of a request. Return what was learnt, as a sentence for the log."""
         assert self._asked is not None
         assert self._polled is not None
         learnt = self._polled.end(self._asked, outcome, now_seconds)
@@ -206,5 +210,5 @@ class ModbusPoller(Poller):
         return learnt
 
     def unread(self) -> Sequence[Unread]:
-        """Return the quantities that have no value now."""
+        """Return the quantities that have no value now, with the reasons."""
         return [each for plan in self._plans for each in plan.unread()]

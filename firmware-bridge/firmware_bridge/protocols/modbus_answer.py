@@ -1,10 +1,11 @@
-"""Requests for registers of a Modbus device, and its answers (Modbus application protocol 1.1b3)::
+"""Requests for registers of a Modbus device, and the responses::
 
-    function u8 | first register u16 | count u16         the request
-    function u8 | bytes u8 | values ...                  the answer
-    function u8 + 0x80 | exception u8                    or this
+    function u8 | first register u16 | count u16         request
+    function u8 | bytes u8 | values ...                  response with values
+    function u8 + 0x80 | exception u8                    response with an exception
 
-What carries them over a line or a network is in `modbus_rtu.py` and `modbus_tcp.py`.
+Source: Modbus application protocol 1.1b3. `modbus_rtu.py` and `modbus_tcp.py` add what is needed to
+send these messages over a serial line or a network.
 """
 
 import struct
@@ -40,7 +41,7 @@ EXCEPTION_TEXTS: Final = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Registers of one table without a gap between them, in their order."""
+    """Registers of one Modbus table (coils, holding registers ...), in order and without gaps."""
 
     device: str
     address: int
@@ -48,52 +49,52 @@ class Block:
 
     @property
     def first(self) -> int:
-        """The first register."""
+        """The address of the first register."""
         return self.registers[0].at
 
     @property
     def count(self) -> int:
-        """Registers or bits that are asked for."""
+        """Number of registers or bits to request."""
         return max(each.end for each in self.registers) - self.first
 
     @property
     def is_bits(self) -> bool:
-        """True for coils and discrete inputs, which hold bits."""
+        """True for coils and discrete inputs, which contain bits."""
         return self.registers[0].is_bit
 
     @property
     def function(self) -> int:
-        """The function code."""
+        """The function code of the request."""
         return READ_FUNCTIONS[self.registers[0].kind]
 
     @property
     def place(self) -> str:
-        """Table and registers, with the quantity where it is one, for people."""
+        """Readable place of the block: table, registers, and the name of a single quantity."""
         span = f"{self.registers[0].kind} {span_of(self.first, self.count)}"
         return f"{span} ({self.registers[0].name})" if len(self.registers) == 1 else span
 
     @property
     def text(self) -> str:
-        """The request, for people."""
+        """Readable description of the request: device, table and registers."""
         return f"{self.device}: {self.registers[0].kind} {span_of(self.first, self.count)}"
 
     @property
     def value_bytes(self) -> int:
-        """The bytes of the values in an answer."""
+        """Number of bytes that the values take in a response."""
         return (self.count + 7) // 8 if self.is_bits else 2 * self.count
 
     @property
     def request(self) -> bytes:
-        """The request, as the application protocol has it."""
+        """The request in the application protocol, without RTU or TCP framing."""
         return struct.pack(">BHH", self.function, self.first, self.count)
 
     @property
     def answer_bytes(self) -> int:
-        """The bytes of an answer with values."""
+        """Number of bytes in a response with values, without RTU or TCP framing."""
         return _HEAD_BYTES + self.value_bytes
 
     def halves(self) -> tuple["Block", "Block"]:
-        """Return two blocks of about one size; no quantity is cut."""
+        """Split the block into two of about the same size, without splitting a quantity."""
         assert len(self.registers) > 1, "a quantity is not cut"
         middle = self.first + self.count // 2
         at = sum(each.at < middle for each in self.registers)
@@ -109,12 +110,12 @@ def blocks_of(
     registers_max: int = REGISTERS_PER_REQUEST_MAX,
     cuts: Collection[tuple[str, int]] = (),
 ) -> list[list[Register]]:
-    """Divide a device's registers into what one request each asks for.
+    """Divide the registers of a device into blocks. Each block is read with one request.
 
     Args:
-        registers: in any order.
-        registers_max: registers of a block, at most, where a quantity does not take more.
-        cuts: table and register at which a block must begin.
+        registers: the registers, in any order.
+        registers_max: maximum registers per block. A larger quantity gets a block of its own.
+        cuts: pairs of table and register at which a new block must begin.
     """
     blocks: list[list[Register]] = []
     for each in sorted(registers, key=lambda each: (each.kind, each.at)):
@@ -135,7 +136,7 @@ def blocks_of(
 
 
 def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
-    """Decode a whole answer, without what carried it."""
+    """Decode a complete response without its RTU or TCP framing."""
     if len(answer) == _EXCEPTION_BYTES and answer[0] == block.function | EXCEPTION:
         return Refused(exception_of(answer[1]))
     if answer[:_HEAD_BYTES] != bytes((block.function, block.value_bytes)):
@@ -147,12 +148,12 @@ def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
 
 
 def exception_of(code: int) -> str:
-    """Return the word for a refusal."""
+    """Return the name of an exception code in the counters, such as `exception_2`."""
     return f"exception_{code}" if code in EXCEPTION_TEXTS else "exception"
 
 
 def refusal_text(reason: str) -> str:
-    """Return a refusal for people: `exception 2, illegal data address`."""
+    """Return a readable description of a refusal, such as `exception 2, illegal data address`."""
     code = reason.removeprefix("exception").removeprefix("_")
     return f"exception {code}, {EXCEPTION_TEXTS[int(code)]}" if code else "an unknown exception"
 
@@ -160,10 +161,10 @@ def refusal_text(reason: str) -> str:
 def quantities_of(
     values: bytes, registers: Sequence[Register], first: int
 ) -> tuple[Quantities, dict[str, str]]:
-    """Read registers out of the values of an answer that begins with register `first`.
+    """Decode registers from the values of a response, which begin with register `first`.
 
     Returns:
-        The quantities that have a value, and why the others have none.
+        The quantities that have a value, and the reasons why the others have none.
     """
     quantities: Quantities = {}
     left_out: dict[str, str] = {}

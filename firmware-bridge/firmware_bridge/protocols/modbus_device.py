@@ -1,4 +1,4 @@
-"""One table of a Modbus device: its address, and its quantities."""
+"""Settings of a Modbus device: its address, and the quantities in its registers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,16 +12,16 @@ from gateway.process.declarations.names import Name
 from gateway.process.declarations.quantities import Duration, Items, Text, Whole, refusal
 from gateway.process.declarations.section import Section
 
-# The standard has 1 to 247 and reserves the rest; some sensors and gateways use 248 to 255. On a
-# line 0 is the broadcast address, which no device answers; with Modbus TCP it is a unit.
+# The standard allows 1 to 247 and reserves the rest; some sensors and gateways use 248 to 255. On a
+# serial line 0 is the broadcast address, to which no device responds; with Modbus TCP 0 is a unit.
 ADDRESS_MAX = 255
-# What an answer of at most 256 bytes can hold.
+# A response of at most 256 bytes has room for this many registers.
 REGISTERS_PER_REQUEST_MAX = 125
 
 
 @dataclass(frozen=True, kw_only=True)
 class Device(Section):
-    """Quantities of one device that are asked for at one interval."""
+    """Settings of the quantities that are polled from one device at one interval."""
 
     descriptions: ClassVar = {
         "name": "The device's name in topics.",
@@ -49,11 +49,11 @@ class Device(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the table with the registers of the device that it names."""
+        """Return the configuration table, completed by the description of the device model."""
         return completed_device(written)
 
     def check(self) -> None:
-        """Refuse two quantities of one name, and a number that no request could ask for."""
+        """Reject two quantities with the same name, and a number too large for one request."""
         if self.quantities is not None and self.device is None:
             raise refusal("device with quantities: they are chosen from its description")
         if not self.registers:
@@ -73,7 +73,7 @@ class Device(Section):
                 )
 
     def resolved(self, *, word_order: ByteOrder, byte_order: ByteOrder) -> "Device":
-        """Return the device with the keys that its registers take from it, and it from its port."""
+        """Return the device, with the defaults of device and port filled into its registers."""
         return replace(
             self,
             registers=tuple(

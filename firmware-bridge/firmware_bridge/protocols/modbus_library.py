@@ -1,8 +1,8 @@
-"""Descriptions of Modbus devices by name: `device = "eastron.sdm630"` in place of forty tables.
+"""Library of Modbus devices: `device = "eastron.sdm630"` replaces forty register tables.
 
-A description is a TOML file: `registers`, and keys that hold for all of them. It is looked for in
-`devices/` next to the configuration file, then in the package. For another device, write a
-file of the same form there.
+A description is a TOML file with `registers`, and with keys that apply to all of them. The file is
+searched for in `devices/` next to the configuration file, and then in the package. To support
+another device, add a file of the same form to `devices/`.
 """
 
 import difflib
@@ -20,7 +20,7 @@ from gateway.process.declarations.section import keys_of
 PACKAGED: Final = Path(__file__).parents[1] / "devices"
 DIRECTORY_NAME: Final = "devices"
 DESCRIPTION_BYTES_MAX: Final = 65_536
-"""Size of a description, at most. Two hundred registers have 20 KiB."""
+"""Maximum size of a description. Two hundred registers take 20 KiB."""
 NAME_PATTERN: Final = r"[a-z0-9_]{1,32}\.[a-z0-9_]{1,32}"
 _OF_DEVICE: Final = frozenset({"registers_per_request", "word_order", "byte_order", "no_value"})
 _OF_REGISTERS: Final = frozenset({"kind", "type"})
@@ -29,15 +29,15 @@ _KNOWN: Final = _OF_DEVICE | _OF_REGISTERS | _FOR_PEOPLE | {"registers", "same_a
 
 
 def names_known() -> list[str]:
-    """Return the names of all descriptions that can be found."""
+    """Return the names of all available descriptions."""
     return sorted({path.stem for folder in _folders() for path in folder.glob("*.toml")})
 
 
 def description_of(name: str) -> Mapping[str, Any]:
-    """Return the description of a device, with `same_as` resolved.
+    """Return the description of a device, with `same_as` replaced by the description it refers to.
 
     Raises:
-        PydanticCustomError: there is none, or it cannot be used.
+        PydanticCustomError: there is no such description, or it is invalid.
     """
     written = _read(name)
     if "same_as" not in written:
@@ -49,13 +49,13 @@ def description_of(name: str) -> Mapping[str, Any]:
 
 
 def completed_device(written: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the table of a device, completed with the keys of its description.
+    """Return the configuration table of a device, completed with the keys of its description.
 
-    Keys of the table come first; a register of the table replaces the one of the same name, and
-    `quantities` chooses among those of the description.
+    The table's own keys take precedence. A register in the table replaces the register of the same
+    name in the description. `quantities` selects registers of the description.
 
     Raises:
-        PydanticCustomError: the description cannot be used, or a chosen quantity is not in it.
+        PydanticCustomError: the description is invalid or lacks a selected quantity.
     """
     name, own, chosen = (written.get(key) for key in ("device", "registers", "quantities"))
     if not isinstance(name, str) or re.fullmatch(NAME_PATTERN, name) is None:
@@ -95,7 +95,10 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _checked(path: Path) -> dict[str, Any]:
-    """Read a description, and check its form; its values are checked with the table's."""
+    """Read a description and check its structure.
+
+    The values are checked later, together with the configuration table of the device.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(DESCRIPTION_BYTES_MAX + 1)

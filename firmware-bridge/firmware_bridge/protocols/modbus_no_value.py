@@ -1,4 +1,4 @@
-"""Numbers in registers of a Modbus device that mean "no value": 0x8000, 0xFFFF, -9999, NaN."""
+"""Register contents of Modbus devices that mean "no value": 0x8000, 0xFFFF, -9999 or NaN."""
 
 import math
 import re
@@ -9,7 +9,8 @@ from typing import Any, Final
 from gateway.process.declarations.quantities import Quantity, refusal
 
 NO_VALUES_MAX: Final = 16
-"""Such numbers of a device or register; manuals name one for each form of number."""
+"""Maximum number of "no value" contents per device or register. Manuals name one per number format.
+"""
 _BITS: Final = (16, 32, 64)
 _TEXT: Final = re.compile(r"0[xX][0-9A-Fa-f]{1,16}|[nN][aA][nN]", re.ASCII)
 
@@ -18,7 +19,7 @@ NoValues = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class NoValue(Quantity):
-    """One number or a list of them, as integers, floating point numbers or `"0x8000"`."""
+    """One number or a list of numbers: integers, floats, or strings such as `"0x8000"`."""
 
     @property
     def allowed(self) -> str:
@@ -51,11 +52,12 @@ class NoValue(Quantity):
 
 
 def no_values_for(numbers: NoValues, form: str) -> NoValues:
-    """Return those of a device's numbers that hold for a register of this form.
+    """Return the numbers in a device's `no_value` that apply to registers of this form.
 
-    An integer holds for registers of as many bits as it takes (0xFFFF for 16, 0x80000000 for 32),
-    a floating point number for floating point registers. The bits of an ordinary negative number do
-    not count: 0xFFFF leaves the -1 of a signed register alone.
+    An integer applies to registers with as many bits as it needs: 0xFFFF to 16 bits, 0x80000000 to
+    32 bits. A float applies to float registers. Integers that would be an ordinary negative number
+    in a signed register do not apply: a signed register may still contain -1, which has the bits
+    0xFFFF.
     """
     bits, kind = int(form[1:]), form[0]
     lowest = 1 << (bits - 1)
@@ -71,7 +73,7 @@ def no_values_for(numbers: NoValues, form: str) -> NoValues:
 
 
 def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
-    """Return true if a number (big-endian bytes) equals a value or bit pattern in `no_values`."""
+    """Return True if a number (big-endian bytes) equals a value or bit pattern in `no_values`."""
     if not no_values:
         return False
     bits = int.from_bytes(raw)
@@ -82,7 +84,7 @@ def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
 
 
 def is_infinite_or_nan(raw: bytes, form: str) -> bool:
-    """Return whether it is what devices write in place of a floating point number."""
+    """Return True if a float is infinite or NaN, as devices write it for a missing value."""
     return form[0] == "f" and not math.isfinite(_float_of(raw))
 
 
@@ -93,7 +95,10 @@ def _float_of(raw: bytes) -> float:
 
 
 def _bits_of_f32(number: float) -> bytes | None:
-    """Return its nearest number of 32 bits: -3.4028235e38 is no number of 64 bits exactly."""
+    """Return the bytes of the nearest 32-bit float, or None if the number is too large.
+
+    The comparison needs bytes because a limit such as -3.4028235e38 is not exact in 64 bits.
+    """
     try:
         return struct.pack(">f", number)
     except OverflowError:

@@ -1,7 +1,7 @@
 """Requests for one Modbus device, and conclusions from its refusals.
 
 A device that refuses a block of registers may lack one of them, or may not return that many
-together. The block is halved until each part is answered or is one quantity:
+together. The block is halved until each part gets a response or has only one quantity:
 
 ::
 
@@ -9,8 +9,8 @@ together. The block is halved until each part is answered or is one quantity:
                              -> all answered: the block was too large, or crossed a border
                              -> all refused: the block is unreadable
 
-Unreadable registers and limits found so are asked again rarely, because a device may have been
-starting, or be given other firmware.
+Unreadable registers and learnt limits are tried again at long intervals, because a device may have
+been starting up, or may get new firmware.
 """
 
 from collections import deque
@@ -22,25 +22,25 @@ from firmware_bridge.protocols.modbus_device import REGISTERS_PER_REQUEST_MAX, D
 from firmware_bridge.protocols.modbus_refused import SEARCH_SILENT_MAX, Rest, Search, rest_seconds
 
 FAILING_SECONDS_MAX: Final = 30.0
-"""A device that has failed or is busy for so long (exceptions 4 to 8), or silent to one block while
-it answers others, refuses: until then the whole block is asked for with each poll, since such a
-failure is mostly over soon."""
+"""A device that fails or is busy for this long (exceptions 4 to 8), or is silent to one block while
+it responds to others, counts as refusing. Until then the whole block is requested in each poll,
+since such a failure is mostly short."""
 BUSY_REPEATS_MAX: Final = 3
-"""Requests that follow one that a device was too busy for, before the next of its polls."""
+"""Maximum repeats per poll of requests for which a device is busy."""
 BUSY_SECONDS: Final = 0.2
-"""Pause before such a request."""
+"""Pause before a request to a busy device is repeated."""
 SILENT_REQUESTS_MAX: Final = 2
-"""Requests without an answer, one after the other, after which a device is not asked until its next
-poll: each costs the other devices twice the answer timeout. A device that is off costs one."""
+"""Consecutive requests without a response that end a poll. Each request delays other devices by
+twice the answer timeout. A device that is off then costs one request per poll."""
 
 _BUSY: Final = frozenset({"exception_5", "exception_6"})
 _FAILING: Final = frozenset({"exception_4", "exception_7", "exception_8"}) | _BUSY
-# 10 and 11 are a gateway's answer in place of a device that is silent.
+# A gateway responds with 10 or 11 for a device that is silent.
 _SILENT: Final = frozenset({"no_answer", "exception_10", "exception_11"})
 
 
 class Plan:
-    """Blocks of one device: in a poll each is asked for once, in parts after a refusal."""
+    """Blocks of one device. Each poll requests each block once, or in parts after a refusal."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -59,17 +59,17 @@ class Plan:
         self._answered_poll = 0
         self._busy_count = 0
         self.is_busy = False
-        """True after the device answered "busy": the next request waits."""
+        """True if the device responded "busy", which delays the next request."""
         self._left_out: dict[str, str] = {}
 
     def begin(self) -> None:
-        """Forget a poll that was under way; what was learnt stays."""
+        """Forget an unfinished poll, but keep what was learnt about the device."""
         self._queue.clear()
         self._searches.clear()
         self._silent_count = 0
 
     def begin_poll(self, now_seconds: float) -> None:
-        """Queue the device's blocks, beginning after the one that was silent last."""
+        """Queue the device's blocks, beginning after the block that last got no response."""
         rest = self._limits_rest
         if rest is not None and rest.at_seconds <= now_seconds and self._has_learnt:
             self._learnt_max, self._answered_max = None, 0
@@ -83,11 +83,11 @@ class Plan:
         self._polls += 1
 
     def next_block(self) -> Block | None:
-        """Return the block to ask for now; None: the poll is complete."""
+        """Return the next block to request, or None if the poll is complete."""
         return self._queue.popleft() if self._queue else None
 
     def end(self, block: Block, outcome: Outcome, now_seconds: float) -> str:
-        """Take the outcome of a request; return what was learnt from it in a sentence, or ""."""
+        """Record the outcome of a request. Return what was learnt as a sentence, or ""."""
         self.is_busy = False
         if isinstance(outcome, Frame):
             self._note_life()
@@ -111,7 +111,7 @@ class Plan:
         return self._note_refusal(block, reason, now_seconds)
 
     def unread(self) -> list[Unread]:
-        """Return the quantities that have no value now, and why."""
+        """Return the quantities that have no value now, with the reasons."""
         name = self._device.name
         refused = {
             each.name: rest.reason
@@ -141,7 +141,7 @@ class Plan:
 
     @property
     def _is_alive(self) -> bool:
-        """True if the device answered in this poll or the one before."""
+        """True if the device responded in this poll or in the previous one."""
         return self._answered_poll > 0 and self._polls - self._answered_poll <= 1
 
     def _note_life(self) -> None:
@@ -149,12 +149,12 @@ class Plan:
         self._answered_poll = self._polls
 
     def _has_failed(self, block: Block, now_seconds: float) -> bool:
-        """Note that there is no answer with values, and return whether that is so for long."""
+        """Record a failure of a block. Return True if the block has failed for too long."""
         since = self._failing_since.setdefault(block, now_seconds)
         return now_seconds - since >= FAILING_SECONDS_MAX
 
     def _is_silent_to(self, block: Block, now_seconds: float) -> bool:
-        """Return whether the device answers, but not for this block."""
+        """Return True if the device responds to other blocks but is silent to this block."""
         search = self._searches.get(block)
         if search is not None:
             self._silent_count += 1
@@ -164,9 +164,9 @@ class Plan:
         return self._has_failed(block, now_seconds) and self._is_alive
 
     def _probe_of(self, block: Block, now_seconds: float) -> Block:
-        """Return the block, or one quantity of it where the device has been silent for long.
+        """Return the block, or one of its quantities if the device has long been silent.
 
-        This finds a device alive that is silent because of one quantity of its only block.
+        A device may work, but be silent because of a single quantity in its only block.
         """
         since = self._failing_since.get(block, now_seconds)
         turn, is_probe = divmod(self._polls // len(self._blocks), 2)
@@ -183,7 +183,7 @@ class Plan:
             self._first = self._blocks.index(block) + 1
 
     def _repeats(self, block: Block) -> bool:
-        """Queue a block again for which the device is busy; False: that was done too often."""
+        """Queue a block again because the device is busy. Return False after too many repeats."""
         self.is_busy = self._busy_count < BUSY_REPEATS_MAX
         if self.is_busy:
             self._busy_count += 1
@@ -219,7 +219,7 @@ class Plan:
         return ""
 
     def _note_part(self, block: Block, reason: str | None, now_seconds: float) -> str:
-        """Note the outcome of a part of a refused block, None for an answer."""
+        """Record the outcome of a part of a refused block. A `reason` of None means a response."""
         search = self._searches.pop(block, None)
         if search is None:
             return ""
@@ -233,7 +233,7 @@ class Plan:
     def _conclude(self, search: Search, now_seconds: float) -> str:
         was_resting = self._resting.pop(search.whole, None) is not None
         if search.is_for_silence and self._answered_poll != self._polls and not was_resting:
-            return ""  # The device has ceased to answer at all.
+            return ""  # The device no longer responds at all.
         if not search.refused:
             text = self._learn_limit(search, now_seconds)
         else:
@@ -277,8 +277,7 @@ class Plan:
         )
 
     def _end_search_of(self, block: Block, reason: str, now_seconds: float) -> str:
-        """End a search in which a part has no answer. What was open in one for silence is refused;
-        after any other the next poll begins with the whole."""
+        """End a search at a silent part. If it was for silence, all open parts count as refused."""
         search = self._searches.get(block)
         parts = self._abandon_search_of(block)
         if search is None or not search.is_for_silence:
@@ -287,7 +286,7 @@ class Plan:
         return self._conclude(search, now_seconds)
 
     def _abandon_search_of(self, block: Block) -> list[Block]:
-        """Give up the search to which a block belongs, and return its parts without an outcome."""
+        """Abandon the search to which a block belongs. Return its parts that have no outcome."""
         search = self._searches.get(block)
         parts = (
             []

@@ -1,4 +1,4 @@
-"""Blocks of registers that a Modbus device refuses: the search for what it refuses, and rests."""
+"""Register blocks that a Modbus device refuses: search for the cause, and waits before retries."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -6,19 +6,21 @@ from typing import Final
 from firmware_bridge.protocols.modbus_answer import Block
 
 REFUSED_AGAIN_SECONDS_MIN: Final = 60.0
-"""From a refusal to the next request for the same: a device that starts takes less."""
+"""Wait before the first retry of a refused block. A device needs less time than this to start."""
 REFUSED_AGAIN_SECONDS_MAX: Final = 3600.0
-"""The same after it has doubled with each refusal: one needless request an hour."""
+"""Maximum wait before a retry. The wait doubles with each refusal, up to one needless request per
+hour."""
 SEARCH_SILENT_MAX: Final = 8
-"""Requests without an answer, one after the other, before a search for the registers to which a
-device is silent ends: one of 64 is found with 7."""
+"""Maximum consecutive requests without a response in a search for the registers that cause the
+silence. Finding one of 64 registers takes 7."""
 
 
 @dataclass(slots=True)
 class Search:
-    """A refused block in parts; `wait_seconds` was the pause before it was asked again, if any.
+    """The search for the refused registers in a block, which is requested in parts.
 
-    `is_for_silence`: the device does not answer for the whole block, in place of refusing it.
+    `wait_seconds` is how long the block had waited for this retry, or 0. `is_for_silence` is True
+    if the device did not respond to the whole block, instead of refusing the block.
     """
 
     whole: Block
@@ -31,7 +33,10 @@ class Search:
 
 @dataclass(slots=True)
 class Rest:
-    """A block that is not asked for until `at_seconds`."""
+    """Waiting time of a refused block, which is not requested again before `at_seconds`.
+
+    `wait_seconds` is the full length of the wait.
+    """
 
     reason: str
     at_seconds: float
@@ -39,5 +44,5 @@ class Rest:
 
 
 def rest_seconds(before_seconds: float) -> float:
-    """Return how long a block rests after it has rested for `before_seconds`; 0: not yet."""
+    """Return how long a refused block waits, if its last wait was `before_seconds` (0 for none)."""
     return min(max(2 * before_seconds, REFUSED_AGAIN_SECONDS_MIN), REFUSED_AGAIN_SECONDS_MAX)

@@ -1,4 +1,4 @@
-"""One quantity of a Modbus device: its registers, and the number in them."""
+"""Settings of one quantity of a Modbus device: its registers, and how to decode their number."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -18,13 +18,17 @@ from gateway.process.declarations.section import Section
 
 REGISTER_MAX = 65535
 SCALE_DISTANCE_MAX = 100
-"""Registers from a number to its power of ten, at most: one answer has both."""
+"""Maximum distance from a number to the register with its power of ten. Both must fit in one
+response."""
 POWER_OF_TEN_MAX = 10
-"""Range of exponents that SunSpec allows."""
+"""Largest exponent that SunSpec allows. The smallest is its negative."""
 
 
 class LeftOut(ValueError):
-    """A register that has no reading now: `reason` is `no_value`, `not_measured` or `value`."""
+    """Raised if a register has no reading now.
+
+    `reason` is `no_value`, `not_measured` or `value`.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -33,7 +37,7 @@ class LeftOut(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Register(Section):
-    """One quantity of a device."""
+    """Settings of one quantity of a Modbus device."""
 
     descriptions: ClassVar = {
         "name": "The quantity.",
@@ -63,22 +67,22 @@ class Register(Section):
 
     @property
     def is_bit(self) -> bool:
-        """True if it is a truth value."""
+        """True if the quantity is a single bit."""
         return self.kind in ("coil", "discrete")
 
     @property
     def end(self) -> int:
-        """The register after it, and after that with its power of ten."""
+        """The address of the first register after this quantity and its power of ten."""
         end = self.at + (1 if self.is_bit else bytes_of_form(self.type) // 2)
         return end if self.scale_at is None else max(end, self.scale_at + 1)
 
     @property
     def place(self) -> str:
-        """Its table and registers, for people."""
+        """Readable place of the quantity: its table and registers, such as `holding 7 to 9`."""
         return f"{self.kind} {span_of(self.at, self.end - self.at)}"
 
     def check(self) -> None:
-        """Refuse a number that reaches past the last register, and keys that a bit cannot have."""
+        """Reject a number that extends past the last register, and keys that a bit cannot have."""
         if self.end > REGISTER_MAX + 1:
             raise refusal(f"a register of at most {REGISTER_MAX + 1 - (self.end - self.at)}")
         if self.scale_at is not None and not 0 < self.scale_at - self.at <= SCALE_DISTANCE_MAX:
@@ -103,10 +107,10 @@ class Register(Section):
             )
 
     def read(self, data: bytes) -> float:
-        """Return the number in the bytes of its registers, as they were received.
+        """Decode the number in the bytes of the quantity's registers, as received.
 
         Raises:
-            LeftOut: it is no reading.
+            LeftOut: the registers have no valid reading.
         """
         scale = self.scale
         if self.scale_at is not None:
@@ -125,10 +129,12 @@ class Register(Section):
             raise LeftOut("value" if is_number else "not_measured") from None
 
     def _power_of_ten(self, data: bytes) -> int:
-        """Return the power of ten after the number. SunSpec has 0x8000 where there is none.
+        """Decode the power of ten that follows the number.
+
+        The code 0x8000 of SunSpec means no value.
 
         Raises:
-            LeftOut: it is none.
+            LeftOut: the power of ten is missing or out of range.
         """
         assert self.scale_at is not None, "the caller has looked"
         at = 2 * (self.scale_at - self.at)
@@ -139,5 +145,5 @@ class Register(Section):
 
 
 def span_of(first: int, count: int) -> str:
-    """Return `7`, or `7 to 9`."""
+    """Return a readable range of registers: `7` for one register, `7 to 9` for three."""
     return str(first) if count == 1 else f"{first} to {first + count - 1}"

@@ -1,9 +1,9 @@
-"""Modbus on a serial line (Modbus over Serial Line 1.02)::
+"""Modbus RTU: messages on a serial line (Modbus over Serial Line 1.02)::
 
-    address u8 | request or answer | crc16 (little-endian)
+    address u8 | request or response | crc16 (little-endian)
 
-On RS-485 the change of who drives the line may put a few bytes of noise before an answer: it is
-searched for after them. An answer counts where address, function, length and CRC are right.
+On RS-485, a change of the sending device may cause a few bytes of noise before a response. These
+bytes are skipped. A response is valid if its address, function, length and CRC match.
 """
 
 from typing import Final
@@ -14,32 +14,35 @@ from firmware_bridge.protocols.modbus_answer import EXCEPTION, Block
 
 NOISE_BYTES_MAX: Final = 8
 _REFUSAL_BYTES = 5
-# Address, function and length.
+# The address, the function and the length.
 _HEAD_BYTES = 3
 _CRC_BYTES = 2
 _ADDRESS_BYTES = 1
 
 
 class Rtu:
-    """Messages of a serial line; with `echo` the adapter gives back what is sent."""
+    """Encodes requests and finds responses on a serial line.
+
+    With `echo`, the adapter returns the bytes of each request before the response.
+    """
 
     def __init__(self, *, echo: bool) -> None:
         self._echo = echo
         self._sent = b""
 
     def message_of(self, block: Block) -> bytes:
-        """Return the message that asks for a block, which `read` then takes the answer of."""
+        """Return the message that requests a block. `read` expects the response to this message."""
         content = bytes((block.address,)) + block.request
         self._sent = content + crc16_modbus(content).to_bytes(_CRC_BYTES, "little")
         return self._sent
 
     def answer_bytes_of(self, block: Block) -> int:
-        """Return how many bytes are read until an answer is whole, without noise."""
+        """Return the number of bytes in a complete response, with the echo but without noise."""
         echo_bytes = len(self._sent) if self._echo else 0
         return echo_bytes + _ADDRESS_BYTES + block.answer_bytes + _CRC_BYTES
 
     def read(self, received: bytes, block: Block) -> bytes | Damage | None:
-        """Return the answer in the bytes received so far; None: more have to come."""
+        """Return the response in the bytes received so far, or None if more bytes are needed."""
         if self._echo:
             if len(received) <= len(self._sent) and self._sent.startswith(received):
                 return None
@@ -47,7 +50,7 @@ class Rtu:
         return _answer_in(received, block)
 
     def timed_out(self, received: bytes, block: Block) -> Damage:
-        """Judge an answer that is not whole when its time is over."""
+        """Return the reason why a response is incomplete after the timeout."""
         if self._echo:
             received = received.removeprefix(self._sent)
         if not received:
@@ -70,7 +73,7 @@ def _answer_in(received: bytes, block: Block) -> bytes | Damage | None:
 
 
 def _is_of_another(received: bytes) -> bool:
-    """Return whether it is whole and sound, from another address or to another request."""
+    """Return True if a valid response comes from another address or answers another request."""
     if len(received) < _REFUSAL_BYTES:
         return False
     is_refusal = bool(received[1] & EXCEPTION)
@@ -79,7 +82,7 @@ def _is_of_another(received: bytes) -> bool:
 
 
 def has_crc(data: bytes, length: int) -> bool:
-    """Return whether it has this length, and a right CRC at its end."""
+    """Return True if the data has this length and ends with a valid CRC."""
     if len(data) != length:
         return False
     found = int.from_bytes(data[-_CRC_BYTES:], "little")

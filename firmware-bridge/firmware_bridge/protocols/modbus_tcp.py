@@ -1,9 +1,9 @@
-"""Modbus TCP (Modbus Messaging on TCP/IP 1.0b): messages in a stream, all numbers big-endian::
+"""Modbus TCP (Modbus Messaging on TCP/IP 1.0b): messages in a stream, with big-endian integers::
 
-    transaction u16 | protocol u16 = 0 | length u16 | unit u8 | request or answer
+    transaction u16 | protocol u16 = 0 | length u16 | unit u8 | request or response
 
-`length` counts what follows it. An answer repeats transaction and unit of its request, so that a
-late one is recognised.
+`length` counts the bytes after the length field. A response repeats the transaction and the unit of
+its request, so late responses are recognised.
 """
 
 import struct
@@ -13,37 +13,40 @@ from firmware_bridge.protocols.frame import Damage
 from firmware_bridge.protocols.modbus_answer import Block
 
 MESSAGE_BYTES_MAX: Final = 260
-"""Bytes of a message, by the standard."""
+"""Maximum bytes of a message in the standard."""
 LATE_ANSWERS_MAX: Final = 8
-"""Answers to earlier requests that are passed over while one is awaited: with more, a server that
-sends without end would keep the port busy."""
+"""Maximum number of responses to earlier requests that are skipped while waiting for one. Without
+this limit, a server that sends endlessly would keep the port busy."""
 _HEAD: Final = struct.Struct(">HHHB")
-# A unit, a function and one byte.
+# The shortest message has a unit, a function and one more byte.
 _LENGTH_MIN: Final = 3
 _LENGTH_AT: Final = 6
 _TRANSACTIONS: Final = 1 << 16
 
 
 class NotModbusTcp(ValueError):
-    """Bytes that cannot be Modbus TCP: one sentence for people."""
+    """Raised if bytes cannot be Modbus TCP. The message explains the reason in one sentence."""
 
 
 class MessageStream:
-    """Cuts a connection's bytes into whole messages; keeps the beginning of at most one."""
+    """Splits a connection's bytes into complete messages.
+
+    It buffers at most one partial message.
+    """
 
     def __init__(self) -> None:
         self._buffer = b""
 
     @property
     def has_begun(self) -> bool:
-        """True while a message has arrived in part."""
+        """True while a partial message is in the buffer."""
         return bool(self._buffer)
 
     def feed(self, data: bytes) -> bytes:
-        """Return the messages that these bytes complete, one after the other.
+        """Return the messages that these bytes complete, concatenated.
 
         Raises:
-            NotModbusTcp: where the next message begins cannot be known any more.
+            NotModbusTcp: the bytes are invalid, so the start of the next message is unknown.
         """
         self._buffer += data
         at = 0
@@ -54,7 +57,7 @@ class MessageStream:
 
 
 def _end_of(data: bytes, at: int) -> int | None:
-    """Return where the message that begins at `at` ends; None: its head is not whole."""
+    """Return the end of the message that begins at `at`, or None if its header is incomplete."""
     if len(data) - at < _LENGTH_AT:
         return None
     protocol, length = (int.from_bytes(data[each : each + 2]) for each in (at + 2, at + 4))
@@ -72,23 +75,23 @@ def _end_of(data: bytes, at: int) -> int | None:
 
 
 class Tcp:
-    """Messages of a connection."""
+    """Encodes requests and finds responses on a Modbus TCP connection."""
 
     def __init__(self) -> None:
         self._transaction = 0
 
     def message_of(self, block: Block) -> bytes:
-        """Return the message that asks for a block, which `read` then takes the answer of."""
+        """Return the message that requests a block. `read` expects the response to this message."""
         self._transaction = (self._transaction + 1) % _TRANSACTIONS
         request = block.request
         return _HEAD.pack(self._transaction, 0, len(request) + 1, block.address) + request
 
     def answer_bytes_of(self, block: Block) -> int:
-        """Return how many bytes are read until an answer is whole, without late ones."""
+        """Return the number of bytes in a complete response. Late responses are not counted."""
         return _HEAD.size + block.answer_bytes
 
     def read(self, received: bytes, block: Block) -> bytes | Damage | None:
-        """Return the answer in the bytes received so far; None: more have to come."""
+        """Return the response in the bytes received so far, or None if more bytes are needed."""
         at = 0
         try:
             while (end := _end_of(received, at)) is not None and end <= len(received):
@@ -102,5 +105,5 @@ class Tcp:
         return None
 
     def timed_out(self, received: bytes, block: Block) -> Damage:
-        """Judge an answer that is not whole when its time is over; late ones are no answer."""
+        """Return the reason "no_answer". Late responses to earlier requests do not count."""
         return Damage("no_answer")

@@ -1,14 +1,15 @@
-"""Traffic of a Modbus line, read by a listener: requests and answers::
+"""Decoder for the traffic that a listener reads on a Modbus line: requests and responses::
 
-    address u8 | function u8 | first u16 | count or value u16 | crc16          asks 1 to 6
-    address u8 | function u8 | first u16 | count u16 | bytes u8 | ... | crc16  asks 15 and 16
-    address u8 | function u8 | bytes u8 | values ... | crc16                   answers 1 to 4
-    address u8 | function u8 | first u16 | count or value u16 | crc16          answers 5, 6, 15, 16
-    address u8 | function u8 + 0x80 | exception u8 | crc16                     refuses
+    address u8 | function u8 | first u16 | count or value u16 | crc16          request 1 to 6
+    address u8 | function u8 | first u16 | count u16 | bytes u8 | ... | crc16  request 15, 16
+    address u8 | function u8 | bytes u8 | values ... | crc16                   response 1 to 4
+    address u8 | function u8 | first u16 | count or value u16 | crc16          response 5, 6, 15, 16
+    address u8 | function u8 + 0x80 | exception u8 | crc16                     refusal
 
-(Modbus application protocol 1.1b3.) Messages are parted by silences, which adapters and networks do
-not keep: a message is where the function gives a length and the CRC at its end is right. Which of
-the two it is follows from the message before it. Other functions are noise here.
+(Modbus application protocol 1.1b3.) Silence separates messages on the line, but adapters and
+networks do not preserve the silence. A message is therefore recognised by its CRC and the length
+that its function implies. The previous message determines if it is a request or a response. Other
+functions count as noise.
 """
 
 from dataclasses import dataclass
@@ -27,15 +28,15 @@ _EXCEPTION: Final = 0x80
 _SHORT_BYTES = 8
 _REFUSAL_BYTES = 5
 _CRC_BYTES = 2
-# Of the values of functions 15 and 16.
+# Position of the byte count of the values in functions 15 and 16.
 _COUNT_AT = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A request, or an answer with the request before it where that was seen.
+    """A request or a response on the line. `content` is the bytes between function and CRC.
 
-    `content` is between function and CRC.
+    A response includes its request in `request` if the request was seen.
     """
 
     address: int
@@ -46,17 +47,17 @@ class Message:
 
     @property
     def refusal(self) -> int | None:
-        """The exception's code, where a device refuses."""
+        """The exception code of a refusal, or None for other messages."""
         return self.content[0] if self.function & _EXCEPTION else None
 
     @property
     def first(self) -> int:
-        """The first register; of requests and of answers to writes."""
+        """The first register. Only valid for requests, and for responses to writes."""
         return int.from_bytes(self.content[:2])
 
     @property
     def count(self) -> int:
-        """Number of registers or bits; likewise."""
+        """Number of registers or bits. Only valid for requests, and for responses to writes."""
         return 1 if self.function in _WRITES_ONE else int.from_bytes(self.content[2:4])
 
     @property
@@ -66,7 +67,7 @@ class Message:
 
     @property
     def values(self) -> bytes:
-        """The values that are read or written; none in an answer to a write of several."""
+        """The values that are read or written. Empty in a response to a write of several values."""
         if self.function in _READS:
             return self.content[1:] if self.is_answer else b""
         return self.content[2:] if self.function in _WRITES_ONE else self.content[5:]
@@ -74,19 +75,22 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """Messages that the bytes so far may be the beginning of."""
+    """A possible interpretation of bytes: the length of the message, and if it is a response."""
 
     length: int
     is_answer: bool
 
 
 class ModbusTraffic:
-    """Takes bytes in any pieces; keeps at most a message of them, and the last request."""
+    """Decodes bytes, which may arrive in pieces of any size, into messages.
+
+    At most one partial message is buffered, and the last request is remembered.
+    """
 
     def __init__(self) -> None:
         self._buffer = b""
         self._request: Message | None = None
-        # What is read first may be the rest of a message.
+        # The first bytes may be the rest of a message.
         self._in_noise = True
 
     def feed(self, data: bytes) -> list[Message | Damage]:
@@ -95,7 +99,7 @@ class ModbusTraffic:
         return self._scan(idle=False)
 
     def flush(self) -> list[Message | Damage]:
-        """Return the messages on a silent line: an unfinished one gets no more bytes."""
+        """Return the remaining messages of a silent line. A partial message counts as damaged."""
         return self._scan(idle=True)
 
     def _scan(self, *, idle: bool) -> list[Message | Damage]:
@@ -117,9 +121,10 @@ class ModbusTraffic:
         return found
 
     def _noise_scanned(self) -> tuple[int, _Form | None]:
-        """Return the message that ends first, or the place from which on one may begin.
+        """Return the position and form of the message that ends first.
 
-        The first to end is the same one in whatever pieces the bytes come.
+        Without a complete message, return the position where one may begin, and None. The result
+        does not depend on how the bytes were split into pieces.
         """
         best: tuple[int, int, _Form] | None = None
         open_at = len(self._buffer)
@@ -140,13 +145,16 @@ class ModbusTraffic:
         return None
 
     def _is_open(self, position: int) -> bool:
-        """Return whether more bytes may make a message of what is at this place."""
+        """Return True if more bytes may complete a message that begins at this position."""
         forms = self._forms_at(position)
         rest = len(self._buffer) - position
         return forms is None or any(each.length > rest for each in forms)
 
     def _forms_at(self, position: int) -> list[_Form] | None:
-        """Return what may begin there, the shortest and likelier first; None: that shows later."""
+        """Return the messages that may begin here, or None if that is not known yet.
+
+        Shorter and likelier messages come first.
+        """
         data = self._buffer[position : position + _COUNT_AT + 1]
         if len(data) < _REFUSAL_BYTES:
             return None
@@ -157,7 +165,7 @@ class ModbusTraffic:
         if function in _READS:
             forms.append(_Form(3 + data[2] + _CRC_BYTES, is_answer=True))
         elif function in _WRITES_ONE:
-            # The answer is the same once more.
+            # The response repeats the request.
             forms.append(_Form(_SHORT_BYTES, is_answer=True))
         elif function in _WRITES_MANY:
             if len(data) <= _COUNT_AT:

@@ -1,9 +1,9 @@
-"""Lines of a MySensors gateway, serial protocol 2.x: one message of one node each::
+"""Protocol of MySensors gateways, serial protocol 2.x: each line is one message of one node::
 
     node-id ; child-sensor-id ; command ; ack ; type ; payload LF
 
-Values that nodes set, and the battery level, are readings; presentations, requests and the
-gateway's own messages are none, and are not answered: the bridge listens, it is no controller.
+Values that nodes set, and battery levels, become readings. Presentations, requests and the
+gateway's own messages do not. The bridge only listens: it is not a controller and never responds.
 Source: the MySensors serial protocol 2.x.
 """
 
@@ -40,32 +40,35 @@ _TYPES: Final[dict[int, tuple[str, str | None]]] = {
     52: ("redox", "mV"), 53: ("conductivity", None), 54: ("reactive_power", "var"),
     55: ("apparent_power", "VA"), 56: ("power_factor", "/"),
 }  # fmt: skip
-"""V_... of the protocol, with SenML units where the protocol names one."""
+"""Value types (V_... in the protocol) by code, with a SenML unit if the protocol names one."""
 _TEXTS: Final = frozenset({5, 21, 22, 40, 41, 42, 43, 46, 47, 48, 49})
-"""Types that are texts, though `001122` may look like a number."""
+"""Types whose values are always strings, even if a value such as `001122` looks like a number."""
 _NUMBERS: Final = frozenset(_TYPES) - _TEXTS - {24, 25, 26, 27, 28}
-"""Types that are always numbers. V_VAR1 to V_VAR5 hold any value a node chooses."""
+"""Types whose values are always numbers. V_VAR1 to V_VAR5 have any values that a node chooses."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MySensors(DecoderSettings):
-    """Messages of a MySensors gateway."""
+    """Settings for lines of a MySensors gateway."""
 
     has_parts: ClassVar = True
 
     def decoder(self) -> "MySensorsDecoder":
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
         return MySensorsDecoder()
 
 
 class MySensorsDecoder(LineDecoder):
-    """Each node is a device of its own: the port's device name, a dash and the node's number."""
+    """Decoder of MySensors messages. Each node is a device of its own.
+
+    The name of a node's device is the name of the port's device, a dash and the node's number.
+    """
 
     def __init__(self) -> None:
         super().__init__(lambda line, left_out: {}, can_mistake_part_of_line=True)
 
     def frame_of(self, text: str) -> Frame | None:
-        """Read one message."""
+        """Decode one message. Return None if it has no reading."""
         left_out: Counter[str] = Counter()
         frame = read_message(text, self.kinds, left_out)
         self.tally.left_out.update(left_out)
@@ -73,10 +76,13 @@ class MySensorsDecoder(LineDecoder):
 
 
 def read_message(line: str, kinds: Kinds, left_out: Counter[str]) -> Frame | None:
-    """Read one message; None for one without a reading. What has no value is counted.
+    """Decode one message. Return None if it has no reading.
+
+    `left_out` counts messages without a measured value.
 
     Raises:
-        Damaged: "syntax" for what is no message, "type", "value", "text".
+        Damaged: "syntax" if the line is not a message, or "type", "value" or "text" if its value is
+            invalid.
     """
     found = _MESSAGE.fullmatch(line)
     if found is None:
@@ -84,7 +90,7 @@ def read_message(line: str, kinds: Kinds, left_out: Counter[str]) -> Frame | Non
     node, child, command, acknowledges, kind = (int(part) for part in found.groups()[:5])
     if node > _BYTE_MAX or child > _BYTE_MAX or kind > _BYTE_MAX:
         raise Damaged("syntax")
-    # With the flag it is an echo of what a controller sent, not a value that a node measured.
+    # The flag marks an echo of a controller's message, which is not a value that a node measured.
     if acknowledges:
         return None
     if command == _INTERNAL and kind == _BATTERY_LEVEL:
@@ -107,7 +113,7 @@ def read_message(line: str, kinds: Kinds, left_out: Counter[str]) -> Frame | Non
 
 
 def _kind_of_type(kind: int) -> Kind | None:
-    """Return what the values of a type are; None: what a node makes of it."""
+    """Return the kind of a type's values, or None if each node decides."""
     if kind in _TEXTS:
         return "text"
     return "number" if kind in _NUMBERS else None

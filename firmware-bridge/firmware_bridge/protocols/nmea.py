@@ -1,13 +1,13 @@
-r"""NMEA 0183: sentences out of a stream that may be damaged and mixed with UBX frames.
+r"""Protocol NMEA 0183: finds sentences in a stream that may be damaged and mixed with UBX frames.
 
 ::
 
     $GPGGA,214350,...,M,,*5A CR LF      '$' or '!', fields, '*', XOR of the bytes between, in hex
     B5 62 | class | id | length u16 LE | payload | checksum (2 bytes)                       (UBX)
 
-Whatever is not a sentence is skipped byte by byte up to the next beginning of one, so that damage
-never costs the next sentence. UBX frames are foreign here, not damage: they are recognised
-by their checksum, never by their length alone.
+Bytes outside sentences are skipped one by one up to the next possible start, so damage never
+affects the next sentence. UBX frames are counted as foreign bytes, not as damage. They are
+recognised by their checksum, never by their length alone.
 """
 
 import re
@@ -22,7 +22,7 @@ from firmware_bridge.protocols.interface import Decoder, DecoderSettings
 
 # The standard allows 82; proprietary sentences of real receivers reach several hundred.
 SENTENCE_BYTES_MAX = 1024
-# The largest UBX frames in use (RXM-RAWX with all signals) have about 3 KiB.
+# The largest UBX frames in use (RXM-RAWX with all signals) take about 3 KiB.
 UBX_PAYLOAD_BYTES_MAX = 8192
 
 _UBX_START = b"\xb5\x62"
@@ -33,9 +33,9 @@ _NOISE = re.compile(rb"[^$!\r\n\xb5]+")
 _TEXT = re.compile(rb"[\t\x20-\x7e]+")
 _CHECKSUM = re.compile(rb"\*([0-9A-Fa-f]{2})")
 _UNCHECKED = re.compile(rb"[$!][A-Z][A-Z0-9]{2,15}(,[\t\x20-\x7e]*)?")
-# Addresses of sentences that come with a checksum, at most: one talker has some tens.
+# Maximum number of remembered addresses of sentences with a checksum. One talker has some tens.
 CHECKED_ADDRESSES_MAX = 256
-# What may begin inside of something that turned out to be no sentence.
+# Frames and sentences that may begin inside an invalid sentence.
 _INNER_START = re.compile(rb"\xb5\x62|![A-Z]{5},")
 # NMEA 4.10 TAG block, put before a sentence by some multiplexers.
 _TAG_BLOCK = re.compile(rb"\\[^\\]{0,80}\\")
@@ -43,7 +43,7 @@ _TAG_BLOCK = re.compile(rb"\\[^\\]{0,80}\\")
 
 @dataclass(frozen=True, kw_only=True)
 class Nmea(DecoderSettings):
-    """Sentences of NMEA 0183."""
+    """Settings for devices that send NMEA 0183 sentences."""
 
     has_several: ClassVar = True
     descriptions: ClassVar = {
@@ -53,15 +53,15 @@ class Nmea(DecoderSettings):
     checksum_required: bool = True
 
     def decoder(self) -> "NmeaDecoder":
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
         return NmeaDecoder(checksum_required=self.checksum_required)
 
 
 class NmeaDecoder(Decoder):
-    """`tally.foreign` counts what is no NMEA: `ubx` frames, `ubx_damaged` ones, `noise`.
+    """Decoder of sentences. `tally.foreign` counts `ubx` frames, `ubx_damaged` frames and `noise`.
 
-    Without `checksum_required` a whole line without a checksum is a sentence, unless sentences of
-    its address have come with one: then its end is missing.
+    Without `checksum_required`, a complete line without a checksum is also a sentence. If earlier
+    sentences with the same address had a checksum, the line has lost its end and is damaged.
     """
 
     def __init__(self, *, checksum_required: bool = True) -> None:
@@ -78,8 +78,10 @@ class NmeaDecoder(Decoder):
         self._sums = _Sums(b"")
 
     def begin(self, *, mid_line: bool) -> None:
-        """Forget what came before; the checksum shows a cut sentence, so that no more is thrown
-        away."""
+        """Discard bytes from before the port was opened.
+
+        A cut sentence fails its checksum later.
+        """
         if self._buffer:
             self._count("truncated")
         self._buffer = b""
@@ -91,7 +93,7 @@ class NmeaDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Find sentences after bytes that looked like the beginning of a longer frame."""
+        """Find sentences after bytes that seemed to begin a longer frame."""
         return self._scan(idle=True) if self._buffer else []
 
     def _scan(self, *, idle: bool) -> list[Frame]:
@@ -110,7 +112,7 @@ class NmeaDecoder(Decoder):
             else:
                 step = self._step_over_noise(position)
             if step == 0:
-                break  # More bytes must come before this place can be judged.
+                break  # More bytes are needed to decide about this position.
             position += step
         self._buffer = self._buffer[position:]
         return frames
@@ -171,7 +173,7 @@ class NmeaDecoder(Decoder):
                 self.tally.foreign["ubx"] += 1
                 self._line_counted = False
                 return frame_bytes
-        # Its length cannot be believed: only the two bytes are passed over.
+        # The length is not reliable, so only the two start bytes are skipped.
         self.tally.foreign["ubx_damaged"] += 1
         self._line_counted = True
         return min(2, len(buffer) - position)
@@ -180,7 +182,7 @@ class NmeaDecoder(Decoder):
         match = _NOISE.match(self._buffer, position)
         noise = match.group() if match else self._buffer[position : position + 1]
         if not _TEXT.fullmatch(noise):
-            # Binary of some other protocol, or the rest of a broken UBX frame: no sentence of ours.
+            # These are bytes of some other binary protocol, or the rest of a damaged UBX frame.
             self.tally.foreign["noise"] += not self._line_counted
             self._line_counted = True
         elif not _TAG_BLOCK.fullmatch(noise):
@@ -198,8 +200,8 @@ class NmeaDecoder(Decoder):
 
 
 def _checked_body_of(segment: bytes) -> bytes | None:
-    """Return what is between '$' and '*' if its checksum holds."""
-    # A '*' within the fields is against the rule, yet the last one is the sentence's own.
+    """Return the bytes between '$' and '*' if the checksum matches, or None."""
+    # A '*' within the fields is not allowed, but may occur: the last '*' begins the checksum.
     for match in reversed(list(_CHECKSUM.finditer(segment))):
         body = segment[1 : match.start()]
         if reduce(xor, body, 0) == int(match.group(1), 16):
@@ -218,10 +220,10 @@ def _damage_of(segment: bytes, *, at_line_end: bool) -> str:
 
 
 class _Sums:
-    """UBX checksums (Fletcher's, modulo 256) of any part of a buffer, in one step each.
+    """Computes UBX checksums (Fletcher, modulo 256) of any part of a buffer in constant time.
 
-    Anything may look like the beginning of a long UBX frame: summing up thousands of bytes for
-    each would keep the loop busy for a second and more.
+    Any bytes may look like the start of a long UBX frame. Summing thousands of bytes for each start
+    would block the event loop for seconds.
     """
 
     def __init__(self, buffer: bytes) -> None:
@@ -230,7 +232,7 @@ class _Sums:
         self._seconds: list[int] = []
 
     def ubx_checksum(self, begin: int, end: int) -> bytes:
-        """Return the checksum of the bytes from `begin` to `end`, which is not included."""
+        """Return the checksum of the bytes from `begin` up to but not including `end`."""
         if not self._firsts:
             # [i]: the sum of the first i bytes, and the sum of those sums.
             self._firsts = list(accumulate(self._buffer, initial=0))

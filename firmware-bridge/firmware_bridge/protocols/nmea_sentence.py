@@ -1,7 +1,7 @@
-"""One NMEA sentence -> one frame, always exactly one.
+"""Conversion of one NMEA sentence into exactly one frame.
 
-Its measurements are the fields as pynmeagps names them, and first of all the sentence itself:
-nothing is lost where the library knows a sentence only in part, or not at all.
+The first measurement is the sentence itself, and the others are its fields, as pynmeagps names
+them. Nothing is lost if the library only knows part of a sentence, or none of it.
 """
 
 import datetime
@@ -23,8 +23,8 @@ from firmware_bridge.protocols.text_values import NOT_MEASURED
 from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Value
 from firmware_bridge.readings.names import is_name
 
-# By the library's names, where these mean one thing in all sentences. Speeds in knots (`spd`,
-# `sogn`) have no registered unit, and carrier-to-noise ratios are dB-Hz.
+# Units by the library's field names, if a name has the same meaning in all sentences. Speeds in
+# knots (`spd`, `sogn`) and carrier-to-noise ratios (dB-Hz) have no registered unit.
 _UNITS = {
     "lat": "lat", "lon": "lon", "alt": "m", "sep": "m",
     "stdLat": "m", "stdLong": "m", "stdAlt": "m", "stdMajor": "m", "stdMinor": "m",
@@ -33,11 +33,11 @@ _UNITS = {
     "diffAge": "s",
 }  # fmt: skip
 _UNITS_OF_SATELLITES = {"elv": "deg", "az": "deg"}
-"""Repeated fields, with a number after their name: `elv_01`."""
-# Repeats of a group are taken from a field in these; a forged count would loop for hours.
+"""Units of repeated fields, which have a number after the name: `elv_01`."""
+# In these sentences a field has the number of repeats. A forged number would loop for hours.
 _COUNTED = re.compile(r"PUBX|PASHR|PQTM|..ALC")
 _COUNT_MAX = 9999
-# In place of a number. The library would know no field of such a sentence.
+# Fillers in place of a number. With them, the library would not decode any field of the sentence.
 _NOTHING = re.compile(r"(?<=,)(?:[+-]?(?:nan|inf|ovf)|-[-.]*-)(?=,|$)", re.ASCII | re.IGNORECASE)
 # pynmeagps raises its own errors for most bad fields and Python's for the rest.
 _FIELD_ERRORS = (
@@ -52,14 +52,14 @@ _FIELD_ERRORS = (
     ValueError,
 )
 
-# It warns about each field it does not expect; we count and keep the sentence's own text.
+# pynmeagps warns about each unexpected field. We keep the whole sentence anyway.
 logging.getLogger("pynmeagps").setLevel(logging.CRITICAL)
 
 
 def frame_of(start: bytes, body: bytes, left_out: Counter[str] | None = None) -> Frame:
-    """Make the frame of a sentence; `body` is between `start` ('$' or '!') and '*'.
+    """Return the frame of a sentence. `body` is the bytes between `start` ('$' or '!') and '*'.
 
-    `left_out` counts fields with `nan`, `--.-` and the like in place of a number.
+    `left_out` counts fields that have `nan`, `--.-` or the like in place of a number.
     """
     try:
         text = body.decode("utf-8")
@@ -88,7 +88,10 @@ def _unit_of(name: str, value: Value) -> str | None:
 
 
 def _quantity_of(text: str) -> str:
-    """Return the sentence formatter in lower case; of a proprietary one, its whole address."""
+    """Return the sentence formatter in lower case.
+
+    For a proprietary sentence, the whole address is returned.
+    """
     address = text.partition(",")[0]
     standard = len(address) == 5 and not address.startswith("P")
     quantity = (address[2:] if standard else address).lower()
@@ -113,8 +116,10 @@ def _fields_of(text: str) -> dict[str, Value]:
 
 
 def _value_of(found: object) -> Value | None:
-    """Return None for what the receiver left empty, and for a number that is none or too large:
-    the sentence itself has what was sent."""
+    """Convert a field that pynmeagps decoded. Return None if the field is empty or out of range.
+
+    The measurement of the whole sentence still contains the original field.
+    """
     if found == "" or found is None:
         return None
     if isinstance(found, bool | str):

@@ -1,7 +1,7 @@
-"""Names and units of the usual quantities of meters, by OBIS code (IEC 62056-61).
+"""Names for the usual quantities of meters, by OBIS code (IEC 62056-61).
 
-A code is `A-B:C.D.E*F`: medium, channel, quantity, processing, tariff, period. One that is not
-known here is its own name, so that nothing that a meter sends is left out.
+A code is `A-B:C.D.E*F`: medium, channel, quantity, processing, tariff, period. An unknown code is
+used as the name itself, so that no value of a meter is lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ _MOMENTARY: Final[Mapping[int, str]] = {
     11: "current", 12: "voltage", 13: "power_factor",
     15: "power_absolute", 16: "power",
 }  # fmt: skip
-"""C of momentary values of electricity (D is 7), summed over the phases; `q1` to `q4` are the
-quadrants of reactive power. Phase L1 has C + 20, L2 C + 40, L3 C + 60."""
+"""Names of momentary electricity values (D is 7) by C, summed over the phases. `q1` to `q4` are
+quadrants of reactive power. C is 20 higher for phase L1, 40 for L2, and 60 for L3."""
 _METERED: Final[Mapping[int, str]] = {
     1: "energy_import", 2: "energy_export",
     3: "reactive_energy_import", 4: "reactive_energy_export",
@@ -27,7 +27,7 @@ _METERED: Final[Mapping[int, str]] = {
     9: "apparent_energy_import", 10: "apparent_energy_export",
     15: "energy_absolute", 16: "energy_net",
 }  # fmt: skip
-"""The same of meter readings (D is 8). E is the tariff, 0 their total."""
+"""Names of meter readings (D is 8) by C. E is the tariff, or 0 for the total of all tariffs."""
 _PHASES: Final = (1, 2, 3)
 _TARIFFS: Final = range(1, 9)
 
@@ -107,20 +107,20 @@ _OF_MBUS: Final[Mapping[str, str]] = {
     "96.1.1": "id",
     "96.1.2": "ean",
 }
-"""Meters of gas, water or heat connected to one of electricity, on channels from 1."""
+"""Names for gas, water and heat meters connected to an electricity meter, on channels from 1."""
 
 COUNTS: Final = frozenset({"power_failures", "long_power_failures"})
-"""Numbers among the quantities that are texts otherwise."""
+"""Quantities that are numbers, although similar codes have strings as values."""
 _TEXTS_OF_MBUS: Final = frozenset({"24.1.0", "24.4.0"})
 _MEASURED = range(1, 94)
-"""C of quantities that a meter measures. Others describe the meter, its state or an error."""
+"""Values of C that a meter measures. Other values describe the meter, its state or an error."""
 _MEASURED_ABSTRACT: Final = (17, 24)
-"""The same where A is 0, which is no medium: limits, and meters on M-Bus channels."""
+"""Measured values of C if A is 0, which is not a medium: limits, and meters on M-Bus channels."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """A code in its parts; without A and B it is one of electricity. `f` is None for 255."""
+    """The parts of an OBIS code. An `f` of 255 is stored as None."""
 
     a: str
     b: str
@@ -131,7 +131,10 @@ class Code:
 
     @classmethod
     def of(cls, parts: Sequence[str | None]) -> Self:
-        """Create a code from its six parts, as far as a meter writes them. An E of 255 is 0."""
+        """Create a code from its six parts.
+
+        Missing A and B mean electricity; an E of 255 becomes 0.
+        """
         a, b, c, d, e, f = parts
         assert c is not None, "a code has a quantity"
         assert d is not None, "a code has a processing"
@@ -139,7 +142,7 @@ class Code:
 
     @property
     def quantity(self) -> str:
-        """Quantity, processing and tariff: `1.8.0`."""
+        """Quantity, processing, tariff and period in the usual form: `1.8.0`."""
         return ".".join(each for each in (self.c, self.d, self.e, self.f) if each is not None)
 
     def __str__(self) -> str:
@@ -147,16 +150,16 @@ class Code:
 
 
 def name_of(code: Code) -> str:
-    """Return the name of the quantity that a code identifies; the code where it has none."""
+    """Return the name of the quantity that a code identifies, or the code if it has no name."""
     if code.a == "0" and code.b != "0" and code.quantity in _OF_MBUS:
         return f"mbus_{code.b}_{_OF_MBUS[code.quantity]}"
-    # Meters of IEC 62056-21 may leave a tariff of 0 out: `32.7`.
+    # IEC 62056-21 meters may omit a tariff of 0: `32.7`.
     written = code if code.e is not None or code.f is not None else replace(code, e="0")
     return _NAMES.get(str(code)) or _NAMES.get(str(written)) or str(code)
 
 
 def is_number(code: Code) -> bool:
-    """Return whether values of a code are numbers, also those without a unit."""
+    """Return True if the values of a code are numbers, even without a unit."""
     if name_of(code) in COUNTS:
         return True
     if not code.c.isdecimal() or code.quantity in _TEXTS_OF_MBUS:

@@ -1,4 +1,4 @@
-r"""Lines that a regular expression of the configuration reads, one quantity a named group::
+r"""Protocol for lines that a configured regular expression reads. Named groups are the quantities::
 
 pattern = 'T=(?P<temperature>\S+) C, RH=(?P<humidity>\d+)%'
 """
@@ -21,14 +21,14 @@ from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.names import is_name
 from gateway.process.declarations.quantities import Text, refusal
 
-# What a pattern with several repetitions tries grows with a power of this.
+# The number of attempts to match a pattern with several repetitions grows with a power of this.
 MATCHED_CHARACTERS_MAX = 256
 PATTERN_CHARACTERS_MAX = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class PatternLines(AskedSettings, TextLineSettings):
-    """Each line matches a regular expression with named groups."""
+    """Settings for lines that match a regular expression with named groups."""
 
     descriptions: ClassVar = {
         "pattern": "Regular expression of a whole line; its named groups are the quantities.",
@@ -45,7 +45,7 @@ class PatternLines(AskedSettings, TextLineSettings):
     ]
 
     def check(self) -> None:
-        """Refuse what is no expression, has no quantities, or could search without end."""
+        """Reject a pattern that is invalid, has no named groups, or could take exponential time."""
         try:
             groups = re.compile(self.pattern).groupindex
         except (re.error, RecursionError, OverflowError) as error:
@@ -63,28 +63,28 @@ class PatternLines(AskedSettings, TextLineSettings):
         super().check()
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the named groups."""
+        """Return the names of the groups."""
         return frozenset(re.compile(self.pattern).groupindex)
 
     def decoder(self) -> LineDecoder:
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
         reader = MatchReader(re.compile(self.pattern), kinds := Kinds(self.types))
         return LineDecoder(reader.read, can_mistake_part_of_line=True, kinds=kinds)
 
 
 class MatchReader:
-    """Reads lines that match an expression; `kinds` has the declared types of its groups."""
+    """Reader of lines that match an expression. `kinds` has the declared types of its groups."""
 
     def __init__(self, expression: re.Pattern[str], kinds: Kinds) -> None:
         self._expression = expression
         self._kinds = kinds
 
     def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
-        """Read the measurements of one line; a group that took no part is no quantity of it.
+        """Return the measurements of one line. A group that did not match has no measurement.
 
         Raises:
-            Damaged: "pattern" for a line that does not match, "type" for a value that is not of
-                its group's type, "overlong", "value", "text".
+            Damaged: "pattern" if the line does not match, "type" if a value does not have its
+                group's type, or "overlong", "value" or "text".
         """
         if len(line) > MATCHED_CHARACTERS_MAX:
             raise Damaged("overlong")
@@ -99,15 +99,21 @@ class MatchReader:
 
 
 def has_nested_repeats(pattern: str) -> bool:
-    """Return whether a match may take exponential time: a repetition in one, a back-reference."""
-    # Python's own parser: no other one reads its dialect.
+    """Return True if matching may take exponential time.
+
+    This is the case for a repetition inside another repetition, and for back-references.
+    """
+    # Only Python's own parser reads Python's dialect of regular expressions.
     from re import _parser  # type: ignore[attr-defined] # noqa: PLC0415
 
     return _repeats_in(_parser.parse(pattern), within=False)
 
 
 def _repeats_in(part: Any, *, within: bool) -> bool:
-    """Look through a parsed expression: operations with their arguments, in lists and tuples."""
+    """Search a parsed expression, which consists of operations and arguments in lists and tuples.
+
+    `within` is True inside a repetition. Return True if matching may take exponential time.
+    """
     if isinstance(part, tuple) and part and str(part[0]) in _REPEATS:
         least, most, inner = part[1]
         many = most - least > 0 and most > 1

@@ -1,8 +1,8 @@
-"""Frames that begin with fixed bytes, out of bytes that come in any pieces.
+"""Base of decoders for frames that begin with fixed bytes. Bytes may arrive in pieces of any size.
 
-What turns out to be no frame is passed over by its first byte alone, so that a beginning which
-noise resembles never costs the next frame. Damage is counted once for the bytes that such a
-frame would have had, and bytes between frames once for each stretch of them, as `noise`.
+If bytes turn out not to be a frame, only the first byte is skipped, so a false start in noise never
+hides the next frame. Damage is counted once for all bytes of the false frame. The bytes between two
+frames are counted once, as `noise`.
 """
 
 from abc import abstractmethod
@@ -13,10 +13,10 @@ from firmware_bridge.protocols.interface import Decoder
 
 
 class ScanningDecoder(Decoder):
-    """Looks for `start` and keeps at most the bytes of one frame and of one read."""
+    """Searches for `start`, and buffers at most the bytes of one frame and one read."""
 
     fillers: ClassVar[bytes] = b""
-    """Bytes that may occur between frames and are no noise."""
+    """Bytes that may occur between frames and do not count as noise."""
 
     def __init__(self, start: bytes) -> None:
         super().__init__()
@@ -27,7 +27,10 @@ class ScanningDecoder(Decoder):
         self._in_noise = False
 
     def begin(self, *, mid_line: bool) -> None:
-        """Forget what came before; what opening the port has cut has no beginning."""
+        """Discard bytes from before the port was opened.
+
+        If opening the port has cut a frame, the rest of the frame has no start and is skipped.
+        """
         if self._buffer:
             self._count("truncated", len(self._buffer))
         self._buffer = b""
@@ -40,30 +43,30 @@ class ScanningDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Find frames after bytes that looked like the beginning of a longer one."""
+        """Find frames after bytes that seemed to begin a longer frame."""
         return self._scan(idle=True) if self._buffer else []
 
     def find_start(self, buffer: bytes, position: int) -> int:
-        """Return where a frame may begin, from `position` on; -1: nowhere."""
+        """Return the first position, from `position` on, where a frame may begin, or -1."""
         return buffer.find(self._start, position)
 
     @abstractmethod
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the frame that begins at `position`; None: more bytes are needed.
+        """Return the end of the frame that begins at `position`, or None if more bytes are needed.
 
-        The end may be beyond the buffer, by less than the longest frame. It is `position` itself
-        where no frame begins, which is noise and no damage.
+        The end may be beyond the buffer, by less than the longest frame. If no frame begins at
+        `position`, the result is `position` itself, which counts as noise and not as damage.
 
         Raises:
-            Damaged: what begins there is no whole frame.
+            Damaged: the bytes at `position` are not a complete frame.
         """
 
     @abstractmethod
     def read_frame(self, data: bytes) -> Frame | None:
-        """Decode a whole frame; None: no reading, and no damage.
+        """Decode a complete frame. Return None if a valid frame contains no reading.
 
         Raises:
-            Damaged: it is no frame of this protocol.
+            Damaged: the bytes are not a frame of this protocol.
         """
 
     def _scan(self, *, idle: bool) -> list[Frame]:
@@ -77,7 +80,7 @@ class ScanningDecoder(Decoder):
                 end = self.end_of(buffer, position)
                 if end is None or end > len(buffer):
                     if not idle:
-                        break  # More bytes must come before this place can be judged.
+                        break  # More bytes are needed to decide about this position.
                     end = len(buffer)
                     raise Damaged("truncated")
                 if end == position:
@@ -109,12 +112,12 @@ class ScanningDecoder(Decoder):
     def _count(self, reason: str, up_to: int) -> None:
         self.tally.damaged[reason] += 1
         self._counted_up_to = up_to
-        # The rest of the bytes belongs to it.
+        # The rest of the damaged bytes must not be counted again as noise.
         self._in_noise = True
 
 
 def _bytes_of_start(data: bytes, start: bytes) -> int:
-    """Return how many bytes at the end of `data` may be the first ones of `start`."""
+    """Return how many bytes at the end of `data` may be the first bytes of `start`."""
     for count in range(min(len(start) - 1, len(data)), 0, -1):
         if data.endswith(start[:count]):
             return count

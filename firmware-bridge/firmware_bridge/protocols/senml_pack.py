@@ -1,11 +1,11 @@
-"""A SenML pack in CBOR (RFC 8428 section 6) <-> measurements, with its base values resolved.
+"""Conversion between SenML packs in CBOR (RFC 8428 section 6) and measurements.
 
-A pack is an array of maps with integer labels::
+A pack is an array of maps with these integer labels::
 
     bver -1 | bn -2 | bt -3 | bu -4 | bv -5 | n 0 | u 1 | v 2 | vs 3 | vb 4 | t 6 | ut 7 | vd 8
 
-Numbers are integers, floats or decimal fractions (tag 4). Sums (`s`, `bs`) are refused: a reading
-is a value.
+A base value (such as bt) applies to its record and the records that follow. Numbers are integers,
+floats or decimal fractions (tag 4). Sums (`s`, `bs`) are rejected, because a reading needs a value.
 """
 
 import math
@@ -29,11 +29,11 @@ _UNIT_CHARACTERS_MAX = 32
 
 
 def read_pack(pack: bytes) -> list[Measurement]:
-    """Read the measurements of a pack, in its order.
+    """Decode the measurements of a pack, in order.
 
     Raises:
-        Damaged: "cbor" for bytes that are none, "senml" for a pack against the rule, "version",
-            "name", "value", "time" and "text" for what a record has.
+        Damaged: "cbor" if the bytes are not CBOR, "senml" if the pack is not valid SenML, or
+            "version", "name", "value", "time" or "text" for the invalid part of a record.
     """
     records = _decode(pack)
     if not isinstance(records, list) or not 1 <= len(records) <= MEASUREMENTS_MAX:
@@ -45,7 +45,7 @@ def read_pack(pack: bytes) -> list[Measurement]:
             raise Damaged("senml")
         for label, field in record.items():
             if isinstance(label, str) and label.endswith("_"):
-                raise Damaged("senml")  # RFC 8428 section 4.4: must be understood.
+                raise Damaged("senml")  # RFC 8428 section 4.4: a receiver must know such labels.
             if isinstance(label, int) and label < 0:
                 base[label] = field
         measurements.append(_measurement_of(record, base))
@@ -53,7 +53,10 @@ def read_pack(pack: bytes) -> list[Measurement]:
 
 
 def pack_of(measurements: Sequence[Measurement]) -> bytes:
-    """Encode a pack as a board does; floats become decimal fractions, shorter and exact."""
+    """Encode a pack as a board does.
+
+    Floats become decimal fractions, which are shorter and exact.
+    """
     records: list[dict[int, object]] = []
     for measurement in measurements:
         record: dict[int, object] = {_NAME: measurement.name}
@@ -136,7 +139,7 @@ def _number(field: object) -> float:
         field = float(field)
     if isinstance(field, bool) or not isinstance(field, int | float):
         raise Damaged("senml")
-    # Integers first: one of many digits fits no float, and `isfinite` would raise.
+    # `isfinite` would raise for an integer that is too large for a float.
     if abs(field) > INTEGER_MAX if isinstance(field, int) else not math.isfinite(field):
         raise Damaged("value")
     return field

@@ -1,9 +1,9 @@
-"""SML, the Smart Message Language of electricity meters, in its transport protocol version 1::
+"""Protocol SML, the Smart Message Language of electricity meters, in its transport version 1::
 
     1B 1B 1B 1B | 01 01 01 01 | messages, filled up to 4 bytes | 1B 1B 1B 1B | 1A | fill u8 | crc16
 
-The messages count in steps of four bytes. If they contain the escape 1B 1B 1B 1B themselves,
-it is doubled. The CRC-16/X-25 (of some meters CRC-16/KERMIT) is of all before it. Source: BSI
+The length of the messages is a multiple of four bytes. An escape 1B 1B 1B 1B inside the messages is
+sent twice. The CRC-16/X-25 (CRC-16/KERMIT with some meters) covers all bytes before it. Source: BSI
 TR-03109-1, annex SML, sections 6 and 8.
 """
 
@@ -17,7 +17,7 @@ from firmware_bridge.protocols.scanning import ScanningDecoder
 from firmware_bridge.protocols.sml_messages import read_messages
 from gateway.process.declarations.serial_line import Line
 
-# What meters send has 200 to 700 bytes. It is the only bound of a file.
+# Meters send 200 to 700 bytes. The number of entries in a file has no limit of its own.
 FILE_BYTES_MAX = 4096
 
 _ESCAPE = b"\x1b" * 4
@@ -29,22 +29,22 @@ _FILL_MAX = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Sml(DecoderSettings):
-    """Files of SML, as meters send them by themselves."""
+    """Settings for meters that send SML files unprompted."""
 
     default_line: ClassVar = Line(9600)
 
     @property
     def frames_enough(self) -> int:
-        """Return 1: a 16-bit CRC proves the protocol."""
+        """Number of files that identify the protocol: 1, because a file has a 16-bit CRC."""
         return 1
 
     def decoder(self) -> "SmlDecoder":
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
         return SmlDecoder()
 
 
 class SmlDecoder(ScanningDecoder):
-    """A file that another one begins in is damaged; the other one is read."""
+    """Decoder of SML files. If a second file begins inside a file, only the first is damaged."""
 
     frame_bytes_max = FILE_BYTES_MAX
 
@@ -52,13 +52,13 @@ class SmlDecoder(ScanningDecoder):
         super().__init__(_START)
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Find the end after the messages; None: it has not arrived."""
+        """Return the end of the file after its messages, or None if it has not arrived."""
         limit = position + FILE_BYTES_MAX
         again = buffer.find(_START, position + len(_START), limit)
         at = position + len(_START)
         while (at := buffer.find(_ESCAPE, at, again if again >= 0 else limit)) >= 0:
             if (at - position) % 4:
-                at += 1  # The last bytes before an escape may be 1B too.
+                at += 1  # The last bytes before an escape may also be 1B.
                 continue
             if len(buffer) < at + _END_BYTES:
                 return None
@@ -66,7 +66,7 @@ class SmlDecoder(ScanningDecoder):
                 return at + _END_BYTES
             if buffer[at + 4 : at + 8] != _ESCAPE:
                 if len(buffer) < at + len(_ESCAPE) + len(_START):
-                    return None  # The next file's beginning may overlap with it.
+                    return None  # The next file's beginning may overlap with this escape.
                 raise Damaged("escape")
             at += 8
         if again >= 0:
@@ -76,7 +76,7 @@ class SmlDecoder(ScanningDecoder):
         return None
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Check the CRC and read the messages."""
+        """Check the CRC, and decode the messages."""
         fill = data[-3]
         found = int.from_bytes(data[-2:], "little")
         if found not in (crc16_x25(data[:-2]), crc16_kermit(data[:-2])):
@@ -91,7 +91,7 @@ class SmlDecoder(ScanningDecoder):
 
 
 def _unescaped(messages: bytes) -> bytes:
-    """Return the messages with each escape once."""
+    """Return the messages, with each doubled escape reduced to one."""
     if _ESCAPE not in messages:
         return messages
     steps = [messages[at : at + 4] for at in range(0, len(messages), 4)]

@@ -1,10 +1,12 @@
-"""The messages of an SML file -> the values of its lists (SML_GetList.Res).
+"""Decoder for the messages of an SML file, which returns the values of its lists (SML_GetList.Res).
 
-Each element begins with type and length, and further nibbles of length where the first bit is set::
+Each element begins with its type and length. If the first bit is set, another byte with 4 bits of
+length follows::
 
     1 more | type, 3 bits: 0 bytes, 4 truth, 5 integer, 6 unsigned, 7 list | length, 4 bits
 
-A length counts these bytes too; of a list it counts the elements. 0x00 ends a message.
+A length includes these first bytes. The length of a list is its number of elements. 0x00 ends a
+message.
 """
 
 from collections import Counter
@@ -28,7 +30,7 @@ _BYTES, _TRUTH, _INTEGER, _UNSIGNED, _LIST = 0, 4, 5, 6, 7
 _POWER_OF_TEN_MAX = 18
 
 Element = bytes | bool | int | list["Element"] | None
-"""None: an optional element that is not there."""
+"""A decoded element. A missing optional element is None."""
 
 UNITS_OF_DLMS: Final = {
     4: "d", 5: "h", 6: "min", 7: "s", 8: "deg", 9: "Cel", 11: "m", 12: "m/s", 13: "m3", 14: "m3",
@@ -36,28 +38,30 @@ UNITS_OF_DLMS: Final = {
     31: "VAh", 32: "varh", 33: "A", 34: "C", 35: "V", 37: "F", 38: "Ohm", 40: "Wb", 41: "T",
     43: "H", 44: "Hz", 51: "S", 52: "K", 56: "%", 57: "Ah", 70: "dBm", 72: "dB",
 }  # fmt: skip
-"""DLMS units by code, as SenML writes them (DLMS UA 1000-1, table 4)."""
+"""Units by DLMS code (DLMS UA 1000-1, table 4), in SenML notation."""
 
 
 _DZG, _DZG_FIXED_FROM = b"\x0a\x01DZG", 60_000_000
 _POWERS: Final = ("power", "power_l1", "power_l2", "power_l3")
 _STATUS_OF: Final = "energy_import"
-"""The register whose status word is that of the meter."""
+"""The register whose status word describes the whole meter."""
 _EXPORTS: Final = 0x20
 _STATUS_BYTES_MAX: Final = 8
 _STATUS_MAX: Final = 0xFFFF
-"""Status words of meters after FNN's EDL specification have 2 bytes; longer ones mean other things.
-In those, this bit is set while power flows into the grid."""
+"""Largest status word of meters that follow FNN's EDL specification: 2 bytes. Longer words have
+other meanings. In words of 2 bytes, the bit `_EXPORTS` is set while power is exported to the grid.
+"""
 
 
 def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
-    """Read the values of all lists.
+    """Return the values of all lists in the messages.
 
-    `left_out` counts entries that cannot be read: "sml" for one against the form, "value" for a
-    number out of range, "type" for bytes in place of a number. They cost no other entry.
+    `left_out` counts unreadable entries by reason: "sml" if the form is invalid, "value" if a
+    number is out of range, "type" if there are bytes in place of a number. Other entries are not
+    affected.
 
     Raises:
-        Damaged: "sml" for what is no message at all.
+        Damaged: "sml" if the data contains no message.
     """
     quantities: Quantities = {}
     status: int | None = None
@@ -82,9 +86,9 @@ def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
 
 
 def _of_status(status: int | None, quantities: Quantities) -> Iterator[Measurement]:
-    """Yield the status word, and what it adds where power has no sign of its own.
+    """Yield the status word, and the signed power if the meter sends it without a sign.
 
-    Two-way meters like EMH's ED300L send the amount of the power and its direction separately.
+    Two-way meters such as EMH's ED300L send the amount of power and its direction separately.
     """
     if status is None:
         return
@@ -99,11 +103,11 @@ def _of_status(status: int | None, quantities: Quantities) -> Iterator[Measureme
 
 
 def _entries_of(data: bytes, left_out: Counter[str]) -> Iterator[tuple[Element, Element]]:
-    """Yield each entry with the identifier of its meter."""
+    """Yield each list entry with the identifier of its meter."""
     position = 0
     while position < len(data):
         if data[position : position + 1] == _END_OF_MESSAGE:
-            position += 1  # Between messages some meters fill with zeros.
+            position += 1  # Some meters send zeros between messages.
             continue
         message, position = _element_at(data, position, _DEPTH_MAX)
         body = _list_of(message, _MESSAGE_ELEMENTS)[3]
@@ -127,7 +131,7 @@ def _list_of(element: Element, count: int) -> list[Element]:
 
 
 def _element_at(data: bytes, position: int, depth: int) -> tuple[Element, int]:
-    """Return the element and where it ends."""
+    """Decode the element at `position`. Return the element and its end."""
     begin = position
     kind, length, position = _head_at(data, position)
     if kind == _LIST:
@@ -146,7 +150,7 @@ def _element_at(data: bytes, position: int, depth: int) -> tuple[Element, int]:
 
 
 def _head_at(data: bytes, position: int) -> tuple[int, int, int]:
-    """Return type, length, and where the content begins."""
+    """Parse the head of an element. Return its type, its length, and where its content begins."""
     if position >= len(data):
         raise Damaged("sml")
     kind, length = data[position] >> 4 & 7, data[position] & 15
@@ -163,7 +167,7 @@ def _value_of(kind: int, content: bytes) -> Element:
     if kind == _BYTES:
         return content or None
     if not 1 <= len(content) <= 8:
-        return []  # No entry takes a list: what is against the form costs its own entry.
+        return []  # A list is invalid in every entry, so only the entry of this value is skipped.
     if kind == _TRUTH:
         return content != b"\x00"
     if kind in (_INTEGER, _UNSIGNED):
@@ -173,10 +177,13 @@ def _value_of(kind: int, content: bytes) -> Element:
 
 
 class _Shortened(int):
-    """A negative number of fewer than 4 bytes: of some meters a positive one."""
+    """A negative integer of fewer than 4 bytes.
+
+    Some meters mean a positive number by these bytes.
+    """
 
     def __new__(cls, number: int, bytes_count: int) -> Self:
-        """Create it; `unsigned` is the number that its bytes are without a sign."""
+        """Create the integer. `unsigned` is the value of the same bytes without a sign."""
         found = super().__new__(cls, number)
         found.unsigned = number + (1 << 8 * bytes_count)
         return found
@@ -185,10 +192,10 @@ class _Shortened(int):
 
 
 def _loses_zeros(server: Element) -> bool:
-    """Return whether a meter leaves out the zeros in front of a positive power.
+    """Return True if a meter omits the leading zero bytes of a positive power.
 
-    DZG's meters with a number below 60,000,000 do: 200 W are C8, which is -56 with its sign. They
-    send all four bytes of a negative one.
+    DZG meters with a number below 60,000,000 do this: they send 200 W as C8, which means -56 as a
+    signed byte. They send negative powers with all four bytes.
     """
     if not isinstance(server, bytes) or not server.startswith(_DZG):
         return False
@@ -198,7 +205,10 @@ def _loses_zeros(server: Element) -> bool:
 def _reading_of_entry(
     entry: Element, server: Element
 ) -> tuple[Code, int | None, Measurement | None]:
-    """Return an entry's code, its status word, and its value; None where one is not there."""
+    """Return the code, the status word and the measurement of an entry.
+
+    The status word or the measurement is None if the entry has none.
+    """
     code, status, _, unit, scaler, value, _ = _list_of(entry, _ENTRY_ELEMENTS)
     if not isinstance(code, bytes) or len(code) != _CODE_BYTES:
         raise Damaged("sml")
@@ -215,7 +225,7 @@ def _reading_of_entry(
 
 
 def _status_of(status: Element) -> int | None:
-    """Return a status word, which some meters send as bytes; None: there is none."""
+    """Return a status word, or None if it is missing. Some meters send the status word as bytes."""
     if isinstance(status, bytes) and len(status) <= _STATUS_BYTES_MAX:
         return int.from_bytes(status)
     return None if isinstance(status, bool) or not isinstance(status, int) else int(status)
@@ -245,6 +255,6 @@ def _reading_of(value: Element, scaler: Element) -> Value:
 
 
 def _text_of(value: bytes) -> str:
-    """Return letters and digits as they are, any other bytes in hexadecimal digits."""
+    """Return printable ASCII bytes as a string, and any other bytes as hexadecimal digits."""
     text = value.decode("ascii", "replace")
     return text if text.isascii() and text.isprintable() else value.hex()

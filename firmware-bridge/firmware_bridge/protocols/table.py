@@ -1,6 +1,6 @@
-"""Every protocol, by the name that `framing` has in gateway.toml.
+"""All protocols by their names in gateway.toml (key `framing`).
 
-A new protocol is one file, with its settings and its decoder or poller, and one line here.
+A new protocol needs one file, with its settings and its decoder or poller, and one line here.
 """
 
 from collections.abc import Mapping

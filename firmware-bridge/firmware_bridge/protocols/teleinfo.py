@@ -1,10 +1,10 @@
-"""Teleinfo, the customer output of French meters (Linky), in its standard and historic mode::
+"""Protocol Teleinfo: the customer port of French meters (Linky), in standard and historic mode::
 
     STX | LF label SEP [time SEP] value SEP checksum CR | LF ... CR | ETX
 
-SEP is TAB in the standard mode and a space in the historic one. Each group has a checksum of its
-own: (sum of its bytes & 0x3F) + 0x20, with the last SEP in the standard mode and without it in the
-historic one. Source: Enedis-NOI-CPT_54E.
+SEP is TAB in standard mode and a space in historic mode. Each group from LF to CR has its own
+checksum: (sum of its bytes & 0x3F) + 0x20. The sum includes the last SEP in standard mode only.
+Source: Enedis-NOI-CPT_54E.
 """
 
 import re
@@ -21,10 +21,10 @@ from firmware_bridge.readings.measurement import Measurement, Quantities
 from gateway.process.declarations.quantities import Whole
 from gateway.process.declarations.serial_line import Line
 
-# A three-phase meter of a producer has about 1.5 KiB.
+# The frame of a three-phase meter that also exports takes about 1.5 KiB.
 FRAME_BYTES_MAX: Final = 4096
 
-# EOT: the meter interrupts a frame.
+# STX, ETX, and EOT, with which the meter interrupts a frame.
 _DELIMITER = re.compile(rb"[\x02\x03\x04]")
 _GROUP = re.compile(rb"[^\r\n]+")
 _LABEL = re.compile(rb"[A-Z][A-Z0-9+-]{1,15}[\t ]")
@@ -34,7 +34,7 @@ _CLOCK = "DATE"
 
 
 class Label(NamedTuple):
-    """The name and unit of a label's values; those with a unit are numbers."""
+    """The name, unit and kind of a label's values. Values with a unit are numbers."""
 
     name: str
     unit: str | None = None
@@ -72,7 +72,7 @@ _NUMBERS: Final = {
 
 
 def _numbers_of_series() -> dict[str, tuple[str, str]]:
-    """Return the labels of tariffs, quadrants and phases."""
+    """Return the labels that are numbered by tariff, quadrant or phase, with names and units."""
     found: dict[str, tuple[str, str]] = {}
     for number in range(1, 11):
         found[f"EASF{number:02}"] = (f"energy_import_t{number}", "Wh")
@@ -105,7 +105,7 @@ _LABELS: Final[dict[str, Label]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Teleinfo(DecoderSettings):
-    """Frames of French meters, in both modes."""
+    """Settings for the customer port of French meters, in standard or historic mode."""
 
     default_line: ClassVar = Line(9600, 7, "E", 1)
     descriptions: ClassVar = {
@@ -116,34 +116,34 @@ class Teleinfo(DecoderSettings):
 
     @property
     def frames_enough(self) -> int:
-        """Return 2: the checksum of a group has only 6 bits."""
+        """Number of frames that identify the protocol: 2, because group checksums have 6 bits."""
         return 2
 
     def decoder(self) -> "TeleinfoDecoder":
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
         return TeleinfoDecoder(self.utc_offset)
 
 
 class TeleinfoDecoder(DelimitedDecoder):
-    """A group whose checksum is wrong is damage, and costs no other group of its frame."""
+    """Decoder of frames. If the checksum of a group is wrong, only this group is damaged."""
 
     def __init__(self, utc_offset_hours: int) -> None:
         super().__init__(_DELIMITER, FRAME_BYTES_MAX)
         self._utc_offset_hours = utc_offset_hours
 
     def begin(self, *, mid_line: bool) -> None:
-        """Forget the part of a frame that came before."""
+        """Discard a partial frame from before the port was opened, and count it as truncated."""
         if self._part:
             self.tally.damaged["truncated"] += 1
         super().begin(mid_line=mid_line)
-        # A frame without its beginning names no meter, and its values would have no time.
+        # A frame without its beginning lacks the meter's name and the time of the values.
         self._skipping = mid_line
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Read the groups of a frame; those without a time of their own have that of the frame.
+        """Decode the groups of a frame. Groups without their own time get the time of the frame.
 
         Raises:
-            Damaged: "truncated" for parts of two frames.
+            Damaged: "truncated" if the frame consists of parts of two frames.
         """
         groups = [group for line in _GROUP.findall(data) if (group := self._group_of(line))]
         if has_repeated_label(groups):
@@ -165,7 +165,7 @@ class TeleinfoDecoder(DelimitedDecoder):
         return Frame(quantities) if quantities else None
 
     def _group_of(self, line: bytes) -> list[str]:
-        """Return label, time and value of a group; none where it is damaged."""
+        """Return the label, time and value of a group, or an empty list if the group is damaged."""
         if not _LABEL.match(line):
             self.tally.damaged["syntax"] += 1
             return []
@@ -179,8 +179,11 @@ class TeleinfoDecoder(DelimitedDecoder):
 
 
 def has_repeated_label(groups: list[list[str]]) -> bool:
-    """Return whether a label has two values: the end of one frame and the beginning of the next
-    were lost, and the time of one would be that of the other."""
+    """Return True if a label has two different values.
+
+    This means that the end of one frame and the beginning of the next were lost. Values of one
+    frame would get the time of the other.
+    """
     values: dict[str, list[str]] = {}
     return any(values.setdefault(group[0], group) != group for group in groups)
 
@@ -191,7 +194,8 @@ def _measurement_of(
     """Return the measurement of a group.
 
     Raises:
-        Damaged: "syntax", "not_measured", "type", "value", "text".
+        Damaged: the group is invalid or has no value. The reason is "syntax", "not_measured",
+            "type", "value" or "text".
     """
     if len(group) < 2:
         raise Damaged("syntax")
@@ -206,7 +210,10 @@ def _measurement_of(
 
 
 def _seconds_of(text: str, utc_offset_hours: int) -> float | None:
-    """Convert a time: E is summer, H winter; None for a small letter, a clock that is not sure."""
+    """Convert a time to seconds since 1970. E means summer time, H winter time.
+
+    Return None for a lower-case letter, which marks an unreliable clock.
+    """
     if _TIME.fullmatch(text) is None or text[0] not in "EH":
         return None
     try:

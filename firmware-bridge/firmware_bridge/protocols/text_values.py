@@ -1,7 +1,7 @@
 """Values as sensors write them in lines of text.
 
-A value is a number, a truth value or a text. A sensor that has nothing to report writes `nan`,
-`ovf`, `--` or nothing at all: that is no value, and is counted as not measured.
+A value is a number, a Boolean or a string. A sensor that has nothing to report writes `nan`, `ovf`,
+`--` or nothing. Such a quantity is counted as not measured and gets no value.
 """
 
 import math
@@ -19,7 +19,7 @@ from firmware_bridge.readings.names import is_name
 from gateway.process.declarations.quantities import refusal
 
 NOT_MEASURED: Final = "not_measured"
-"""The reason of a quantity that the sensor could not measure."""
+"""Reason for skipping a quantity that the sensor could not measure."""
 
 _INTEGER = re.compile(r"[+-]?0*[0-9]{1,19}")
 _IDENTIFIER = re.compile(r"[+-]?[0-9]{20,}")
@@ -40,12 +40,12 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9.:_-]+")
 
 @dataclass(frozen=True, kw_only=True)
 class TextLineSettings(DecoderSettings):
-    """Settings of protocols of text lines: declared types of quantities."""
+    """Base of the settings of text line protocols, which may declare the types of quantities."""
 
     types: dict[str, Kind] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Refuse types of quantities that the lines cannot have."""
+        """Reject types for quantities that the lines cannot contain."""
         known = self.value_names("")
         for name in self.types:
             if not is_name(name):
@@ -60,7 +60,7 @@ TYPES_DESCRIPTION: Final = (
 
 
 class LineValues:
-    """Collects the measurements of one line. Nothing is remembered before `finish`."""
+    """Collects the measurements of one line. Kinds are only recorded in `finish`."""
 
     def __init__(self, kinds: Kinds, left_out: Counter[str]) -> None:
         self._kinds = kinds
@@ -69,12 +69,14 @@ class LineValues:
         self._damage: str | None = None
 
     def add(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
-        """Add a value, or count it as not measured. None is a quantity without a value.
+        """Add a value, or count the quantity as not measured. None means that there is no value.
 
-        A text is what a sensor wrote without a type; with `is_text` it is meant as one.
+        Strings are usually converted to the kind that they look like. With `is_text`, a string
+        stays a string even if it looks like a number, unless its quantity has another kind.
 
         Raises:
-            Damaged: "name" for one that comes twice or is none, "type", "value", "text".
+            Damaged: "name" if the name is invalid or repeated, or "type", "value" or "text" if the
+                value is invalid.
         """
         if not is_name(name) or name in self._values:
             raise Damaged("name")
@@ -87,7 +89,7 @@ class LineValues:
             self._left_out[NOT_MEASURED] += 1
 
     def add_or_leave_out(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
-        """Add a value; one that cannot be read is counted and costs no other."""
+        """Add a value, or count and skip a value that cannot be read."""
         try:
             self.add(name, written, is_text=is_text)
         except Damaged as damage:
@@ -101,17 +103,17 @@ class LineValues:
 
     @property
     def is_prose(self) -> bool:
-        """True if every value is text of a quantity without a type yet."""
+        """True if every value is a string, and no quantity has a kind yet."""
         return bool(self._values) and all(
             isinstance(value, str) and self._kinds.of(name) is None
             for name, value in self._values.items()
         )
 
     def finish(self) -> dict[str, Measurement]:
-        """Return the measurements by name, and remember their kinds.
+        """Return the measurements by name, and record their kinds.
 
         Raises:
-            Damaged: no value could be read; the reason is that of the first.
+            Damaged: no value could be read. The reason is that of the first value.
         """
         if self._damage is not None and not self._values:
             raise Damaged(self._damage)
@@ -132,11 +134,13 @@ def _converted(written: Value | None, kind: Kind | None, *, is_text: bool) -> Va
 
 
 def value_of(text: str, kind: Kind | None = None) -> Value:
-    """Convert what a sensor wrote to a value of `kind`; None: to what it looks like.
+    """Convert a sensor's string to a value of `kind`.
+
+    If `kind` is None, the string suggests the kind.
 
     Raises:
-        Damaged: "not_measured", "type" for what is none of that kind, "value" for a number out of
-            range, "text".
+        Damaged: "not_measured", "type" if the string is not of that kind, "value" if a number is
+            out of range, or "text" if the string is not valid UTF-8.
     """
     text = text.strip()
     if not text or (kind != "text" and _NOTHING.fullmatch(text)):
@@ -156,13 +160,13 @@ def value_of(text: str, kind: Kind | None = None) -> Value:
 
 
 def number_of(text: str) -> float | None:
-    """Convert a number as people and devices write it: `+ 21,50`, `.5`, `1e3`; None: it is none.
+    """Return the number in a string, or None if the string is not a number.
 
-    An integer of 20 and more digits is an identifier: as a floating-point number it would lose
-    digits.
+    The number may be written as people or devices write it: `+ 21,50`, `.5`, `1e3`. An integer of
+    20 or more digits counts as an identifier, because a float would lose digits.
 
     Raises:
-        Damaged: "value" for one out of range.
+        Damaged: "value" if the number is out of range.
     """
     text = _AFTER_SIGN.sub("", text.strip())
     if _INTEGER.fullmatch(text):
@@ -173,17 +177,19 @@ def number_of(text: str) -> float | None:
 
 
 def is_nothing(text: str) -> bool:
-    """Return whether a sensor writes this in place of a number that it did not measure."""
+    """Return True if a sensor writes this string in place of a number that it did not measure."""
     return not text.strip() or _NOTHING.fullmatch(text.strip()) is not None
 
 
 def name_for(text: str) -> str:
-    """Return a name for a quantity that a device calls `text`: "Temperature (°C)" is
-    `Temperature_C`. It may be empty, or too long for a name."""
+    """Derive a quantity's name from a device's label: "Temperature (°C)" becomes `Temperature_C`.
+
+    The result may be empty, or too long for a name.
+    """
     if is_name(text):
         return text
     if any("\ud800" <= each <= "\udfff" for each in text):
-        return ""  # A byte that is no UTF-8: the name is damaged.
+        return ""  # The name is damaged: it has a byte that is not UTF-8.
     plain = "".join(
         each for each in unicodedata.normalize("NFKD", text) if not unicodedata.combining(each)
     )
@@ -191,10 +197,10 @@ def name_for(text: str) -> str:
 
 
 def in_range(value: float) -> float:
-    """Return the number, checked.
+    """Return the number if it is in range.
 
     Raises:
-        Damaged: "value" for one that is not finite or has more than 64 bits.
+        Damaged: "value" if the number is not finite or has more than 64 bits.
     """
     if isinstance(value, int):
         if abs(value) > INTEGER_MAX:
@@ -205,10 +211,10 @@ def in_range(value: float) -> float:
 
 
 def converted(value: Value, kind: Kind | None) -> Value:
-    """Return a value that carries its own type as one of `kind`: 1 is true, true is "true".
+    """Convert a value that carries its own type to `kind`: 1 becomes True, True becomes "true".
 
     Raises:
-        Damaged: "type" where it cannot be one.
+        Damaged: "type" if the conversion is not possible.
     """
     own = kind_of(value)
     if kind is None or kind == own:

@@ -1,11 +1,11 @@
-"""VE.Direct: what Victron's solar chargers, battery monitors and inverters send each second::
+"""Protocol VE.Direct: blocks that Victron solar chargers, monitors and inverters send each second::
 
     CR LF V TAB 12800 CR LF I TAB -150 ... CR LF Checksum TAB <byte>
     :A0002000148 LF                                            a message of the HEX protocol
 
-A block is fields up to its checksum: the sum of all its bytes, modulo 256, is 0. Messages of the
-HEX protocol may be anywhere between fields; they are skipped and are not in the sum. Source:
-VE.Direct Protocol 3.33.
+A block consists of fields, the last of which is the checksum. The sum of all bytes of a block is 0
+modulo 256. Messages of the HEX protocol may occur anywhere between fields; they are skipped and not
+included in the sum. Source: VE.Direct Protocol 3.33.
 """
 
 import re
@@ -22,7 +22,7 @@ from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.scaling import OutOfRange, scaled
 from gateway.process.declarations.serial_line import Line
 
-# 22 fields of at most 43 bytes, and messages of the HEX protocol between them.
+# A block has up to 22 fields of at most 43 bytes, and messages of the HEX protocol between them.
 BLOCK_BYTES_MAX: Final = 2048
 
 _CHECKSUM = b"Checksum\t"
@@ -32,7 +32,10 @@ _HEX_MESSAGE = re.compile(rb":[^\n:]{0,256}\n")
 
 
 class Field(NamedTuple):
-    """The name and unit of a field, and what a number is multiplied by; a scale of 0 is a text."""
+    """The name and unit of a field, and the scale of its number. A scale of 0 marks a string.
+
+    `states` has the meanings of the field's numbers.
+    """
 
     name: str
     unit: str | None = None
@@ -89,22 +92,25 @@ _ENDLESS: Final = ("TTG", "-1")
 
 @dataclass(frozen=True, kw_only=True)
 class VeDirect(DecoderSettings):
-    """Blocks of Victron's devices, as they send them by themselves."""
+    """Settings for Victron devices, which send blocks unprompted."""
 
     default_line: ClassVar = Line(19200)
 
     @property
     def frames_enough(self) -> int:
-        """Return 1: names of fields and a checksum prove the protocol."""
+        """Number of blocks that identify the protocol: 1, by its field names and checksum."""
         return 1
 
     def decoder(self) -> "VeDirectDecoder":
-        """Create a decoder for one line."""
+        """Create a decoder for one serial line."""
         return VeDirectDecoder()
 
 
 class VeDirectDecoder(Decoder):
-    """A block whose sum is not 0 is damaged whole; the next one begins after its checksum."""
+    """Decoder of blocks.
+
+    A block with a wrong sum is damaged. The next begins after its checksum.
+    """
 
     frame_bytes_max = BLOCK_BYTES_MAX
 
@@ -114,7 +120,7 @@ class VeDirectDecoder(Decoder):
         self._damage: str | None = "checksum"
 
     def begin(self, *, mid_line: bool) -> None:
-        """Forget what came before; the first block has lost its beginning, perhaps."""
+        """Discard bytes from before the port was opened. The first block may lack its beginning."""
         if _HEX_MESSAGE.sub(b"", self._buffer).strip():
             self.tally.damaged["truncated"] += 1
         self._buffer = b""
@@ -133,7 +139,7 @@ class VeDirectDecoder(Decoder):
                 position += self._read(self._buffer[position:end], frames)
             elif found < 0 and limit <= len(self._buffer):
                 self._count("overlong" if self._damage else None)
-                self._damage = None  # The rest of it belongs to it.
+                self._damage = None  # The rest of the block is not counted again.
                 position = limit - len(_CHECKSUM)
             else:
                 break
@@ -141,19 +147,19 @@ class VeDirectDecoder(Decoder):
         return frames
 
     def flush(self) -> list[Frame]:
-        """Give up a block whose end has not come: these devices send whole ones."""
+        """Discard a block that is incomplete at a pause, because blocks have no pauses in them."""
         self.begin(mid_line=False)
         return []
 
     def _read(self, data: bytes, frames: list[Frame]) -> int:
-        """Read a block, and return how many bytes it has."""
+        """Decode a block and append it to `frames`. Return the number of bytes in the block."""
         block, has_another_before = _block_of(data)
         size = len(data)
         if block is not None and has_another_before:
             self._count(self._damage and "truncated")
         if block is None:
             self._count(self._damage)
-            # Where the checksum itself was lost, this is where the next block begins.
+            # If the checksum byte itself was lost, the next block begins with this CR.
             size -= data.endswith(b"\r")
         elif quantities := self._quantities_of(block):
             frames.append(Frame(quantities))
@@ -184,10 +190,11 @@ class VeDirectDecoder(Decoder):
 
 
 def _block_of(data: bytes) -> tuple[bytes | None, bool]:
-    """Return a block without messages of the HEX protocol; None: its sum is not 0.
+    """Return a block without HEX messages, or None if its checksum is wrong.
 
-    Where the checksum of the block before was lost, the block begins within `data`; the second
-    value is then true. A label that occurs twice is a sign of two blocks whose sum is 0 by chance.
+    The second result is True if the checksum of the previous block was lost, so that the block
+    begins inside `data`. A label that occurs twice also indicates two blocks in `data`, even if the
+    sum of their bytes happens to be 0.
     """
     body, end = data[: -len(_CHECKSUM) - 1], data[-len(_CHECKSUM) - 1 :]
     block = _HEX_MESSAGE.sub(b"", body) + end
@@ -203,7 +210,8 @@ def _measurement_of(label: str, text: str) -> Measurement:
     """Return the measurement of a field.
 
     Raises:
-        Damaged: "not_measured", "value", "type", "name".
+        Damaged: the field is invalid or has no value. The reason is "not_measured", "value", "type"
+            or "name".
     """
     field = _FIELDS.get(label)
     if field is None:
@@ -213,7 +221,7 @@ def _measurement_of(label: str, text: str) -> Measurement:
         return found
     value = _value_of(label, text, field.scale)
     if field.states:
-        # A state that is not known here is its number, as a text.
+        # An unknown state is published as its number, in a string.
         value = field.states.get(int(value), str(value)) if isinstance(value, int) else str(value)
     return Measurement(field.name, value, field.unit)
 

@@ -1,5 +1,4 @@
-"""Readings: values with name, unit, time and number, and their payloads in SenML.
+"""Readings: named values with unit, time and sequence number, and their encoding in payloads.
 
-Readings have one form, whatever protocol they came in
-(docs/formats/readings.md).
+Readings have the same form for all protocols (docs/formats/readings.md).
 """

@@ -1,7 +1,7 @@
-"""Times of devices whose own clock is wrong: 2000 after a power failure, 2068, a year ahead.
+"""Check of times from devices whose clock may be wrong: 2000 after a power failure, a year ahead.
 
-Such a time is not used: the reading has the time of its arrival, and carries what the device said
-as a value of its own. The gateway's clock is the judge, unless it has not been set itself.
+An implausible time is not used. The reading gets the time of its arrival, and the device's time is
+published as a value of its own. The gateway's clock is the reference, unless it has not been set.
 """
 
 from dataclasses import replace
@@ -11,22 +11,26 @@ from typing import Final
 from firmware_bridge.readings.measurement import Measurement, Quantities
 
 DEVICE_TIME: Final = "device_time"
-"""The quantity that has what the device said."""
+"""Name of the quantity for an implausible time that a device reported."""
 
 _DAY: Final = 86400.0
-# A device that was away for months brings readings that are old; none brings readings of the
-# future, but a gateway that was switched off for weeks may be late until its clock is set.
+# A device that was offline for months may send old readings. No reading is from the future, but the
+# clock of a gateway that was switched off for weeks may be late until it is set.
 BEHIND_SECONDS_MAX: Final = 366 * _DAY
 AHEAD_SECONDS_MAX: Final = 31 * _DAY
 _EARLIEST_LOGGED: Final = datetime(2010, 1, 1, tzinfo=UTC).timestamp()
-"""A meter's log of events may go back for years, but not to the date of a clock that was reset."""
+"""Earliest plausible time in a meter's log, which may cover years. A reset clock shows earlier
+dates."""
 _GATEWAY_IS_SET: Final = datetime(2025, 1, 1, tzinfo=UTC).timestamp()
 
 
 def checked_times(
     quantities: Quantities, arrival_seconds: float
 ) -> tuple[Quantities, float | None]:
-    """Return the quantities with times that can be used, and the latest time that was not used."""
+    """Return the quantities with plausible times, and the latest time that was replaced.
+
+    The second result is None if all times were plausible or the gateway's own clock is not set.
+    """
     if arrival_seconds < _GATEWAY_IS_SET:
         return quantities, None
     wrong = [
@@ -48,7 +52,7 @@ def checked_times(
 
 
 def iso_of(seconds: float) -> str:
-    """Return a time as `2000-01-01T00:00:00Z`."""
+    """Return a time in seconds since 1970 as `2000-01-01T00:00:00Z`."""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

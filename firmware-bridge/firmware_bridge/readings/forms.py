@@ -1,7 +1,7 @@
-"""Topics and payloads other than SenML: the plain value, and JSON by a template.
+"""Topics, and payloads other than SenML: plain values, and JSON objects made from a template.
 
-They have one payload a value; where a quantity has several (a sentence of NMEA 0183), the name of
-each is the quantity: `gga/alt`.
+There is one payload per value. If a quantity has several values, as a sentence of NMEA 0183 does,
+the name of each value (`gga/alt`) is used as the quantity.
 """
 
 import base64
@@ -13,23 +13,23 @@ from firmware_bridge.readings.measurement import Value
 from gateway.process.declarations.readings import PLACEHOLDER
 
 Values = Mapping[str, object]
-"""Value of each placeholder."""
+"""The value of each placeholder, by the placeholder's name."""
 
 
 def topic_of(pattern: str, values: Values) -> str:
-    """Return the topic of a pattern."""
+    """Return the topic: `pattern` with its placeholders replaced by values."""
     return PLACEHOLDER.sub(lambda found: str(values[found[1]]), pattern)
 
 
 def plain_of(value: Value) -> bytes:
-    """Return a value as people write it; bytes as they are."""
+    """Encode a value as people write it. Bytes are returned unchanged."""
     if isinstance(value, bytes):
         return value
     return value.encode() if isinstance(value, str) else json.dumps(value, allow_nan=False).encode()
 
 
 def json_of(template: Mapping[str, object], values: Values) -> bytes:
-    """Return the template with its placeholders filled in."""
+    """Encode a JSON object: `template` with its placeholders replaced by values."""
     return json.dumps(_filled(template, values), separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -42,7 +42,7 @@ def _filled(part: object, values: Values) -> object:
         return part
     alone = PLACEHOLDER.fullmatch(part)
     if alone is not None:
-        # A number stays a number, and what is not there is null.
+        # A number remains a number, and a missing value becomes null.
         return _json_value_of(values[alone[1]])
     return re.sub(PLACEHOLDER, lambda found: _text_of(values[found[1]]), part)
 

@@ -1,17 +1,17 @@
-"""One value as a sensor gave it, with the limits that every protocol keeps to."""
+"""One value from a sensor, and the limits that apply to all protocols."""
 
 from dataclasses import dataclass
 
 Value = float | int | str | bool | bytes
 
-# Values of one pack of a board, or one answer of a device that is asked. Other protocols bound the
-# bytes of a frame.
+# Maximum number of values in one pack from a board, or in one response of a polled device. Other
+# protocols limit the bytes of a frame.
 MEASUREMENTS_MAX = 64
-# RFC 8428 section 4.5.3: smaller times count from now, larger ones from 1970.
+# RFC 8428 section 4.5.3: smaller times are relative to now, larger ones count from 1970.
 ABSOLUTE_TIME_SECONDS_MIN = 2**28
-# The end of the year 9999: later is no time that a calendar could show.
+# The end of the year 9999. Calendars of programs cannot show later times.
 TIME_SECONDS_MAX = 253_402_300_799
-# Anything larger is no measurement; it also keeps every integer exact in 64 bits.
+# Larger numbers are not measurements. The limit also keeps every integer exact in 64 bits.
 INTEGER_MAX = 2**63 - 1
 
 
@@ -19,10 +19,10 @@ INTEGER_MAX = 2**63 - 1
 class Measurement:
     """One value with its name (docs/formats/readings.md).
 
-    `time_seconds` is RFC 8428's: below 2**28 it counts from the moment of arrival, otherwise from
-    1970-01-01 UTC. None is the moment of arrival. `is_past`: an entry of a log of the device,
-    which may be years old. `device_time_seconds` is the time that the device gave, where it is not
-    used because its clock is wrong.
+    `time_seconds` is as in RFC 8428: values below 2**28 are relative to the moment of arrival,
+    others count from 1970-01-01 UTC. None means the moment of arrival. `is_past` marks an entry
+    from a log of the device, which may be years old. `device_time_seconds` is the time that the
+    device reported, if it is not used because the device's clock is wrong.
     """
 
     name: str
@@ -34,10 +34,10 @@ class Measurement:
 
     @property
     def absolute_time_seconds(self) -> float | None:
-        """When it was measured, where the sensor has a clock; None otherwise."""
+        """Time of the measurement in seconds since 1970, or None if the sensor sent no time."""
         given = self.time_seconds
         return None if given is None or given < ABSOLUTE_TIME_SECONDS_MIN else float(given)
 
 
 Quantities = dict[str, list[Measurement]]
-"""The measurements of one frame by quantity: one payload each."""
+"""The measurements of one frame by quantity. Each quantity becomes one payload in SenML."""

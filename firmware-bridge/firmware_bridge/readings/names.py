@@ -1,4 +1,4 @@
-"""The names that sensors give their quantities, checked as those of the configuration are."""
+"""Check of quantity names from sensors, by the same rule as for names in the configuration."""
 
 import re
 
@@ -8,5 +8,5 @@ _NAME = re.compile(NAME_PATTERN)
 
 
 def is_name(text: str) -> bool:
-    """Return whether a device or a quantity may have this name."""
+    """Return True if a device or a quantity may have this name."""
     return _NAME.fullmatch(text) is not None

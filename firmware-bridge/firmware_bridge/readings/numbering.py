@@ -1,15 +1,19 @@
-"""Numbers of readings: those that a board assigns, and those under which readings are published."""
+"""Sequence numbers of readings, as boards assign them and as readings are published with them."""
 
 from dataclasses import dataclass
 
-# Devices that number their own readings have names of this form; no other device may, or numbers
-# would come twice.
+# Devices that number their own readings have names with this prefix. No other device may have such
+# a name, or sequence numbers would occur twice.
 BOARD_DEVICE_PREFIX = "board-"
 
 
 @dataclass(frozen=True, slots=True)
 class BoardIdentity:
-    """Identity of a board's frame: the board, its count of starts, the frame's number from 1."""
+    """Identity of a frame from a board.
+
+    `device` is the board, `boot` counts the starts of the board, and `sequence` is the frame's
+    number since the start, from 1.
+    """
 
     device: int
     boot: int
@@ -23,7 +27,7 @@ class BoardIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """`(device, boot, sequence)` of a frame, as every record of its payloads has it."""
+    """Identity of a frame's readings. Each record in their payloads includes these three fields."""
 
     device: str
     boot: int

@@ -1,4 +1,4 @@
-"""Measurements -> what is published: topic and payload (docs/formats/readings.md)."""
+"""Conversion of measurements into publications: topic and payload (docs/formats/readings.md)."""
 
 import base64
 import json
@@ -16,15 +16,15 @@ from firmware_bridge.readings.numbering import Numbering
 from gateway.process.declarations.readings import Readings
 
 AS_SENML: Final = Readings()
-"""Defaults without configuration."""
+"""The defaults, which apply without configuration: SenML payloads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One PUBLISH to be: `topic` is valid UTF-8 without wildcards.
+    """One message to publish. `topic` is valid UTF-8 without wildcards.
 
-    `gives_way_of` is the port whose oldest readings a full outbox may drop, this among them; None:
-    it is kept.
+    `gives_way_of` names the port whose oldest messages, including this one, a full outbox may drop.
+    None means that this message is never dropped.
     """
 
     qos: ClassVar[int] = 2
@@ -43,9 +43,9 @@ def publications_of(
     readings: Readings = AS_SENML,
     port: str = "",
 ) -> list[Publication]:
-    """Make one publication a quantity, or one a value where `readings` has another form than SenML.
+    """Create one publication per quantity for SenML, or one per value for other forms of payload.
 
-    `units`, the operator's, replace those of the sensor.
+    `units` are configured by the operator and replace the units of the sensor.
     """
     known: dict[str, object] = {**readings.tags, "device": numbering.device, "port": port}
     if readings.payload == "senml":
@@ -86,10 +86,11 @@ def _publication_of(
 
 
 def time_seconds_of(measurement: Measurement, arrival_seconds: float) -> float:
-    """Return when it was measured, in seconds since 1970, to the millisecond.
+    """Return the time of a measurement in seconds since 1970, rounded to milliseconds.
 
-    A clock that was never set (before July 1978) is worse than none: then the time counts from
-    the moment of delivery, as RFC 8428 section 4.5.3 has it for times this small.
+    If the gateway's clock has never been set (it shows a date before July 1978), the time is
+    relative to the moment of delivery instead. RFC 8428 section 4.5.3 defines this for small
+    numbers.
     """
     absolute = measurement.absolute_time_seconds
     if absolute is not None:

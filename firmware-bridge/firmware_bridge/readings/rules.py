@@ -1,8 +1,8 @@
-"""Changes of a port's readings before they are published, as configured.
+"""Configured rules that scale and filter a port's readings before they are published.
 
-Numbers are scaled, and values that have not changed enough or come too soon are left out. Omitted
-values take no number: a gap in `sequence` stays a sign of a loss. A rule names a quantity, or
-one measurement of a quantity that has several (`gga/alt`).
+Numbers are scaled. Values that have not changed enough or arrive too soon are omitted. Omitted
+values get no sequence number, so a gap in `sequence` still indicates a loss. A rule names a
+quantity, or one measurement of a quantity that has several (`gga/alt`).
 """
 
 from collections import OrderedDict
@@ -12,12 +12,13 @@ from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.scaling import OutOfRange, scaled
 from gateway.process.declarations.readings import QuantityRule, Readings
 
-# Quantities of devices whose latest publication is known; beyond it the oldest is published again.
+# Maximum number of remembered publications, one per quantity of a device. If there are more, the
+# oldest is forgotten and its quantity is published again.
 PUBLISHED_KEPT_MAX = 4096
 
 
 class Rules:
-    """The rules of one port, and what was published last of each quantity that has one."""
+    """The rules of one port, and the last publication of each quantity that has a rule."""
 
     def __init__(self, readings: Readings) -> None:
         self._rules = readings.rules
@@ -25,7 +26,7 @@ class Rules:
         self._published: OrderedDict[tuple[str, str], tuple[list[Value], float]] = OrderedDict()
 
     def scaled(self, quantities: Quantities) -> tuple[Quantities, int]:
-        """Return the quantities in their units, and how many values were out of range."""
+        """Return the quantities in their configured units, and the count of values out of range."""
         if not self._rules:
             return quantities, 0
         kept: Quantities = {}
@@ -43,7 +44,7 @@ class Rules:
         return kept, out_of_range
 
     def due(self, device: str, quantities: Quantities, now_seconds: float) -> Quantities:
-        """Return those that are to be published now, by a monotonic clock."""
+        """Return the quantities to publish now. `now_seconds` is from a monotonic clock."""
         if not self._rules:
             return quantities
         found: Quantities = {}
@@ -55,7 +56,7 @@ class Rules:
         return found
 
     def note_published(self, device: str, quantities: Quantities, now_seconds: float) -> None:
-        """Record the measurements that were chosen for publication."""
+        """Record the measurements that were selected for publication."""
         for name, measurements in quantities.items():
             for key, group in {name: measurements, **_parts_of(name, measurements)}.items():
                 rule = self._rules.get(key)
@@ -71,10 +72,10 @@ class Rules:
     def _due_of(
         self, device: str, name: str, measurements: list[Measurement], now_seconds: float
     ) -> list[Measurement]:
-        """Apply the rules of single measurements of a quantity that has several.
+        """Apply the rules for single measurements to a quantity that has several.
 
-        A SenML pack is whole: it is published where one of those that have such a rule is due. In
-        other forms each measurement is a publication of its own, and is left out by itself.
+        A SenML pack is published as a whole as soon as one measurement with a rule is due. In other
+        forms, each measurement is a separate publication and is omitted separately.
         """
         parts = _parts_of(name, measurements)
         ruled = {key for key in parts if (rule := self._rules.get(key)) and rule.filters}
@@ -102,7 +103,7 @@ class Rules:
 
 
 def _parts_of(name: str, measurements: list[Measurement]) -> dict[str, list[Measurement]]:
-    """Return the measurements of a quantity that have names of their own."""
+    """Return the measurements whose name differs from the name of their quantity, by name."""
     parts: dict[str, list[Measurement]] = {}
     for measurement in measurements:
         if measurement.name != name:

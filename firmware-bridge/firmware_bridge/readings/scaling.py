@@ -1,6 +1,6 @@
-"""Numbers of a device to the quantity's unit, exactly: 0.1 times 215 is 21.5.
+"""Exact conversion of a device's numbers to the unit of a quantity: 0.1 times 215 is 21.5.
 
-What is computed are decimal numbers, because a person writes `scale = 0.1` and means that.
+Decimal arithmetic is used, because a person who writes `scale = 0.1` means exactly 0.1.
 """
 
 import math
@@ -10,14 +10,17 @@ from firmware_bridge.readings.measurement import INTEGER_MAX
 
 
 class OutOfRange(ValueError):
-    """The result is no reading: infinite, or an integer of more than 64 bits."""
+    """Raised if a result is not a valid reading: infinite, or an integer of more than 64 bits."""
 
 
 def scaled(value: float, *, scale: float = 1, offset: float = 0, power_of_ten: int = 0) -> float:
-    """Return `value * scale * 10 ** power_of_ten + offset`; an integer where all are.
+    """Return `value * scale * 10 ** power_of_ten + offset`.
+
+    The result is an integer if `value`, `scale` and `offset` are integers and `power_of_ten` is not
+    negative.
 
     Raises:
-        OutOfRange: the result is no reading.
+        OutOfRange: the result is infinite or has more than 64 bits.
     """
     if scale == 1 and offset == 0 and power_of_ten == 0:
         return _checked(value)

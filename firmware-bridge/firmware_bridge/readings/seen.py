@@ -1,6 +1,6 @@
-"""Quantities and units that each device has sent, for descriptions to other programs.
+"""Records which values and units each device has sent, for descriptions to other programs.
 
-Bounded: a line on which new names come again and again is described as far as the limits go.
+The number of devices and values is limited, so endless new names from a line do no harm.
 """
 
 import logging
@@ -13,14 +13,15 @@ from firmware_bridge.readings.measurement import Quantities, Value
 logger = logging.getLogger(__name__)
 
 DEVICES_DESCRIBED_MAX: Final = 256
-"""Devices of the bridge; each costs the broker a retained message."""
+"""Maximum number of devices. The broker stores a retained message for each."""
 QUANTITIES_DESCRIBED_MAX: Final = 128
-"""Values of a device: its description stays far below a broker's usual packet limit."""
+"""Maximum number of values per device. The description stays far below a broker's usual packet
+limit."""
 
 Kind = Literal["number", "truth", "text"]
 KINDS: Final = get_args(Kind)
 FACT_CHARACTERS_MAX: Final = 64
-"""Characters of a text that describes a device, at most: longer texts are no names or numbers."""
+"""Maximum length of a string that describes a device. Longer strings are not names or numbers."""
 _FACTS: Final = frozenset(
     {"manufacturer", "model", "serial_number", "meter_id", "meter_number", "server_id", "version"}
 )
@@ -28,9 +29,9 @@ _FACTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SeenValue:
-    """One value of a device: the quantity whose topic it has in SenML, its kind and its unit.
+    """One value of a device. `quantity` is the quantity whose SenML topic carries the value.
 
-    `is_gone`: the configuration has no such value any more, and none has come since.
+    `is_gone` is True if the value is no longer configured and has not been sent since.
     """
 
     quantity: str
@@ -41,19 +42,21 @@ class SeenValue:
 
 @dataclass(slots=True)
 class SeenDevice:
-    """A device of a port, with its values by their names."""
+    """A device on a port, with its values by name."""
 
     port: str
     values: dict[str, SeenValue] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
-    """Its texts about itself: its manufacturer, its number, the types of meters that it reads."""
+    """Strings that describe the device: its manufacturer, its number, and the types of meters it
+    reads."""
 
 
 class Seen:
-    """Quantities seen since the start, and those remembered from before.
+    """The values seen since the start, and those stored in an earlier run.
 
-    A value is noted as it first comes after the start. After that it changes only from a text to a
-    number and from no unit to one, so that a sensor that alternates causes no stream of changes.
+    A value is recorded when it is first sent after the start. Later it can only change from text to
+    number, and from no unit to a unit. A sensor that alternates therefore does not cause endless
+    changes.
     """
 
     def __init__(self, remembered: Mapping[str, SeenDevice]) -> None:
@@ -61,18 +64,18 @@ class Seen:
         self._noted: set[tuple[str, str]] = set()
         self._is_limit_logged = False
         self.changes = 0
-        """Count of changes: of two equal ones nothing has changed in between."""
+        """Number of changes so far. Two equal numbers mean that nothing changed in between."""
 
     def keep(self, devices: Mapping[str, SeenDevice]) -> None:
-        """Forget all devices but these."""
+        """Forget all devices except these."""
         self._noted = {(device, name) for device, name in self._noted if device in devices}
         self.devices = dict(devices)
         self.changes += 1
 
     def note(self, port: str, device: str, quantities: Quantities) -> None:
-        """Note the values of a frame; bytes are shown by no program and are left out.
+        """Record the values of a frame. Bytes are skipped, because no program displays them.
 
-        A device belongs to the port on which it first came.
+        A device belongs to the port on which it was first seen.
         """
         known = self.devices.get(device)
         if known is None:
@@ -91,7 +94,10 @@ class Seen:
                     self._note_fact(known, each.name, each.value)
 
     def _note_fact(self, known: SeenDevice, name: str, text: str) -> None:
-        """Note the first text of a name: one that changes would be a stream of changes."""
+        """Record the first string with this name.
+
+        Later strings are ignored: they might change endlessly.
+        """
         if name not in known.facts and 0 < len(text) <= FACT_CHARACTERS_MAX:
             known.facts[name] = text
             self.changes += 1
@@ -123,12 +129,12 @@ class Seen:
 
 
 def is_fact(name: str) -> bool:
-    """Return whether texts of a name describe the device; there are few such names."""
+    """Return True if strings with this name describe the device. There are few such names."""
     return name in _FACTS or (name.startswith("mbus_") and name.endswith("_type"))
 
 
 def _forget_one_gone(device: SeenDevice) -> bool:
-    """Make room for a value; False: all that there are may still come."""
+    """Forget a value that is no longer configured, to make room. Return False if there is none."""
     gone = next((name for name, value in device.values.items() if value.is_gone), None)
     if gone is not None:
         del device.values[gone]

@@ -1,6 +1,6 @@
-"""Lowest, mean and highest value of each 5 seconds of a quantity that arrives often.
+"""Statistics of a quantity that arrives often: lowest, mean and highest value of each 5 seconds.
 
-The page asks every 5 seconds and would miss what arrives between two answers
+The page polls every 5 seconds and would miss values that arrive between two responses
 (docs/formats/control-socket.md).
 """
 
@@ -8,15 +8,15 @@ import math
 from typing import Final
 
 STEP_SECONDS: Final = 5
-"""As in the page's history of the last hour."""
+"""Length of a step in seconds, as in the page's history of the last hour."""
 WHOLE_STEPS_MAX: Final = 2
-"""Steps reported: an answer that comes late still finds the one before."""
+"""Number of completed steps to report. A late response still has the step before the last."""
 OFTEN_SECONDS: Final = 10.0
-"""Readings further apart are reported one by one: none can be missed."""
+"""Readings at larger intervals are reported one by one, because the page cannot miss any."""
 
 
 class Steps:
-    """The latest steps of one quantity."""
+    """The latest steps of one quantity. A step covers 5 seconds."""
 
     __slots__ = (
         "_count",
@@ -39,7 +39,7 @@ class Steps:
         self._begin(-1)
 
     def add(self, seconds: float, value: float) -> None:
-        """Add a value that arrived at a time in seconds since 1970."""
+        """Add a value with the time of its arrival, in seconds since 1970."""
         if not math.isfinite(value):
             return
         step = int(seconds // STEP_SECONDS)
@@ -54,7 +54,10 @@ class Steps:
         self._last = value
 
     def whole(self, seconds: float) -> list[dict[str, float]]:
-        """Return the steps that are over at a time, oldest first; none of a slow quantity."""
+        """Return the steps that are complete at a time (seconds since 1970), oldest first.
+
+        The list is empty if values arrive rarely.
+        """
         if self._step != int(seconds // STEP_SECONDS):
             self._end()
             self._begin(-1)
@@ -63,7 +66,7 @@ class Steps:
         return self._whole
 
     def latest_mean(self, seconds: float) -> float | None:
-        """Return the mean of the latest step that is over; None if that was long ago."""
+        """Return the mean of the latest complete step, or None if that step is too old."""
         self.whole(seconds)
         if not self._whole or seconds - self._latest > OFTEN_SECONDS:
             return None
