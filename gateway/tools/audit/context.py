@@ -1,4 +1,4 @@
-"""Position of the audit in one database's log, and how exceptions are reported."""
+"""State of the audit in the log of one database, and the reporting of exceptions."""
 
 from collections.abc import Mapping
 
@@ -12,9 +12,9 @@ Event = Mapping[str, object]
 class Context:
     """State shared by all checks of one log.
 
-    `epoch` counts breaks: places where events are missing or may be. A contradiction between two
-    facts recorded since the latest break is a violation. An older fact may have changed without a
-    record.
+    `epoch` counts breaks. A break is a place in the log where events are missing or may be missing.
+    A contradiction between two events recorded since the latest break is a violation. An earlier
+    event proves nothing, because what it recorded may have changed in the break.
     """
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:
@@ -45,7 +45,12 @@ class Context:
         session: SessionState | None = None,
         since: int | None = None,
     ) -> None:
-        """Report an exception at the current event. `epoch` is that of the contradicted fact."""
+        """Report an exception at the current event.
+
+        `epoch` is the epoch of the earlier event that the current event contradicts. The exception
+        is a violation if `epoch` is the current one, and otherwise inconclusive. `since` is the
+        sequence number of the earlier event.
+        """
         is_firm = epoch == self.epoch
         sequences = (self.sequence,) if since in (None, self.sequence) else (since, self.sequence)
         self.add(
@@ -68,7 +73,7 @@ class Context:
         sequences: tuple[int, ...] = (),
         segment: str | None = None,
     ) -> None:
-        """Report an exception with a given verdict."""
+        """Report an exception with a given verdict: violation or inconclusive."""
         self.findings.add(
             LawException(
                 verdict,
@@ -85,7 +90,7 @@ class Context:
         )
 
     def session_of(self, event: Event) -> SessionState:
-        """Return the session of an event that only persistent sessions can have."""
+        """Return the session of an event. Only events of persistent sessions have one."""
         number = event["session"]
         assert isinstance(number, int)
         session = self.sessions.get(number)
@@ -94,7 +99,7 @@ class Context:
         return session
 
     def _unknown(self, number: int, client_id: str, kind: str) -> SessionState:
-        # Without a break, the opening of every session is in the log.
+        # Without a break, the log contains the opening of every session.
         session = SessionState(number, client_id, None, True, self.epoch if self.is_whole else -1)
         session.lose_track()
         if self.is_whole:

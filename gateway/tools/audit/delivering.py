@@ -1,6 +1,4 @@
-"""Checks of delivery: each queued message is started once, in order, and completed or dropped
-once.
-"""
+"""Checks of delivery: each queued message is started once and in order, and ends once."""
 
 from gateway.tools.audit.context import Context, Event
 from gateway.tools.audit.fan_out import FanOut
@@ -9,14 +7,14 @@ from gateway.tools.audit.session_state import InFlight, SessionState, Waiting
 
 
 class DeliveryChecks:
-    """The checks `delivery`, `identifier` and `resent`."""
+    """Checks the delivery of queued messages: the checks `delivery`, `identifier` and `resent`."""
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:
         self.context = context
         self.fan_out = fan_out
 
     def queued(self, event: Event) -> None:
-        """Check a message that was appended to a session's queue."""
+        """Check the event of a message that was appended to a session's queue."""
         context = self.context
         session = context.session_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
@@ -27,7 +25,7 @@ class DeliveryChecks:
         session.queue.append(Waiting(position, message, qos, context.sequence, context.epoch))
 
     def started(self, event: Event) -> None:
-        """Check a PUBLISH to the subscriber, sent from the queue or directly."""
+        """Check the event of a PUBLISH sent to a subscriber, from the queue or directly."""
         context = self.context
         session = context.session_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
@@ -100,7 +98,7 @@ class DeliveryChecks:
             )
 
     def resent(self, event: Event) -> None:
-        """Check a PUBLISH or PUBREL that was sent again."""
+        """Check the event of a PUBLISH or PUBREL that was sent again."""
         delivery = self._in_flight(event, "resent")
         is_pubrel = event["packet"] == "pubrel"
         if delivery is not None and delivery.is_received != is_pubrel:
@@ -108,7 +106,7 @@ class DeliveryChecks:
             self._wrong(event, "resent", delivery, f"{event['packet']} where {expected} is due")
 
     def received(self, event: Event) -> None:
-        """Check a PUBREC from the subscriber."""
+        """Check the event of a PUBREC from the subscriber."""
         delivery = self._in_flight(event, "resent")
         if delivery is None:
             return
@@ -118,7 +116,10 @@ class DeliveryChecks:
         delivery.is_received = True
 
     def completed(self, event: Event) -> None:
-        """Check a PUBACK or PUBCOMP. Packet identifier 0 means a QoS 0 message from the queue."""
+        """Check the event of a PUBACK or PUBCOMP.
+
+        Packet identifier 0 means that a QoS 0 message from the queue was sent.
+        """
         if not event["packet_id"]:
             self._completed_at_qos0(event)
             return
@@ -129,7 +130,7 @@ class DeliveryChecks:
         del session.outbound[number_in(event, "packet_id")]
         counts = self.context.counts
         if delivery.is_dropped:
-            return  # `message_dropped` ended it; this frees the identifier
+            return  # `message_dropped` ended the delivery; this event frees the identifier
         if delivery.qos == 2 and not delivery.is_received:
             counts.refused += 1
             if not session.may_be_5:
@@ -146,7 +147,10 @@ class DeliveryChecks:
             self._nothing_waits(event, session, message)
 
     def dropped(self, event: Event) -> None:
-        """Check a dropped message: it must not reach this session any more."""
+        """Check the event of a dropped message.
+
+        The session must not receive the message any more.
+        """
         session = self.context.session_of(event)
         message, reason = number_in(event, "message"), str(event["reason"])
         counts = self.context.counts

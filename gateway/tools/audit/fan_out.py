@@ -1,7 +1,7 @@
 """Checks of the fan-out: each matching persistent session gets exactly one queue entry.
 
 The broker records the release of a message and the resulting queue entries as one run of events,
-committed in one batch. A later entry must be explained: the message is retained and the session
+committed in one batch. A later entry needs a reason: the message was retained and the session
 subscribed, or a shared subscription took over messages of a session that ended.
 """
 
@@ -12,12 +12,12 @@ from gateway.tools.audit.findings import ExceptionVerdict
 from gateway.tools.audit.session_state import SessionState
 
 MORE_OF_THE_RUN = frozenset({"retained_set", "retained_cleared", "limit_hit"})
-"""Events that may occur between a release and its entries."""
+"""Events that may occur between the release of a message and its queue entries."""
 
 
 @dataclass(slots=True)
 class Run:
-    """The release of a message, and the queue entries recorded for it so far."""
+    """The release of a message, and the queue entries recorded for the message so far."""
 
     publisher: int
     message: int
@@ -43,7 +43,7 @@ class Claim:
 
 
 class FanOut:
-    """The check `fan_out`."""
+    """Checks that a message reaches every matching persistent session once: the check `fan_out`."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -65,7 +65,8 @@ class FanOut:
     ) -> None:
         """Start the run of a message that is forwarded to subscribers.
 
-        `topic` is None if the topic does not determine the receivers.
+        `matched` is the recorded number of receivers. `topic` is None if the topic does not
+        determine the receivers. `may_be_5` is True if the publisher may use MQTT 5.0.
         """
         self.context.counts.matched += matched
         sequence = self.context.sequence
@@ -83,7 +84,7 @@ class FanOut:
         if message in self._retained_count or message in self._left:
             return
         if self.context.is_whole and session.persistent is None:
-            return  # the missing session has been reported
+            return  # the missing session was already reported
         if not self.context.is_whole:
             self.context.report(
                 "fan_out",
@@ -117,15 +118,13 @@ class FanOut:
                 del self._retained_count[before]
 
     def session_ends(self, session: SessionState) -> None:
-        """Record the messages that other members of a shared subscription may take over in this
-        batch.
-        """
+        """Record the messages that members of a shared subscription may take over in this batch."""
         if any(name.startswith("$share/") for name in session.subscriptions):
             self._left.update(one.message for one in session.unfinished())
             self._claims = [claim for claim in self._claims if claim.message not in self._left]
 
     def batch_over(self) -> None:
-        """Report the entries that remain unexplained at the end of the batch."""
+        """Report the queue entries that remain unexplained at the end of the batch."""
         for claim in self._claims:
             self.context.add(
                 "violation",
@@ -142,9 +141,9 @@ class FanOut:
     # -- the end of a run
 
     def close(self, *, is_cut: bool = False) -> None:
-        """End the run, check the number of entries.
+        """End the run and check its number of entries.
 
-        `is_cut`: the end of the run is not in the log.
+        `is_cut` is True if the log lacks the end of the run.
         """
         run = self.run
         if run is None:
@@ -167,9 +166,7 @@ class FanOut:
             self._doubt(run, entries)
 
     def _compare(self, run: Run, topic: str, *, is_cut: bool) -> None:
-        """Compare the entries with the subscriptions of persistent sessions, if the log is
-        complete.
-        """
+        """Compare the entries with the persistent sessions that the log shows as subscribed."""
         receivers = self.context.subscriptions.receivers_of(topic)
         for number, qos in receivers.granted.items():
             if qos and number not in run.entries:

@@ -1,4 +1,4 @@
-"""Comparison of the messages that the log leaves open with the database at the same moment.
+"""Comparison of the messages that are open at the end of the log with the database.
 
 The database is read as the broker reads it at startup: the tables, then the journal. A message that
 is open in the log but missing from the database is lost, whatever else was recorded.
@@ -15,26 +15,31 @@ from gateway.tools.audit.log_check import LogCheck
 from gateway.tools.audit.session_state import Held, InFlight, SessionState, Waiting
 
 Open = dict[tuple[str, int], int]
-"""Messages by their state: `held` and `in flight` by packet identifier, `queue` by position."""
+"""Message numbers by state. The key is "held" or "in flight" with the packet identifier, or "queue"
+with the position."""
 
 
 @dataclass(frozen=True)
 class Database:
-    """The tables at one moment, and the journal up to a later one."""
+    """An open transaction on the tables, and the journal up to a later moment."""
 
     connection: sqlite3.Connection
     data_dir: Path
     end_sequence: int
-    """The sequence number after the last checked event."""
+    """The sequence number after the last event that was checked."""
 
 
 def compare(check: LogCheck, database: Database) -> None:
-    """Run the check `state`. Raises `OSError` and `sqlite3.Error`."""
+    """Run the check `state`.
+
+    Raises `OSError` and `sqlite3.Error` if the database cannot be read.
+    """
     context = check.context
     connection = database.connection
     recovered = recover(connection, database.data_dir, [], 0.0, database.end_sequence)
     if recovered.damage:
-        # The audit took too long for a busy broker, or there is damage: a start would show which.
+        # The audit took too long for a busy broker, or the journal is damaged. Only a start of the
+        # broker would show which is the case.
         context.add("inconclusive", "state", f"the journal after the tables: {recovered.damage[0]}")
         return
     numbers = {session.number: session for session in recovered.state.sessions.values()}
@@ -94,9 +99,7 @@ def _compare_session(context: Context, logged: SessionState, stored: Open) -> No
 
 
 def _beyond_the_log(context: Context, logged: SessionState, stored: Open) -> None:
-    """Report one exception for all messages of a session that are in the database but not in the
-    log.
-    """
+    """Report one exception for all messages of a session that only the database has."""
     (where, number), message = next(iter(stored.items()))
     is_firm = logged.epoch == context.epoch
     context.add(

@@ -8,8 +8,8 @@ Verdict = Literal["ok", "violation", "inconclusive"]
 ExceptionVerdict = Literal["violation", "inconclusive"]
 
 EXCEPTIONS_MAX: Final = 100_000
-"""Exceptions stored, at most: about 50 MB. Further ones are only counted: a log with more of
-them has one cause, and a small gateway must be able to report it."""
+"""Maximum number of stored exceptions, about 50 MB. More exceptions are only counted: they have one
+cause, and a small gateway must be able to report it."""
 
 LAWS: Final[dict[str, str]] = {
     "held_once": "a message is received once, and its identifier holds no other until PUBREL",
@@ -23,7 +23,7 @@ LAWS: Final[dict[str, str]] = {
     "state": "the database has what the log leaves open, and nothing else",
     "log": "the log is whole: no sequence missing, no segment damaged, replaced or of another key",
 }
-"""The requirement of each check; docs/audit.md has the reasons."""
+"""The requirement that each check verifies. docs/audit.md gives the reasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ class LawException:
     client_id: str | None = None
     sequences: tuple[int, ...] = ()
     segment: str | None = None
-    """The segment's file name, `journal`, or `database`."""
+    """The file name of the segment, or `journal` or `database`."""
 
 
 @dataclass(slots=True)
 class Counts:
-    """Counts of everything the audit saw, whether or not the checks passed."""
+    """Counts of all that the audit read, whether or not the checks passed."""
 
     events: int = 0
     segments: int = 0
@@ -58,10 +58,11 @@ class Counts:
     held_open: int = 0
     matched: int = 0
     unrecorded: int = 0
-    """Matched sessions without an entry: clean ones, and those with QoS 0."""
+    """Matched sessions without a queue entry: clean sessions, and subscriptions with QoS 0."""
     entries: int = 0
     late_entries: int = 0
-    """Later entries: retained messages, and those taken over by a shared subscription."""
+    """Queue entries long after the release: retained messages, and messages taken over by another
+    member of a shared subscription."""
     completed: int = 0
     refused: int = 0
     dropped: int = 0
@@ -73,7 +74,7 @@ class Counts:
 
 @dataclass(slots=True)
 class Findings:
-    """The result of an audit, collected as it runs."""
+    """The result of an audit, collected while the audit runs."""
 
     source: str
     counts: Counts = field(default_factory=Counts)
@@ -82,9 +83,9 @@ class Findings:
     inconclusive: int = 0
     seconds: float = 0.0
     by_law: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Exceptions by check and verdict."""
+    """Number of exceptions by check and verdict."""
     signatures: Mapping[tuple[str, str | None], int] = field(default_factory=dict)
-    """Segments by gateway and signing key; None: unsigned."""
+    """Number of segments by gateway and signing key. The key is None for unsigned segments."""
 
     @property
     def verdict(self) -> Verdict:
@@ -94,7 +95,7 @@ class Findings:
         return "inconclusive" if self.inconclusive or not self.counts.events else "ok"
 
     def add(self, exception: LawException) -> None:
-        """Count an exception, and store it while there is room."""
+        """Count an exception, and store it unless `EXCEPTIONS_MAX` is reached."""
         if exception.verdict == "violation":
             self.violations += 1
         else:

@@ -1,8 +1,9 @@
-"""The file of `--keys`: the public keys of each gateway (docs/formats/keys.md). One key per line::
+"""Keys file for the option `--keys`: the public keys of each gateway, one key per line::
 
     <gateway> <public key, 64 hexadecimal digits> [prefix=<folder>] [name ...]
 
-The folder is for the Spark job, which knows the folder of each segment at the upload target.
+The format is described in docs/formats/keys.md. Only the Spark job uses the folder, because it
+knows the folder of each segment at the upload target.
 """
 
 import re
@@ -12,17 +13,17 @@ from typing import Final
 from gateway.uploader.segments.signature import is_public_key
 
 KEYS_FILE_BYTES_MAX: Final = 16 * 1024 * 1024
-"""A hundred thousand gateways with one name each."""
+"""Maximum size of the file. This is enough for a hundred thousand gateways with one name each."""
 
 _GATEWAY = re.compile(r"[a-z0-9-]{1,64}(?:_[a-z0-9-]{1,32})?", re.ASCII)
 
 
 class KeysFileError(ValueError):
-    """The file is not a valid keys file. The message names the line and the fix."""
+    """Raised if the file is not a valid keys file. The message names the line and the fix."""
 
 
 def load_keys(path: Path) -> dict[str, list[str]]:
-    """Return the keys of each gateway.
+    """Return the public keys of each gateway.
 
     Raises:
         KeysFileError: a line is invalid.

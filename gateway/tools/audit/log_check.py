@@ -13,7 +13,10 @@ _ENTRIES = frozenset({"message_queued", "delivery_started", "message_dropped"})
 
 
 class LogCheck:
-    """Takes batches of events in order, and the breaks between them, until `finish` is called."""
+    """Runs all checks on one log.
+
+    Batches and breaks are passed in order, and `finish` comes last.
+    """
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:
         self.context = Context(findings, gateway, store)
@@ -45,11 +48,14 @@ class LogCheck:
 
     @property
     def next_sequence(self) -> int:
-        """The sequence number expected next."""
+        """The sequence number that the next event should have."""
         return self.context.sequence + 1
 
     def take(self, events: Iterable[Event], first_sequence: int, segment: str) -> None:
-        """Check the next events, which are numbered consecutively from `first_sequence`."""
+        """Check the next events, which are numbered consecutively from `first_sequence`.
+
+        `segment` is the file name of their segment, or `journal`.
+        """
         context, handlers, fan_out = self.context, self._handlers, self.fan_out
         context.segment = segment
         sequence = first_sequence - 1
@@ -84,7 +90,7 @@ class LogCheck:
         self.break_here()
 
     def break_here(self) -> None:
-        """Record that events are missing here, so that earlier facts may have changed."""
+        """Record a break in the log: events are missing here, so the state may have changed."""
         self.fan_out.close(is_cut=True)
         self.fan_out.batch_over()
         self.context.epoch += 1
@@ -92,7 +98,10 @@ class LogCheck:
             session.lose_track()
 
     def finish(self, *, is_complete: bool) -> None:
-        """Finish the check. `is_complete`: the last batch is in the log to its end."""
+        """Finish the check and count the open messages.
+
+        `is_complete` is True if the log contains the whole last batch.
+        """
         self.fan_out.close(is_cut=not is_complete)
         self.fan_out.batch_over()
         for session in self.context.sessions.values():
@@ -102,10 +111,10 @@ class LogCheck:
             counts.in_flight_open += len(session.outbound)
 
     def doubt(self, why: str, *, also_firm: bool) -> None:
-        """Report messages still open that may have ended in a gap of the log.
+        """Report open messages as inconclusive: they may have ended in a gap of the log.
 
-        With `also_firm` all open messages are reported, otherwise only those from before the latest
-        break.
+        `why` describes the gap. With `also_firm` all open messages are reported, otherwise only
+        messages from before the latest break.
         """
         for session in self.context.sessions.values():
             everything: list[Held | Waiting | InFlight] = [

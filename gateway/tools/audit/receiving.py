@@ -1,6 +1,4 @@
-"""Checks of publishing: each message is accepted once, repeats are suppressed, and it is released
-once.
-"""
+"""Checks of publishing: each message is accepted and released once, and repeats are suppressed."""
 
 from gateway.tools.audit.context import Context, Event
 from gateway.tools.audit.fan_out import FanOut
@@ -8,11 +6,9 @@ from gateway.tools.audit.session_state import Held, Marks
 
 
 def number_in(event: Event, name: str) -> int:
-    """Return an integer field of an event.
+    """Return an integer field of an event. Raises ValueError if the field is not an integer from 0.
 
-    The readers have only validated the line, not its fields.
-
-    Raises ValueError.
+    The check is needed because the readers have only validated the line, not its fields.
     """
     value = event.get(name)
     if type(value) is not int or value < 0:
@@ -21,16 +17,16 @@ def number_in(event: Event, name: str) -> int:
 
 
 class PublishChecks:
-    """The checks `held_once`, `duplicate` and `released_once`."""
+    """Checks received messages: the checks `held_once`, `duplicate` and `released_once`."""
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:
         self.context = context
         self.fan_out = fan_out
         self._taken = Marks()
-        """Numbers of received messages: each is used once."""
+        """Numbers of the messages received so far. Each number may occur once."""
 
     def held(self, event: Event) -> None:
-        """Check the first arrival of a QoS 2 PUBLISH."""
+        """Check the event of a QoS 2 PUBLISH that arrives for the first time."""
         context = self.context
         session = context.session_of(event)
         packet_id, message = number_in(event, "packet_id"), number_in(event, "message")
@@ -62,12 +58,15 @@ class PublishChecks:
             )
 
     def duplicate(self, event: Event) -> None:
-        """Check a suppressed repeat."""
+        """Check the event of a suppressed repeat of a QoS 2 PUBLISH."""
         self.context.counts.duplicates_suppressed += 1
         self._held_of(event, "duplicate")
 
     def released(self, event: Event) -> None:
-        """Check the release of a message at PUBREL, which forwards it to the subscribers."""
+        """Check the release of a message at PUBREL.
+
+        A released message is forwarded to the subscribers.
+        """
         context = self.context
         context.counts.released += 1
         held = self._held_of(event, "released_once")
@@ -84,7 +83,7 @@ class PublishChecks:
         )
 
     def abandoned(self, event: Event) -> None:
-        """Check a message that was given up because `await_rel_timeout` passed."""
+        """Check the event of a message that was discarded after `await_rel_timeout`."""
         self.context.counts.abandoned += 1
         if self._held_of(event, "released_once") is not None:
             del self.context.session_of(event).held[number_in(event, "packet_id")]
@@ -113,8 +112,9 @@ class PublishChecks:
         return None
 
     def published(self, event: Event) -> None:
-        """Check a message that is forwarded without being held: QoS 0 and 1, clean sessions,
-        wills.
+        """Check the event of a message that is forwarded without being held.
+
+        Such messages have QoS 0 or 1, come from a clean session, or are wills.
         """
         context = self.context
         message, number = number_in(event, "message"), number_in(event, "session")

@@ -1,8 +1,8 @@
-"""Segments with the same number: the chain of hashes decides which one is genuine.
+"""Segments with the same number: the chain of hashes decides which of them is genuine.
 
-A gateway seals each number once, and each segment names the SHA-256 of the one before. The first
-signed segment therefore vouches for all unsigned ones before it. If none is signed, the newest
-segment does.
+A gateway seals each number once, and each segment names the SHA-256 of the previous segment. The
+first signed segment therefore proves which unsigned segments before it are genuine. If no segment
+is signed, the newest segment is used instead.
 """
 
 from collections.abc import Iterator
@@ -19,12 +19,13 @@ Found = tuple[SegmentName, Path]
 
 
 def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str, str]:
-    """Return the rejected segments by file name, with the reason: another with the same number is
-    chained.
+    """Return the segments that are not in the chain although another one with their number is.
+
+    The result maps file names to reasons.
 
     Args:
-        found: the folder of each segment by its file name.
-        vouching: the known keys; a segment signed with another key vouches for none.
+        found: the folder of each segment, by the segment's file name.
+        vouching: the known keys. A segment signed with an unknown key proves nothing.
     """
     rejected: dict[str, str] = {}
     for gateway in _contested_gateways(found):
@@ -51,8 +52,9 @@ def _contested_gateways(found: dict[str, str]) -> Iterator[str]:
 def _outside_the_chain(
     by_number: dict[int, list[Found]], vouching: SignatureTrust
 ) -> Iterator[tuple[str, str]]:
-    """Walk the chain backwards from a trusted segment, and yield the segments that are not part of
-    it.
+    """Yield file name and reason of the segments outside the chain.
+
+    The chain is followed backwards from a trusted segment.
     """
     stretch = _known_end(by_number, vouching)
     while stretch is not None and stretch.previous_sha256 is not None:
@@ -69,7 +71,7 @@ def _outside_the_chain(
 
 
 def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> Stretch | None:
-    """Return the first signed segment, or the newest one if none is signed."""
+    """Return the first signed segment, or the newest segment if none is signed."""
     for number in sorted(by_number):
         stretch = _signed_of(by_number[number], vouching)
         if stretch is not None:
@@ -79,7 +81,7 @@ def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> S
 
 
 def _signed_of(members: list[Found], vouching: SignatureTrust) -> Stretch | None:
-    """Return the only signed segment among those with the same number, or None."""
+    """Return the only signed segment among segments with the same number, or None."""
     signed = [
         stretch
         for stretch in (_read(*each) for each in members)

@@ -1,9 +1,9 @@
 """Audit of a gateway's data directory: its segments, its journal, and its database.
 
-It runs with the broker running or stopped, and writes nothing. The tables are read in one
-transaction that starts after all segments have been checked (a longer one would let the broker's
-WAL grow), followed by the journal. The journal contains all changes in the tables, and leads from
-them to the moment at which it was read.
+The audit may run while the broker runs, and writes nothing. After all segments have been checked,
+one transaction reads the tables (a longer transaction would let the broker's WAL grow). Then the
+journal is read. It contains all changes in the tables, and the later changes up to the moment when
+it is read.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -32,11 +32,12 @@ from gateway.uploader.segments.signing_key import public_keys_in
 from gateway.uploader.segments.verify import DamagedSegment, UnknownVersion
 
 Progress = Callable[[int, str], None]
-"""Called with the number of checked events and the current file."""
+"""Function to report progress. Its arguments are the number of checked events and the current file.
+"""
 
 
 class Audit:
-    """One audit of a data directory or a folder of segments."""
+    """One audit of a data directory, or of a folder with segments."""
 
     def __init__(
         self,
@@ -44,7 +45,10 @@ class Audit:
         progress: Progress,
         pinned: Mapping[str, Iterable[str]] = MappingProxyType({}),
     ) -> None:
-        """Start with the public keys from the file of `--keys`, by gateway."""
+        """Prepare an audit of `source`.
+
+        `pinned` has the public keys of each gateway from the file of `--keys`.
+        """
         self.findings = Findings(str(source))
         self._vouching = SignatureTrust(pinned)
         self.findings.signatures = self._vouching.segments
@@ -54,7 +58,7 @@ class Audit:
         self._strange: set[Path] = set()
 
     def folder(self, directory: Path) -> Findings:
-        """Audit all segments below a directory. Raises `OSError`."""
+        """Audit all segments below a directory. Raises `OSError` if a file cannot be read."""
         self._segments([directory])
         for walk in self._walks.values():
             self._finish(walk)
@@ -63,7 +67,7 @@ class Audit:
     def data_directory(self, data_dir: Path, gateway: str) -> Findings:
         """Audit a gateway's whole log up to now, and compare it with the database.
 
-        Raises `OSError` and `sqlite3.Error`.
+        Raises `OSError` and `sqlite3.Error` if a file or the database cannot be read.
         """
         refuse_newer_database(data_dir / DATABASE_NAME)
         log = data_dir / "log"
@@ -73,7 +77,7 @@ class Audit:
         with closing(connect_read_only(data_dir / DATABASE_NAME)) as connection:
             refuse_earlier_database(data_dir / DATABASE_NAME, connection)
             connection.execute("BEGIN")
-            # The first read fixes the snapshot; everything exported before is sealed now.
+            # The first read fixes the snapshot. All that was exported before is now sealed.
             connection.execute("SELECT count(*) FROM meta").fetchone()
             self._segments(directories)
             walk = self._walk_of(gateway)
@@ -121,9 +125,9 @@ class Audit:
             )
 
     def _journal(self, data_dir: Path, directories: list[Path], walk: Walk) -> int:
-        """Check the batches that are in no segment yet.
+        """Check the batches that no segment contains yet.
 
-        Return the sequence number after the last one.
+        Return the sequence number after the last event in the journal.
         """
         files = journal_files(data_dir / FOLDER_NAME)
         exported_until = _exported_until(files, walk)
@@ -131,7 +135,7 @@ class Audit:
         for file in files:
             blobs = file.blobs(is_newest=file is files[-1])
             if blobs is None:
-                # It was dropped meanwhile, so it is in a segment by now.
+                # The journal file was removed meanwhile, so a segment contains its batches now.
                 self._segments(directories)
                 continue
             for blob in blobs:
@@ -139,7 +143,7 @@ class Audit:
         return end_sequence
 
     def _batch(self, walk: Walk, blob: bytes, exported_until: int) -> int:
-        """Check one batch of the journal. Return the sequence number after it."""
+        """Check one batch of the journal. Return the sequence number after its last event."""
         sequence = sequence_of(blob)
         try:
             batch = decode(blob)
@@ -149,7 +153,7 @@ class Audit:
             return 0
         last = batch.first_sequence + len(batch.events) - 1
         is_exported = sequence <= exported_until and walk.is_behind(batch.store, last)
-        # If it was in a missing segment, the gap has been reported.
+        # If the batch was in a missing segment, the gap was already reported.
         if not walk.has_seen(batch.store, batch.boot, last) and not is_exported:
             for event in batch.events:
                 event["time"] = batch.time_ms
@@ -179,10 +183,11 @@ class Audit:
 
 
 def _exported_until(files: list[JournalFile], walk: Walk) -> int:
-    """Return the sequence number of the last batch from a broker start that is in the segments, or
-    0.
+    """Return the sequence number of the newest batch in the journal that a segment may contain.
 
-    No batch before it can be new. Reading backwards, it is usually the first one.
+    This is the newest batch whose broker start occurs in the segments. Earlier batches cannot be
+    new. Return 0 if there is no such batch. The search goes backwards, because the newest batch is
+    usually the result.
     """
     for file in reversed(files):
         for blob in reversed(file.blobs(is_newest=file is files[-1]) or []):

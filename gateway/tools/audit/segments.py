@@ -1,4 +1,4 @@
-"""Segments of a log from one or more directories, each once and in the order of the chain."""
+"""Finds the segments of a log in one or more directories, each once and in chain order."""
 
 import os
 from collections.abc import Iterator
@@ -15,8 +15,9 @@ SUFFIX = ".jsonl.zst"
 def segments_below(directories: list[Path]) -> tuple[dict[str, str], list[Path]]:
     """Return each segment's folder by file name, and the files that only look like segments.
 
-    The directories are searched recursively, in the given order. A missing one counts as empty. The
-    result is small enough for a year of segments: one text per segment and one per folder.
+    The directories are searched recursively, in the given order. A missing directory counts as
+    empty. The result needs little memory even for a year of segments: one string per segment and
+    one per folder.
     """
     found: dict[str, str] = {}
     strange: list[Path] = []
@@ -52,11 +53,11 @@ def _number_of(text: str) -> int:
 
 
 def stretch_of(name: SegmentName, path: Path) -> Stretch:
-    """Return the events of a segment. Raises `DamagedSegment` and `OSError`."""
+    """Load the events of a segment. Raises `DamagedSegment` if it is invalid, and `OSError`."""
     try:
         segment = load_segment(path)
     except FileNotFoundError:
-        # The uploader has just moved it.
+        # The uploader has just moved the file.
         sealed = path.parent if path.parent.name == "sealed" else path.parent.parent
         segment = load_segment(path_of(sealed.parent / "sent", name))
     previous = segment.header.get("previous_sha256")

@@ -1,9 +1,9 @@
 """Open messages at one moment of the log, by session: held, queued and in flight.
 
-Everything here corresponds to data on the gateway's disk at that moment, so memory is bounded by
-what the gateway had to store. A message is forgotten when its last use has ended. `epoch` is the
-number of breaks before a fact was recorded: a fact older than the latest break may have changed
-without a record, so it proves nothing on its own.
+All of this corresponds to data on the gateway's disk at that moment, so the gateway's disk also
+bounds the audit's memory. A message is forgotten when its last use has ended. `epoch` is the number
+of breaks before an event was recorded. Events before the latest break prove nothing on their own,
+because the state may have changed in the break.
 """
 
 from collections import deque
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 PAGE_NUMBERS: Final = 1 << 16
-"""Message numbers in one page of marks: 8 KiB."""
+"""Number of message numbers per page of marks. A page takes 8 KiB."""
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Held:
 
 @dataclass(slots=True)
 class Waiting:
-    """An entry of a session's queue."""
+    """A message that waits at `position` in a session's queue."""
 
     position: int
     message: int
@@ -37,7 +37,7 @@ class Waiting:
 
 @dataclass(slots=True)
 class InFlight:
-    """A delivery that was started and is not completed."""
+    """A delivery that has started and is not completed."""
 
     position: int
     message: int
@@ -50,33 +50,32 @@ class InFlight:
 
 @dataclass(slots=True)
 class SessionState:
-    """State of one session according to the log."""
+    """The state of one session according to the log."""
 
     number: int
     client_id: str
     persistent: bool | None
     may_be_5: bool
-    """The client used MQTT 5.0, or may have: behaviour that only 5.0 allows is not a violation."""
+    """True if the client used MQTT 5.0 or may have used it. Behaviour that only MQTT 5.0 allows is
+    then not a violation."""
     epoch: int
     next_position: int | None = 0
-    """None: unknown, because the session is older than the log."""
+    """The next queue position. None if unknown, because the session is older than the log."""
     entered_from: int | None = 0
-    """Entries from this position on were recorded without a gap; earlier ones may have been queued
-    in a gap. None: not known yet."""
+    """Entries from this position on were recorded without a gap. Earlier entries may have been
+    queued in a gap. None if not known yet."""
     subscriptions: dict[str, int] = field(default_factory=dict)
     held: dict[int, Held] = field(default_factory=dict)
     queue: deque[Waiting] = field(default_factory=deque)
     outbound: dict[int, InFlight] = field(default_factory=dict)
 
     def lose_track(self) -> None:
-        """Forget queue positions, because entries may have been added in a gap of the log."""
+        """Forget the queue positions, because entries may have been added in a gap of the log."""
         self.next_position = None
         self.entered_from = None
 
     def unfinished(self) -> list[Waiting | InFlight]:
-        """Return the messages that a shared subscription may hand to another member at the
-        session's end.
-        """
+        """Return the messages that a shared subscription may pass on when the session ends."""
         return [*self.queue, *(one for one in self.outbound.values() if one.qos == 1)]
 
 

@@ -1,9 +1,9 @@
 """Receivers of a message: persistent sessions, according to the recorded subscriptions.
 
-`matched` in an event also counts clean sessions and subscriptions at QoS 0, which are not logged.
-So the subscriptions decide whether an entry is missing, and `matched` only limits the number of
-entries. The matching is deliberately reimplemented here, because the audit verifies the core's
-topic tree.
+The field `matched` of an event also counts clean sessions and subscriptions at QoS 0, which are not
+logged. Therefore the subscriptions decide if an entry is missing, and `matched` only limits the
+number of entries. Topic matching is deliberately implemented again here, because the audit verifies
+the core's topic tree.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from gateway.broker.wire.topics import is_shared_filter, matches, validate_share
 from gateway.tools.audit.session_state import SessionState
 
 TOPICS_CACHED_MAX: Final = 10_000
-"""Topics with cached receivers, at most. The cache is cleared when a subscription changes."""
+"""Maximum number of topics with cached receivers. A changed subscription clears the cache."""
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class Receivers:
     granted: dict[int, int] = field(default_factory=dict)
     """The highest QoS granted to each session, not counting shared subscriptions."""
     shared: dict[int, int] = field(default_factory=dict)
-    """In how many matching shared subscriptions each session is a member."""
+    """The number of matching shared subscriptions of which each session is a member."""
 
 
 def group_of(topic_filter: str) -> tuple[str, str]:
@@ -38,7 +38,7 @@ def group_of(topic_filter: str) -> tuple[str, str]:
 
 
 class Subscriptions:
-    """All recorded subscriptions, and a search for the sessions that a topic reaches."""
+    """All recorded subscriptions, with a search for the sessions that a topic reaches."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, dict[int, int]] = {}

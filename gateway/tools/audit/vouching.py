@@ -1,7 +1,7 @@
-"""Trust in segments: which key vouches for which segment, and why an untrusted one is not used.
+"""Trust in segments: which key may sign which segment, and why an untrusted segment is not used.
 
-An untrusted segment makes the audit inconclusive, like a damaged one: a missing signature proves
-nothing about what the gateway did, and the segment's events prove nothing either.
+An untrusted segment makes the audit inconclusive, like a damaged segment. A missing signature
+proves nothing about what the gateway did, and neither do the events of the segment.
 """
 
 from collections import Counter
@@ -11,31 +11,31 @@ from gateway.uploader.segments.names import SegmentName
 
 
 class SignatureTrust:
-    """Checks the signatures of each gateway's segments, in the order of their numbers."""
+    """Checks the signatures of each gateway's segments, in the order of segment numbers."""
 
     def __init__(self, pinned: Mapping[str, Iterable[str]]) -> None:
-        """Start with the keys of the file of `--keys`.
+        """Start with the keys from the file of `--keys`.
 
-        For gateways listed there, no other key is accepted.
+        A gateway in this file may only use the keys listed there.
         """
         self._pinned = frozenset(pinned)
         self._keys = {gateway: set(keys) for gateway, keys in pinned.items()}
         self._signing: set[str] = set()
         self.segments: Counter[tuple[str, str | None]] = Counter()
-        """Number of segments by gateway and signing key; None: unsigned."""
+        """Number of segments by gateway and signing key. The key is None for unsigned segments."""
 
     def trust(self, gateway: str, keys: Iterable[str]) -> None:
-        """Trust the keys in the gateway's own data directory, unless its keys are pinned."""
+        """Trust the keys in the gateway's own data directory, unless `--keys` lists the gateway."""
         if gateway not in self._pinned:
             self._keys.setdefault(gateway, set()).update(keys)
 
     def may_vouch(self, gateway: str, public_key: str) -> bool:
-        """Return True if a key is trusted for a gateway, or the gateway has no key yet."""
+        """Return True if the key is trusted for the gateway, or if the gateway has no known key."""
         known = self._keys.get(gateway)
         return not known or public_key in known
 
     def objection_to(self, name: SegmentName, public_key: str | None) -> str | None:
-        """Count a segment. Return why it must not be used, or None if it may be."""
+        """Count a segment. Return the reason why it must not be used, or None if it may be used."""
         gateway = name.gateway
         self.segments[gateway, public_key] += 1
         if public_key is None:

@@ -1,8 +1,7 @@
-"""Walk through a gateway's log in order: passes events to the check of their database, detects
-gaps.
+"""Reads a gateway's log in order, passes events to the checks of their database, and finds gaps.
 
-Anything that keeps events from being checked is reported as an exception of the check `log`, so
-that no verdict depends on data that was not read.
+All that prevents events from being checked is reported as an exception of the check `log`, so that
+no verdict depends on data that was not read.
 """
 
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from gateway.tools.audit.log_check import LogCheck
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Consecutive events of one broker start (boot) and one database."""
+    """Consecutive events from one start of the broker (`boot`) and one database (`store`)."""
 
     gateway: str
     store: str
@@ -25,11 +24,11 @@ class Stretch:
     name: str
     """Name for people: the segment's file name, or `journal`."""
     segment: int | None = None
-    """The segment's number; None for the journal."""
+    """The segment's number, or None for the journal."""
     sha256: str | None = None
     previous_sha256: str | None = None
     public_key: str | None = None
-    """The key that signed the segment; None if unsigned."""
+    """The key that signed the segment, or None if the segment is unsigned."""
 
     @property
     def last_sequence(self) -> int:
@@ -38,7 +37,7 @@ class Stretch:
 
 
 class Walk:
-    """Takes the stretches of one gateway in order."""
+    """Passes the events of one gateway to the checks, in order. See `Stretch` for its input."""
 
     def __init__(self, findings: Findings, gateway: str) -> None:
         self.findings = findings
@@ -50,7 +49,7 @@ class Walk:
         self._is_broken = False
 
     def damaged(self, name: str, why: str) -> None:
-        """Report a segment or batch that cannot be used."""
+        """Report a segment or a batch that cannot be used, and why."""
         self._add(name, f"{why}; nothing in it was used: look for a good copy", ())
         self._is_broken = True
 
@@ -63,7 +62,7 @@ class Walk:
         return boot in self._boots
 
     def is_behind(self, store: str, last_sequence: int) -> bool:
-        """Return True if the walk has already passed a stretch of this database."""
+        """Return True if the walk has already passed this sequence number of this database."""
         return (
             store == self._store
             and self.check is not None
@@ -71,7 +70,7 @@ class Walk:
         )
 
     def take(self, stretch: Stretch) -> None:
-        """Check the next stretch. Events that were already checked are skipped."""
+        """Check the next events. Events that were already checked are skipped."""
         if stretch.store != self._store:
             self._begin_store(stretch)
         else:
@@ -86,13 +85,13 @@ class Walk:
         check.take(events, stretch.first_sequence + skipped, stretch.name)
 
     def end(self) -> LogCheck | None:
-        """Return the check of the latest database, or None if nothing was read."""
+        """Return the check of the latest database, or None if no events were read."""
         if self._is_broken and self.check is not None:
             self.check.break_here()
         return self.check
 
     def _begin_store(self, stretch: Stretch) -> None:
-        """Start checking another database: the first in the log, or one that replaced it."""
+        """Start to check another database: the first in the log, or one that replaced the last."""
         before = self.check
         first = stretch.first_sequence
         follows = before is not None and first == before.next_sequence

@@ -15,14 +15,14 @@ from gateway.tools.bench.scenario import Scenario
 from gateway.tools.bench.subscriber import Source, Subscriber
 
 BURST_BYTES_MAX: Final = 256 * 1024
-"""The largest matrix of a publisher's frames, and one read: data of this size is still in the CPU
-cache when it is compared."""
+"""Maximum bytes in the matrix of a publisher's frames, and in one read. Data of this size is still
+in the CPU cache when it is compared."""
 
 MATRICES_BYTES: Final = 64 * 1024 * 1024
-"""Size of all matrices together: with many publishers each one is smaller."""
+"""Maximum bytes of all matrices together. With many publishers, each matrix is smaller."""
 
 OTHER_FILES: Final = 32
-"""Descriptors that the process needs in addition to its sockets."""
+"""Number of file descriptors that the process needs in addition to its sockets."""
 
 
 class Clients:
@@ -65,7 +65,7 @@ class Clients:
 
     def _publisher(self, number: int) -> Publisher:
         scenario = self._scenario
-        # Messages that arrive late or were given up must not be timed as later ones.
+        # Late or abandoned messages must not be timed as if they were later messages.
         under_way_max = 2 * max(scenario.outstanding_messages, scenario.window)
         return Publisher(
             f"bench-{self._run}-p{number}",
@@ -92,7 +92,10 @@ class Clients:
         )
 
     def connect(self) -> None:
-        """Connect all clients and subscribe. Raises BenchFailed and OSError."""
+        """Connect all clients, and subscribe.
+
+        Raises BenchFailed if the broker refuses a client, and OSError if it cannot be reached.
+        """
         _allow_files(self._scenario.publishers + self._scenario.subscribers + OTHER_FILES)
         for client in self:
             self._admit(client, keeps_session=self._scenario.persistent)
@@ -105,14 +108,20 @@ class Clients:
             client.connection.setblocking(False)
 
     def leave(self) -> None:
-        """Disconnect the subscribers. Their sessions stay, and queue the published messages."""
+        """Disconnect the subscribers.
+
+        Their sessions remain, and the broker queues messages for them.
+        """
         for subscriber in self.subscribers:
             subscriber.say_goodbye()
         for publisher in self.publishers:
             publisher.receivers = []
 
     def come_back(self) -> None:
-        """Connect the subscribers again. Raises BenchFailed and OSError."""
+        """Connect the subscribers again.
+
+        Raises BenchFailed if the broker refuses a subscriber, and OSError if it cannot be reached.
+        """
         for subscriber in self.subscribers:
             for number, source in subscriber.sources.items():
                 self.publishers[number].receivers.append(source.sequences)
@@ -120,7 +129,7 @@ class Clients:
             subscriber.connection.setblocking(False)
 
     def disconnect(self) -> None:
-        """Disconnect all clients and end their sessions, unless the broker is gone."""
+        """Disconnect all clients, and delete their sessions unless the broker is gone."""
         for client in self:
             client.say_goodbye()
         if not self._scenario.persistent:
@@ -146,7 +155,10 @@ class Clients:
 
 
 def _allow_files(count: int) -> None:
-    """Raise the soft limit of open files if it is too low. Raises BenchFailed."""
+    """Raise the soft limit of open files if needed.
+
+    Raises BenchFailed if the hard limit is too low.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < count:
         if hard != resource.RLIM_INFINITY and hard < count:

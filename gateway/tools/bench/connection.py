@@ -1,7 +1,7 @@
-"""Connection of one client: handshake, unsent bytes, and splitting of received bytes into rows.
+"""Connection of one client: handshake, unsent bytes, and the parsing of received packets.
 
-The handshakes are blocking and short, one client after another. After that the socket never blocks:
-`send` buffers what the kernel does not accept, and the loop calls `flush` when there is room.
+The handshakes are blocking and short, one client after another. Later the socket never blocks:
+`send` buffers bytes that the kernel does not accept, and the loop calls `flush` when there is room.
 """
 
 import math
@@ -18,17 +18,18 @@ from gateway.broker.wire.malformed import Malformed
 from gateway.broker.wire.packets import Connack, Connect, Disconnect, Packet, Properties
 
 HANDSHAKE_SECONDS: Final = 10.0
-"""Timeout for each of connecting, CONNACK and SUBACK: a broker with a slow disk is faster."""
+"""Timeout for each of connecting, CONNACK and SUBACK. Even a broker with a slow disk is faster."""
 
 PACKET_BYTES_MAX: Final = 1 << 28
-"""MQTT's own limit."""
+"""Maximum bytes of a packet in MQTT."""
 
 SESSION_EXPIRY_SECONDS: Final = 3_600
-"""A persistent MQTT 5.0 session of a crashed run expires after an hour."""
+"""Expiry interval of persistent MQTT 5.0 sessions: sessions of a crashed run expire after an hour.
+"""
 
 
 NOT_NOW: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-"""Exceptions of a non-blocking socket without data or room; TLS has its own."""
+"""Exceptions of a non-blocking socket that has no data or no room. TLS has its own."""
 
 
 REASON_CODES: Final = {
@@ -36,7 +37,7 @@ REASON_CODES: Final = {
     for name, code in vars(codes).items()
     if (name.isupper() and code != codes.FIRST_ERROR) or name == "UNSPECIFIED_ERROR"
 }
-"""Words for the reason codes of MQTT 5.0."""
+"""Descriptions of the reason codes of MQTT 5.0."""
 
 RETURN_CODES: Final = {
     1: "unacceptable protocol version",
@@ -45,20 +46,23 @@ RETURN_CODES: Final = {
     4: "bad user name or password",
     5: "not authorized",
 }
-"""Words for the return codes of CONNACK in MQTT 3. [MQTT-3.2.2] table 3.1"""
+"""Descriptions of the return codes of CONNACK in MQTT 3.1.1. [MQTT-3.2.2] table 3.1"""
 
 
 class BenchFailed(Exception):
-    """The run cannot continue. The message describes what the broker did and what was expected."""
+    """Raised if the run cannot continue.
+
+    The message states what the broker did and was expected to do.
+    """
 
 
 class Client:
-    """Base class of publishers and subscribers."""
+    """Base class of publishers and subscribers: one MQTT connection."""
 
     def __init__(self, client_id: str, version: int) -> None:
         self.client_id = client_id
         self.version = version
-        # Limits that CONNACK may lower. [MQTT5-3.2.2.3.3]
+        # A limit that CONNACK may lower. [MQTT5-3.2.2.3.3]
         self.receive_maximum = 65_535
         # Whether the loop watches the socket for writability.
         self.is_watched = False
@@ -71,12 +75,12 @@ class Client:
 
     @property
     def connection(self) -> socket.socket:
-        """The open connection. The client must have connected."""
+        """The socket of the open connection. The client must have connected before."""
         assert self._socket is not None, f"{self.client_id} has not been connected"
         return self._socket
 
     def use(self, connection: socket.socket) -> None:
-        """Replace the connection."""
+        """Close the current connection, and use this connection instead."""
         self.close()
         self._socket = connection
         self.partial = bytearray()
@@ -87,7 +91,7 @@ class Client:
             self._socket = None
 
     def receive(self, data: bytearray, end: int, seconds: float) -> int:
-        """Process data[:end], received at the time `seconds`.
+        """Process `data[:end]`, which was received at the time `seconds`.
 
         Return the number of bytes consumed.
         """
@@ -98,7 +102,10 @@ class Client:
     def connect(
         self, host: str, port: int, connect: Connect, tls: ssl.SSLContext | None = None
     ) -> None:
-        """Connect, optionally with TLS, and wait for CONNACK. Raises BenchFailed and OSError."""
+        """Connect, optionally with TLS, and wait for CONNACK.
+
+        Raises BenchFailed if the broker refuses the client, and OSError if it cannot be reached.
+        """
         self.close()
         connection = socket.create_connection((host, port), HANDSHAKE_SECONDS)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -119,7 +126,8 @@ class Client:
         """Apply the limits that an MQTT 5.0 broker sets in its CONNACK."""
         if properties.receive_maximum is not None:
             self.receive_maximum = properties.receive_maximum
-        # [MQTT5-3.2.2-21] applies although we requested none; half of it tolerates a slow loop.
+        # [MQTT5-3.2.2-21] applies although we requested no keep-alive. Half of the interval
+        # tolerates a slow loop.
         if properties.server_keep_alive_seconds:
             self._ping_every_seconds = properties.server_keep_alive_seconds / 2
             self._ping_seconds = time.perf_counter()
@@ -135,7 +143,7 @@ class Client:
         """Return the CONNECT packet of this client.
 
         `receive_maximum` limits the unacknowledged QoS 1 and 2 messages from the broker. MQTT 3.1.1
-        has no field for it.
+        has no such limit.
         """
         properties = None
         if self.version == 5:
@@ -148,7 +156,10 @@ class Client:
         )
 
     def wait_for_packet(self, name: str) -> Packet:
-        """Return the next packet, while the socket is still blocking."""
+        """Wait for the next packet and return it. The socket must still be blocking.
+
+        `name` is the expected packet, for error messages.
+        """
         while True:
             size_bytes = packet_bytes_of(self.partial, 0, len(self.partial), self.version)
             if 0 < size_bytes <= len(self.partial):
@@ -166,7 +177,7 @@ class Client:
             self.partial += data
 
     def say_goodbye(self) -> None:
-        """Send DISCONNECT if possible, and close: the run is over."""
+        """Send DISCONNECT if possible, and close the connection."""
         if self._socket is None:
             return
         try:
@@ -181,7 +192,7 @@ class Client:
     # -- traffic
 
     def send(self, data: bytes | bytearray | memoryview) -> None:
-        """Write what the kernel accepts now, and buffer the rest."""
+        """Write the bytes that the kernel accepts now, and buffer the rest."""
         if self.unsent:
             self.unsent += bytes(data)
             return
@@ -190,13 +201,13 @@ class Client:
         except NOT_NOW:
             sent = 0
         except ConnectionError:
-            # The next read reports it, after the broker's last bytes.
+            # The next read reports the error, after the broker's last bytes.
             return
         if sent < len(data):
             self.unsent = bytes(data[sent:])
 
     def keep_alive(self, seconds: float) -> None:
-        """Send PINGREQ when the keep-alive interval requested by the broker has passed."""
+        """Send PINGREQ if the keep-alive interval requested by the broker has passed."""
         if self._socket is None:
             return
         if seconds >= self._ping_seconds + self._ping_every_seconds:
@@ -209,7 +220,7 @@ class Client:
 
 
 def packet_bytes_of(data: bytearray, position: int, end: int, version: int) -> int:
-    """Return the size of the packet at `position`, or 0 while its length field is incomplete."""
+    """Return the size of the packet at `position`, or 0 if its length field is incomplete."""
     if end - position < 2:
         return 0
     try:
@@ -226,7 +237,10 @@ def packet_bytes_of(data: bytearray, position: int, end: int, version: int) -> i
 
 
 def packet_of(data: bytes, version: int) -> Packet:
-    """Decode `data`, which is exactly one packet. Raises BenchFailed."""
+    """Decode `data`, which is exactly one packet.
+
+    Raises BenchFailed if it is invalid or DISCONNECT.
+    """
     decoder = Decoder(PACKET_BYTES_MAX, version, "client")
     packets = decoder.feed(data)
     if decoder.error is not None:
@@ -239,6 +253,6 @@ def packet_of(data: bytes, version: int) -> Packet:
 
 
 def words_of(code: int, version: int) -> str:
-    """Describe a reason code of MQTT 5.0, or a CONNACK return code of MQTT 3.1.1, in words."""
+    """Return the description of a reason code (MQTT 5.0) or CONNACK return code (MQTT 3.1.1)."""
     names = RETURN_CODES if version < 5 else REASON_CODES
     return f"{names.get(code, 'reason unknown')} (0x{code:02X})"

@@ -1,16 +1,16 @@
-"""PUBLISH packets of one publisher as a matrix of bytes, one row per message.
+"""PUBLISH packets of one publisher as a matrix of bytes, with one row per message.
 
-All messages of a scenario have the same length, and differ in a few columns only::
+All messages of a scenario have the same length and only differ in a few columns::
 
     fixed header | topic name string | packet identifier u16 (QoS 1, 2) | 0x00 (5.0) | payload
     payload:  publisher u16 | sequence u64 | filler
 
-(integers are big-endian). A burst is a template whose columns for identifier and sequence number
+(Integers are big-endian.) A burst is a template whose columns for identifier and sequence number
 are filled by slice assignment, in some nanoseconds per message. A received burst is correct if it
-equals the matrix filled for it: one memcmp.
+equals the matrix that was filled with the expected numbers, which takes one memcmp.
 
-The sequence counts a publisher's messages from 0. Its two low bytes are columns. The other bytes
-change every BLOCK_MESSAGES, so no burst crosses the end of a block.
+The sequence number counts a publisher's messages from 0. Its two low bytes are the columns. The
+other bytes only change every BLOCK_MESSAGES messages, so no burst crosses the end of a block.
 """
 
 from typing import Final
@@ -21,17 +21,19 @@ from gateway.broker.wire.packets import topic_field_of
 from gateway.broker.wire.properties import Properties
 
 BLOCK_MESSAGES: Final = 32_768
-"""Rows of consecutive sequence numbers with the same fixed part; also the number of packet
-identifiers of a publisher (1 to 32,768), so that neither column wraps within a burst."""
+"""Number of consecutive messages with the same high bytes in the sequence number. It is also the
+number of packet identifiers of a publisher (1 to 32,768), so that neither column wraps in a burst.
+"""
 
 PUBLISHER_BYTES: Final = 2
 SEQUENCE_BYTES: Final = 8
 PAYLOAD_BYTES_MIN: Final = PUBLISHER_BYTES + SEQUENCE_BYTES
-"""A message contains its publisher and its number, by which losses and duplicates are found."""
+"""Minimum bytes of a payload: publisher and sequence number, by which losses and duplicates are
+found."""
 
 PUBLISHERS_MAX: Final = 65_535
 
-# The columns of the two low bytes for the numbers 0 to 65,535.
+# The columns of the low and the high byte for the numbers 0 to 65,535.
 _LOW: Final = bytes(range(256)) * 256
 _HIGH: Final = b"".join(bytes([value]) * 256 for value in range(256))
 
@@ -39,19 +41,19 @@ _FILLER: Final = b"oncegate-bench:"
 
 
 def identifier_of(sequence: int) -> int:
-    """Return the packet identifier of a message: 1 to BLOCK_MESSAGES, repeating."""
+    """Return a message's packet identifier. Identifiers cycle through 1 to BLOCK_MESSAGES."""
     return sequence % BLOCK_MESSAGES + 1
 
 
 def payload_of(publisher: int, sequence: int, payload_bytes: int) -> bytes:
-    """Return the payload of one message, in the layout above."""
+    """Return the payload of one message: publisher, sequence number and filler."""
     filler_bytes = payload_bytes - PAYLOAD_BYTES_MIN
     filler = (_FILLER * (filler_bytes // len(_FILLER) + 1))[:filler_bytes]
     return publisher.to_bytes(2, "big") + sequence.to_bytes(8, "big") + filler
 
 
 class Frames:
-    """The messages of one publisher, at most `rows` per burst."""
+    """The frames of one publisher's messages, in bursts of at most `rows` messages."""
 
     def __init__(
         self, *, topic: str, publisher: int, payload_bytes: int, qos: int, version: int, rows: int
@@ -84,7 +86,7 @@ class Frames:
     def burst_of(self, sequence: int, count: int) -> memoryview:
         """Return messages starting at `sequence`, with this publisher's own packet identifiers.
 
-        The view is valid until the next call. `count` must not exceed `rows_of`.
+        The view is valid until the next call. `count` must not exceed the result of `rows_of`.
         """
         end = count * self.row_bytes
         self._fill_sequences(sequence, count, end)
@@ -98,8 +100,10 @@ class Frames:
     def expected_of(
         self, sequence: int, count: int, identifiers: tuple[bytearray, bytearray] | None
     ) -> memoryview:
-        """Return messages starting at `sequence`, with identifiers chosen by the broker, as two
-        columns.
+        """Return messages starting at `sequence`, with packet identifiers chosen by the broker.
+
+        `identifiers` has the high bytes and the low bytes of the packet identifiers, or is None at
+        QoS 0.
         """
         end = count * self.row_bytes
         self._fill_sequences(sequence, count, end)
@@ -109,7 +113,7 @@ class Frames:
         return self._view[:end]
 
     def is_message(self, topic: str, payload: bytes) -> bool:
-        """Return True if this publisher can have sent the message."""
+        """Return True if this publisher may have sent the message."""
         sequence = int.from_bytes(payload[PUBLISHER_BYTES:PAYLOAD_BYTES_MIN], "big")
         expected = payload_of(self.publisher, sequence, self.payload_bytes)
         return topic == self.topic and payload == expected
@@ -127,7 +131,7 @@ class Frames:
         self._matrix[at:end:row] = _LOW[low : low + count]
 
     def _fill_high_part(self, high_part: int) -> None:
-        """Fill the six high bytes of the sequence number in all rows."""
+        """Write the six high bytes of the sequence number into all rows."""
         for index, value in enumerate(high_part.to_bytes(SEQUENCE_BYTES - 2, "big")):
             column = self.sequence_at + index
             self._matrix[column :: self.row_bytes] = bytes([value]) * self.rows
@@ -135,7 +139,10 @@ class Frames:
 
 
 def acknowledgements_of(kind: int, high: bytearray, low: bytearray) -> bytearray:
-    """Return acknowledgements of one kind for packet identifiers given as two columns."""
+    """Return acknowledgement packets of one kind for packet identifiers.
+
+    `high` and `low` are the high bytes and the low bytes of the identifiers.
+    """
     burst = bytearray(_ROW[kind] * len(high))
     burst[2::4] = high
     burst[3::4] = low
@@ -152,7 +159,7 @@ _ROW: Final = {
 FIRST_BYTE: Final = {kind: row[0] for kind, row in _ROW.items()}
 
 ACKNOWLEDGEMENT_BYTES: Final = 4
-"""A short acknowledgement: first byte, remaining length 2, packet identifier u16."""
+"""Bytes of a short acknowledgement: first byte, remaining length 2, packet identifier u16."""
 
 ACKNOWLEDGEMENTS: Final = {
     kind: memoryview(
@@ -164,9 +171,9 @@ ACKNOWLEDGEMENTS: Final = {
     )
     for kind in _ROW
 }
-"""For each kind, the acknowledgements of the identifiers 1 to BLOCK_MESSAGES, one after another."""
+"""For each kind, the acknowledgements of identifiers 1 to BLOCK_MESSAGES, one after another."""
 
 
 def equal_prefix(column: bytearray) -> int:
-    """Return how many leading bytes are equal to the first."""
+    """Return how many bytes at the start of `column` are equal to the first byte."""
     return len(column) - len(column.lstrip(column[:1]))

@@ -1,8 +1,8 @@
 """Measurement of a disk's fsync time, with the access pattern of SQLite's write-ahead log.
 
 A commit appends frames of one page each to the log and calls fdatasync. When the log is full,
-writing continues at its start, so most commits change neither size nor metadata. Durable latencies
-are compared with this time: no durable broker can be faster.
+writing continues at its start, so most commits do not change the file's size or metadata. The
+latencies of durable brokers are compared with this time, because no durable broker can be faster.
 """
 
 import os
@@ -14,13 +14,14 @@ from typing import Final
 from gateway.tools.bench.latency import Samples
 
 PAGE_FRAME_BYTES: Final = 24 + 4_096
-"""Header and page of SQLite's write-ahead log."""
+"""Bytes of a header and a page in SQLite's write-ahead log."""
 
 FRAMES_A_COMMIT: Final = 2
-"""A row in a table with one changed page, and the page above it: the smallest possible commit."""
+"""Frames per commit. The smallest possible commit changes one page for a row, and the page above.
+"""
 
 LOG_BYTES: Final = 1_000 * PAGE_FRAME_BYTES
-"""Position at which writing restarts at the beginning: SQLite's wal_autocheckpoint."""
+"""Bytes after which writing restarts at the beginning, as with SQLite's wal_autocheckpoint."""
 
 COMMITS: Final = 500
 

@@ -1,10 +1,10 @@
-"""Latencies: from the time each message was due to be sent until it arrived.
+"""Latencies: from the time at which a message should be sent until the message arrived.
 
-With a rate, the latency counts from the *planned* time of sending. A broker that stalls for a
-second is charged for all messages of that second, not only for the one that was in transit
-(coordinated omission). Without a rate there is no plan: the latency counts from just before the
-write that passes the message to the kernel. The arrival time is taken once per read. Only every
-`step`-th message is timed.
+With a message rate, the latency counts from the *planned* time of sending. A broker that stalls for
+a second is thus charged for all messages of that second, not only for the message that was in
+transit (coordinated omission). Without a rate there is no plan, and the latency counts from just
+before the write that passes the message to the kernel. The arrival time is taken once per read.
+Only every `step`-th message is timed.
 """
 
 from array import array
@@ -12,21 +12,22 @@ from collections.abc import Sequence
 from typing import Final
 
 STEP_FAST: Final = 64
-"""Without a rate and with many messages in transit every 64th is timed: at a million messages per
-second that is still 15,000 samples, for a hundredth of the load generator's time."""
+"""Interval between timed messages without a rate and with many messages in transit. At a million
+messages per second there are still 15,000 samples, for a hundredth of the load generator's time."""
 
 SAMPLES_MAX: Final = 1 << 20
-"""Stored samples, at most (8 MiB). When there are more, every second one is discarded, and from
-then on only every second new one is stored: all parts of the run keep the same weight."""
+"""Maximum number of stored samples (8 MiB). When it is reached, every second sample is discarded,
+and from then on only every second new sample is stored. All parts of the run keep the same weight.
+"""
 
 PERCENTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 
 CURVE_SHARES: Final = [1 - 10 ** (-tenth / 10) for tenth in range(41)]
-"""From the lowest latency to p99.99, in ten steps per nine."""
+"""Percentiles of the curve, from the lowest latency to p99.99, with ten steps per nine."""
 
 
 class Plan:
-    """Schedule of one publisher: a message is due every `interval_seconds`."""
+    """Schedule of one publisher: one message is due every `interval_seconds`."""
 
     def __init__(self, *, start_seconds: float, interval_seconds: float) -> None:
         self._start_seconds = start_seconds
@@ -36,12 +37,12 @@ class Plan:
         return self._start_seconds + sequence * self._interval_seconds
 
     def due_count(self, seconds: float) -> int:
-        """Return how many messages should have been sent by now."""
+        """Return how many messages should have been sent at the time `seconds`."""
         return int((seconds - self._start_seconds) / self._interval_seconds) + 1
 
 
 class Departures:
-    """Times at which the messages in transit from one publisher were sent, or were due."""
+    """Times at which one publisher's messages in transit were sent, or were due."""
 
     def __init__(self, *, step: int, under_way_max: int) -> None:
         self.plan: Plan | None = None
@@ -50,14 +51,14 @@ class Departures:
         self._seconds = array("d", bytes(8 * (self._mask + 1)))
 
     def leave(self, sequence: int, count: int, seconds: float) -> None:
-        """Record that `count` messages starting at `sequence` are being sent now."""
+        """Record that `count` messages starting at `sequence` are sent at the time `seconds`."""
         if self.plan is not None:
             return
         for index in self._timed(sequence, count):
             self._seconds[index & self._mask] = seconds
 
     def arrive(self, sequence: int, count: int, seconds: float, samples: "Samples") -> None:
-        """Record that `count` messages starting at `sequence` have arrived now."""
+        """Record that `count` messages starting at `sequence` arrived at the time `seconds`."""
         plan = self.plan
         for index in self._timed(sequence, count):
             left = (
@@ -73,13 +74,13 @@ class Departures:
 
 
 class Samples:
-    """Latencies in seconds."""
+    """Measured latencies in seconds, and their percentiles."""
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
-        """Discard the samples taken before the measurement."""
+        """Discard all samples, such as those from before the measurement."""
         self._seconds = array("d")
         self._maximum = 0.0
         self._keep_every = 1
@@ -97,7 +98,7 @@ class Samples:
             self._keep_every *= 2
 
     def percentiles_ms(self) -> dict[str, float]:
-        """Return p50, p90, p99, p99.9 and max in milliseconds; empty without samples."""
+        """Return p50, p90, p99, p99.9 and max in milliseconds. Empty without samples."""
         if not self._seconds:
             return {}
         milliseconds = self.milliseconds_of(list(PERCENTILES.values()))
@@ -106,16 +107,17 @@ class Samples:
         }
 
     def curve_ms(self) -> list[tuple[float, float]]:
-        """Return pairs of a share and the latency in ms below which that share lies; empty without
-        samples.
+        """Return pairs of a share, and the latency in ms below which this share of the samples is.
+
+        Empty without samples.
         """
         shares = CURVE_SHARES if self._seconds else []
         return list(zip(shares, self.milliseconds_of(shares), strict=True))
 
     def milliseconds_of(self, shares: Sequence[float]) -> list[float]:
-        """Return the latency in ms below which each given share of the samples lies.
+        """Return for each share the latency in ms below which this share of the samples is.
 
-        Needs one sample.
+        At least one sample is required.
         """
         ordered = sorted(self._seconds)
         last = len(ordered) - 1

@@ -1,8 +1,8 @@
-"""The event loop: one epoll call, one read per readable socket, then all clients send.
+"""The event loop: one epoll call, one read per readable socket, and then all clients send.
 
-Sockets are read one after another into a shared buffer. Between planned sending times the loop
-sleeps in select(2), whose timeout is in microseconds; epoll's is in milliseconds. With `spin` it
-never sleeps.
+Sockets are read one after another into a shared buffer. Between planned times of sending the loop
+sleeps in select(2), because its timeout has microseconds and that of epoll only milliseconds. With
+`spin` the loop never sleeps.
 """
 
 import ctypes
@@ -18,22 +18,23 @@ from gateway.tools.bench.connection import NOT_NOW, BenchFailed, Client
 from gateway.tools.bench.publisher import Publisher
 
 IDLE_SECONDS: Final = 0.1
-"""The longest sleep, so that the caller can check the clock at least this often."""
+"""Maximum time of a sleep, so that the caller can check the clock at least this often."""
 
 TIMER_SLACK_NANOSECONDS: Final = 1_000
-"""By default Linux wakes sleepers up to 50 µs late, which would count as latency."""
+"""Timer slack of the process. By default Linux wakes sleepers up to 50 µs late, which would count
+as latency."""
 
 PARTIAL_BYTES_MAX: Final = 64 * 1024
-"""The longest packet other than our own messages: a CONNACK with many properties."""
+"""Maximum bytes of a packet other than our own messages, such as a CONNACK with many properties."""
 
 # prctl(2)
 _PR_SET_TIMERSLACK: Final = 29
 
 
 class Loop:
-    """Event loop.
+    """Event loop for all clients of a run.
 
-    Create it before the clients connect: select(2) needs its descriptor to be low.
+    Create the loop before the clients connect, because select(2) needs a low file descriptor.
     """
 
     def __init__(self, *, spin: bool = False) -> None:
@@ -58,7 +59,7 @@ class Loop:
         self._poller.close()
 
     def add(self, clients: Iterable[Client]) -> None:
-        """Add connected clients."""
+        """Add clients that are connected."""
         for client in clients:
             self._clients[client.connection.fileno()] = client
             self._poller.register(client.connection.fileno(), select.EPOLLIN)
@@ -69,14 +70,14 @@ class Loop:
         self._view = memoryview(self._buffer)
 
     def begin(self) -> None:
-        """Start publishing. The publishers' tasks must have been set."""
+        """Start publishing. The publishers' plans and limits must already be set."""
         self._is_planned = any(publisher.plan is not None for publisher in self._publishers)
         if self._is_planned and sys.platform.startswith("linux"):
             ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, TIMER_SLACK_NANOSECONDS)
         self._pump()
 
     def tick(self) -> None:
-        """Wait for sockets or the next due message, read what arrived, and send."""
+        """Wait for sockets or the next due message, read the received bytes, and send."""
         for descriptor, event in self._poller.poll(self._wait()):
             client = self._clients[descriptor]
             if event & select.EPOLLOUT:
@@ -87,7 +88,7 @@ class Loop:
         self._pump()
 
     def _wait(self) -> float:
-        """Return epoll's timeout in seconds. Shorter waits have been slept already."""
+        """Sleep until the next message is due, and return the timeout for epoll in seconds."""
         if self._spin:
             return 0
         if not self._is_planned:
@@ -121,7 +122,7 @@ class Loop:
             )
 
     def _watch(self, client: Client) -> None:
-        """Watch a socket for writability only while it has unsent bytes."""
+        """Watch a socket for writability only while the client has unsent bytes."""
         waits = bool(client.unsent)
         if waits != client.is_watched:
             client.is_watched = waits

@@ -1,6 +1,7 @@
-"""A chart of a run as SVG: messages/s over time, and latencies by percentile.
+"""Chart of a run as SVG: messages/s over time, and latencies by percentile.
 
-Drawn without a plotting library, so that the load generator needs none on a Raspberry Pi.
+The chart is drawn without a plotting library, so that the load generator does not need one on a
+Raspberry Pi.
 """
 
 import math
@@ -30,7 +31,7 @@ Point = tuple[float, float]
 
 
 def svg_of(result: Result, title: str) -> str:
-    """Return the complete SVG document."""
+    """Return the complete SVG document for a result."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',
         f"<style>{STYLE}</style>",
@@ -55,8 +56,9 @@ def _throughput(result: Result) -> Iterable[str]:
 
 
 def _latency(result: Result) -> Iterable[str]:
-    """Yield the latency chart: percentiles on an axis that spaces the nines evenly, latency on a
-    log axis.
+    """Yield the chart of latencies by percentile.
+
+    The percentile axis spaces the nines evenly, and the latency axis is logarithmic.
     """
     left = LEFT + PANEL_WIDTH + GAP
     curves = [
@@ -102,7 +104,7 @@ def _ticks(left: int, ticks: Iterable[tuple[float, str]]) -> Iterable[str]:
 
 
 def _line(left: int, points: Sequence[Point], colour: str) -> str:
-    """Return a line through points whose coordinates are fractions of the panel."""
+    """Return an SVG line through points whose coordinates are fractions of the panel."""
     path = " ".join(
         f"{left + PANEL_WIDTH * min(x, 1.0):.1f},{TOP + PANEL_HEIGHT * (1 - y):.1f}"
         for x, y in points
@@ -111,9 +113,7 @@ def _line(left: int, points: Sequence[Point], colour: str) -> str:
 
 
 def _round_up(value: float) -> float:
-    """Round up to 1, 2, 4, 8 or 10 times a power of ten, so that four grid lines get round
-    labels.
-    """
+    """Round up to 1, 2, 4, 8 or 10 times a power of ten, which gives grid lines round labels."""
     power = 10.0 ** math.floor(math.log10(max(value, 1.0)))
     return next(step * power for step in (1, 2, 4, 8, 10) if step * power >= value)
 

@@ -11,8 +11,8 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 class Usage:
     """Resource usage of a process.
 
-    `written_bytes` are the bytes written to disk. None if /proc does not show them (another user's
-    process).
+    `written_bytes` is the number of bytes written to disk. It is None if /proc does not show the
+    number, as for a process of another user.
     """
 
     cpu_seconds: float
@@ -22,7 +22,10 @@ class Usage:
 
 
 def usage_of(pid: int) -> Usage:
-    """Read the resource usage of a process from /proc. Raises ProcessLookupError."""
+    """Read the resource usage of a process from /proc.
+
+    Raises ProcessLookupError if the process does not exist.
+    """
     directory = Path("/proc", str(pid))
     if not directory.exists():
         raise ProcessLookupError("there is no such process (any more)")

@@ -1,9 +1,9 @@
-"""A publisher: sends bursts as its window, schedule and receivers allow, and completes exchanges.
+"""Publisher: sends bursts as its window, schedule and receivers allow, and completes exchanges.
 
-Acknowledgements arrive in the order of the PUBLISH packets [MQTT-4.6.0-2] [MQTT-4.6.0-3], so a run
-of them is a known sequence of bytes: one memcmp verifies it. The PUBRELs that answer PUBRECs are
-prepared in the same way. Other acknowledgements (out of order, or with reason codes) are decoded
-one by one.
+Acknowledgements arrive in the order of the PUBLISH packets [MQTT-4.6.0-2] [MQTT-4.6.0-3]. A run of
+acknowledgements is therefore a known sequence of bytes, and one memcmp verifies it. The PUBRELs
+that follow PUBRECs are prepared in the same way. Other acknowledgements (out of order, or with
+reason codes) are decoded one by one.
 """
 
 import math
@@ -26,14 +26,12 @@ from gateway.tools.bench.frames import (
 from gateway.tools.bench.latency import Departures, Plan, Samples
 from gateway.tools.bench.sequences import Sequences
 
-"""Reason codes from here on mean that the message was refused. [MQTT5-2.4]"""
-
 RUN_BYTES: Final = 4 * 4_096
-"""Bytes searched for a run of acknowledgements."""
+"""Maximum bytes to search for a run of acknowledgements."""
 
 
 class Step:
-    """One kind of acknowledgement, and how many were received, in the order of the messages."""
+    """Counts received acknowledgements of one kind, in the order of the messages."""
 
     def __init__(self, kind: int) -> None:
         self.kind = kind
@@ -41,9 +39,9 @@ class Step:
         self._early: set[int] = set()
 
     def receive_run(self, data: bytearray, position: int, count: int, sent: int) -> int:
-        """Return how many of the next `count` acknowledgements at `position` are the expected ones.
+        """Check the next acknowledgements at `position`. Return how many are accepted: all or none.
 
-        The result is either the whole run or 0.
+        At most `count` are checked, and no more than were sent or than the current block has.
         """
         first = self.done % BLOCK_MESSAGES
         count = min(count, sent - self.done, BLOCK_MESSAGES - first)
@@ -57,7 +55,10 @@ class Step:
         return count
 
     def receive(self, packet_id: int, sent: int) -> int:
-        """Process one acknowledgement and return its sequence number. Raises BenchFailed."""
+        """Process one acknowledgement and return the sequence number of its message.
+
+        Raises BenchFailed if no message is waiting for this acknowledgement.
+        """
         sequence = self.sequence_of(packet_id)
         if packet_id > BLOCK_MESSAGES or sequence >= sent or sequence in self._early:
             raise BenchFailed(
@@ -75,7 +76,7 @@ class Step:
         return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
 
     def has(self, sequence: int) -> bool:
-        """Return True if the message was acknowledged in this step."""
+        """Return True if this acknowledgement was received for the message."""
         return sequence < self.done or sequence in self._early
 
 
@@ -83,8 +84,8 @@ class Publisher(Client):
     """Publishes to one topic.
 
     At QoS 1 and 2 at most `window` messages are unacknowledged. Without a plan, at most
-    `outstanding` messages have not reached every receiver. `receivers` are the subscribers' records
-    of received messages. Publishing stops after `sent_max` messages.
+    `outstanding` messages have not yet reached every receiver. `receivers` are the subscribers'
+    records of received messages. Publishing stops after `sent_max` messages.
     """
 
     def __init__(
@@ -111,24 +112,24 @@ class Publisher(Client):
         self._outstanding = outstanding
         self.departures = departures
         self._samples = samples
-        # Missing messages before this number count as lost.
+        # Missing messages with lower sequence numbers count as lost.
         self._given_up = 0
         self._received = Step(PUBREC)
         self._ended = Step(PUBCOMP if qos == 2 else PUBACK)
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The acknowledgements that an exchange at this QoS consists of."""
+        """The kinds of acknowledgements in an exchange at this QoS."""
         return (self._received, self._ended) if self.qos == 2 else (self._ended,)
 
     @property
     def completed(self) -> int:
-        """Number of messages whose exchange is complete. At QoS 0 sending completes it."""
+        """Number of messages whose exchange is complete. At QoS 0 this is the number sent."""
         return self._ended.done if self.qos else self.sent
 
     @property
     def delivered(self) -> int:
-        """Number of messages that have reached every receiver or were given up."""
+        """Number of messages that reached every receiver or were given up as lost."""
         if not self.receivers:
             return self.completed
         return max(self._given_up, min([sequences.next for sequences in self.receivers]))
@@ -143,7 +144,7 @@ class Publisher(Client):
         self.departures.plan = plan
 
     def give_up(self) -> bool:
-        """Count missing messages as lost. Return True if there were any."""
+        """Count missing messages as lost. Return True if messages were missing."""
         missing = self.delivered < self.sent
         self._given_up = self.sent
         return missing
@@ -151,13 +152,13 @@ class Publisher(Client):
     # -- sending
 
     def due_seconds(self) -> float:
-        """Return when the next message is due, or infinity while nothing can be sent."""
+        """Return when the next message is due, or infinity while no message can be sent."""
         if self.plan is None or self.unsent or self._room() == 0:
             return math.inf
         return self.plan.seconds_of(self.sent)
 
     def pump(self, seconds: float) -> bool:
-        """Send what may be sent now. Return True if anything was sent."""
+        """Send the messages that may be sent now. Return True if a message was sent."""
         if self.unsent:
             return False
         count = self._room()
@@ -201,7 +202,10 @@ class Publisher(Client):
         return position
 
     def _receive_run(self, data: bytearray, position: int, end: int, seconds: float) -> int:
-        """Process a run of expected acknowledgements. Return its number of bytes, or 0."""
+        """Process a run of expected acknowledgements.
+
+        Return the number of bytes processed, or 0.
+        """
         stop = min(end, position + RUN_BYTES)
         stop -= (stop - position) % ACKNOWLEDGEMENT_BYTES
         count = equal_prefix(data[position:stop:ACKNOWLEDGEMENT_BYTES])
@@ -224,7 +228,7 @@ class Publisher(Client):
         return count * ACKNOWLEDGEMENT_BYTES
 
     def _receive_packet(self, data: bytearray, position: int, end: int, seconds: float) -> int:
-        """Process one packet of any form. Return its size, or 0 while it is incomplete."""
+        """Process one packet of any form. Return its size, or 0 if it is incomplete."""
         size_bytes = packet_bytes_of(data, position, end, self.version)
         if size_bytes == 0 or position + size_bytes > end:
             return 0

@@ -8,7 +8,7 @@ from gateway.tools.bench.processes import Usage
 from gateway.tools.bench.scenario import Scenario
 
 BUSY_SHARE: Final = 0.9
-"""A single-threaded process above this share of a core is the limit."""
+"""A single-threaded process that uses more than this share of a core limits the rate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +28,9 @@ class Reading:
 
 
 def rate_of(before: Reading, now: Reading) -> float:
-    """Return messages/s between two readings: those received, or those sent if none were
-    received.
+    """Return the messages/s between two readings.
+
+    Received messages are counted, or sent messages if none were received.
     """
     messages = now.received - before.received or now.sent - before.sent
     return messages / max(now.seconds - before.seconds, 1e-9)
@@ -39,9 +40,10 @@ def rate_of(before: Reading, now: Reading) -> float:
 class Faults:
     """Faults over the whole run, counted in messages.
 
-    For each subscriber: `lost` never arrived, `duplicates` arrived again, `late` arrived after a
-    later one, `foreign` was changed or not published by this run. For each publisher: `refused`
-    with a reason code, `unfinished` never acknowledged.
+    Subscribers count four faults: `lost` messages never arrived, `duplicates` arrived again, `late`
+    messages arrived after a later message, and `foreign` messages were changed or do not belong to
+    this run. Publishers count two: `refused` messages got a reason code for an error, and
+    `unfinished` messages were never acknowledged.
     """
 
     lost: int
@@ -56,8 +58,9 @@ class Faults:
 class Result:
     """Results of a run.
 
-    Rates count from `start` to `stop`, faults from the first message to `end`. Each point of
-    `timeline` has the seconds since the first message, and the messages/s since the point before.
+    Rates are measured from `start` to `stop`, and faults from the first message to `end`. Each
+    point of `timeline` has the seconds since the start of the run, and the messages/s since the
+    previous point.
     """
 
     scenario: Scenario
@@ -91,8 +94,9 @@ class Result:
 
     @property
     def counted(self) -> int:
-        """The total that percentages refer to: messages received, or sent where no subscriber
-        exists.
+        """Number of messages to which figures per message refer.
+
+        Messages received, or messages sent if there is no receiver.
         """
         receives = self.scenario.subscribers and not self.scenario.stays_away
         return self.received if receives else self.sent
@@ -113,7 +117,7 @@ class Result:
     def limit(self) -> Literal["rate", "broker", "generator", "neither"]:
         """The limit of the rate: the given rate, the broker, the load generator, or neither.
 
-        A load generator that receives many small writes from a busy broker is busy too. In that
+        A load generator that receives many small writes from a busy broker is busy too. In this
         case the broker is the limit.
         """
         if self.scenario.rate is not None:
@@ -124,9 +128,7 @@ class Result:
 
     @property
     def is_clean(self) -> bool:
-        """True if every message arrived once, unchanged and in order, and every exchange was
-        completed.
-        """
+        """True if every message arrived once, unchanged and in order, and was acknowledged."""
         return not any(dataclasses.astuple(self.faults))
 
     def as_json(self) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Execution of a scenario: warm-up, measurement, and waiting for the remaining messages.
 
 `run(scenario)` returns a Result. It raises BenchFailed if the broker violates the protocol, and
-OSError if it cannot be reached. In every case connections are closed, and persistent sessions are
-deleted at the broker unless it is gone.
+OSError if the broker cannot be reached. In every case the connections are closed, and persistent
+sessions are deleted at the broker unless the broker is gone.
 """
 
 import math
@@ -18,14 +18,15 @@ from gateway.tools.bench.result import Faults, Reading, Result, rate_of
 from gateway.tools.bench.scenario import Scenario
 
 PROGRESS_SECONDS: Final = 0.5
-"""How often progress is shown and checked."""
+"""Seconds between two progress reports, and between two checks for progress."""
 
 STALL_SECONDS: Final = 2.0
-"""Without a rate, messages count as lost after this time without any progress, so that their
+"""Without a rate, missing messages count as lost after this time without progress, so that their
 publishers can continue."""
 
 TIMELINE_MAX: Final = 2_000
-"""Points of the timeline, at most; a longer run stores every second, every fourth ... one."""
+"""Maximum number of points in the timeline. A longer run only stores every second point, every
+fourth, and so on."""
 
 WITHOUT_END: Final = 1 << 62
 
@@ -33,13 +34,16 @@ Progress = Callable[[str, Reading], None]
 
 
 def ignore(_phase: str, _reading: Reading) -> None:
-    """Ignore progress reports."""
+    """Ignore a progress report."""
 
 
 def run(
     scenario: Scenario, *, broker_pid: int | None = None, progress: Progress = ignore
 ) -> Result:
-    """Run the scenario. `broker_pid` is a local process whose usage is measured too."""
+    """Run the scenario and return the results.
+
+    `broker_pid` is the process of a local broker whose resource usage is also measured.
+    """
     clients = Clients(scenario)
     with Loop(spin=scenario.spin) as loop:
         try:
@@ -109,9 +113,7 @@ class _Run:
         self._loop.begin()
 
     def _go_on(self, phase: str, seconds: float) -> None:
-        """Run the loop for `seconds`, or until everything is done or nothing has moved for too
-        long.
-        """
+        """Run the loop for `seconds`, or until all is done or no progress was made for too long."""
         now = time.perf_counter()
         end, shown, moved, given_up = now + seconds, now, now, now
         before = self._reading()
@@ -170,7 +172,7 @@ class _Run:
     def _result(self, start: Reading, stop: Reading) -> Result:
         clients = self._clients
         if self._scenario.away:
-            # The time that a message waits for an absent client is no property of the broker.
+            # How long a message waits for an absent client is not a property of the broker.
             clients.deliveries.clear()
         pairs = [
             (source.sequences, clients.publishers[number].sent)

@@ -9,59 +9,64 @@ from gateway.tools.bench.latency import STEP_FAST
 Shape = Literal["pairs", "all"]
 
 WINDOW_MAX: Final = BLOCK_MESSAGES - 1
-"""Unacknowledged QoS 1 or 2 messages of a publisher, at most: no identifier may be used twice
-concurrently."""
+"""Maximum number of unacknowledged QoS 1 or 2 messages of a publisher, so that no packet identifier
+is used twice at the same time."""
 
 OUTSTANDING_BYTES: Final = 512 * 1024
-"""Data in transit to one subscriber at QoS 0 without a rate, at most: QoS 0 has no flow control.
-Less than brokers drop for a slow reader (1 MiB here), more than one turn of the loop needs at two
-million messages per second."""
+"""Maximum bytes in transit to one subscriber at QoS 0 without a rate, because QoS 0 has no flow
+control. Brokers buffer more for a slow reader (1 MiB here), and one turn of the loop needs less at
+two million messages per second."""
 
 OUTSTANDING_BYTES_ALL: Final = 8 * 1024 * 1024
-"""The same limit for all subscribers together, so that a slow broker's memory is not what is
-measured."""
+"""Maximum bytes in transit to all subscribers together, so that the run does not only measure the
+memory of a slow broker."""
 
 QUEUED_MESSAGES_MAX: Final = 1_000
-"""The same limit at QoS 1 and 2, in messages: Mosquitto's default queue length per session."""
+"""Maximum messages in transit to one subscriber at QoS 1 and 2: Mosquitto's default queue length.
+"""
 
 PAYLOAD_BYTES_MAX: Final = 64 * 1024 * 1024
-"""A frame must fit into memory a few times; MQTT's own limit is 256 MB."""
+"""Maximum bytes of a payload. A frame must fit into memory a few times. MQTT's limit is 256 MB."""
 
 CLIENTS_MAX: Final = 60_000
-"""Clients of one process and address, at most: then the local ports are used up."""
+"""Maximum number of clients per process and address. More would need more local ports than exist.
+"""
 
 FEW_UNDER_WAY: Final = 16
-"""If at most this many messages are in transit in the whole run, each of them is timed."""
+"""If at most this many messages are in transit in the whole run, every message is timed."""
 
 FEW_COPIES: Final = 8
-"""With more copies of a message than this, fewer messages are timed."""
+"""If there are more copies of a message than this, fewer messages are timed."""
 
 TIMED_PER_SECOND: Final = 20_000
-"""With a rate, about this many messages per second are timed; below it, all of them."""
+"""With a rate, about this many messages per second are timed. With a lower rate, all are timed."""
 
 
 class ScenarioMistake(ValueError):
-    """A scenario that cannot be run. The message names the value and what is allowed."""
+    """Raised for a scenario that cannot be run.
+
+    The message has the value and the allowed values.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
     """Parameters of one run of the load generator.
 
-    `shape`: with `pairs`, publisher i sends to subscriber i; with `all`, every subscriber gets
-    every message. The run ends after `duration_seconds` (following `warm_up_seconds`) or after
-    `count` messages per publisher. `authorities`: use TLS and trust the certificates in this file.
-    `rate`: messages/s of all publishers together; None: as fast as possible. `patience_seconds`:
-    after this time without progress, missing messages count as lost.
+    With `shape` "pairs", publisher i sends to subscriber i. With "all", every subscriber gets every
+    message. The run ends after `duration_seconds` (following `warm_up_seconds`), or after `count`
+    messages per publisher. If `authorities` is set, the clients use TLS and trust the certificates
+    in this file. `rate` is the number of messages/s from all publishers together, or None for as
+    fast as possible. After `patience_seconds` without progress, missing messages count as lost.
 
-    `outstanding`: messages of one publisher that have not reached all of its subscribers; None: as
-    many as no broker drops. `spin`: never sleep, so that latencies do not include wake-up times;
-    this uses one core.
+    `outstanding` is the maximum number of messages of one publisher that have not reached all of
+    its subscribers. None means a number that brokers do not drop. With `spin` the load generator
+    never sleeps: latencies do not include wake-up times, but one core is always busy.
 
-    `away`: subscribers disconnect after subscribing, so that messages queue for their persistent
-    sessions. With `count` they reconnect when everything is acknowledged, and the run measures how
-    fast the queues are delivered. With a duration they stay away, and it measures how fast messages
-    are acknowledged whose queues may be full.
+    With `away`, subscribers disconnect after subscribing, so that messages are queued for their
+    persistent sessions. With `count` they reconnect when all messages are acknowledged, and the run
+    measures how fast the queues are delivered. With a duration they stay away, and the run measures
+    how fast messages are acknowledged while the queues may be full.
     """
 
     host: str = "127.0.0.1"
@@ -122,17 +127,18 @@ class Scenario:
 
     @property
     def stays_away(self) -> bool:
-        """True if the subscribers never reconnect, so that nothing is received."""
+        """True if the subscribers never reconnect, so that no messages are received."""
         return self.away and self.count is None
 
     @property
     def outstanding_messages(self) -> int:
-        """Number of messages that one publisher may have in transit when there is no rate."""
+        """Number of messages that one publisher may have in transit if there is no rate."""
         if self.outstanding is not None:
             return self.outstanding
         into_one = 1 if self.shape == "pairs" else self.publishers
         if self.qos:
-            # The window of a publisher and of a subscriber: neither has to wait for the other.
+            # One window for the publisher and one for the subscriber: they do not wait for each
+            # other.
             return max(1, min(2 * self.window, QUEUED_MESSAGES_MAX // into_one))
         bytes_to_one = min(OUTSTANDING_BYTES, OUTSTANDING_BYTES_ALL // max(1, self.subscribers))
         return min(BLOCK_MESSAGES, max(1, bytes_to_one // self.row_bytes // into_one))
@@ -144,7 +150,7 @@ class Scenario:
 
     @property
     def timing_step(self) -> int:
-        """Interval between timed messages: every n-th message is timed."""
+        """Interval between timed messages: with n, every n-th message is timed."""
         if self.rate is not None:
             return max(1, round(self.rate / TIMED_PER_SECOND))
         under_way = self.window if self.qos else self.outstanding_messages
@@ -155,11 +161,14 @@ class Scenario:
         return STEP_FAST * max(1, copies // FEW_COPIES)
 
     def topic_of(self, run: str, publisher: int) -> str:
-        """Return the topic of a publisher. All topics, and so all frames, have the same length."""
+        """Return the topic of a publisher.
+
+        All topics have the same length, and so have all frames.
+        """
         return f"{self.topic_prefix}/{run}/{publisher:0{len(str(self.publishers - 1))}d}"
 
     def sources_of(self, subscriber: int) -> range:
-        """Return the publishers whose messages a subscriber receives."""
+        """Return the numbers of the publishers whose messages a subscriber receives."""
         if self.shape == "pairs":
             return range(subscriber, subscriber + 1)
         return range(self.publishers)

@@ -1,8 +1,9 @@
-"""Messages that one subscriber received from one publisher: detects loss, duplicates and disorder.
+"""Record of one publisher's messages at one subscriber: detects loss, duplicates and disorder.
 
-Usually the next message arrives, and a run of them is counted by one addition. Other messages are
-examined one by one: a gap is stored as a range until its messages arrive (late: disorder) or the
-run ends (lost). A number that arrived before is a duplicate.
+Usually the next message arrives, and a run of such messages is counted by one addition. Other
+messages are examined one by one. A gap is stored as a range until its messages arrive, which then
+count as late, or until the run ends, when they count as lost. A number that has already arrived is
+a duplicate.
 """
 
 from bisect import bisect_right
@@ -21,12 +22,12 @@ class Sequences:
         self._ends: list[int] = []
 
     def receive_run(self, count: int) -> None:
-        """Count the next `count` messages, received in order."""
+        """Count the next `count` messages, which were received in order."""
         self.next += count
         self.received += count
 
     def receive(self, sequence: int) -> None:
-        """Count one message with any sequence number."""
+        """Count one message that may be repeated or out of order."""
         if sequence >= self.next:
             if sequence > self.next:
                 self._starts.append(self.next)
@@ -47,7 +48,7 @@ class Sequences:
         return gaps + max(0, sent - self.next)
 
     def _fill(self, sequence: int) -> bool:
-        """Remove a number from its gap. Return False if it is in no gap."""
+        """Remove a sequence number from its gap. Return False if no gap contains it."""
         index = bisect_right(self._starts, sequence) - 1
         if index < 0 or sequence >= self._ends[index]:
             return False

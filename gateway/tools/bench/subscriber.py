@@ -1,8 +1,8 @@
-"""A subscriber: verifies, counts and acknowledges every received message, in bursts.
+"""Subscriber: verifies, counts and acknowledges every received message, in bursts.
 
 A read returns runs of equal packets: PUBLISH, and PUBREL at QoS 2. A run ends where the first byte
-of the next row differs, which one slice with a stride finds. Its rows are compared with the matrix
-of the expected sequence numbers. If they differ, the run is read row by row.
+of the next row differs, which one slice with a stride finds. The rows of the run are compared with
+the matrix for the expected sequence numbers. If they differ, the run is read row by row.
 """
 
 from typing import Final
@@ -22,11 +22,11 @@ from gateway.tools.bench.latency import Departures, Samples
 from gateway.tools.bench.sequences import Sequences
 
 RUN_ROWS: Final = 4_096
-"""Bytes searched for a run, at most: if runs are short, the search must not cost a long read."""
+"""Maximum rows to search for a run. If runs are short, a longer search would waste time."""
 
 
 class Source:
-    """The frames expected from one publisher, and the sequence numbers received."""
+    """The frames expected from one publisher, and the record of its received messages."""
 
     def __init__(self, frames: Frames, departures: Departures) -> None:
         self.frames = frames
@@ -35,7 +35,7 @@ class Source:
 
 
 class Subscriber(Client):
-    """Receives from `sources`, keyed by publisher number."""
+    """Receives messages from `sources`, whose keys are publisher numbers."""
 
     def __init__(
         self,
@@ -63,9 +63,9 @@ class Subscriber(Client):
         return sum(source.sequences.received for source in self.sources.values())
 
     def subscribe(self) -> None:
-        """Send SUBSCRIBE and wait for SUBACK, while the socket is still blocking.
+        """Send SUBSCRIBE and wait for SUBACK. The socket must still be blocking.
 
-        Raises BenchFailed.
+        Raises BenchFailed if the broker does not grant the QoS.
         """
         subscriptions = [
             Subscription(source.frames.topic, self.qos) for source in self.sources.values()
@@ -136,7 +136,8 @@ class Subscriber(Client):
     ) -> int:
         """Process rows one by one, because a message was lost, repeated, reordered or changed.
 
-        Stops before the first row that is not a message of this publisher.
+        Processing stops before the first row that is not a message of this publisher. Return the
+        number of bytes processed.
         """
         frames, sequences, row_bytes = source.frames, source.sequences, self._row_bytes
         start = position
@@ -164,7 +165,7 @@ class Subscriber(Client):
         lengths = data[position + 1 : stop : ACKNOWLEDGEMENT_BYTES]
         if not lengths or lengths[0] != 2:
             return 0
-        # An acknowledgement with a reason code is longer and ends the run.
+        # A PUBREL with a reason code is longer, and ends the run.
         stop = position + equal_prefix(lengths) * ACKNOWLEDGEMENT_BYTES
         high = data[position + 2 : stop : ACKNOWLEDGEMENT_BYTES]
         low = data[position + 3 : stop : ACKNOWLEDGEMENT_BYTES]
@@ -174,7 +175,7 @@ class Subscriber(Client):
     # -- anything else
 
     def _receive_packet(self, data: bytearray, position: int, end: int) -> int:
-        """Process one packet of any form. Return its size, or 0 while it is incomplete."""
+        """Process one packet of any form. Return its size, or 0 if it is incomplete."""
         size_bytes = packet_bytes_of(data, position, end, self.version)
         if size_bytes == 0 or position + size_bytes > end:
             return 0
@@ -188,7 +189,10 @@ class Subscriber(Client):
         return size_bytes
 
     def _receive_publish(self, packet: Publish) -> None:
-        """Count a PUBLISH of another form: with DUP or properties, or from another sender."""
+        """Count a PUBLISH that differs from the expected rows.
+
+        It may have DUP or properties, or come from another sender.
+        """
         publisher = int.from_bytes(packet.payload[:2], "big")
         source = self.sources.get(publisher)
         if source is not None and source.frames.is_message(packet.topic, packet.payload):
