@@ -1,18 +1,18 @@
-"""Uploaded session logs become tables: each event once, each loss visible.
+"""Load uploaded session logs into tables. Each event is stored once, and each loss is visible.
 
-This room runs in the cloud (or on a laptop), far from the gateway. It shares two file formats with
-the device (docs/formats/session-log.md and docs/formats/readings.md) and not one line of code:
-a mistake in the writer must not be repeated by its reader.
+This package runs in the cloud (or on a laptop), not on the gateway. It shares two file formats with
+the device (docs/formats/session-log.md and docs/formats/readings.md), but no code: a bug in the
+writer must not be repeated in the reader.
 
-    main.py        the composition root: ingest, audit
-    operations.py  the composition root: gold, gaps, requeue, compact, vacuum
-    ingest/        landed files -> batches -> rows, each step once
+    main.py        the composition root of ingest and audit
+    operations.py  the composition root of gold, gaps, requeue, compact, vacuum
+    ingest/        from landed files to batches to rows; each step has an effect only once
     tables/        the Delta tables and how they are written
-    audit/         the laws of conservation, and gaps
-    gold/          ingested tables -> gold tables, each batch once
-    fleet_report/  gold tables -> a folder of HTML pages, without Spark
+    audit/         checks that no message was lost or repeated, and the search for gaps
+    gold/          from ingested tables to gold tables; each batch is processed once
+    fleet_report/  from gold tables to a folder of HTML pages, without Spark
     maintenance/   compact, vacuum, requeue
     spark/         the Spark session and its jars
-    reporting.py   what a run's report shows, read from the tables; report.py renders it
+    reporting.py   reads the contents of a run's report from the tables; report.py defines them
     limits.py, settings.py, places.py, errors.py
 """

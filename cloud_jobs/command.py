@@ -1,7 +1,8 @@
-"""The verbs for spark-submit: the same work as `oncegate VERB`, without the gateway's package.
+"""Commands for spark-submit. They do the same work as `oncegate COMMAND`, without the gateway
+package.
 
-Master, memory and cores are those of spark-submit. The result is one JSON object on standard
-output, progress is on standard error. Exit codes are those of `oncegate` (docs/commands.md).
+Spark-submit sets master, memory and cores. The result is one JSON object on standard output;
+progress goes to standard error. The exit codes are the same as for `oncegate` (docs/commands.md).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _VERBS: Final = ("ingest", "audit", "gold", "gaps", "requeue", "compact", "vacuu
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb; return its exit code."""
+    """Run the command given in `arguments` (default: sys.argv) and return its exit code."""
     options = _parser().parse_args(arguments)
     try:
         result = _result_of(options)

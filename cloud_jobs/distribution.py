@@ -1,5 +1,7 @@
-"""`make cloud-dist`: what spark-submit takes, a .zip of this package beside the script to start and
-the properties that name the jars.
+"""Package the job for spark-submit (`make cloud-dist`).
+
+Three files are written: a .zip of this package, the script that spark-submit starts, and a
+properties file that names the jars to download.
 
 python -m cloud_jobs.distribution DIRECTORY
 """
@@ -18,20 +20,23 @@ PACKAGE: Final = Path(__file__).parent
 ZIP: Final = "cloud_jobs.zip"
 SCRIPT: Final = "oncegate_job.py"
 PROPERTIES: Final = "oncegate.conf"
-"""For `spark-submit --properties-file`: Delta Lake, and of S3 what the job needs."""
+"""File for `spark-submit --properties-file`. It names the jars of Delta Lake and of the S3
+client."""
 _TIME: Final = (1980, 1, 1, 0, 0, 0)
-"""Timestamp of every file, so that the same sources result in the same bytes."""
+"""Timestamp of every file in the .zip, so that the same sources result in the same bytes."""
 
 
 def properties() -> str:
-    """Return the properties: what Spark's resolver fetches, and what it has to leave out."""
+    """Return the text of the properties file: the packages that Spark downloads, and their
+    exclusions."""
     needed = needed_for(["s3a://bucket"])
     packages = ",".join(needed.packages)
     return f"spark.jars.packages {packages}\nspark.jars.excludes {needed.excludes}\n"
 
 
 def write(directory: Path) -> tuple[Path, Path]:
-    """Write the two files; return the .zip and the script."""
+    """Write the .zip and the script into a directory. Return the paths of the .zip and the
+    script."""
     directory.mkdir(parents=True, exist_ok=True)
     target = directory / ZIP
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -46,7 +51,7 @@ def write(directory: Path) -> tuple[Path, Path]:
 
 
 def write_all(directory: Path) -> tuple[Path, ...]:
-    """Write the properties too; return all files."""
+    """Write the .zip, the script and the properties file. Return their paths."""
     written = write(directory)
     conf = directory / PROPERTIES
     conf.write_text(properties())

@@ -1,4 +1,5 @@
-"""The exceptions that this room's callers handle, and what Spark reported in one line."""
+"""Exceptions that callers of this package handle, and functions that shorten Spark's error
+messages."""
 
 from __future__ import annotations
 
@@ -8,51 +9,56 @@ from typing import Final
 from pyspark.errors import PySparkException
 
 LINE_CHARACTERS_MAX: Final = 500
-"""Characters of a Spark message, at most: its first lines can contain whole query plans."""
+"""Maximum characters of a Spark message: its first lines can contain whole query plans."""
 
 
 def spark_failures() -> tuple[type[Exception], ...]:
-    """Return the classes of what Spark raises, for an `except`.
+    """Return the classes of exceptions that Spark raises, for an `except` clause.
 
-    Those for which PySpark has no class, most often of Delta and Hadoop, are py4j's own; through
-    Spark Connect there is no py4j, and all are PySpark's.
+    PySpark has no class for many failures of Delta and Hadoop. These failures are raised as py4j's
+    own class. With Spark Connect, py4j is not loaded and every failure has a class of PySpark.
     """
     py4j = sys.modules.get("py4j.protocol")
     return (PySparkException,) if py4j is None else (PySparkException, py4j.Py4JJavaError)
 
 
 _CONFLICT: Final = "[DELTA_CONCURRENT"
-"""Beginnings of the messages about two conflicting writers, whichever class PySpark gives them."""
+"""Prefix of error messages about two conflicting writers. PySpark uses several classes for them."""
 
 
 class IngestError(RuntimeError):
-    """Error that ends the run. The text is for a person and ends with the fix."""
+    """Error that stops the run. The message is for a person and ends with the fix."""
 
 
 class ConflictError(IngestError):
-    """Another writer has made the same commit, as it was found without Spark."""
+    """Another writer has made the same commit. Raised by code that writes without Spark."""
 
 
 def is_conflict(failure: Exception) -> bool:
-    """Return whether a failure is that another writer committed beside this one."""
+    """Return True if the failure is a commit conflict: another writer committed at the same
+    time."""
     return isinstance(failure, ConflictError) or _CONFLICT in str(failure)
 
 
 class KeysFileError(IngestError):
-    """Invalid file of `--keys`. The text names the line and the fix."""
+    """The file given with `--keys` is invalid. The message names the line and the fix."""
 
 
 class TablesBusyError(IngestError):
-    """Conflict with another writer of the tables. The text, for a person, ends with the fix."""
+    """Another writer keeps changing the tables. The message is for a person and ends with the
+    fix."""
 
 
 _OF_A_WORKER: Final = "from the Python worker:"
-"""End of a first line that is followed by a Python traceback, and then by the cause."""
+"""End of a message's first line if a Python traceback and then the cause follow."""
 
 
 def first_line_of(failure: Exception) -> str:
-    """Return the first line of a failure of Spark, without the stack of the JVM, and of a worker's
-    failure also the last one, after its stack; the class if there is no text."""
+    """Return the first line of a Spark failure, without the JVM stack trace.
+
+    If a Python worker failed, its cause (the last line) is appended. A failure without a message is
+    shown as its class name. The result is truncated to LINE_CHARACTERS_MAX.
+    """
     text = str(getattr(failure, "java_exception", None) or failure)
     first, *others = text.strip().splitlines() or [type(failure).__name__]
     line = f"{first} {others[-1].strip()}" if others and first.endswith(_OF_A_WORKER) else first
@@ -60,11 +66,11 @@ def first_line_of(failure: Exception) -> str:
 
 
 _WITHOUT_FILE_SYSTEM: Final = ("No FileSystem for scheme", "FileSystem not found")
-"""Parts of Hadoop's messages about missing jars of a URL's scheme."""
+"""Fragments of Hadoop's messages about missing jars for a URL scheme."""
 
 
 def jars_hint(failure: Exception) -> str:
-    """Return the fix if Spark lacks the jars of a URL's scheme, otherwise an empty text."""
+    """Return the fix if Spark lacks the jars for a URL scheme, otherwise an empty string."""
     if not any(text in str(failure) for text in _WITHOUT_FILE_SYSTEM):
         return ""
     return (

@@ -6,190 +6,201 @@ from datetime import date
 from typing import Final
 
 SEGMENT_BYTES_MAX: Final = 8_000_000
-"""Uncompressed bytes of a segment. The contract's own limit; more is a bomb, and is not
-unpacked."""
+"""Uncompressed bytes of a segment: the limit of the file format. A larger segment is treated as a
+decompression bomb and is not unpacked."""
 
 SEGMENT_FILE_BYTES_MAX: Final = 8_100_000
-"""Bytes of a segment file. What cannot be compressed grows by 3 bytes a block of 128 KiB; with
-headers that is far below this margin of 100 kB. A larger file is refused without being read."""
+"""Bytes of a segment file. Incompressible data grows by 3 bytes per block of 128 KiB. Together with
+the headers this is far below the margin of 100 kB. A larger file is refused without being read."""
 
 WINDOW_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Memory that a zstd frame may ask for. Enough for twice the largest segment in one window."""
+"""Memory in bytes that a zstd frame may request: enough for twice the largest segment in one
+window."""
 
 LINE_BYTES_MAX: Final = 1024 * 1024
-"""Bytes of a line. An MQTT payload that is worth logging is smaller; what is longer is kept in
-quarantine by its beginning only."""
+"""Bytes of a line. An MQTT payload that is worth logging is smaller. Only the beginning of a longer
+line is kept in `quarantine`."""
 
 SEGMENT_LINES_MAX: Final = SEGMENT_BYTES_MAX // 34
-"""Lines of a segment. The shortest event with its line end has 34 bytes, so that more lines than
-this in SEGMENT_BYTES_MAX are no events: 511 bytes unpack to millions of lines, each of which would
-cost a parse and a row."""
+"""Lines of a segment. The shortest event has 34 bytes with its line end, so a segment of
+SEGMENT_BYTES_MAX cannot contain more events than this. Without the limit, a file of 511 bytes could
+unpack to millions of lines, and each line would cost a parse and a row."""
 
 BAD_LINES_PER_SEGMENT_MAX: Final = 100
-"""Malformed lines of a segment that `quarantine` keeps one by one: enough to see what is wrong. One
-more row counts the rest."""
+"""Malformed lines of a segment that get a row of their own in `quarantine`: enough to see what is
+wrong. One more row counts the rest."""
 
 QUARANTINE_ROWS_MAX: Final = 1_000
-"""Rows of one kind that a batch adds to `quarantine` for one start of a gateway (and one segment,
-where it is known). One more row counts the rest."""
+"""Rows of one kind that a batch adds to `quarantine` for one start of a gateway (and for one
+segment, if the segment is known). One more row counts the rest."""
 
 RAW_CHARACTERS_MAX: Final = 16 * 1024
-"""Characters of raw text kept in one row of `quarantine`: enough to see what went wrong, and a
-flood of broken lines cannot fill the tables faster than good ones."""
+"""Characters of raw text in one row of `quarantine`: enough to see what went wrong. Many broken
+lines thus cannot fill the tables faster than valid ones."""
 
 DETAIL_CHARACTERS_MAX: Final = 500
-"""Characters of one explanation. Hostile names and values are quoted in it."""
+"""Characters of one explanation. It quotes names and values that an attacker may have chosen."""
 
 SEGMENTS_PER_BATCH_MAX: Final = 500
-"""Segments in one batch: at most 4 GB of JSON, staged as compressed columns, and at most this much
-work is repeated after a crash. The next batch of the same run takes the rest."""
+"""Segments in one batch: at most 4 GB of JSON, staged as compressed columns. A crash repeats at
+most this much work. The next batch of the same run processes the remaining segments."""
 
 LISTED_MAX: Final = 10_000
-"""Files that a listing returns; where more wait they are listed again after these: a run with
-many batches lists once in twenty, and the driver keeps two megabytes of paths."""
+"""Files that one listing returns. If more files are waiting, the next listing returns them. A run
+with many batches lists the source once in twenty batches, and the driver stores 2 MB of paths."""
 
 REFUSED_READ_MAX: Final = 100
-"""Refused files that are read to decide whether a run has nothing to ingest, at most: 0.8 GB, which
-takes about as long as the start of a JVM. With more of them Spark reads them."""
+"""Refused files that are read to decide whether a run has nothing to ingest: at most 0.8 GB, which
+takes about as long as starting a JVM. If there are more files, Spark reads them."""
 
 SMALL_BATCH_BYTES_MAX: Final = 500_000
-"""Bytes of files (compressed) of a batch for which Spark prepares as little as it can: some ten
-thousands of events, through which slower plans are before code for faster ones is generated."""
+"""Compressed bytes of the files of a batch for which Spark plans with the least effort. This is
+some ten thousand events: slower plans finish before the code of faster plans is generated."""
 
 SHORT_RUN_BYTES_MAX: Final = 10_000_000
-"""Bytes of files (compressed) of a run that needs no second compiler: 1.5 million events. It takes
-13 processor seconds to compile Spark, and saves 4 for each 500,000 events after that."""
+"""Compressed bytes of the files of a run that does not need the JVM's second compiler: 1.5 million
+events. Compiling Spark takes 13 processor seconds and then saves 4 for each 500,000 events."""
 
 EVENTS_SMALL_MAX: Final = 200_000
-"""Events in the tables up to which Spark prepares as little as it can for `gold`, which reads them
-several times: some seconds each time."""
+"""Events in the tables up to which Spark plans `gold` with the least effort. `gold` reads the
+events several times; each time saves some seconds."""
 
 PYTHON_BATCH_BYTES_MAX: Final = 4_000_000
-"""Bytes of rows handed to a Python worker together, the one that exceeds them included: its memory
-is that of few segments, and a batch of many small ones costs one exchange."""
+"""Bytes of rows passed to a Python worker together, including the row that exceeds the limit. The
+worker needs the memory of a few segments, and a batch of many small ones costs one exchange."""
 
 PACK_CHARACTERS_MAX: Final = SEGMENT_BYTES_MAX
-"""Characters of the names, units and topics of a pack's records. A base name and the topic are
-repeated in each of them, so that a line of 1 MB would else become gigabytes of rows."""
+"""Characters of the names, units and topics in the records of one SenML pack. The base name and the
+topic are repeated in each record, so a line of 1 MB could otherwise become gigabytes of rows."""
 
 CHARACTERS_TOGETHER_MAX: Final = 16 * PACK_CHARACTERS_MAX
-"""Characters of topics, names and units of records that are made together, 128 million. Where there
-are more the packs are read one by one."""
+"""Characters (128 million) of topics, names and units of SenML records that are built together. If
+there are more, the SenML packs are read one by one."""
 
 PACK_BYTES_MAX: Final = 64 * 1024
-"""Bytes of a payload that is parsed together with others: a reading has some hundreds. A larger one
-is read alone."""
+"""Bytes of a payload that is parsed together with others; a reading has some hundred bytes. A
+larger payload is parsed alone."""
 
 PACKS_TOGETHER_MAX: Final = 16_384
-"""Payloads that are parsed as one text, which has a GiB at most then: Arrow counts its bytes in 32
-bits."""
+"""Payloads that are joined and parsed as one string of at most 1 GiB. Arrow counts the bytes of a
+string in 32 bits."""
 
 BOARDS_COMPARED_MAX: Final = 10_000
-"""Boards of a batch of which each one's numbers are compared with the stored ones: a row of a query
-each, half a second for all. Of more than these those of their gateways are."""
+"""Boards of a batch whose numbers are compared with the stored ones board by board. Each board is
+one row of a query; 10,000 rows take half a second. If there are more boards, all numbers of their
+gateways are compared."""
 
 OUTLINE_RUNS_MAX: Final = 2_000
-"""Runs of numbers in a staged file's outline. Numbers that follow each other are one run: an honest
-file has a few of each board."""
+"""Runs of consecutive numbers in the outline (the JSON summary) of a staged file. An honest file
+has a few runs for each board."""
 
 OUTLINE_CHARACTERS_MAX: Final = 256 * 1024
-"""Characters of a staged file's outline. The driver has those of a batch, at most 128 MB; of files
-with larger ones it has none, and reads their events from the table again."""
+"""Characters of the outline (the JSON summary) of a staged file. The driver holds the outlines of a
+batch, at most 128 MB. A file with a larger outline gets none, and its events are read again from
+the table."""
 
 HALVES_PER_BATCH_MAX: Final = 20_000
-"""Messages of which a file has one half that the driver pairs: in a file's life of minutes only
-those are apart that were on their way when it was sealed. More are paired by a join."""
+"""Messages of a batch that the driver pairs because their receipt and release are in different
+files. A file covers minutes, so only messages in progress when it was sealed are split. If there
+are more, a join pairs them."""
 
 KEY_RANGES_MAX: Final = 64
-"""Ranges of keys that are written into one filter so that Delta skips files; more than this and the
-filter costs more than it saves."""
+"""Ranges of keys in one filter, with which Delta skips files. More ranges would make the filter
+cost more than it saves."""
 
 GAPS_SHOWN_MAX: Final = 200
-"""Gaps that a report carries; all are counted."""
+"""Gaps listed in a report; the report counts all of them."""
 
 BOARDS_SHOWN_MAX: Final = 200
-"""Boards that gave numbers again and that a report carries."""
+"""Boards listed in a report because they used numbers of an earlier start again."""
 
 GATEWAYS_SHOWN_MAX: Final = 200
-"""Gateways that a report carries; all are counted."""
+"""Gateways listed in a report; the report counts all of them."""
 
 SEGMENTS_HELD_MAX: Final = 100_000
-"""Segments of all batches up to which the driver holds their rows during a run: some 100 MB. With
-more of them Spark answers each query."""
+"""Segments of all batches up to which the driver holds their rows in memory during a run: some 100
+MB. If there are more, Spark executes each query."""
 
 QUERIES_AT_A_TIME_MAX: Final = 3
-"""Commits of a batch, or queries of a report, beside each other. They are of different tables, and
-one is planned while another waits; each needs the driver's memory for itself."""
+"""Commits of a batch, or queries of a report, that run concurrently. They concern different tables,
+and one is planned while another waits for its tasks. Each of them needs memory of the driver."""
 
 TASK_TRIES_MAX: Final = 4
-"""Times that a task is tried on one machine, where Spark itself tries once: as many as on a
-cluster."""
+"""Attempts of a task on one machine: as many as on a cluster. Spark's default on one machine is
+one."""
 
 OPEN_FILES_PER_TASK_MAX: Final = 8
-"""Files of different days that a task writes beside each other. Without this its rows are sorted by
-day first, although they come file by file; with more days than these the rest is sorted."""
+"""Files of different days that one task writes concurrently. Without this setting the rows of a
+task are sorted by day first, although they arrive file by file. Only the rows of further days are
+sorted."""
 
 GATEWAYS_NAMED_MAX: Final = 1_000
-"""Gateways whose keys are looked up by name; of more than these all keys are read, a row each."""
+"""Gateways whose keys are queried by name. If there are more gateways, all keys are read, one row
+each."""
 
 SIGNERS_SHOWN_MAX: Final = 10_000
-"""Pairs of gateway and key that an audit carries."""
+"""Pairs of gateway and key listed in an audit."""
 
 KEYS_FILE_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Bytes of the file of `--keys`: a hundred thousand gateways with a name each."""
+"""Bytes of the file of `--keys`: enough for 100,000 gateways with a name each."""
 
 KEYS_PER_GATEWAY_MAX: Final = 16
-"""Keys that a gateway has at a time: its present one, and those of segments that are on the way."""
+"""Keys that a gateway has at the same time: its present key, and the keys of segments in
+transit."""
 
 TIME_MILLISECONDS_MAX: Final = 253_402_300_799_999
-"""The end of the year 9999, in milliseconds since 1970-01-01 UTC: the last time that Spark's
-timestamps and everyone else's can show."""
+"""The end of the year 9999, in milliseconds since 1970-01-01 UTC: the latest time that timestamps
+of Spark and of most other programs can represent."""
 
 DAY_MIN: Final = date(2020, 1, 1)
-"""The first day that makes a partition: no gateway is older, and a clock without a battery shows
-1970. The last one is the day after that on which a segment is ingested."""
+"""The first day that is used as a partition. No gateway is older, and a clock without a battery
+shows 1970. The last such day is the day after the ingestion of a segment."""
 
 CLOCK_LOOK_MILLISECONDS: Final = 5_000
-"""Within so long of a step of the clock the gateway has recorded it: it looks once a second, and is
-given a few more where it is busy."""
+"""Milliseconds after a step of the clock within which the gateway has recorded the step. It checks
+its clock once a second; the other seconds are a margin for a busy gateway."""
 
 CONFLICT_RETRIES_MAX: Final = 3
-"""Times that a step is tried again when another writer committed beside it. A second run of the job
-conflicts once a step at most; more than that means that another program writes to the tables."""
+"""Attempts for a step if another writer commits at the same time. A second run of the job conflicts
+at most once per step. More conflicts mean that another program writes to the tables."""
 
 COMMITS_LOOKED_AT_MAX: Final = 100
-"""Last commits of a table among which a batch's own is looked for. Each batch makes one; the rest
-is room for those of an operator's programs between a run that died and the one that continues."""
+"""Latest commits of a table among which the commit of a batch is searched. Each batch makes one
+commit. The others may be made by an operator's programs between a failed run and the next one."""
 
 AUDIT_EXCEPTIONS_MAX: Final = 10_000
-"""Exceptions that an audit carries by name, violations first; all are counted."""
+"""Exceptions listed in an audit, violations first; the audit counts all of them."""
 
 VALUES_MAX: Final = 20_000
-"""Rows (of some 300 bytes) that the driver holds itself because many queries ask for them: gaps and
-findings of an audit, days that are made again. More stay where they were found."""
+"""Rows (of some 300 bytes) that the driver holds in memory because many queries read them: gaps and
+findings of an audit, and days that are computed again. If there are more, Spark computes them for
+each query."""
 
 OFFLINE_DAYS_MAX: Final = 366
-"""Days between two starts of a gateway that count as offline: a longer time is a clock that was
-set, and would make a row for each day since 1970."""
+"""Days between two starts of a gateway that count as offline. A longer time means that the clock
+was set, and would result in a row for each day since 1970."""
 
 DROPS_PER_DAY_MAX: Final = 100
-"""Rows of `drops` for a gateway and day, at most: topics can be made up without end."""
+"""Rows of `drops` for a gateway and day: a client can invent any number of topics."""
 
 SENSOR_CLOCK_DAYS_MAX: Final = 366
-"""Days between a reading's own time and its delivery: a gateway keeps what it cannot deliver for
-months, and a sensor's clock that is off by more was never set."""
+"""Days between a reading's own time and its delivery. A gateway stores undelivered readings for
+months. A sensor clock that differs by more was never set."""
 
 TEXT_CHARACTERS_MAX: Final = 200
-"""Characters of a text reading in `sensor_quarters` and `sensor_days`, which show the last one."""
+"""Characters of a string reading in `sensor_quarters` and `sensor_days`, which store the last
+reading."""
 
 PERCENTILE_ACCURACY: Final = 1_000
-"""Accuracy of approximate percentiles: their rank is off by at most a thousandth of the values."""
+"""Accuracy of approximate percentiles: their rank differs by at most a thousandth of the values."""
 
 COMPACT_FILE_BYTES: Final = 64 * 1024 * 1024
-"""A file below this is small: it costs a reader about as much as one of this size."""
+"""Bytes below which a file counts as small: reading it costs about as much as a file of this
+size."""
 
 COMPACT_FILES_MIN: Final = 8
-"""Small files of a partition from which on it is compacted: fewer cost less than the rewrite."""
+"""Small files from which on a partition is compacted. With fewer files the rewrite costs more than
+it saves."""
 
 GAPS_LISTED_MAX: Final = 10_000
-"""Gaps that `oncegate gaps` prints, the largest first; all are counted."""
+"""Gaps that `oncegate gaps` prints, the largest first; all of them are counted."""

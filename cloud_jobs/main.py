@@ -1,9 +1,9 @@
-"""The Spark job's composition root: ingest what has landed, and audit the tables.
+"""The Spark job's composition root: ingest uploaded files, and audit the tables.
 
-`run` is what the command `oncegate ingest` calls. It finishes the batch that a run before left
-unfinished, takes what has landed since, batch by batch, and reports the state of the tables: run
-it as often as you like, the tables hold each event once. `audit` is what `oncegate audit --tables`
-calls.
+The command `oncegate ingest` calls `run`. The run finishes the batch that an earlier run left
+unfinished, ingests all files that have landed since then, and reports the state of the tables. It
+can be repeated any number of times: the tables hold each event once. The command `oncegate audit
+--tables` calls `audit`.
 """
 
 from __future__ import annotations
@@ -41,9 +41,13 @@ __all__ = ["IngestError", "audit", "follow", "ingest", "run"]
 
 
 def run(settings: IngestSettings, progress: Callable[[str], None]) -> IngestReport:
-    """Ingest all that has landed. `progress` gets a line at each step. Raises IngestError."""
+    """Ingest all landed files and return the report. Call `progress` with a line of text at each
+    step.
+
+    Raises IngestError if the run fails.
+    """
     if settings.keys is not None:
-        # A mistake in it is found before Spark starts.
+        # A mistake in the keys file is found before Spark starts.
         load_keys(settings.keys)
     if SparkSession.getActiveSession() is None:
         report = report_if_nothing_new(settings)
@@ -68,10 +72,11 @@ def follow(
     seconds: float,
     stop: threading.Event,
 ) -> IngestReport:
-    """Ingest what has landed, repeatedly, until `stop` is set.
+    """Ingest new files repeatedly, with pauses of `seconds`, until `stop` is set.
 
-    A loop over the same ledger as a single run: what one run leaves the next one takes, whichever
-    process it is in (docs/decisions/0137). Return the report of the last run.
+    Each pass is the same as a single run, and the tables record which files are done. Another
+    process can therefore continue at any point (docs/decisions/0137). Return the report of the last
+    run.
     """
     with _session_of(settings, progress, jvm_settings(is_short=False)) as spark:
         done = None
@@ -89,7 +94,7 @@ def _next_run(
     progress: Callable[[str], None],
     stop: threading.Event,
 ) -> Run | None:
-    """Ingest once. Return None if another writer has the tables."""
+    """Ingest once. Return None if another writer is changing the tables."""
     try:
         done = _ingested(spark, settings, progress, lambda _: None, stop.is_set)
     except TablesBusyError as error:
@@ -104,7 +109,10 @@ def _next_run(
 
 
 def audit(tables_root: str, progress: Callable[[str], None]) -> dict[str, Any]:
-    """Audit the tables below a directory or URL; the result as JSON values. Raises IngestError."""
+    """Audit the tables below a directory or URL. Return the result as JSON values.
+
+    Raises IngestError if the audit fails.
+    """
     with spark_session(None, progress, places=(tables_root,)) as spark:
         return audited(spark, tables_root, progress)
 
@@ -115,7 +123,10 @@ def ingest(
     progress: Callable[[str], None],
     after_step: Callable[[str], None],
 ) -> IngestReport:
-    """Run in the caller's Spark session. `after_step` is called when a step is committed."""
+    """Ingest all landed files in the caller's Spark session and return the report.
+
+    `after_step` is called with the name of a step after its commit.
+    """
     began = time.monotonic()
     done = _ingested(spark, settings, progress, after_step)
     progress("counting")
@@ -130,7 +141,7 @@ def _ingested(
     after_step: Callable[[str], None],
     is_stopping: Callable[[], bool] = lambda: False,
 ) -> Run:
-    """Ingest all landed files. If `is_stopping`, stop after the current batch."""
+    """Ingest all landed files. If `is_stopping` returns True, stop after the current batch."""
     with _failures(), only_run(spark, settings.tables) as is_alone:
         tables = Tables(spark, settings.tables)
         making.create(tables)
@@ -141,7 +152,7 @@ def _ingested(
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """Convert exceptions of Spark to an IngestError of one line."""
+    """Convert exceptions of Spark to an IngestError with a message of one line."""
     try:
         yield
     except spark_failures() as error:

@@ -1,8 +1,8 @@
-"""Detection of a run that has nothing to ingest, before a JVM is started for it.
+"""Detection of a run that has nothing to ingest, before a JVM is started.
 
-The table `segments` has the answer, and `deltalake` reads it in a second where Spark takes more
-than ten to start. Only for directories of this machine; in doubt the answer is None, and Spark
-looks (docs/decisions/0164).
+The table `segments` shows which files are new. The library `deltalake` reads the table in a second;
+starting Spark takes more than ten. This works only for local directories. In all doubtful cases the
+result is None, and Spark examines the files (docs/decisions/0164).
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ _REFUSED: Final = (
 
 
 def report_if_nothing_new(settings: IngestSettings) -> IngestReport | None:
-    """Return the report of a run if Spark would find nothing to ingest; None if it has to look.
+    """Return the report of a run if there is nothing to ingest, or None if Spark has to examine
+    files.
 
-    Raises IngestError if another run holds the tables.
+    Raises IngestError if another run holds the lock of the tables.
     """
     source, tables = local_directory(settings.source), local_directory(settings.tables)
     if source is None or tables is None or not source.is_dir() or not tables.is_dir():
@@ -75,7 +76,8 @@ def _report_of(
 
 
 def _opened(tables: Path) -> QueryEngine | None:
-    """Open the tables; None where their version or columns are not those of this job."""
+    """Open the tables. Return None if their version or their columns differ from those of this
+    job."""
     engine = QueryEngine(str(tables), TABLES)
     version = engine.properties("segments").get(PROPERTY)
     if version != str(VERSION):
@@ -87,12 +89,11 @@ def _opened(tables: Path) -> QueryEngine | None:
 def _files_below(directory: Path) -> Iterator[str]:
     """Yield the paths of files as Spark names and lists them.
 
-    Raises:
-        ValueError: a link, which Spark may follow.
+    Raises ValueError for a symbolic link, because Spark may follow it.
     """
     with os.scandir(directory) as entries:
         for entry in entries:
-            # Hadoop's names for hidden files; a folder of a partition begins with _ too.
+            # Hadoop hides names like these. The name of a partition's folder begins with _ too.
             if entry.name.startswith(".") or (entry.name.startswith("_") and "=" not in entry.name):
                 continue
             if entry.is_symlink():
@@ -104,7 +105,7 @@ def _files_below(directory: Path) -> Iterator[str]:
 
 
 def _are_known(engine: QueryEngine, paths: Sequence[str], pinned: Mapping[str, Pinned]) -> bool:
-    """Return True if no file needs an examination (`landing.list_landed`)."""
+    """Return True if none of the files has to be examined (see `landing.list_landed`)."""
     found = open_files(engine.query(KNOWN_FILES), paths, SETTLED)
     if any(file["state"] is None for file in found) or len(found) > REFUSED_READ_MAX:
         return False
@@ -114,7 +115,7 @@ def _are_known(engine: QueryEngine, paths: Sequence[str], pinned: Mapping[str, P
 
 
 def _are_as_refused(engine: QueryEngine, paths: Sequence[str]) -> bool:
-    """Return True if the bytes of files are those that were refused under their names."""
+    """Return True if each file has the bytes that were refused under its name."""
     if not paths:
         return True
     refused = defaultdict[str, set[tuple[int, str | None]]](set)
@@ -125,7 +126,8 @@ def _are_as_refused(engine: QueryEngine, paths: Sequence[str]) -> bool:
 
 
 def _bytes_of(path: str) -> tuple[int, str | None]:
-    """Return a file's size and sha256; no sha256 if it is too large to read."""
+    """Return a file's size in bytes and its SHA-256, or None as SHA-256 if the file is too
+    large."""
     with open(path.removeprefix("file:"), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > SEGMENT_FILE_BYTES_MAX:

@@ -1,6 +1,7 @@
 """The script that spark-submit starts: `spark-submit --py-files cloud_jobs.zip oncegate_job.py`.
 
-`make cloud-dist` puts both into dist/cloud/; the verbs are in cloud_jobs/command.py.
+`make cloud-dist` writes the .zip and this script to dist/cloud/. cloud_jobs/command.py implements
+the commands.
 """
 
 from __future__ import annotations

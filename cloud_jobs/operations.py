@@ -1,6 +1,6 @@
-"""The composition root of the verbs beside `ingest` and `audit`: gold, gaps and maintenance.
+"""The composition root of all commands except `ingest` and `audit`: gold, gaps and maintenance.
 
-Each that writes holds the lock of the tables, as an ingestion does: one writer at a time.
+Like an ingestion, a command that writes holds the lock of the tables, so there is only one writer.
 """
 
 from __future__ import annotations
@@ -36,19 +36,23 @@ __all__ = ["IngestError", "compact", "gaps", "gold", "requeue", "vacuum"]
 
 
 def gold(root: str, progress: Progress, *, is_audited: bool) -> dict[str, Any]:
-    """Bring the gold tables up to date. Raises IngestError, as all here do."""
+    """Update the gold tables from the ingested tables, and audit the messages if `is_audited`.
+
+    Return the counts of the run. Raises IngestError if Spark fails or another run is writing.
+    """
     with _writing(root, progress, jvm_settings(is_short=has_few_events(root))) as spark:
         return gold_of(spark, root, progress, is_audited=is_audited)
 
 
 def compact(root: str, progress: Progress) -> dict[str, Any]:
-    """Write partitions of many small files again as few large ones."""
+    """Merge the small files of the tables into a few large ones. Return statistics for each
+    table."""
     with _writing(root, progress) as spark:
         return compact_of(_there(spark, root), progress)
 
 
 def vacuum(root: str, progress: Progress, *, keep_days: int, is_dry: bool) -> dict[str, Any]:
-    """Remove the files that tables have not referred to for `keep_days` days."""
+    """Remove the files that the tables have not referred to for `keep_days` days."""
     with _writing(root, progress) as spark:
         return vacuum_of(_there(spark, root), progress, keep_days=keep_days, is_dry=is_dry)
 
@@ -56,13 +60,14 @@ def vacuum(root: str, progress: Progress, *, keep_days: int, is_dry: bool) -> di
 def requeue(
     root: str, progress: Progress, *, reason: str | None, gateway: str | None
 ) -> dict[str, Any]:
-    """Queue refused segments for another try at the next ingestion."""
+    """Mark refused segments, so that the next ingestion examines them again."""
     with _writing(root, progress) as spark:
         return requeue_of(_there(spark, root), reason=reason, gateway=gateway)
 
 
 def gaps(root: str, progress: Progress, *, gateway: str | None) -> dict[str, Any]:
-    """Return what is missing now. Reads only, beside any writer."""
+    """Return the present gaps in the data. The command only reads and can run during any other
+    one."""
     with spark_session(None, progress, places=(root,)) as spark, _failures(root):
         found = gaps_by_day(_there(spark, root))
         if gateway is not None:

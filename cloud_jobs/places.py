@@ -1,4 +1,4 @@
-"""Places as a person names them: a path or a URL."""
+"""Locations of files and tables as a person writes them: a path or a URL."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 
 def local_directory(place: str) -> Path | None:
-    """Return the directory that a path or a file URL names; None for any other URL."""
+    """Return the directory for a path or a file URL, or None for any other URL."""
     parts = urlsplit(place)
     if parts.scheme == "file":
         return Path(unquote(parts.path))
@@ -15,7 +15,9 @@ def local_directory(place: str) -> Path | None:
 
 
 def absolute(place: str) -> str:
-    """Return a place that means the same in every directory: SQL takes a relative path for the
-    name of a schema."""
+    """Return a path as an absolute path, and a URL unchanged.
+
+    SQL would interpret a relative path as the name of a schema.
+    """
     directory = local_directory(place)
     return place if directory is None or urlsplit(place).scheme else str(directory.absolute())

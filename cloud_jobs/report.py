@@ -1,4 +1,4 @@
-"""Results of a run, as values."""
+"""The report of an ingest run, as dataclasses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class TableCount:
-    """Rows of a table: all, and how this run changed it. `changed` counts updated rows too."""
+    """Row counts of a table: all rows, and the rows that this run added or updated (`changed`)."""
 
     rows: int
     changed: int
@@ -17,7 +17,10 @@ class TableCount:
 
 @dataclass(frozen=True, slots=True)
 class GatewayRange:
-    """State of a gateway: its events are between the two sequences, over all boots."""
+    """Summary of the events of one gateway, over all starts of its broker.
+
+    All events have a sequence from `first_sequence` to `last_sequence`.
+    """
 
     gateway: str
     boots: int
@@ -30,7 +33,10 @@ class GatewayRange:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Missing events (cloud_jobs.audit.gaps). The sequences are None for a break in the chain."""
+    """A gap in a gateway's events (see cloud_jobs.audit.gaps).
+
+    Both sequences are None if the gap is a break in the chain of segment hashes.
+    """
 
     gateway: str
     kind: str
@@ -42,7 +48,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedStart:
-    """A board that gave the numbers of an earlier start again, `starts` times."""
+    """A board that used the numbers of an earlier start again, in `starts` of its starts."""
 
     gateway: str
     device: str
@@ -51,10 +57,11 @@ class RepeatedStart:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """One run. Counts called new, duplicate and quarantined are this run's; the others are
-    totals of the tables.
+    """The report of one ingest run.
 
-    `quarantine` and `gaps` are the present state of the tables, not only this run's additions.
+    Counts called new, duplicate and quarantined refer to this run; the others are totals of the
+    tables. `quarantine` and `gaps` describe the present state of the tables, not only this run's
+    additions.
     """
 
     source: str
@@ -79,7 +86,7 @@ class IngestReport:
     repeated_starts: list[RepeatedStart] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values; docs/commands.md has the keys."""
+        """Return the report as JSON values. docs/commands.md explains the keys."""
         quarantine = [
             {"kind": kind, "reason": reason, "rows": rows}
             for (kind, reason), rows in sorted(self.quarantine.items())

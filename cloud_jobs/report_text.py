@@ -1,4 +1,4 @@
-"""Results of a run, as tables for a terminal."""
+"""Text form of an ingest report, as tables for a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cloud_jobs.report import IngestReport
 
 
 def render(report: IngestReport) -> RenderableType:
-    """Render the report for a terminal."""
+    """Return the report as text and tables that `rich` can print."""
     parts: list[RenderableType] = [_summary(report), _tables(report)]
     if report.gateways:
         parts.append(_gateways(report))

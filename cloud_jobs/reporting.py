@@ -1,4 +1,4 @@
-"""Contents of a run's report, read from the tables."""
+"""Queries of the tables for the report of an ingest run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from cloud_jobs.tables.sql import Queryable
 
 
 def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: float) -> IngestReport:
-    """Return the report of a run that began at ``began`` (monotonic seconds)."""
+    """Return the report of a run that began at `began` (seconds of the monotonic clock)."""
     is_small = is_small_run(run)
     with small_effort(tables.spark, is_small=is_small):
         if run.known is not None and run.known.is_held:
@@ -44,7 +44,7 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
 def report_without_spark(
     engine: QueryEngine, settings: IngestSettings, run: Run, *, began: float
 ) -> IngestReport:
-    """Return the same report of tables in a directory of this machine. Raises READ_FAILURES."""
+    """Return the report of local tables, without Spark. Raises READ_FAILURES if reading fails."""
     with InMemory() as memory:
         memory.add("segments", engine.table(f"SELECT {', '.join(_OF_SEGMENTS)} FROM segments"))
         found = _found_in(memory, engine, _refused(engine), _repeated_starts(engine))
@@ -52,7 +52,7 @@ def report_without_spark(
 
 
 def is_small_run(run: Run) -> bool:
-    """Return True if the driver can hold the rows of all segments."""
+    """Return True if the driver can hold the rows of all segments in memory."""
     return segments_in(run.before) + segments_in(run.news) <= SEGMENTS_HELD_MAX
 
 
@@ -115,7 +115,7 @@ _STATES: Final = ("ingested", "quarantined", "duplicate")
 
 
 _Refused: TypeAlias = tuple[dict[tuple[str, str], int], int]
-"""Refusals by kind and reason, and the number of rows that represent them."""
+"""Number of refusals by kind and reason, and the number of rows of `quarantine` with them."""
 
 
 class _Found(NamedTuple):
@@ -127,7 +127,7 @@ class _Found(NamedTuple):
 
 
 def _of_few(tables: Tables) -> _Found:
-    """Read `segments` once with Spark, and run the queries about it in this process."""
+    """Read `segments` once with Spark, and run the queries about segments in this process."""
     with side_by_side() as submit, InMemory() as memory:
         segments = submit(tables.read("segments").select(*_OF_SEGMENTS).toArrow)
         refused = submit(_refused, tables)
@@ -137,7 +137,7 @@ def _of_few(tables: Tables) -> _Found:
 
 
 def _of_held(tables: Tables, run: Run, known: KnownRows) -> _Found:
-    """Run the queries about `segments` with the rows that the run holds."""
+    """Run the queries about `segments` on the rows that the run already holds in memory."""
     is_refusing = run.before["quarantined"] + run.news["quarantined"] > 0
     is_refusing |= bool(known.query("SELECT name FROM {segments} WHERE state = 'quarantined'"))
     with side_by_side() as submit:
@@ -151,7 +151,7 @@ def _of_held(tables: Tables, run: Run, known: KnownRows) -> _Found:
 def _found_in(
     memory: InMemory, tables: Queryable, refused: _Refused, starts: list[RepeatedStart]
 ) -> _Found:
-    """Return the answers of `segments` in memory, together with the others."""
+    """Query the segments in memory, and combine the results with the other query results."""
     gaps = _gaps(memory, lambda torn: memory.add("events", _truncations_of(tables, torn)))
     gateways = _gateways(memory, tables)
     return _Found(gaps, gateways, _segments_count(memory), refused, starts)
@@ -180,7 +180,7 @@ def _of_many(tables: Tables) -> _Found:
 
 
 def _refused(tables: Queryable) -> _Refused:
-    """Return the refusals by kind and reason, and how many rows stand for them."""
+    """Return the number of refusals by kind and reason, and the number of rows with refusals."""
     found = tables.query(
         "SELECT kind, reason, sum(coalesce(refused, 1)) AS refused, count(*) AS number "
         "FROM {quarantine} GROUP BY kind, reason"
@@ -223,10 +223,10 @@ def _repeated_starts(tables: Queryable) -> list[RepeatedStart]:
 def _gaps(
     asked: Queryable, load_truncations: Callable[[list[str]], None] = lambda torn: None
 ) -> tuple[list[Gap], int]:
-    """Return the first gaps and the number of all.
+    """Return the first GAPS_SHOWN_MAX gaps and the total number of gaps.
 
-    `load_truncations` is called before the events of the gateways with missing sequences are
-    queried: they may explain these gaps.
+    `load_truncations` is called with the gateways that have missing sequences, before their
+    `log_truncated` events are queried. These events may explain the gaps.
     """
     gaps, count = _gaps_with(asked, [])
     torn = sorted({gap.gateway for gap in gaps if gap.kind == "sequence"})
@@ -237,7 +237,7 @@ def _gaps(
 
 
 def _gaps_with(asked: Queryable, torn: list[str]) -> tuple[list[Gap], int]:
-    """Return the first gaps and the number of all, with what the gateways that are ``torn`` say."""
+    """Return the first gaps and their total. Events of the `torn` gateways may explain gaps."""
     truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
     found = asked.query(
         f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "
@@ -275,8 +275,8 @@ ORDER BY gateway LIMIT {GATEWAYS_SHOWN_MAX}
 
 
 def _gateways(asked: Queryable, tables: Queryable) -> tuple[list[GatewayRange], int]:
-    """Return what is known of each gateway: from its segments alone, where none has an event that
-    another one has, too."""
+    """Return the summary of each gateway, and the number of gateways. Events are counted from the
+    segments, or from `events` if segments of the gateway overlap."""
     rows = asked.query(_GATEWAYS)
     doubled = _events_of(tables, [row["gateway"] for row in rows if row["overlaps"]])
     ranges = [

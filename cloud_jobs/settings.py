@@ -1,4 +1,4 @@
-"""Settings of a run of the Spark job: only those that it cannot determine itself."""
+"""Settings of an ingest run that the Spark job cannot determine itself."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestSettings:
-    """Places of landed segments, of the tables, and of Spark's downloads.
+    """Locations of landed segments, of the tables, and of Spark's downloads.
 
     `source` and `tables` are a directory or a URL that Spark's Hadoop file systems can list
-    (`file:///...`, `s3a://...`). `cache_dir` keeps the Delta Lake jars after the first start, so
-    that later starts work offline; None means `oncegate/spark` in the user's cache directory.
+    (`file:///...`, `s3a://...`). `cache_dir` stores the Delta Lake jars after the first start, so
+    that later starts work offline. None means `oncegate/spark` in the user's cache directory.
     """
 
     source: str
     tables: str
     cache_dir: Path | None = None
     jars: Path | None = None
-    """A directory with the jars that Spark needs here, for machines without Maven Central; None:
-    they are fetched."""
+    """A directory with the jars that Spark needs, for machines without access to Maven Central. If
+    None, the jars are downloaded."""
     keys: Path | None = None
-    """The file with the gateways' public keys; None: each gateway's first key is trusted."""
+    """The file with the gateways' public keys. If None, the first key of each gateway is
+    trusted."""

@@ -1,6 +1,6 @@
-"""Options of Spark's JVM for short runs, which use one compiler, and for long ones.
+"""JVM options for short and for long Spark runs. A short run uses only the JVM's first compiler.
 
-A run that ingests a million events has ended before the second one pays off.
+A run that ingests a million events has finished before the second compiler saves time.
 """
 
 from __future__ import annotations
@@ -24,17 +24,21 @@ OPTIONS: Final = (OPTION, "spark.driver.extraJavaOptions")
 
 
 def jvm_settings(*, is_short: bool) -> Mapping[str, str]:
-    """Return the settings with which a JVM is started; none where options were set outside: with
-    two garbage collectors it does not start."""
+    """Return Spark settings with the options for a new JVM.
+
+    The result is empty if the user has set JVM options: a JVM with two garbage collectors does not
+    start.
+    """
     if {*OPTIONS} & {*set_outside()} or any(name in os.environ for name in JVM_VARIABLES):
         return {}
     return {OPTION: SHORT_RUN if is_short else LONG_RUN}
 
 
 def has_few_events(root: str) -> bool:
-    """Return whether the tables in a directory have at most EVENTS_SMALL_MAX events.
+    """Return True if the tables in a local directory have at most EVENTS_SMALL_MAX events.
 
-    False elsewhere, and where it cannot be found out: then a run takes longer and nothing else.
+    False for other locations, or if the tables cannot be read. A wrong False only makes a run
+    slower.
     """
     if local_directory(root) is None:
         return False
@@ -46,10 +50,10 @@ def has_few_events(root: str) -> bool:
 
 
 def is_short(settings: IngestSettings) -> bool:
-    """Return whether a run has at most SHORT_RUN_BYTES_MAX to read.
+    """Return True if a run has at most SHORT_RUN_BYTES_MAX to read from a local directory.
 
-    What has landed since the last batch is estimated by the times of files in a directory of this
-    machine: where they mislead, a run takes longer and nothing else. Elsewhere no run is short.
+    New files are recognised by their modification times. A wrong estimate only makes the run
+    slower. False if the source or the tables are not in a local directory.
     """
     source, tables = local_directory(settings.source), local_directory(settings.tables)
     if source is None or tables is None:
@@ -65,7 +69,7 @@ def is_short(settings: IngestSettings) -> bool:
 def _time_of(path: Path) -> float:
     try:
         return path.stat().st_mtime
-    except OSError:  # there was no run
+    except OSError:  # there was no run yet
         return 0.0
 
 
@@ -74,7 +78,7 @@ def _sizes_since(directory: Path, seconds: float) -> Iterator[int]:
         for name in names:
             try:
                 found = os.stat(os.path.join(folder, name))
-            except OSError:  # the run finds it and has the error
+            except OSError:  # the run itself will report the error
                 continue
             if found.st_mtime >= seconds:
                 yield found.st_size

@@ -1,1 +1,2 @@
-"""Landed segment files become rows: listed, verified, written batch by batch, each step once."""
+"""Ingestion of landed segment files: they are listed, verified and written to the tables in
+batches."""

@@ -1,25 +1,25 @@
-"""One numbered batch, step by step; every step can be repeated and none can be done twice.
+"""A numbered batch of files, processed step by step. Every step is idempotent.
 
-    stage      the files' rows, verified, in one commit of a table of their own    _staging/<batch>
-    keys       the keys of gateways that are new in it                              gateway_keys
-    withdraw   unsigned segments that were taken before such a key came go again    (all of these)
-    events     the good lines, each identity once                                  events
-    readings   what the delivered messages among them carried                      sensor_readings
-    segments   what each file was found to be: its rows are in the tables          segments
-    quarantine what was refused                                                    quarantine
-    finish     the batch's counts; the batch is done                               batches
-    sweep      the staging table is removed
+    stage      commit the verified contents of all files to a table of the batch    _staging/<batch>
+    keys       commit the keys of gateways that are new in this batch               gateway_keys
+    withdraw   remove unsigned segments that arrived before their gateway's key     (all of these)
+    events     commit the valid lines, each event once                              events
+    readings   commit the readings in the messages that were delivered              sensor_readings
+    segments   commit the state of each file, after its rows are in the tables      segments
+    quarantine commit what was refused                                              quarantine
+    finish     commit the batch's counts; this completes the batch                  batches
+    sweep      remove the staging table
 
-The staging commit fixes what is in a batch: files that change, vanish or land later do not matter
-to it. It also has what a file's events come to, so that no table is read for what was just written
-(docs/decisions/0145). Events and readings are committed concurrently, in any order, and
-then segments and quarantine. Only of gateways that may have something twice the events are
-committed first and read again (`cloud_jobs.ingest.split`).
+The staging commit determines the contents of a batch: files that change, disappear or land later
+do not affect it. It also contains everything derived from a file's events, so rows that were just
+written are not read back (docs/decisions/0145). Events and readings are committed concurrently, in
+any order, followed by segments and quarantine. Only for gateways that may have an event twice, the
+events are committed first and read back (`cloud_jobs.ingest.split`).
 
-Each step is a function of the staging commit and of the tables that the steps before wrote, and
-each write carries the batch's number as its application transaction. A run that died between any
-two steps (or within one) is continued by the next run: it finds the batch staged and not finished,
-and goes through all steps again; Delta skips those that were committed.
+Each step depends only on the staging commit and on the tables that earlier steps wrote. Each write
+carries the batch's number as its application transaction. If a run fails at any point, the next run
+finds a batch that is staged but not finished, and repeats all steps. Delta skips those that were
+committed.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _WRITTEN_LATER: Final = ("events", "sensor_readings", "segments", "quarantine")
 
 
 def last_finished(tables: Tables) -> int:
-    """Return the last batch whose every step is committed; 0 without one."""
+    """Return the number of the last finished batch (all steps committed), or 0 if there is none."""
     return totals.sums_after(tables, 0)["batch"]
 
 
@@ -88,9 +88,10 @@ class _LookedUp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch and where its rows go. `after_step` is called with each step that is committed.
+    """A batch and the tables that it writes to. `after_step` is called with the name of a committed
+    step.
 
-    `source` is what was listed, `pinned` the keys of the file of `--keys`.
+    `source` is the directory or URL of the files, and `pinned` contains the keys of the keys file.
     """
 
     tables: Tables
@@ -100,7 +101,7 @@ class Batch:
     source: str = ""
     pinned: Mapping[str, Pinned] = field(default_factory=lambda: NO_KEYS)
     known: KnownRows | None = None
-    """Rows that the run holds; None: Spark answers each query."""
+    """Rows that the run holds in memory. If None, Spark executes each query."""
 
     @property
     def _known(self) -> Queryable:
@@ -118,7 +119,10 @@ class Batch:
         return self.tables.has(self._staging_name)
 
     def stage(self, files: DataFrame) -> None:
-        """Read and verify files (landing.contents_of), and commit all their rows together."""
+        """Read and verify files (see landing.contents_of), and commit all their rows in one commit.
+
+        Raises TablesBusyError if another run has staged the same batch.
+        """
         if not staging.stage(self.tables, self._staging_name, files, self.source):
             raise TablesBusyError(
                 f"another ingest has just begun batch {self.number} in {self.tables.root}: "
@@ -127,13 +131,13 @@ class Batch:
         self.after_step("stage")
 
     def complete(self, *, is_new: bool = False) -> dict[str, Any] | None:
-        """Do all steps after `stage` that are not committed yet.
+        """Run all steps after `stage` that are not committed yet.
 
         Args:
-            is_new: True if this run staged the batch: no later step is committed.
+            is_new: True if this run staged the batch, so that no later step is committed.
 
         Returns:
-            The batch's row of `batches`; None if another run wrote it.
+            The batch's row of `batches`, or None if another run wrote that row.
         """
         row = None
         try:
@@ -141,19 +145,19 @@ class Batch:
                 staged = staged_files(self.tables, self._staging_name)
             row = self._derive(staged, is_new=is_new)
         except (PySparkException, IngestError):
-            # Without a lock a second run may have finished the batch and swept it away meanwhile.
+            # Without a lock, another run may have finished the batch and removed its staging table.
             if last_finished(self.tables) < self.number:
                 raise
             self.progress(f"batch {self.number}: another run has finished it")
         if row is None or not is_new:
-            # A part of its rows may have been held before.
+            # The rows in memory may already include some rows of this batch.
             self._forget()
         self.sweep()
         self.after_step("sweep")
         return row
 
     def _looked_up(self, staged: Staged, *, is_new: bool) -> _LookedUp:
-        """Query what decides about the files, and commit new keys."""
+        """Query the keys and earlier segments, commit new keys, and find the refused files."""
         self.progress(f"batch {self.number}: keys")
         files = gateway_keys.files_of(staged.files)
         with side_by_side() as submit:
@@ -165,7 +169,7 @@ class Batch:
         if keys and (is_new or not self._is_begun()):
             self._commit_keys(keys, known)
             if not is_new:
-                # Delta skips a commit that a run before has made.
+                # Delta skips the commit if an earlier run made it, so load the stored rows.
                 self._forget()
             known = self._known_keys(files, {})
         self.after_step("keys")
@@ -193,7 +197,7 @@ class Batch:
             self.progress(f"gateway {key.gateway}: key {key.public_key} ({what})")
 
     def _withdraw(self, files: StagedFiles) -> bool:
-        """Withdraw segments that may be forged. Return True if there were any."""
+        """Withdraw unsigned segments that may be forged. Return True if there were any."""
         names = withdrawal.withdraw(self.tables, self._known, files.trusted, self.number)
         if names:
             self._forget()
@@ -202,15 +206,14 @@ class Batch:
         return bool(names)
 
     def _is_begun(self) -> bool:
-        """Return True if a later step is committed: the keys of this batch are decided then, even
-        if they accept no event.
+        """Return True if a step after `keys` is committed. The keys of the batch are then final.
 
-        The file of `--keys` may have been changed between a run that died and this one.
+        The file of `--keys` may have changed between an interrupted run and this one.
         """
         return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
     def _derive(self, staged: Staged, *, is_new: bool) -> dict[str, Any]:
-        """Do all steps between `stage` and `sweep`; return the batch's row of `batches`."""
+        """Run all steps between `stage` and `sweep`. Return the batch's row of `batches`."""
         tables, number = self.tables, self.number
         with small_effort(tables.spark):
             refusals, files, ledger = self._looked_up(staged, is_new=is_new)
@@ -221,7 +224,7 @@ class Batch:
         parts = split(files.with_events, {one.gateway for one in found.overlapping}, before)
         plain = staged.without(gateways=parts.odd)
         if parts.odd:
-            # What these have twice is looked for among the events that are committed.
+            # Duplicates of these gateways are searched among committed events.
             self._commit_events(found)
         with records_in(tables, number, plain, parts) as records:
             readings_new = self._commit_contents(found, records, parts)
@@ -244,7 +247,7 @@ class Batch:
         return self._finish(counted)
 
     def _finish(self, counted: totals.Counted) -> dict[str, Any]:
-        """Commit the batch's row of `batches`, and return it."""
+        """Commit the batch's row of `batches`, and return the row."""
         with small_effort(self.tables.spark):
             row = totals.row_of(self.tables, self.number, counted)
             self.tables.add_rows("batches", [row], batch=self.number)
@@ -265,7 +268,7 @@ class Batch:
         self.after_step("events")
 
     def _commit_readings(self, records: Records) -> int:
-        """Return how many were new."""
+        """Commit the readings of the batch. Return the number of new readings."""
         self.progress(f"batch {self.number}: sensor readings")
         readings_new = records.commit()
         self.after_step("readings")
@@ -281,8 +284,8 @@ class Batch:
         self.after_step("segments")
 
     def _commit_quarantine(self, refused: list[DataFrame], segments: list[dict[str, Any]]) -> None:
-        """Commit what was refused: the first rows of each kind, and all segments, with which later
-        runs compare files."""
+        """Commit the refused data: the first rows of each kind, and all segments. Later runs
+        compare landed files with the refused segments."""
         rows = [quarantine.bounded(reduce(DataFrame.unionByName, refused))] if refused else []
         if segments:
             rows.append(self.tables.frame("quarantine", segments))
@@ -293,5 +296,5 @@ class Batch:
         self.after_step("quarantine")
 
     def sweep(self) -> None:
-        """Remove the staging table of a finished batch; nothing happens when there is none."""
+        """Remove the staging table of a finished batch, if it exists."""
         self.tables.remove(self._staging_name)

@@ -1,4 +1,4 @@
-"""The events of a batch, each identity once, and what becomes of those that contradict."""
+"""The events of a batch: each event is stored once, and contradicting versions are refused."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from cloud_jobs.tables.delta_tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """The good lines of a batch's trusted files."""
+    """The valid lines of a batch's trusted files."""
 
     tables: Tables
     batch: int
     staged: Staged
     overlapping: list[SignedFile]
-    """The files of which an event may be in the tables, or in the batch, already."""
+    """The files that may contain an event that is already in the tables, or twice in the batch."""
 
     def commit(self) -> None:
-        """Append the new ones to `events`. Nothing is queried if no file overlaps."""
+        """Append the new events to `events`. No query is needed if no file overlaps another one."""
         new = self._candidates
         if self.overlapping:
             known = self.tables.read("events").where(F.col("batch") != self.batch)
@@ -32,7 +32,8 @@ class Events:
         self.tables.append("events", new, batch=self.batch)
 
     def refused(self) -> list[DataFrame]:
-        """Return the rows of `quarantine` for those that contradict what is committed."""
+        """Return rows of `quarantine` for events that contradict a committed event with the same
+        identity."""
         if not self.overlapping:
             return []
         known = self.tables.read("events")

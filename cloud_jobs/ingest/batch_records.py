@@ -1,7 +1,8 @@
-"""The SenML records of a batch's delivered messages, and what becomes of them.
+"""The SenML records in a batch's delivered messages, and their commit as readings.
 
-Those of plain gateways come from the staged files as they are; those of others from the committed
-events, by joins and sorts (cloud_jobs.ingest.split).
+For plain gateways (without possible duplicates) the records are taken unchanged from the staged
+files. For other gateways they are derived again from the committed events, with joins and sorts
+(cloud_jobs.ingest.split).
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from cloud_jobs.tables.delta_tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records of a batch, as rows of RECORDS."""
+    """The SenML records of a batch, with the columns of RECORDS."""
 
     tables: Tables
     batch: int
     staged: Staged
-    """The files of plain gateways: no reading is in them twice."""
+    """The files of plain gateways, in which no reading occurs twice."""
     paired: pa.RecordBatch
-    """Records of plain gateways of messages of which the halves are in several files."""
+    """Records of plain gateways from messages whose receipt and release are in different files."""
     odd: DataFrame | None
     found: Found
 
     def commit(self) -> int:
-        """Add the readings that are new to `sensor_readings`; return how many these are."""
+        """Append the new readings to `sensor_readings`. Return their number."""
         if not self.found.good:
             return 0
         candidates = readings_of(self.staged, self.paired, self.batch)
@@ -52,16 +53,16 @@ class Records:
         return mine.count()
 
     def refused(self, readings_new: int) -> list[DataFrame]:
-        """Return the rows of `quarantine` for the records, of which `readings_new` were new.
+        """Return the rows of `quarantine` for refused records, given the number of new readings.
 
-        Parts that the counts exclude are not queried: each costs as much as a query.
+        A query is skipped if the counts show that it would find nothing.
         """
         refused = []
         if self.found.wrong:
             refused.append(quarantine.refused_payloads(self._all, self.batch))
         if self.found.good > readings_new:
-            # Contradictions are looked for in the committed tables: the answer is then the same
-            # whether this is the first try or one after a crash.
+            # Search the committed tables for contradictions, so that a retry after a crash finds
+            # the same ones.
             contradicting = readings.conflicting_readings(
                 readings.readings_of(self._all, self.batch),
                 self.tables.read("sensor_readings").where(self.found.near),
@@ -83,9 +84,9 @@ class Records:
 
 @contextmanager
 def records_in(tables: Tables, batch: int, staged: Staged, parts: Split) -> Iterator[Records]:
-    """Yield the records of a batch whose events are committed, and release them afterwards.
+    """Yield the records of a batch whose events are committed. Release the records after the block.
 
-    ``staged`` has the files of its plain gateways.
+    `staged` contains the files of the batch's plain gateways (see `Split`).
     """
     odd = None
     if parts.odd:

@@ -1,8 +1,8 @@
-"""The messages whose delivery a batch completed.
+"""Messages whose delivery a batch completed.
 
-A message is delivered by `message_published`, or by `message_released` together with the
-`message_held` of the same gateway, store and message. The two may have landed in different
-segments and in different runs, in any order: the pair belongs to the batch that completed it.
+A message is delivered by the event `message_published`, or by `message_held` and `message_released`
+of the same gateway, store and message. The two events may land in different segments and runs, in
+any order. The message then belongs to the batch that completed the pair.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _CONTENT: Final = ("topic", "payload", "payload_base64", "client_id")
 
 
 def delivered_in(events: DataFrame, batch: int) -> DataFrame:
-    """Select messages whose delivery became complete in this batch, with contents where logged."""
+    """Select the messages whose delivery became complete in this batch, if their payload was
+    logged."""
     carried = F.col("payload").isNotNull() | F.col("payload_base64").isNotNull()
     columns = DELIVERED.fieldNames()
     published = events.where((F.col("event") == "message_published") & (F.col("batch") == batch))
@@ -35,7 +36,7 @@ def delivered_in(events: DataFrame, batch: int) -> DataFrame:
     pairs = _pairs(held_now, released_now)
     halved = _halved(events.where(is_now))
     if halved is not None:
-        # Only of what is halved in this batch the other half is looked for in those before.
+        # If this batch has only one half of a message, search the other half in earlier batches.
         pairs = pairs.unionByName(_pairs(held.where(is_before & halved), released_now))
         pairs = pairs.unionByName(_pairs(held_now, released.where(is_before & halved)))
     delivered = published.select(*columns).unionByName(pairs.select(*columns)).where(carried)
@@ -46,7 +47,10 @@ def delivered_in(events: DataFrame, batch: int) -> DataFrame:
 def halves_before(
     tables: Tables, batch: int, wanted: Sequence[tuple[Message, bool]]
 ) -> list[Event]:
-    """Return the halves of these messages in earlier batches: held ones where True."""
+    """Return the events in earlier batches that complete the `wanted` messages.
+
+    The flag of a message is True if its `message_held` is wanted, and False for `message_released`.
+    """
     rows = [(*message, f"message_{HALVES[0] if is_held else HALVES[1]}")
             for message, is_held in wanted]  # fmt: skip
     near, values = _near(message for message, _ in wanted)
@@ -67,8 +71,10 @@ def halves_before(
 
 
 def _near(messages: Iterable[Message]) -> tuple[str, dict[str, Values]]:
-    """Return a condition that holds for all events of these messages, and its values: of few
-    gateways Delta skips the files of all others, and of older messages."""
+    """Return an SQL condition that is true for all events of these messages, and the values in it.
+
+    With this condition Delta skips the files of other gateways and of older messages.
+    """
     ranges: dict[str, tuple[int, int]] = {}
     for gateway, _, number in messages:
         least, greatest = ranges.get(gateway, (number, number))
@@ -92,16 +98,18 @@ def _near(messages: Iterable[Message]) -> tuple[str, dict[str, Values]]:
 
 
 def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
-    """Join contents (held) with the time of delivery (released)."""
+    """Join the contents of messages (from `held`) with the time of delivery (from `released`)."""
     contents = held.select(*MESSAGE, *_CONTENT)
     deliveries = released.select(*MESSAGE, "boot", "sequence", "time", "clock", "day")
     return contents.join(deliveries, list(MESSAGE))
 
 
 def _halved(rows: DataFrame) -> Column | None:
-    """Return a filter that holds for every message of which `rows` have one half, None without one.
+    """Return a filter for messages of which `rows` contain only one half, or None if there are
+    none.
 
-    Numbers rise, so Delta skips the files of older messages.
+    The filter may select more messages. Message numbers rise, so Delta skips files of older
+    messages.
     """
     kinds = [f"message_{what}" for what in HALVES]
     halves = rows.where(F.col("event").isin(*kinds)).groupBy(*MESSAGE)

@@ -1,4 +1,5 @@
-"""One line of a segment: a JSON object whose fields have the types of the contract, or a reason."""
+"""Parser for one line of a segment: a JSON object whose fields have the types of the file
+format."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ _OWN_FIELDS: Final = frozenset({"sequence", "time", "event"})
 
 
 class BadLineError(ValueError):
-    """A line that is no event. `reason` is a word to count by, the text has what was expected."""
+    """Error for a line that is not a valid event. `reason` is a category; the message explains
+    it."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -32,7 +34,7 @@ def _refuse_constant(name: str) -> object:
 
 
 def object_of_line(line: bytes) -> dict[str, object]:
-    """Read the JSON object in one line.
+    """Parse the JSON object in one line.
 
     Raises:
         BadLineError: the line is not UTF-8, or not a JSON object.
@@ -44,7 +46,8 @@ def object_of_line(line: bytes) -> dict[str, object]:
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
         if "\\u" in text:
-            # A lone surrogate is no character: it could not be written to a table as it is.
+            # A lone surrogate is not a valid character and could not be written to a table
+            # unchanged.
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise BadLineError("not_json", f"the line is not JSON: {error}") from error
@@ -54,7 +57,8 @@ def object_of_line(line: bytes) -> dict[str, object]:
 
 
 def check_event(event: dict[str, object]) -> None:
-    """Raise BadLineError unless each field of the contract has the contract's type."""
+    """Check that the known fields of an event have the right types. Raises BadLineError if one has
+    not."""
     if not _has_type(event.get("sequence"), "integer"):
         raise BadLineError("bad_field", "`sequence` is not an integer")
     time = event.get("time")
@@ -71,10 +75,11 @@ def check_event(event: dict[str, object]) -> None:
 
 
 def columns_of_event(event: dict[str, object]) -> tuple[dict[str, object], str | None]:
-    """Split an event: the fields that have a column, and the others as JSON (None: no others).
+    """Split an event into the fields that have a column, and the other fields as JSON (None if
+    empty).
 
-    An event that this version does not know may use a known name with another type: that goes
-    with the others, so that no value is lost or converted.
+    A newer kind of event may use a known field name with another type. Such a field is stored with
+    the other fields, so that no value is lost or converted.
     """
     columns: dict[str, object] = {}
     extra: dict[str, object] = {}

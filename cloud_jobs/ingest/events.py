@@ -1,7 +1,8 @@
-"""Each identity once, in a choice that can be repeated.
+"""Deduplication of events. A repeated run selects the same rows.
 
-Trusted segments are contiguous, so their ranges tell which of them can have an event twice. Of all
-others every line is a new event, and nothing is looked up, sorted or shuffled.
+The sequences of a trusted segment have no gap. Their ranges therefore show which segments may
+contain the same event. In all other segments every line is a new event, so no query, sort or
+shuffle is needed.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ KEY = ("gateway", "boot", "sequence")
 
 
 def first_of_each(candidates: DataFrame) -> DataFrame:
-    """Keep one row for each identity: of overlapping segments, of the least number and name."""
+    """Keep one row per event. If segments overlap, the one with the lowest number and name wins."""
     order = Window.partitionBy(*KEY).orderBy("segment", "segment_name", "line")
     ranked = candidates.withColumn("rank", F.row_number().over(order)).where("rank = 1")
     return ranked.select(*EVENTS.fieldNames())
 
 
 def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
-    """Select the candidates that are not in the table yet, each identity once."""
+    """Select the candidates that are not in the table yet, each event once."""
     known = events.where(ranges).select(*KEY)
     return (
         first_of_each(candidates).join(known, list(KEY), "left_anti").select(*EVENTS.fieldNames())
@@ -37,7 +38,7 @@ def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> Data
 
 
 def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
-    """Select candidates that differ from the event of the same identity in the table."""
+    """Select candidates whose contents differ from the stored event with the same identity."""
     contents = ["event", "time", "store", *EVENT_FIELDS, "extra"]
     known = events.where(ranges).select(
         *KEY, F.struct(*contents).alias("known"), F.col("segment_name").alias("known_segment")
@@ -47,9 +48,10 @@ def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column)
 
 
 def ranges_of(files: Iterable[SignedFile]) -> Column:
-    """Return a filter that holds for every event of these files and lets Delta skip most others.
+    """Return a filter that is true for every event of these files and lets Delta skip most other
+    files.
 
-    The verifier has held each file's range against its lines.
+    The range of each file is reliable: it was compared with the lines of the file.
     """
     ranges: dict[str, tuple[int, int]] = {}
     for file in files:
@@ -69,8 +71,8 @@ def ranges_of(files: Iterable[SignedFile]) -> Column:
 
 
 def overlapping(files: Sequence[SignedFile], ledger: Ledger) -> list[SignedFile]:
-    """Return the files of a batch whose range touches that of another one, or of a segment that an
-    earlier batch has brought into the table."""
+    """Return the files of a batch whose range overlaps another file of the batch, or a segment that
+    an earlier batch ingested."""
     found = {file for file in files if file.path in ledger.overlapped}
     last: dict[tuple[str, str], SignedFile] = {}
     for file in sorted(files, key=lambda one: (one.first_sequence, one.last_sequence)):

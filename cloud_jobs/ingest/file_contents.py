@@ -1,7 +1,7 @@
-"""Contents of a file's events, computed once by columns where they are parsed.
+"""Contents of a file's events, computed by columns in the worker that parses the file.
 
-The SenML records of the messages that it has whole (RECORDS), and its outline. Pure: it does not
-use Spark.
+The results are the SenML records of messages that are complete in the file (RECORDS), and the
+outline, a summary for the driver. This module does not use Spark and has no side effects.
 """
 
 from __future__ import annotations
@@ -24,27 +24,29 @@ CONTENT: Final = ("topic", "payload", "payload_base64", "client_id")
 EPOCH: Final = date(1970, 1, 1)
 _TIME: Final = pa.timestamp("us", "UTC")
 _FRAME: Final = ("senml_device", "senml_boot", "senml_sequence")
-"""Columns of a board's own number: a frame can have several records."""
+"""Columns of a board's own frame number. A frame can contain several records."""
 
 
 class Contents(NamedTuple):
-    """Records and outline of one file. No outline if a message or a reading is in it twice."""
+    """Records and outline of one file. The outline is None if a message or a reading occurs
+    twice."""
 
     records: pa.RecordBatch
     outline: Outline | None
 
 
 def day_of(began: int) -> date:
-    """Return the partition of a file whose events begin then, in milliseconds since 1970."""
+    """Return the partition (a day) of a file whose first event has this time, in milliseconds since
+    1970."""
     return EPOCH + timedelta(milliseconds=began)
 
 
 def contents_of(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> Contents:
-    """Work out a file's contents.
+    """Compute the records and the outline of a file.
 
     Args:
-        lines: its good lines (segment_columns.LINES).
-        constants: gateway, store, boot and clock of its header, and its day.
+        lines: the valid lines of the file (segment_columns.LINES).
+        constants: gateway, store, boot and clock from the file's header, and the day of the file.
     """
     events = _with_constants(lines, constants)
     whole = _messages_of(events)
@@ -57,7 +59,7 @@ def contents_of(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> Contents
 
 
 def _with_constants(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.RecordBatch:
-    """Return the columns of events that are read here."""
+    """Return the columns of events that this module needs, including the constants of the file."""
     columns = {
         name: lines.column(name) for name in {*ARROW_DELIVERED.names, "event"} - {*constants}
     }
@@ -75,8 +77,11 @@ def _no_messages() -> pa.RecordBatch:
 def _messages_of(
     events: pa.RecordBatch,
 ) -> tuple[list[int], pa.RecordBatch, tuple[Half, ...]] | None:
-    """Return the numbers of messages that are whole, those of them with contents as rows of
-    DELIVERED, and halves; None where a message is in the file twice or has no number."""
+    """Return three parts: the numbers of messages that are complete in the file, the contents of
+    these messages as rows of DELIVERED, and the halves of incomplete messages.
+
+    Return None if a message occurs twice in the file or has no number.
+    """
     kind = events.column("event")
     published, held, released = (
         events.filter(pc.equal(kind, f"message_{what}"))
@@ -112,7 +117,7 @@ def _messages_of(
 
 
 def _where(mask: pa.BooleanArray, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows for which the mask is true; they are copied only where some are left out."""
+    """Return the rows for which the mask is true. The rows are not copied if all are selected."""
     return rows if pc.all(mask).as_py() else rows.filter(mask)
 
 
@@ -128,7 +133,8 @@ def _halves_of(rows: pa.RecordBatch, *, is_held: bool) -> list[Half]:
 def outlined(
     records: pa.RecordBatch, messages: list[int], halves: tuple[Half, ...] = ()
 ) -> Outline | None:
-    """Return the outline of records of distinct messages; None where a board's one is doubled."""
+    """Return the outline of records from distinct messages, or None if a board's reading occurs
+    twice."""
     good = records.filter(pc.is_null(records.column("wrong"))).select([*_FRAME, "name", "position"])
     is_numbered = reduce(pc.and_, (pc.is_valid(good.column(name)) for name in _FRAME))
     numbered = pa.Table.from_batches([good.filter(is_numbered)])
@@ -146,7 +152,7 @@ def outlined(
 
 
 def _boards_of(numbered: pa.Table) -> tuple[list[BoardRun], int]:
-    """Return the runs of frames that records are of, board by board, and the number of frames."""
+    """Return the runs of frame numbers of each board, and the number of distinct frames."""
     *board, sequence = _FRAME
     found = _grouped(numbered, board, (sequence, "distinct"), (sequence, "min_max"))
     least, greatest = pc.struct_field(found.column(-1), 0), pc.struct_field(found.column(-1), 1)
@@ -164,5 +170,6 @@ def _boards_of(numbered: pa.Table) -> tuple[list[BoardRun], int]:
 
 
 def _grouped(rows: pa.Table, keys: list[str], *wanted: tuple[str, str]) -> pa.Table:
-    """Group rows, in the order in which their keys occur."""
+    """Group rows by the keys and aggregate the columns. Groups are in the order in which they first
+    occur."""
     return pa.TableGroupBy(rows, keys, use_threads=False).aggregate([*wanted])

@@ -1,4 +1,5 @@
-"""The zstd frame of a segment file: one whole frame with a checksum, within bounds of memory."""
+"""The zstd frame of a segment file: one complete frame with a checksum, unpacked with bounded
+memory."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 
 
 class UntrustedSegmentError(ValueError):
-    """Refusal of a whole segment. `reason` is a word to count by; the text ends with the fix."""
+    """Refusal of a whole segment. `reason` is a category; the message ends with the fix."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -20,7 +21,8 @@ class UntrustedSegmentError(ValueError):
 
 
 def decompressed(content: bytes) -> bytes:
-    """Return the text of a frame. Raises UntrustedSegmentError."""
+    """Return the unpacked bytes of a frame. Raises UntrustedSegmentError if the frame is
+    invalid."""
     try:
         size_bytes = zstd.get_frame_info(content).decompressed_size
     except zstd.ZstdError as error:
@@ -28,9 +30,9 @@ def decompressed(content: bytes) -> bytes:
         raise UntrustedSegmentError(
             reason, f"no zstd frame begins here ({error}): upload the segment again"
         ) from error
-    # RFC 8878, 3.1.1.1: magic (4 bytes) | descriptor | window, where the segment is not single
+    # RFC 8878, 3.1.1.1: magic (4 bytes) | descriptor | window, unless it is a single-segment frame.
     descriptor = content[4]
-    # A skippable frame (3.1.2) has another magic, a length there, and no checksum.
+    # A skippable frame (3.1.2) has another magic, a length at this place, and no checksum.
     if not content.startswith(_ZSTD_MAGIC) or not descriptor & 0x04:
         raise UntrustedSegmentError("no_checksum", "the zstd frame has no content checksum")
     if descriptor & 0x20:

@@ -1,4 +1,4 @@
-"""The table `gateway_keys`, and what a batch's files are worth by it."""
+"""The table `gateway_keys`, and the checks of a batch's files against it."""
 
 from __future__ import annotations
 
@@ -34,35 +34,35 @@ class KnownKeys:
 
     rows: list[GatewayKey]
     any_of_batch: bool
-    """True if the given batch wrote one of them."""
+    """True if the given batch wrote one of the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class StagedFiles:
-    """A batch's files, as their first rows have them."""
+    """Summary of a batch's staged files."""
 
     trusted: list[SignedFile]
-    """Those whose bytes are right, in order of their paths."""
+    """The files with valid bytes, ordered by path."""
     any_refused: bool
     any_malformed_lines: bool
     """True if a file with valid bytes has malformed lines."""
     lines: Mapping[str, int]
-    """Good lines by the path of a file whose bytes are right."""
+    """Number of valid lines, by the path of the file."""
     origins: Mapping[str, Origin] = field(default_factory=dict)
-    """By the path of a file whose bytes are right and that has a good line."""
+    """Origin and outline of each file with valid bytes and at least one valid line, by path."""
 
     @property
     def with_events(self) -> list[Origin]:
-        """Origins of the trusted files with at least one good line."""
+        """Origins of the trusted files with at least one valid line."""
         return [self.origins[file.path] for file in self.trusted if file.path in self.origins]
 
     @property
     def good_lines(self) -> int:
-        """Good lines of the trusted files."""
+        """Total number of valid lines in the trusted files."""
         return sum(self.lines[file.path] for file in self.trusted)
 
     def without(self, refusals: Sequence[Refusal]) -> StagedFiles:
-        """Return these files without the refused ones, which no valid key vouches for."""
+        """Return the files without the refused ones, for which no valid key vouches."""
         refused = {refusal.path for refusal in refusals}
         return replace(
             self,
@@ -72,7 +72,8 @@ class StagedFiles:
 
 
 def files_of(rows: Sequence[Mapping[str, Any]]) -> StagedFiles:
-    """Return what a batch's staged files are: at most SEGMENTS_PER_BATCH_MAX, ordered by path."""
+    """Return the summary of a batch's staged files: at most SEGMENTS_PER_BATCH_MAX, ordered by
+    path."""
     names = ("path", "folder", "name", "gateway", "segment", "first_sequence", "last_sequence",
              "public_key", "boot", "file_sha256", "previous_sha256")  # fmt: skip
     signed = [SignedFile(*(row[name] for name in names)) for row in rows if row["reason"] is None]
@@ -94,7 +95,8 @@ def _origin_of(row: Mapping[str, Any]) -> Origin:
 def known_keys(
     known: Queryable, files: Sequence[SignedFile], pinned: Mapping[str, Pinned], batch: int
 ) -> KnownKeys:
-    """Return the keys of all gateways that the files name, in their contents or folders."""
+    """Return the keys of all gateways that occur in the files, in their folders or in the keys
+    file."""
     folders = {folder for file in files for folder in file.folder.split("/")}
     gateways = sorted({file.gateway for file in files} | folders | set(pinned))
     sql = f"SELECT {', '.join(_COLUMNS)}, batch FROM {{gateway_keys}}"
@@ -111,14 +113,15 @@ def known_keys(
 
 def _key_of(row: Mapping[str, Any]) -> GatewayKey:
     values = {name: row[name] for name in _COLUMNS}
-    # In memory a boolean is a number.
+    # In memory (SQLite) a Boolean is an integer.
     return GatewayKey(**values | {"is_withdrawn": bool(row["is_withdrawn"])})
 
 
 def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
-    """Return those of the unsigned files that a segment in the tables names as the one before it.
+    """Return gateway and hash of unsigned files that a later, ingested segment refers to.
 
-    An unsigned one there counts: it has been judged when its gateway's first key came.
+    A segment refers to its predecessor by the hash in its header. The later segment may be unsigned
+    itself: it was checked when its gateway's first key arrived.
     """
     unsigned = [file for file in files if file.public_key is None]
     hashes: list[str] = sorted({file.sha256 for file in unsigned})
@@ -134,7 +137,7 @@ def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
 
 
 def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
-    """Return keys as rows of the table."""
+    """Return keys as rows of the table, stamped with the batch and the present time."""
     stamp = {"batch": batch, "added_at": datetime.now(UTC)}
     return [asdict(key) | stamp for key in keys]
 
@@ -142,9 +145,9 @@ def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
 def commit(
     tables: Tables, keys: Sequence[GatewayKey], known: KnownKeys, batch: int
 ) -> list[dict[str, Any]] | None:
-    """Write keys. Rows of known keys are replaced.
+    """Write keys to the table. Rows of known keys are replaced.
 
-    Return the rows that were appended; None if some were replaced.
+    Return the rows if all of them were appended, or None if some were replaced.
     """
     there = {(row.gateway, row.public_key) for row in known.rows}
     rows = rows_of(keys, batch)
@@ -157,5 +160,5 @@ def commit(
 
 
 def _merge_keys(builder: Builder) -> Builder:
-    """Add the clauses of a merge: a row that the keys file changes is replaced."""
+    """Add the clauses of a MERGE: an existing row is replaced, other rows are inserted."""
     return builder.whenMatchedUpdateAll().whenNotMatchedInsertAll()

@@ -1,8 +1,8 @@
-"""The file of `--keys`: which key is whose (docs/formats/keys.md). A line a key::
+"""The file of `--keys`: the public keys of gateways (docs/formats/keys.md). One key per line::
 
     <gateway> <public key, 64 hexadecimal digits> [prefix=<folder>] [name ...]
 
-Empty lines and lines that begin with `#` are passed over. A gateway may have several lines.
+Empty lines and lines that begin with `#` are ignored. A gateway may have several lines.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ _PREFIX: Final = "prefix="
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """The keys of one gateway, and the folder below the source in which its segments lie."""
+    """The keys of one gateway, and the folder below the source for its segments (None means any
+    folder)."""
 
     public_keys: tuple[str, ...]
     prefix: str | None = None
 
 
 def load_keys(path: Path) -> dict[str, Pinned]:
-    """Return the pinned keys by gateway. Raises KeysFileError with the line and the fix."""
+    """Return the pinned keys by gateway. Raises KeysFileError, which names the line and the fix."""
     try:
         with path.open("rb") as file:
             data = file.read(KEYS_FILE_BYTES_MAX + 1)
@@ -71,4 +72,4 @@ def _take(found: dict[str, Pinned], words: list[str]) -> None:
 
 
 NO_KEYS: Final[Mapping[str, Pinned]] = {}
-"""Without a keys file: each gateway's first key is trusted."""
+"""The value without a keys file: each gateway's first key is trusted."""

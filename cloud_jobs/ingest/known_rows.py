@@ -1,8 +1,8 @@
-"""Rows of `segments` and `gateway_keys` that decide about files, held by the driver during a run.
+"""Rows of `segments` and `gateway_keys` that the driver holds in memory during a run.
 
-A query of Spark costs a quarter of a processor second, and each batch needs several of few rows.
-They are held only while no other run can write to the tables, and only up to SEGMENTS_HELD_MAX
-segments. Otherwise Spark answers each query.
+These rows decide which files are ingested. Each batch needs several queries of few rows, and a
+Spark query costs a quarter of a processor second. The rows are held only while no other run can
+write to the tables, and only up to SEGMENTS_HELD_MAX segments. Otherwise Spark executes each query.
 """
 
 from __future__ import annotations
@@ -27,22 +27,23 @@ HELD: Final = {
     ),
     "gateway_keys": tuple(name for name in GATEWAY_KEYS.fieldNames() if name != "added_at"),
 }  # fmt: skip
-"""Columns that are held, by table."""
+"""Columns that are held in memory, by table."""
 
 
 class KnownRows:
-    """Answers queries of `segments` and `gateway_keys`.
+    """Cache for queries of `segments` and `gateway_keys`.
 
-    The rows are loaded by the first query. Those that the run appends are added; after other
-    changes they are loaded again.
+    The first query loads the rows. Rows that the run appends are added to the cache. After any
+    other change the rows are loaded again.
     """
 
     def __init__(self, tables: Tables, *, is_alone: bool = False, segments: int = 0) -> None:
-        """Args:
+        """Create an empty cache.
 
-        tables: the ingested ones.
-        is_alone: True if no other run can write to them.
-        segments: number of rows of `segments`.
+        Args:
+            tables: the ingested tables.
+            is_alone: True if no other run can write to the tables.
+            segments: number of rows of `segments`.
         """
         self._tables = tables
         self._is_alone = is_alone
@@ -52,25 +53,26 @@ class KnownRows:
 
     @property
     def is_held(self) -> bool:
-        """True if the rows are held by the driver, or will be."""
+        """True if the driver may hold the rows in memory. The first query loads them."""
         return self._is_alone and self._segments <= SEGMENTS_HELD_MAX
 
     def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
-        """Return the rows of a query (`Tables.query`)."""
+        """Return the rows of a query. The parameters are the same as for `Tables.query`."""
         with self._loading:
             if self.is_held:
                 return self.memory().query(sql, **values)
         return self._tables.query(sql, **values)
 
     def memory(self) -> InMemory:
-        """Return the rows; only where `is_held`."""
+        """Return the rows as tables in memory, and load them if needed. Call this only if
+        `is_held`."""
         with self._loading:
             if self._memory is None:
                 self._memory = self._loaded()
             return self._memory
 
     def add(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add rows that were appended to a table."""
+        """Add rows to the cache that were appended to the table `name`."""
         if name == "segments":
             self._segments += len(rows)
         if not self.is_held:
@@ -79,7 +81,7 @@ class KnownRows:
             self._memory.append(name, HELD[name], rows)
 
     def forget(self) -> None:
-        """Release the rows: the tables have changed by more than appended rows."""
+        """Release the rows after the tables changed by more than appended rows."""
         with self._loading:
             if self._memory is not None:
                 self._memory.close()
@@ -100,12 +102,13 @@ class KnownRows:
 def open_files(
     known: Iterable[Mapping[str, Any]], paths: Iterable[str], settled: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """Return the files that are not settled: `path`, and the columns of their known row, None for
-    new files.
+    """Return the files that are not settled, each with its `path` and the columns of its known row.
+
+    The columns of a new file are None.
 
     Args:
         known: rows with `name`, `state`, `reason`, `gateway`, `public_key` and `refused_path`.
-        paths: of the files.
+        paths: paths of the landed files.
         settled: states of files that are not examined again.
     """
     rows = {row["name"]: row for row in known}

@@ -1,4 +1,4 @@
-"""A landed file, by the path that Spark gives it."""
+"""A landed file, identified by the path that Spark uses for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """Landed file to be examined."""
+    """A landed file that is to be examined."""
 
     path: str
     file_bytes: int

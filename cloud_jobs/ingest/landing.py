@@ -1,8 +1,8 @@
-"""Landed files, and which of them must be examined.
+"""Listing of landed files that must be examined.
 
-Listing reads no contents. A file is examined when its name is not settled in `segments`, and again
-when it was in quarantine and its bytes are no longer those that were refused, or the keys by which
-it was refused have changed (`refused_files`).
+Listing does not read contents. A file is examined if its name is not settled in `segments`. A file
+in quarantine is examined again if its bytes have changed, or if the keys have changed by which it
+was refused (`refused_files`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ KNOWN_FILES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Files to examine, whether more wait, and how many files are no segments by their name."""
+    """Files to examine, whether there are more, and the number of files whose names are not segment
+    names."""
 
     paths: list[str]
     more: bool
@@ -48,12 +49,12 @@ def list_landed(
     pinned: Mapping[str, Pinned] = NO_KEYS,
     known: KnownRows | None = None,
 ) -> Listing:
-    """List files that must be examined, in order of their names, at most LISTED_MAX of them.
+    """List the files that must be examined, ordered by name, at most LISTED_MAX of them.
 
-    `known` are the rows that a run holds; None: Spark is queried.
+    `known` contains rows that the run holds in memory. If it is None, Spark is queried.
     """
     paths = _paths_in(tables.spark, source)
-    # Uploaders write under another name first; such a file is no loss and not yet a segment.
+    # Uploaders first write under another name. Such a file is not a segment yet, and not lost.
     segments = [path for path in paths if path.endswith(".zst")]
     if known is not None and known.is_held:
         found = open_files(known.query(KNOWN_FILES), segments, SETTLED)
@@ -68,7 +69,10 @@ def list_landed(
 
 
 def _paths_in(spark: SparkSession, source: str) -> list[str]:
-    """Return all files, as Spark names them in the column `path`. Raises IngestError."""
+    """Return the paths of all files below the source, in the form of Spark's column `path`.
+
+    Raises IngestError if the source does not exist.
+    """
     try:
         urls = binary_files(spark, [absolute(source)]).inputFiles()
     except AnalysisException as error:
@@ -78,13 +82,15 @@ def _paths_in(spark: SparkSession, source: str) -> list[str]:
             f"nothing to ingest: {source} does not exist; let the gateway upload something, "
             "or name the directory that it uploads to"
         ) from error
-    # The column `path` has one slash where a URL of a local file has three.
+    # The column `path` has one slash where the URL of a local file has three.
     return [re.sub("^file:///", "file:/", unquote(url)) for url in urls]
 
 
 def _not_settled(tables: Tables, paths: list[str]) -> list[dict[str, Any]]:
-    """Return the files that are not ingested yet: `path`, and the columns of `segments` with the
-    reason for their quarantine, null for new files."""
+    """Return the files that are not settled yet, each with its path and its columns of `segments`.
+
+    The columns of a new file are None.
+    """
     names = [name_of(path) for path in paths]
     named = tables.spark.createDataFrame(pa.table({"path": paths, "name": names}))
     known = tables.read("segments").select(
@@ -100,18 +106,18 @@ def _not_settled(tables: Tables, paths: list[str]) -> list[dict[str, Any]]:
 
 
 def contents_of(spark: SparkSession, paths: list[str]) -> tuple[list[Landed], DataFrame]:
-    """Return listed files with their sizes, and a DataFrame with path, length and content.
+    """Return the files with their sizes, and a DataFrame with the columns path, length and content.
 
-    Spark lists each path once for both.
+    Spark lists each path only once for both results.
     """
     found = binary_files(spark, paths)
     sizes = {
         row["path"]: row["length"] for row in found.select("path", "length").toArrow().to_pylist()
     }
-    # Spark lists empty files and then leaves them out.
+    # Spark lists empty files but omits them from the rows.
     files = [Landed(path, sizes.get(path, 0)) for path in paths]
     contents = found.select("path", "length", "content")
-    # The content of what is too large is not read.
+    # The content of a file that is too large is not read.
     small = contents.where(F.col("length") <= SEGMENT_FILE_BYTES_MAX)
     others = [
         (file.path, file.file_bytes, None if file.file_bytes else b"")

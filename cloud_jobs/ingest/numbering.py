@@ -1,4 +1,4 @@
-"""Numbers without a gap, as an Arrow column. Pure."""
+"""Arrow columns of consecutive integers."""
 
 from __future__ import annotations
 
@@ -7,5 +7,6 @@ import pyarrow.compute as pc
 
 
 def counted(count: int, first: int = 0) -> pa.Int64Array:
-    """Return `count` consecutive numbers as an array, without a Python object for each."""
+    """Return `count` consecutive integers from `first`, without creating a Python object for
+    each."""
     return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=first - 1)

@@ -1,9 +1,10 @@
-"""Outline of each staged file's messages and readings, small enough for the driver.
+"""Outline of a staged file: a summary of its messages and readings that is small enough for the
+driver.
 
-By it is known which files of a batch can have nothing of a message or of a reading twice, so that
-these files' readings need no join and no sort, and it has the messages of which the file has one
-half. Numbers are kept as runs: a message or frame nearly always has the next number
-always.
+The outlines of a batch show which files cannot contain a message or a reading twice. The readings
+of these files need no join and no sort. An outline also contains the messages of which the file has
+only one half. Numbers are stored as runs, because consecutive messages and frames nearly always
+have consecutive numbers.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from typing import Any, Final, NamedTuple
 from cloud_jobs.limits import OUTLINE_CHARACTERS_MAX, OUTLINE_RUNS_MAX
 
 Run = tuple[int, int]
-"""The first and the last of numbers without a gap."""
+"""The first and the last of consecutive numbers."""
 
 
 class Half(NamedTuple):
-    """A message_held or message_released whose other half is not in the file."""
+    """An event `message_held` or `message_released` whose counterpart is not in the file."""
 
     is_held: bool
     message: int
@@ -32,7 +33,7 @@ class Half(NamedTuple):
 
 
 class BoardRun(NamedTuple):
-    """Frames of one start of a board."""
+    """Consecutive frame numbers from one start of a board."""
 
     device: str
     boot: int
@@ -41,14 +42,14 @@ class BoardRun(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """Outline of a file's trusted events."""
+    """Outline of a file's valid events."""
 
     good: int = 0
-    """Readings in messages whose delivery is complete in the file."""
+    """Number of readings in messages whose delivery is complete in the file."""
     wrong: int = 0
-    """Rows that stand for a refused payload."""
+    """Number of rows that represent a refused payload."""
     by_message: int = 0
-    """Those of `good` that no board has numbered."""
+    """Number of readings in `good` without a frame number of a board."""
     messages: tuple[Run, ...] = ()
     """Numbers of the messages whose delivery is complete in the file."""
     boards: tuple[BoardRun, ...] = ()
@@ -59,7 +60,7 @@ EMPTY: Final = Outline()
 
 
 def runs_of(numbers: Iterable[int]) -> list[Run]:
-    """Return distinct numbers as runs, in order."""
+    """Return distinct numbers as runs of consecutive numbers, in ascending order."""
     found: list[Run] = []
     ordered = sorted(numbers)
     if ordered and ordered[-1] - ordered[0] == len(ordered) - 1:
@@ -73,7 +74,7 @@ def runs_of(numbers: Iterable[int]) -> list[Run]:
 
 
 def text_of(outline: Outline) -> str | None:
-    """Return an outline as JSON, None where it is too large for the driver to have many."""
+    """Return an outline as JSON, or None if it is too large for the driver."""
     if len(outline.messages) + len(outline.boards) > OUTLINE_RUNS_MAX:
         return None
     text = json.dumps(outline, separators=(",", ":"))
@@ -81,7 +82,7 @@ def text_of(outline: Outline) -> str | None:
 
 
 def outline_in(text: str | None) -> Outline | None:
-    """Return what `text_of` has written; None for None."""
+    """Parse an outline from the JSON that `text_of` wrote. Return None for None."""
     if text is None:
         return None
     value: list[Any] = json.loads(text)

@@ -1,4 +1,4 @@
-"""Progress of a run: its rate, and the time that the rest will take."""
+"""Progress of a run: its rate, and the estimated remaining time."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Pace:
-    """Segments and bytes of a run that began at a time in seconds."""
+    """Segments and bytes processed so far, in a run that began at a time in seconds."""
 
     began: float
     segments: int = 0
     file_bytes: int = 0
 
     def line(self, now: float, *, segments: int, file_bytes: int, waiting: int) -> str:
-        """Return the line after a batch: what is done, at which rate, and when the rest will be.
+        """Return the progress line after a batch: the totals, the rate, and the remaining time.
 
-        `waiting` is how many listed segments are left.
+        `segments` and `file_bytes` count the batch. `waiting` is the number of listed segments that
+        remain.
         """
         self.segments += segments
         self.file_bytes += file_bytes

@@ -1,4 +1,4 @@
-"""Refused data: every row has the reason and the origin."""
+"""Rows of the table `quarantine`: refused data, with the reason and the origin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from cloud_jobs.tables.schemas import QUARANTINE
 
 
 def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | None) -> DataFrame:
-    """Make rows of `quarantine` from columns given by name; what is not given is null."""
+    """Build rows of `quarantine` from columns passed by name. Columns that are not passed are
+    null."""
 
     def column(name: str) -> Column:
         given = columns.get(name)
@@ -36,8 +37,8 @@ def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | Non
 
 
 def bounded(rows: DataFrame) -> DataFrame:
-    """Keep the first QUARANTINE_ROWS_MAX rows of each kind, start of a gateway and segment (where
-    it is known), and one that counts the rest: a flood of refusals must not fill the tables."""
+    """Limit the rows of each kind, gateway start and (known) segment to QUARANTINE_ROWS_MAX. One
+    more row counts the rest."""
     group = Window.partitionBy("kind", "gateway", "boot", "segment_name")
     ordered = group.orderBy("sequence", "line", "raw")
     ranked = (
@@ -79,8 +80,8 @@ def bounded(rows: DataFrame) -> DataFrame:
 def refused_segments(
     files: Iterable[Mapping[str, Any]], segments: Iterable[Mapping[str, Any]], batch: int
 ) -> list[dict[str, Any]]:
-    """Return the rows for refused files, except duplicates: their rows are ingested from another
-    file."""
+    """Return the rows for refused files. Duplicates are omitted, because another file has their
+    contents."""
     own = ("name", "file_sha256")
     doubled = {tuple(row[name] for name in own) for row in segments if row["state"] == "duplicate"}
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
@@ -98,7 +99,7 @@ def refused_segments(
 
 
 def refused_lines(staged: DataFrame, batch: int) -> DataFrame:
-    """Select the malformed lines of the files that are trusted."""
+    """Select the malformed lines of trusted files."""
     of_file = ("name", "gateway", "boot", "file_sha256", "file_bytes")
     lines = staged.where("reason IS NULL").select(*of_file, F.inline("malformed"))
     return _rows(
@@ -137,7 +138,8 @@ def refused_events(conflicting: DataFrame, batch: int) -> DataFrame:
 
 
 def refused_payloads(records: DataFrame, batch: int) -> DataFrame:
-    """Select delivered messages without SenML JSON, or with a reading of another topic."""
+    """Select delivered messages that are not SenML JSON, or that contain a reading of another
+    topic."""
     wrong = records.where("wrong IS NOT NULL").dropDuplicates(["gateway", "store", "message"])
     return _rows(
         wrong,

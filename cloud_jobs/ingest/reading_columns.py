@@ -1,4 +1,4 @@
-"""Rows of `sensor_readings` as Arrow columns, of those of SenML records. Pure."""
+"""Conversion of SenML records to rows of `sensor_readings`, as Arrow columns."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from cloud_jobs.tables.schemas import READINGS
 
 ARROW_READINGS: Final = to_arrow_schema(READINGS, timezone="UTC")
 _BOARDS: Final = "board-"
-"""Prefix of boards' names, and of no others: only boards number their own frames."""
+"""Prefix of the names of boards. Other devices do not use it, and do not number their frames."""
 _BOOT_BITS: Final = 32
-"""Bits of a board's own number of its start; higher bits count how often it was repeated."""
+"""Bits of a board's own start number. Higher bits count how often the board repeated that
+number."""
 _BY_SENSOR: Final = ("senml_device", "senml_boot", "senml_sequence", "name", "position")
 _BY_MESSAGE: Final = ("store", "message", "position")
 _ESCAPED: Final = r'["\\\x00-\x1f]'
@@ -30,11 +31,11 @@ _OWN_NAMES: Final = {
     "senml_vd": "data_value",
     "time": "delivered_at",
 }
-"""Columns of RECORDS that have another name among the readings."""
+"""Columns of RECORDS that have another name in `sensor_readings`."""
 
 
 def reading_columns(records: pa.RecordBatch, batch: int) -> pa.RecordBatch:
-    """Return those of rows of RECORDS that are not refused as rows of READINGS."""
+    """Convert the records that are not refused to rows of READINGS."""
     good = records.filter(pc.is_null(records.column("wrong")))
     found = {_OWN_NAMES.get(name, name): good.column(name) for name in good.schema.names}
     found |= {
@@ -48,13 +49,13 @@ def reading_columns(records: pa.RecordBatch, batch: int) -> pa.RecordBatch:
 
 
 def _times(seconds: pa.DoubleArray) -> pa.TimestampArray:
-    """Return seconds since 1970 as times, cut to whole microseconds."""
+    """Convert seconds since 1970 to timestamps, truncated to whole microseconds."""
     microseconds = pc.trunc(pc.multiply(seconds, 1_000_000.0)).cast(pa.int64())
     return microseconds.cast(ARROW_READINGS.field("time").type)
 
 
 def _quantities(topics: pa.StringArray) -> pa.StringArray:
-    """Return the quantities that topics name. Each distinct topic is examined once."""
+    """Return the quantity named in each topic. Each distinct topic is parsed once."""
     distinct = topics.dictionary_encode()
     found = pa.array(map(_quantity, distinct.dictionary.to_pylist()), pa.string())
     return found.take(distinct.indices)
@@ -68,16 +69,21 @@ def _quantity(topic: str | None) -> str | None:
 
 
 def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
-    """Find which start it is that gave a number of a start again (docs/formats/readings.md)."""
+    """Return how often each board has used its start number again, or null for the first time.
+
+    See docs/formats/readings.md.
+    """
     again = pc.shift_right(records.column("senml_boot"), _BOOT_BITS)
     is_board = pc.starts_with(records.column("senml_device"), _BOARDS)
     return pc.if_else(pc.and_(is_board, pc.greater(again, 0)), again, None)
 
 
 def _identities(records: pa.RecordBatch) -> pa.StringArray:
-    """Return the deduplication keys of readings: the sensor's numbers where it gave all.
+    """Return the deduplication keys of readings. They consist of the sensor's numbers if it sent
+    all of them, otherwise of the message number.
 
-    Two records of one payload may have one name (and two times): the position distinguishes them.
+    Two records of a payload may have the same name and different times. The position distinguishes
+    them.
     """
     column = {name: records.column(name) for name in (*_BY_SENSOR, *_BY_MESSAGE)}
     is_numbered = reduce(pc.and_, (pc.is_valid(column[name]) for name in _BY_SENSOR[:3]))
@@ -94,7 +100,7 @@ def _identities(records: pa.RecordBatch) -> pa.StringArray:
 
 
 def _plain(values: pa.Array) -> pa.StringArray:
-    """Return values as texts; null for those that JSON writes in another way."""
+    """Convert values to strings. A string that JSON would escape becomes null."""
     if values.type != pa.string():
         return values.cast(pa.string())
     distinct = values.dictionary_encode()
@@ -103,7 +109,7 @@ def _plain(values: pa.Array) -> pa.StringArray:
 
 
 def _joined(texts: list[pa.StringArray]) -> pa.StringArray:
-    """Return texts as arrays of JSON; null where one is."""
+    """Join strings to JSON arrays, row by row. A row with a null becomes null."""
     parts: list[object] = ['["']
     for text in texts:
         parts += [text, '","']
@@ -124,7 +130,8 @@ _CONTROL: Final = re.compile(r"\\\\|\\u00[01][0-9a-f]")
 
 
 def _json_of(values: tuple[Any, ...]) -> str:
-    """Return an array of texts as Spark's `to_json` writes it, which made the keys once."""
+    """Return strings as a JSON array with the same escapes as Spark's `to_json`, which wrote older
+    keys."""
     text = _ENCODER.encode([None if value is None else str(value) for value in values])
     if "\\u00" in text:
         text = _CONTROL.sub(lambda found: _with_large_digits(found[0]), text)

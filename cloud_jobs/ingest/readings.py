@@ -1,4 +1,5 @@
-"""From SenML records to rows of `sensor_readings`, each reading once (docs/formats/readings.md)."""
+"""Queries that store each reading of SenML records once in `sensor_readings`
+(docs/formats/readings.md)."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ Numbers: TypeAlias = Mapping[str, Any]
 
 
 Board = tuple[str, str, int, int, int]
-"""Gateway, device and number of its start, and the least and the greatest sequence."""
+"""Gateway, device, start number, and the lowest and highest sequence of a board."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +34,19 @@ class Found:
 
     good: int
     wrong: int
-    """Records that represent a refused payload."""
+    """Number of records that represent a refused payload."""
     near: str
-    """SQL condition that is true for every stored reading that a record may repeat, and lets Delta
+    """SQL condition that is true for every stored reading that a record may repeat. It lets Delta
     skip files with other numbers."""
     boards: Sequence[Board] = ()
-    """Plain gateways that number their frames, with the numbers of the batch."""
+    """Boards of plain gateways, with the range of their numbers in the batch."""
     by_message: int = 0
-    """Records of `good` without a board's number."""
+    """Number of records in `good` without a board's number."""
 
 
 def found_of(plain: Split, odd: DataFrame | None) -> Found:
-    """Sum up the records of plain gateways, and those of others, which are counted."""
+    """Summarise the records of a batch: of plain gateways from their outlines, and of the other
+    gateways (`odd`) by counting rows."""
     rows = [*_ranges_of(plain), *(_counted(odd) if odd is not None else ())]
     good, wrong = sum(row["good"] for row in rows), sum(row["wrong"] for row in rows)
     near = _near([row for row in rows if row["good"]])
@@ -63,9 +65,10 @@ def _boards_of(plain: Split) -> list[Board]:
 
 
 def any_stored(tables: Tables, found: Found, batch: int) -> bool:
-    """Return whether a reading of plain gateways may have been stored by an earlier batch.
+    """Return True if an earlier batch may have stored a reading of the plain gateways.
 
-    Boards of one gateway have like numbers: each is compared with its own.
+    Boards of one gateway use similar numbers, so each board is compared with its own stored
+    numbers.
     """
     if found.by_message or len(found.boards) > BOARDS_COMPARED_MAX:
         rows = tables.query(
@@ -89,7 +92,7 @@ def any_stored(tables: Tables, found: Found, batch: int) -> bool:
 
 
 def _ranges_of(plain: Split) -> Iterator[Numbers]:
-    """Return counts and ranges of numbers as `_counted` does, from outlines."""
+    """Yield counts and ranges of numbers for each gateway, from outlines. See `_counted`."""
     outlines: dict[str, list[Outline]] = {}
     for gateway, outline in plain.numbers:
         outlines.setdefault(gateway, []).append(outline)
@@ -112,7 +115,7 @@ def _ranges_of(plain: Split) -> Iterator[Numbers]:
 
 
 def _counted(records: DataFrame) -> list[Numbers]:
-    """Count records, and find the ranges of their numbers for each gateway."""
+    """Return counts of records and ranges of their numbers, for each gateway."""
     numbers = ("senml_boot", "senml_sequence", "message")
     is_good = F.col("wrong").isNull()
     rows = (
@@ -131,17 +134,17 @@ def _counted(records: DataFrame) -> list[Numbers]:
 
 def _near(rows: list[Numbers]) -> str:
     names = sorted({row["gateway"] for row in rows})
-    # Names of gateways are of letters and digits: a segment with another one is not trusted.
+    # Names of gateways contain only letters, digits, - and _: other segments are not trusted.
     if len(names) > GATEWAYS_NAMED_MAX:
         return _ranges(_of_all(rows))
-    # One range for all of them: a data file has rows of many gateways, and a range of each one's
-    # own skips hardly more of them, but takes Spark longer to plan.
+    # One range for all gateways: a data file has rows of many gateways. A range for each gateway
+    # would hardly skip more files, but Spark would plan longer.
     listed = ", ".join(map(quoted_text, names)) or "NULL"
     return f"gateway IN ({listed}) AND ({_ranges(_of_all(rows))})"
 
 
 def _of_all(rows: list[Numbers]) -> Numbers:
-    """Return the widest of all ranges, and the sums of all counts."""
+    """Return the widest range and the sum of the counts over all gateways."""
     found: dict[str, Any] = {
         name: sum(row[name] for row in rows) for name in ("good", "by_message")
     }
@@ -163,7 +166,7 @@ def _ranges(row: Numbers) -> str:
 
 
 def _within(row: Numbers, column: str, name: str) -> str:
-    # Spark plans BETWEEN in a rewriting of its own, which is slow for many of them.
+    # Spark rewrites BETWEEN while planning, which is slow for many of them.
     return f"{column} >= {row[f'least_{name}']} AND {column} <= {row[f'greatest_{name}']}"
 
 
@@ -189,7 +192,7 @@ def first_readings(candidates: DataFrame) -> DataFrame:
 
 
 def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
-    """Select the candidates, of distinct identities, that are not in the table yet."""
+    """Select the candidates that are not in the table yet. Their identities are distinct."""
     known = readings.select("gateway", "identity")
     return candidates.join(known, ["gateway", "identity"], "left_anti").select(
         *READINGS.fieldNames()
@@ -197,9 +200,11 @@ def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
 
 
 def conflicting_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
-    """Select candidates with the identity of a stored reading and another value, unit or time.
+    """Select candidates whose value, unit or time differs from the stored reading of the same
+    identity.
 
-    A board whose counters began again looks like this: its readings must not vanish as repeats.
+    A board whose counters restarted looks like this. Its readings must not be dropped as
+    duplicates.
     """
     contents = [
         "name",

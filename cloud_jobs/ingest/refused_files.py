@@ -1,4 +1,4 @@
-"""Selection of the landed files that were refused and would be refused again."""
+"""Selection of landed files that were refused before and would be refused again."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from cloud_jobs.tables.sql import Queryable
 
 _GLOB_CHARACTERS: Final = frozenset("{}[]*?\\")
 _Bytes: TypeAlias = tuple[int, str | None]
-"""Size and sha256 of a file; no sha256 if the file is too large to read."""
+"""Size in bytes and SHA-256 of a file. The SHA-256 is None if the file is too large to read."""
 File: TypeAlias = Mapping[str, Any]
-"""A landed file (`path`), and the reason for its quarantine: `reason`, `gateway`, `public_key` and
-`refused_path` of `segments`."""
+"""A landed file (`path`), and the columns of `segments` that describe its refusal: `reason`,
+`gateway`, `public_key` and `refused_path`."""
 
 
 def binary_files(spark: SparkSession, paths: list[str]) -> DataFrame:
-    """Read files, and all files below directories, with Spark's columns for binary files."""
+    """Read files, including all files below directories, with Spark's columns for binary files."""
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     return reader.load([_literal(path) for path in paths])
 
 
 def _literal(path: str) -> str:
-    """Escape a path for Hadoop, which would read it as a glob pattern."""
+    """Escape a path for Hadoop, which would otherwise interpret it as a glob pattern."""
     return "".join(f"\\{c}" if c in _GLOB_CHARACTERS else c for c in path)
 
 
 def still_refused(
     tables: Tables, files: Sequence[File], pinned: Mapping[str, Pinned]
 ) -> frozenset[str]:
-    """Return the paths that need no examination: their bytes are those that were refused, and so
-    are the keys by which they were."""
+    """Return the paths that need no examination: neither their bytes nor the decisive keys have
+    changed."""
     waiting = judged_as_before(tables, files, pinned)
     if not waiting:
         return frozenset()
@@ -65,9 +65,9 @@ def _refused_under(tables: Tables, names: Collection[str]) -> Mapping[str, Colle
 
 
 def bytes_of(spark: SparkSession, paths: Sequence[str]) -> dict[str, _Bytes]:
-    """Return size and sha256 of files.
+    """Return size and SHA-256 of files.
 
-    Times are not trusted: a good copy may be as long and as old as the bad one.
+    Modification times are not used: a valid copy may have the same size and time as a damaged file.
     """
     files = binary_files(spark, [*paths]).select("path", "length", "content")
     small = files.where(F.col("length") <= SEGMENT_FILE_BYTES_MAX)
@@ -78,7 +78,7 @@ def bytes_of(spark: SparkSession, paths: Sequence[str]) -> dict[str, _Bytes]:
     others = [path for path in paths if path not in found]
     if others:
         large = binary_files(spark, others).select("path", "length").toArrow().to_pylist()
-        # Spark lists empty files and then leaves them out.
+        # Spark lists empty files but omits them from the rows.
         found |= dict.fromkeys(others, (0, hashlib.sha256(b"").hexdigest()))
         found |= {row["path"]: (row["length"], None) for row in large}
     return found
@@ -87,8 +87,10 @@ def bytes_of(spark: SparkSession, paths: Sequence[str]) -> dict[str, _Bytes]:
 def judged_as_before(
     tables: Queryable, files: Sequence[File], pinned: Mapping[str, Pinned]
 ) -> list[str]:
-    """Return the paths of files whose refusal can only change with their bytes: their key was not
-    added since, and they are in the same folder."""
+    """Return the paths of files whose refusal can change only if their bytes change.
+
+    For these files, the key was not added since the refusal, and the folder is still the same.
+    """
     foreign = [file for file in files if file["reason"] == FOREIGN_KEY]
     known = _keys_of(tables, {file["gateway"] for file in foreign}) if foreign else set()
 

@@ -1,4 +1,4 @@
-"""Batch after batch, until nothing that has landed is left."""
+"""An ingestion run: processes batch after batch until all landed files are done."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Run(NamedTuple):
     """Summary of a run."""
 
     since: int
-    """The last batch that was finished before."""
+    """The last batch that was finished before the run."""
     ignored: int
-    """Files that are no segments by their names."""
+    """Number of files whose names are not segment names."""
     before: Mapping[str, int]
-    """Sums of all earlier batches (totals.sums_of)."""
+    """Sums over all earlier batches (see totals.sums_of)."""
     news: Mapping[str, int]
-    """Sums of the batches of this run."""
+    """Sums over the batches of this run."""
     known: KnownRows | None = None
-    """Rows of the tables that the run holds."""
+    """Rows of the tables that the run holds in memory."""
 
 
 def ingest_batches(
@@ -43,8 +43,8 @@ def ingest_batches(
     *,
     is_alone: bool = False,
 ) -> Run:
-    """Ingest all batches; where `is_stopping` the run ends between two of them. If `is_alone`, no
-    other run can write to the tables meanwhile."""
+    """Ingest all batches, or stop between two batches if `is_stopping` returns True. `is_alone`
+    means that no other run can write to the tables."""
     pinned = NO_KEYS if settings.keys is None else load_keys(settings.keys)
     with small_effort(tables.spark):
         before = sums_after(tables, 0)
@@ -76,7 +76,8 @@ def ingest_batches(
 
 
 def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, int]:
-    """Stage files as a batch and complete it. Return its row of `batches`, and the files' size."""
+    """Stage and complete a batch of files. Return its row of `batches`, and the size of the files
+    in bytes."""
     files, contents = contents_of(batch.tables.spark, paths)
     size = sum(file.file_bytes for file in files)
     with small_effort(batch.tables.spark, is_small=size <= SMALL_BATCH_BYTES_MAX):
@@ -86,6 +87,6 @@ def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, in
 
 
 def _sums_of(rows: list[dict[str, Any] | None]) -> dict[str, int] | None:
-    """Return the sums of a run's batches; None if another run finished one of them."""
+    """Return the sums of a run's batches, or None if another run finished one of them."""
     own = [row for row in rows if row is not None]
     return sums_of(own) if len(own) == len(rows) else None

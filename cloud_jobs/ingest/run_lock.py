@@ -1,8 +1,8 @@
-"""At most one run at a time on a local tables directory; a second one is refused immediately.
+"""Lock for a local tables directory: only one run at a time; a second run is refused immediately.
 
-What keeps two runs from doing a step twice is the application transaction of each write
-(cloud_jobs.tables.delta_tables). On any other file system there is no lock, and on S3 Delta keeps
-apart only the writers of one driver: one job at a time there (docs/decisions/0136).
+The lock is a convenience. The application transaction of each write prevents two runs from doing a
+step twice (cloud_jobs.tables.delta_tables). Other file systems have no lock. On S3, Delta separates
+only the writers of one driver, so only one job may run at a time (docs/decisions/0136).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from cloud_jobs.places import local_directory
 
 @contextmanager
 def only_run(spark: SparkSession, tables: str) -> Iterator[bool]:
-    """Hold the lock of tables in a directory of this machine. Yield True where there is one.
+    """Hold the lock of local tables within the block. Yield False if the tables are not local.
 
-    Raises IngestError if another process has it.
+    Raises TablesBusyError if another process holds the lock.
     """
     if _is_local(spark, tables):
         directory = local_directory(tables)
@@ -36,8 +36,10 @@ def only_run(spark: SparkSession, tables: str) -> Iterator[bool]:
 
 
 def _is_local(spark: SparkSession, place: str) -> bool:
-    """Return True if a path or URL is in this machine's file system. A path without a scheme is in
-    Spark's default file system."""
+    """Return True if a path or URL is in the local file system.
+
+    A path without a scheme is in Spark's default file system.
+    """
     if is_remote():
         return False
     scheme = urlsplit(place).scheme
@@ -47,9 +49,11 @@ def _is_local(spark: SparkSession, place: str) -> bool:
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Hold the lock of a directory. Raises IngestError when another process has it.
+    """Hold the lock of a directory within the block. Raises TablesBusyError if another process
+    holds it.
 
-    The kernel releases it when the process ends, however it ends.
+    The kernel releases the lock when the process ends, even after a crash. Raises IngestError if
+    the directory is not writable.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)

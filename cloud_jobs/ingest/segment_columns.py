@@ -1,10 +1,9 @@
-"""The lines of a trusted segment as Arrow columns, parsed as a whole.
+"""Parser that converts all lines of a trusted segment to Arrow columns together.
 
-Arrow's parser reads all lines together and makes no Python object of any. It is believed where the
-lines are what a gateway writes: one object a line, fields of the contract with their types, and the
-sequence without a gap. Whatever else it meets (a malformed line, a field of a later version, a
-leap) is judged line by line instead (`cloud_jobs.ingest.segment_file`), with the same result for
-each line that both can read.
+Arrow's JSON parser creates no Python object per line. Its result is used if the lines are as a
+gateway writes them: one object per line, fields with the types of the format, and sequences without
+a gap. Otherwise (a malformed line, a field of a later version, a gap) the lines are parsed one by
+one (`cloud_jobs.ingest.segment_file`). Both ways give the same result for each valid line.
 """
 
 from __future__ import annotations
@@ -36,22 +35,23 @@ FIELDS: Final = pa.schema(
 """Fields that a line may have."""
 
 LINES: Final = pa.schema([*FIELDS, ("extra", pa.string()), ("line", pa.int64())])
-"""Outcome of a line: `line` counts from 1 with the header."""
+"""Columns of the parsed lines. `line` is the line number in the file; the header is line 1."""
 
 _FIRST_PART_BYTES: Final = 64 * 1024
-"""Bytes of lines, at least, from which the occurring fields are determined: a field of the contract
-that does not occur costs as much as one that does."""
+"""Minimum bytes of lines in the first part, which shows what fields occur. A column for a field
+that does not occur costs as much as any other."""
 _PART_BYTES: Final = 1024 * 1024
-"""Bytes that are parsed twice where a field occurs in them that did not before."""
+"""Bytes of lines in each later part. A part is parsed again if a new field occurs."""
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def verify_in_columns(
     name: str, content: bytes | None, file_bytes: int
 ) -> tuple[Verdict, pa.RecordBatch | None]:
-    """Judge one file as `verify` does: its good lines are columns (LINES), and not in the verdict.
+    """Verify one file like `verify`, but return its valid lines as columns (LINES).
 
-    None where the segment is not trusted.
+    The lines in the verdict are the malformed ones. The columns are None if the segment is not
+    trusted.
     """
     found: list[pa.RecordBatch] = []
 
@@ -69,7 +69,10 @@ def verify_in_columns(
 
 
 def columns_of(events: bytes, first: int) -> pa.RecordBatch | None:
-    """Parse lines as a whole; None where they have to be judged one by one."""
+    """Parse lines together. Return None if they have to be parsed one by one.
+
+    `first` is the expected sequence of the first line.
+    """
     count = events.count(b"\n")
     if not _is_one_object_a_line(events, count):
         return None
@@ -93,7 +96,8 @@ def columns_of(events: bytes, first: int) -> pa.RecordBatch | None:
 
 
 def _parsed(events: bytes) -> pa.Table:
-    """Parse lines, part by part where they are many. Raises ArrowException."""
+    """Parse lines with Arrow, in parts if there are many. Raises ArrowException if a line is
+    invalid."""
     if len(events) <= _FIRST_PART_BYTES:
         return _parse(pa.py_buffer(events), FIELDS.names)
     known: list[str] = []
@@ -113,8 +117,10 @@ def _parsed(events: bytes) -> pa.Table:
 
 
 def _part_of(lines: pa.Buffer, known: list[str]) -> tuple[pa.Table, list[str]]:
-    """Parse lines for the fields that are known to occur, for all if others do as well; the
-    fields known then."""
+    """Parse lines with the fields that are known to occur, or with all fields if others occur.
+
+    Return the table, and the fields that are known to occur afterwards.
+    """
     if known:
         with suppress(pa.ArrowException):
             return _parse(lines, known), known
@@ -137,9 +143,10 @@ def _parse(lines: pa.Buffer, names: list[str]) -> pa.Table:
 
 
 def _is_one_object_a_line(events: bytes, count: int) -> bool:
-    """Return whether each line begins and ends as an object does, and none is too long.
+    """Return True if each line begins and ends like an object and no line is too long.
 
-    A row for each line then means that no line has two objects and none continues in the next.
+    If the parser then finds one row per line, no line contains two objects, and no object continues
+    in the next line.
     """
     if not (events.startswith(b"{") and events.endswith(b"}\n")):
         return False
@@ -155,7 +162,7 @@ def _is_one_object_a_line(events: bytes, count: int) -> bool:
 
 
 def columns_of_lines(lines: list[Line]) -> pa.RecordBatch:
-    """Return good lines that were judged one by one as columns (LINES)."""
+    """Convert valid lines that were parsed one by one to columns (LINES)."""
     values = [json.loads(line.body or "") for line in lines]
     columns = [
         pa.array([value.get(field.name) for value in values], field.type) for field in FIELDS

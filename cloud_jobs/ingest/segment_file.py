@@ -1,4 +1,4 @@
-"""A segment file, verified before anything in it is used.
+"""Verification of a segment file before its contents are used.
 
     <gateway>.<boot>.<segment>.<first sequence>-<last sequence>.<sha256 of the file>.jsonl.zst
 
@@ -6,11 +6,12 @@
         header line   format, version, gateway, boot, store, segment, clock, previous_sha256
         event lines   sequence = first, first + 1, ... last
         footer line   count, first_sequence, last_sequence, sha256 of all bytes before this line;
-                      signed ones: public_key, signature
+                      if signed: public_key, signature
 
-`verify` never raises for the contents of a file: whatever the bytes are, it returns a verdict with
-a reason that names the fix. Memory is bounded by the limits of cloud_jobs.limits. A segment
-is trusted as a whole or not at all; only in a trusted one a single malformed line is set aside.
+`verify` never raises an exception for the contents of a file. For any bytes it returns a verdict
+(the result of the checks), with a reason that names the fix. The limits of cloud_jobs.limits bound
+the memory. A segment is trusted or refused as a whole. In a trusted segment, single malformed lines
+may be refused.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _GATEWAY: Final = re.compile(r"[a-z0-9-]{1,64}(?:_[a-z0-9-]{1,32})?\Z", re.ASCII
 _IDENTITY: Final = re.compile(r"[0-9a-f]{16}\Z", re.ASCII)
 _SHA256: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
 MORE: Final = "more"
-"""The reason in a row that stands for many."""
+"""The reason in a row that represents many refusals."""
 
 _CLOCKS: Final = ("synchronised", "unsynchronised", "unknown")
 
@@ -63,13 +64,12 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line between header and footer. `reason` is None for a good one.
+    """One line between header and footer. `reason` is None for a valid line.
 
-    `number` counts lines of the file from 1, the header included. `sequence` is the place that
-    the line takes: a malformed line has one too. `body` is JSON of the fields that have a column.
-
-    Of many malformed lines the last row stands for the rest: `reason` is `MORE`, `body` their
-    number, `number` the first and `sequence` the last of them.
+    `number` is the line number in the file; the header is line 1. `sequence` is the number expected
+    at this place, even for a malformed line. `body` is JSON with the fields that have a column. If
+    there are many malformed lines, the last row represents the rest: `reason` is `MORE`, `body` is
+    their count, `number` the first line and `sequence` the last one.
     """
 
     number: int
@@ -83,7 +83,7 @@ class Line:
 
 @dataclass(slots=True)
 class Verdict:
-    """Verdict on one file. `reason` is None if the segment is trusted."""
+    """Result of the checks of one file. `reason` is None if the segment is trusted."""
 
     name: str
     file_sha256: str | None = None
@@ -94,22 +94,24 @@ class Verdict:
     claimed: SegmentName | None = None
     header: Header | None = None
     public_key: str | None = None
-    """The key that signed it. Whether that is the gateway's is not judged here."""
+    """The key that signed the segment. Whether the key belongs to the gateway is checked
+    elsewhere."""
     lines: list[Line] = field(default_factory=list)
     bad_lines: int = 0
-    """Malformed lines, those that have no row of their own included."""
+    """Number of malformed lines, including those without a row of their own."""
 
 
 Judge: TypeAlias = Callable[[Verdict, bytes, int], None]
-"""Takes a verdict so far, the lines between header and footer and the first sequence."""
+"""Function that checks event lines. It receives the verdict so far, the lines, and the first
+sequence."""
 
 
 def verify(
     name: str, content: bytes | None, file_bytes: int, judge: Judge | None = None
 ) -> Verdict:
-    """Judge one file. `content` is None when the file was too large to be read.
+    """Verify one file. `content` is None if the file was too large to read.
 
-    `judge` fills in what the lines of a trusted segment are: `judge_lines` unless it is given.
+    `judge` checks the event lines of a trusted segment; the default is `judge_lines`.
     """
     verdict = Verdict(name=name, file_bytes=file_bytes, claimed=name_of(name))
     try:
@@ -129,7 +131,10 @@ def verify(
 
 
 def _read_trusted(verdict: Verdict, content: bytes) -> tuple[bytes, int]:
-    """Return the lines between header and footer, and the first sequence."""
+    """Check everything except the event lines. Return these lines and the first sequence.
+
+    Raises UntrustedSegmentError if a check fails.
+    """
     text = decompressed(content)
     verdict.uncompressed_bytes = len(text)
     header_line, events, footer_line = _parts_of(text)
@@ -141,7 +146,7 @@ def _read_trusted(verdict: Verdict, content: bytes) -> tuple[bytes, int]:
         header.gateway, header.boot, header.segment, first, last, verdict.file_sha256
     )
     if verdict.claimed != right:
-        # The contents prove themselves, so the name is what is wrong, and the right one is known.
+        # The contents are consistent, so the name is wrong, and the right name is known.
         raise UntrustedSegmentError(
             "renamed", f"the name is not that of the contents: name it {right}"
         )
@@ -151,14 +156,14 @@ def _read_trusted(verdict: Verdict, content: bytes) -> tuple[bytes, int]:
 
 
 def judge_lines(verdict: Verdict, events: bytes, first: int) -> None:
-    """Judge the lines between header and footer one by one. Raises UntrustedSegmentError."""
+    """Check the event lines one by one. Raises UntrustedSegmentError if a sequence is wrong."""
     beyond: list[Line] = []
     for index, line in enumerate(events[:-1].split(b"\n")):
         judged = _line_of(line, number=index + 2, sequence=first + index)
         if judged.reason is not None:
             verdict.bad_lines += 1
             if verdict.bad_lines > BAD_LINES_PER_SEGMENT_MAX:
-                beyond[1:] = [judged]  # the first and the last of them
+                beyond[1:] = [judged]  # the first and the last line
                 continue
         verdict.lines.append(judged)
     if beyond:
@@ -172,7 +177,10 @@ def judge_lines(verdict: Verdict, events: bytes, first: int) -> None:
 
 
 def _parts_of(text: bytes) -> tuple[bytes, bytes, bytes]:
-    """Return the header, the lines between with their line ends, and the footer."""
+    """Return the header, the event lines with their line ends, and the footer.
+
+    Raises UntrustedSegmentError if there are too few or too many lines.
+    """
     if not text.endswith(b"\n"):
         raise UntrustedSegmentError("footer", "the last line has no line end")
     count = text.count(b"\n")
@@ -232,9 +240,9 @@ def _matching(value: dict[str, object], name: str, pattern: re.Pattern[str]) -> 
 def _checked_footer(
     line: bytes, lines_sha256: str, events: int
 ) -> tuple[dict[str, object], int, int]:
-    """Hold the footer against the lines before it, of which `events` are no header.
+    """Compare the footer with the hash and the number (`events`) of the lines before it.
 
-    Returns it, the first and the last sequence.
+    Return the footer, the first and the last sequence. Raises UntrustedSegmentError if they differ.
     """
     footer = _object_or_refuse(line, "footer")
     numbers = [footer.get(name) for name in ("count", "first_sequence", "last_sequence")]

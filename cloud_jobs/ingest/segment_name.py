@@ -1,4 +1,4 @@
-"""The name of a segment file, and what it claims."""
+"""The file name of a segment, and the properties that the name claims."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME: Final = re.compile(NAME_PATTERN.replace("$", r"\Z"), re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class SegmentName:
-    """Claims of a file's name."""
+    """Properties of a segment, as claimed by its file name."""
 
     gateway: str
     boot: str
@@ -32,7 +32,7 @@ class SegmentName:
 
 
 def name_of(text: str) -> SegmentName | None:
-    """Parse a file name, None when it is no segment's name."""
+    """Parse a file name. Return None if it is not the name of a segment."""
     match = _NAME.match(text)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""The table `segments`: what each file was found to be, written when its rows are in the tables."""
+"""The table `segments`: the state of each file, written after the rows of the file."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Ledger:
     """Rows of `segments` from earlier batches that concern the files of a batch."""
 
     overlapped: frozenset[str]
-    """Paths of files whose range of events overlaps that of an ingested segment."""
+    """Paths of files whose range of events overlaps the range of an ingested segment."""
     states: Mapping[str, str]
-    """States of segments, by the name that they share with one of the files."""
+    """States of stored segments, by names that also occur in the batch."""
     owners: Mapping[str, str]
-    """Names of ingested segments, by the sha256 of one of the files."""
+    """Names of ingested segments, by SHA-256 values that also occur in the batch."""
 
 
 _SAME: Final = (
@@ -35,7 +35,7 @@ _SAME: Final = (
     "WHERE name IN :names OR file_sha256 IN :hashes"
 )
 _RANGES: Final = "WITH mine (path, gateway, boot, least, greatest) AS (VALUES :ranges) "
-"""The form in which Spark and SQLite both take names for the columns of VALUES."""
+"""A syntax with which both Spark and SQLite accept names for the columns of VALUES."""
 _TOUCHING: Final = (
     "SELECT mine.path, taken.name, taken.state, taken.file_sha256, taken.batch "
     "FROM {segments} AS taken JOIN mine "
@@ -49,13 +49,13 @@ _TOUCHING: Final = (
 def ledger_of(
     known: Queryable, rows: Sequence[Mapping[str, Any]], files: Sequence[SignedFile], batch: int
 ) -> Ledger:
-    """Query all rows that concern a batch's files, with one query.
+    """Return all stored rows that concern a batch's files. They are found with one query.
 
     Args:
         known: the ingested tables.
-        rows: all files, as they were staged.
-        files: those whose bytes are right.
-        batch: its number; what it has written itself does not count.
+        rows: all staged files of the batch.
+        files: the files with valid bytes.
+        batch: number of the batch. Rows that this batch wrote itself are ignored.
     """
     names = sorted({row["name"] for row in rows})
     hashes = sorted({row["file_sha256"] for row in rows} - {None})
@@ -78,7 +78,7 @@ def ledger_of(
 def judged(
     files: Sequence[Mapping[str, Any]], refusals: Sequence[Refusal]
 ) -> list[Mapping[str, Any]]:
-    """Return staged files with the reasons of their later refusals."""
+    """Return the staged files, with the reasons of refusals that were decided after staging."""
     found = {one.path: {"reason": one.reason, "detail": one.detail} for one in refusals}
     return [{**file, **found.get(file["path"], {})} for file in files]
 
@@ -86,8 +86,8 @@ def judged(
 def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> list[Row]:
     """Return a row for each file name of a batch that is not ingested yet, ordered by path.
 
-    Of two files with one name (in two directories) the trusted one counts; a refused file with the
-    bytes of a trusted segment is its duplicate.
+    If two files in different directories have the same name, the trusted one is used. A refused
+    file with the same bytes as a trusted segment is a duplicate of the segment.
     """
     best: dict[str, Mapping[str, Any]] = {}
     for row in files:
@@ -105,7 +105,7 @@ def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> l
 
 
 def _least(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the first name of each hash."""
+    """Return the alphabetically first name for each hash."""
     found: dict[str, str] = {}
     for row in rows:
         found[row["file_sha256"]] = min(found.get(row["file_sha256"], row["name"]), row["name"])
@@ -123,9 +123,9 @@ def _row(judged: Mapping[str, Any], owner: str | None, batch: int, now: datetime
 
 
 def commit(tables: Tables, rows: Sequence[Row], ledger: Ledger, batch: int) -> bool:
-    """Write the rows. A segment in quarantine gets its new state.
+    """Write the rows to `segments`. A segment in quarantine is updated to its new state.
 
-    Return True if all rows were appended.
+    Return True if all rows were appended, or False if some were updated.
     """
     if any(row["name"] in ledger.states for row in rows):
         found = tables.frame("segments", rows)
@@ -144,7 +144,7 @@ def commit(tables: Tables, rows: Sequence[Row], ledger: Ledger, batch: int) -> b
 
 
 def _merge_states(builder: Builder) -> Builder:
-    """Add the clauses of a merge: a segment in quarantine gets its new state, others stay."""
+    """Add the clauses of a MERGE: update segments in quarantine, and insert new ones."""
     settled = ", ".join(f"'{state}'" for state in SETTLED)
     return builder.whenMatchedUpdateAll(
         condition=f"old.state NOT IN ({settled})"

@@ -1,7 +1,7 @@
-"""From delivered messages to SenML records (docs/formats/readings.md, RFC 8428).
+"""Conversion of delivered messages to SenML records (docs/formats/readings.md, RFC 8428).
 
-Most payloads are read together, as Arrow columns (`senml_columns`); the others one by one, by the
-definition (`senml_pack`). All columns of a message that no record needs are passed on as they are.
+Most payloads are parsed together, as Arrow columns (`senml_columns`). The others are parsed one by
+one by the reference implementation (`senml_pack`). The remaining columns of a message are copied.
 """
 
 from __future__ import annotations
@@ -23,18 +23,20 @@ _ARROW: Final = to_arrow_schema(RECORDS, timezone="UTC")
 _MADE: Final = pa.schema(
     [("source", pa.int64()), *(one for one in _ARROW if one.name not in DELIVERED.fieldNames())]
 )
-"""Records of payloads: `source` is the row of the message."""
+"""Columns of parsed records. `source` is the row number of the message."""
 _OF_REFUSED: Final = ("payload", "payload_base64", "client_id")
-"""Columns of a message that only a refused payload's row has: one pack can have many records."""
+"""Columns of a message that only rows of refused payloads contain, because a pack can have many
+records."""
 _MANY: Final = 256
-"""Messages that are read sooner together than one by one."""
+"""Number of messages from which on parsing them together is faster than one by one."""
 _STATES: Final = pa.array(["online", "offline"])
-"""Payloads that tell of a bridge, port or device that it is there (docs/formats/readings.md)."""
+"""Payloads that report the state of a bridge, port or device (docs/formats/readings.md)."""
 _NOTHING: Final = (0, *(None,) * (len(Record._fields) - 1))
 
 
 def records_of(delivered: DataFrame) -> DataFrame:
-    """Return rows of RECORDS: one for each record, one with `wrong` for a payload without any."""
+    """Convert messages to rows of RECORDS: one row per record, or one row with `wrong` per refused
+    payload."""
     return delivered.select(*DELIVERED.fieldNames()).mapInArrow(_records, RECORDS)
 
 
@@ -44,7 +46,8 @@ def _records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows of RECORDS for rows of DELIVERED; states are no readings, and no mistakes."""
+    """Convert rows of DELIVERED to rows of RECORDS. Messages with a state are skipped, and not
+    refused."""
     is_state = pc.is_in(batch.column("payload"), value_set=_STATES)
     batch = batch.filter(pc.invert(is_state))
     payloads, topics = batch.column("payload"), batch.column("topic")
@@ -62,7 +65,7 @@ def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _made(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows of records that were read, as rows of `_MADE`."""
+    """Convert successfully parsed records to rows of `_MADE`."""
     wrong = pa.nulls(rows.num_rows, pa.string())
     is_elsewhere = pa.repeat(pa.scalar(False), rows.num_rows)
     return pa.record_batch([*rows.columns, wrong, is_elsewhere], _MADE)
@@ -71,7 +74,7 @@ def _made(rows: pa.RecordBatch) -> pa.RecordBatch:
 def _one_by_one(
     payloads: pa.StringArray, topics: pa.StringArray, received: pa.Int64Array, chosen: pa.Int64Array
 ) -> pa.RecordBatch:
-    """Return rows of `_MADE` for chosen messages."""
+    """Parse the chosen messages one by one, and return rows of `_MADE`."""
     rows: list[tuple[object, ...]] = []
     messages = (column.take(chosen).to_pylist() for column in (payloads, topics, received))
     for index, payload, topic, time in zip(chosen.to_pylist(), *messages, strict=True):
@@ -88,7 +91,7 @@ def _one_by_one(
 
 
 def _with_messages(made: pa.RecordBatch, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows of RECORDS: what was made, and the columns of the messages that it is of."""
+    """Return rows of RECORDS: the parsed records together with the columns of their messages."""
     every = made.column("source")
     of_refused = pc.if_else(pc.is_valid(made.column("wrong")), every, None)
     taken = [

@@ -1,8 +1,8 @@
-"""The SenML records of many payloads together, as Arrow columns.
+"""Parser for the SenML records of many payloads together, as Arrow columns.
 
-`senml_pack` defines what a payload comes to. Here those payloads are read of which it is certain
-that they come to the same: packs of flat objects with known fields and plain texts, as gateways
-send them. Whatever is not like that, or breaks a rule, is left out, and read by `senml_pack`.
+`senml_pack` defines the result for a payload. This module parses only payloads for which the result
+is certain to be the same: packs of flat objects with known fields and simple strings, as gateways
+send them. All other payloads, and those that break a rule, are omitted and left to `senml_pack`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from cloud_jobs.ingest.senml_rules import ARROW_TYPES, resolved
 from cloud_jobs.limits import PACK_BYTES_MAX, PACKS_TOGETHER_MAX
 
 _PACKS_OF_A_PART: Final = 512
-"""Packs that are read one by one where one of them cannot be parsed."""
+"""Number of packs that are omitted together if one of them cannot be parsed."""
 _SAMPLE: Final = 128
-"""Packs that tell which fields occur: a column for one that does not costs as any other."""
+"""Number of packs that are examined for the fields that occur. A column for a field that does not
+occur costs as much as any other."""
 _EXACT_MICROSECONDS: Final = 2**53
-"""Below it each integer is a float."""
+"""Below this value each integer has an exact float."""
 
-# What Python's parser and Arrow's agree on: texts without surrogates, numbers that are finite, and
-# integers of 64 bits.
+# Values that Python's and Arrow's parser read alike: strings without surrogates, finite numbers,
+# and 64-bit integers.
 _ESCAPED: Final = r'\\(?:["\\/bfnrt]|u(?:[0-9a-cefA-CEF][0-9a-fA-F]|[dD][0-7])[0-9a-fA-F]{2})'
 _TEXT: Final = rf'"(?:[^"\\\x00-\x1f]|{_ESCAPED})*"'
 _INTEGER: Final = r"(?:0|-?[1-9][0-9]{0,17})"
@@ -51,12 +52,12 @@ _PACK: Final = rf"\A\[{_RECORD}(?:, *{_RECORD})*\]\z"
 def records_in_columns(
     payloads: pa.StringArray, topics: pa.StringArray, received: pa.Int64Array
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records (senml_rules.RESOLVED) of payloads that could be read.
+    """Yield the records (senml_rules.RESOLVED) of the payloads that could be parsed.
 
     Args:
-        payloads: of messages.
-        topics: theirs.
-        received: when they were delivered, in microseconds since 1970.
+        payloads: payloads of the messages.
+        topics: topics of the messages.
+        received: times of delivery, in microseconds since 1970.
     """
     is_exact = pc.less(pc.abs_checked(received), _EXACT_MICROSECONDS)
     is_small = pc.less_equal(pc.binary_length(payloads), PACK_BYTES_MAX)
@@ -69,7 +70,8 @@ def records_in_columns(
 
 
 def _names_in(payloads: pa.StringArray) -> list[str]:
-    """Return the names of fields that occur in payloads, all where they cannot be parsed."""
+    """Return the names of fields that occur in payloads, or all names if the payloads cannot be
+    parsed."""
     try:
         records = _parse(payloads, [*TYPES]).flatten()
     except pa.ArrowException:
@@ -80,10 +82,11 @@ def _names_in(payloads: pa.StringArray) -> list[str]:
 def _parsed(
     payloads: pa.StringArray, chosen: pa.Int64Array, names: list[str]
 ) -> tuple[pa.Int64Array, pa.ListArray]:
-    """Parse chosen payloads: those of them that could be, and their lists of records.
+    """Parse the chosen payloads. Return the indices of those that were parsed, and their lists of
+    records.
 
-    One that has a field twice, or other fields than these, lets all be parsed again in parts, and
-    its part be left out.
+    If parsing fails (a field occurs twice, or is not in `names`), the payloads are parsed again in
+    parts, and failing parts are omitted.
     """
     try:
         return chosen, _parse(payloads.take(chosen), names)
@@ -100,7 +103,8 @@ def _parsed(
 
 
 def _parse(payloads: pa.StringArray, names: list[str]) -> pa.ListArray:
-    """Parse payloads that match `_PACK`, one a line: none can end its line, or its object."""
+    """Parse payloads that match `_PACK`, one per line. The pattern ensures that no payload ends its
+    line."""
     kind = pa.list_(pa.struct([(name, ARROW_TYPES[TYPES[name]]) for name in names]))
     if not len(payloads):
         return pa.array([], kind)

@@ -1,7 +1,7 @@
-"""From one payload to SenML records (docs/formats/readings.md, RFC 8428). Pure.
+"""Conversion of one payload to SenML records (docs/formats/readings.md, RFC 8428).
 
-A payload is refused or read as a whole. This is the definition; `senml_columns` reads what gateways
-send mostly in another way, with the same result.
+A payload is accepted or refused as a whole. This is the reference implementation: `senml_columns`
+parses the usual payloads of gateways faster, with the same result.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ RELATIVE_SECONDS_MAX: Final = 2**28
 SECONDS_MAX: Final = 253_402_300_799
 _INTEGERS: Final = range(-(2**63), 2**63)
 TYPES: Final = {
-    # Fields of RFC 8428 and ours, in the order in which they are checked.
+    # Fields of RFC 8428 and our own, in the order in which they are checked.
     "bn": "text",
     "bt": "number",
     "bu": "text",
@@ -38,11 +38,12 @@ ELSEWHERE: Final = "the topic is not sensors/<its device>/<its quantity>"
 
 
 class RefusedPackError(ValueError):
-    """The payload is no SenML JSON, or not that of its topic. The text is the rule broken."""
+    """Error for a payload that is not SenML JSON, or does not match its topic. The message is the
+    rule."""
 
 
 class Record(NamedTuple):
-    """One resolved record: the columns of RECORDS from `position` on."""
+    """One resolved record, with the columns of RECORDS from `position` on."""
 
     position: int
     senml_device: str | None
@@ -59,10 +60,13 @@ class Record(NamedTuple):
 
 
 def records_in(payload: str, topic: str | None, received_seconds: float) -> list[Record]:
-    """Return the records of a pack that was received then. Raises RefusedPackError."""
+    """Return the records of a pack. Raises RefusedPackError if the pack breaks a rule.
+
+    `received_seconds` is the time of delivery since 1970, for relative times in the pack.
+    """
     found, wrong = _resolved(_pack_of(payload), received_seconds, len(topic or ""))
     if wrong:
-        # Of several the same one, whatever the order of the records.
+        # If several rules are broken, report the same one for any order of the records.
         raise RefusedPackError(min(wrong))
     levels = (topic or "").split("/")
     if any(is_elsewhere(record.senml_device, record.name, levels) for record in found):
@@ -88,7 +92,8 @@ def _pack_of(payload: str) -> list[Any]:
     try:
         pack = _DECODER.decode(payload)
         if "\\u" in payload:
-            # A lone surrogate is no character: it could not be written to a table as it is.
+            # A lone surrogate is not a valid character and could not be written to a table
+            # unchanged.
             json.dumps(pack, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise RefusedPackError("the payload is not JSON") from None
@@ -102,7 +107,10 @@ def _pack_of(payload: str) -> list[Any]:
 def _resolved(
     pack: list[Any], received_seconds: float, topic_characters: int
 ) -> tuple[list[Record], list[str]]:
-    """Resolve base fields (RFC 8428 section 4.6): each holds for its record and all after it."""
+    """Resolve base fields: each applies to its record and all later ones (RFC 8428 section 4.6).
+
+    Return the records, and the rules that were broken.
+    """
     base: dict[str, Any] = {}
     found: list[Record] = []
     wrong: list[str] = []
@@ -129,7 +137,7 @@ BASES: Final = ("bn", "bt", "bu", "bv", "bs")
 
 
 def _mistyped(fields: object) -> str | None:
-    """Name the first field of a record that differs from RFC 8428 or readings.md, or None."""
+    """Return an error for the first field that differs from RFC 8428 or readings.md, or None."""
     if not isinstance(fields, dict):
         return "a record is no JSON object"
     for name, kind in TYPES.items():
@@ -152,7 +160,8 @@ def _is(kind: str, value: object) -> bool:
 
 
 def _number(value: float | None) -> float:
-    """Return a number as the nearest float: 0 for none, infinity beyond all floats."""
+    """Convert a number to the nearest float. None becomes 0, and a number beyond all floats
+    infinity."""
     try:
         return float(value or 0)
     except OverflowError:
@@ -163,7 +172,7 @@ def _record_of(
     position: int, fields: dict[str, Any], base: dict[str, Any], received_seconds: float
 ) -> Record:
     given = _number(base.get("bt")) + _number(fields.get("t"))
-    # RFC 8428 section 4.5.3: a time below 2**28 is relative to now; now is when it was delivered.
+    # RFC 8428 section 4.5.3: a time below 2**28 is relative to now, which is the time of delivery.
     seconds = received_seconds + given if given < RELATIVE_SECONDS_MAX else given
     others = [fields.get(name) for name in ("vs", "vb", "vd", "s")]
     value = total = None
@@ -207,10 +216,10 @@ def _wrong_record(record: Record) -> str | None:
 
 
 def is_elsewhere(device: str | None, name: str, levels: list[str]) -> bool:
-    """Return whether a record that names its device has the topic of another device, or of
-    another quantity (docs/formats/readings.md): its numbers are then not trusted.
+    """Return True if a record names a device, but its topic has another device or quantity.
 
-    A sentence of NMEA 0183 is one quantity, with a name for each of its fields below that.
+    The numbers of such a record are not trusted (docs/formats/readings.md). An NMEA 0183 sentence
+    is one quantity, with a name below the quantity for each of its fields.
     """
     if device is None:
         return False

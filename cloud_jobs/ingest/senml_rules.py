@@ -1,6 +1,7 @@
-"""SenML records as Arrow columns: base fields resolved, and the rules of `senml_pack` applied.
+"""Base fields and rules of SenML packs, applied to Arrow columns with the same result as
+`senml_pack`.
 
-A pack with a record that breaks a rule, or may do so, is left out as a whole.
+A pack with a record that breaks a rule, or may break one, is omitted as a whole.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ARROW_TYPES: Final = {
     "integer": pa.int64(),
     "truth": pa.bool_(),
 }
-"""Types of fields, by their kind."""
+"""Arrow types of fields, by their kind."""
 
 RESOLVED: Final = pa.schema(
     [
@@ -46,7 +47,8 @@ RESOLVED: Final = pa.schema(
         ("sum", pa.float64()),
     ]
 )
-"""A resolved record: `source` is the number of its message, the others are columns of RECORDS."""
+"""Columns of a resolved record. `source` is the number of its message; the others are those of
+RECORDS."""
 
 Columns = dict[str, pa.Array]
 
@@ -57,10 +59,10 @@ def resolved(
     """Return the records of packs that break no rule, as rows of RESOLVED.
 
     Args:
-        sources: the numbers of the messages that the packs are of.
+        sources: the numbers of the messages, one for each pack.
         packs: lists of records, which may lack fields.
-        topics: of the messages.
-        received: when they were delivered, in microseconds since 1970, less than 2**53.
+        topics: topics of the messages.
+        received: times of delivery, in microseconds since 1970, less than 2**53.
     """
     of = pc.list_parent_indices(packs)
     records = packs.flatten()
@@ -100,10 +102,10 @@ def _positions(packs: pa.ListArray, of: pa.Int64Array) -> pa.Int64Array:
 
 
 def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
-    """Return the row with the base fields that apply to each record (RFC 8428 section 4.6).
+    """For each base field and record, return the row with the base value (RFC 8428 section 4.6).
 
-    That is the last record of its pack, up to itself, that has the field; the pack's first record
-    where none has, so that the value is null.
+    This is the last record of the pack, up to the record itself, that has the base field. If there
+    is none, the first record of the pack is returned, where the value is null.
     """
     number = counted(len(position))
     is_first = pc.equal(position, 0)
@@ -121,10 +123,11 @@ def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
 def _are_small(
     fields: Columns, base: Columns, records: pa.Int32Array, topics: pa.StringArray, of: pa.Array
 ) -> pa.BooleanArray:
-    """Return which records are short enough that their packs cannot be refused for their length,
-    even if all records are as long; none where all together have too many characters.
+    """Return True for records so short that their pack stays within PACK_CHARACTERS_MAX, even if
+    all its records were as long.
 
-    Nothing is made of them before.
+    If all records together exceed CHARACTERS_TOGETHER_MAX, return False for all. The lengths are
+    added before any strings are joined.
     """
     length = {name: pc.utf8_length(fields[name]) for name in ("bn", "n", "bu", "u")}
     unit = pc.coalesce(length["u"], length["bu"].take(base["bu"]))
@@ -137,7 +140,7 @@ def _are_small(
 
 
 def _texts(fields: Columns, base: Columns, is_small: pa.BooleanArray) -> Columns:
-    """Return names and units, those of records that are small."""
+    """Return the names and units of records. Records that are not small get incomplete ones."""
     at = {name: pc.if_else(is_small, base[name], None) for name in ("bn", "bu")}
     own = pc.fill_null(fields["n"], "")
     if fields["bn"].null_count < len(own):
@@ -147,7 +150,7 @@ def _texts(fields: Columns, base: Columns, is_small: pa.BooleanArray) -> Columns
 
 
 def _numbers(fields: Columns, base: Columns, received: pa.Int64Array) -> Columns:
-    """Return times, values and sums. A zero has no sign, as in `senml_pack`."""
+    """Return times, values and sums of records. Negative zero becomes zero, as in `senml_pack`."""
     held = {name: fields[name].take(base[name]) for name in ("bt", "bv", "bs")}
     number = {name: pc.add(pc.fill_null(column, 0.0), 0.0) for name, column in held.items()}
     time = pc.add(number["bt"], pc.fill_null(fields["t"], 0.0))
@@ -163,7 +166,7 @@ def _numbers(fields: Columns, base: Columns, received: pa.Int64Array) -> Columns
 
 
 def _are_right(found: Columns) -> pa.BooleanArray:
-    """Return which records have one name, one value at most, a value or sum, and usual numbers."""
+    """Return True for records with a name, with one value or a sum, and with numbers in range."""
     values = [pc.is_valid(found[name]) for name in ("value", "senml_vs", "senml_vb", "senml_vd")]
     count = reduce(pc.add, (one.cast(pa.int8()) for one in values))
     has_sum = pc.is_valid(found["sum"])
@@ -179,9 +182,9 @@ def _are_right(found: Columns) -> pa.BooleanArray:
 
 
 def _are_elsewhere(found: Columns, topics: pa.StringArray, of: pa.Array) -> pa.BooleanArray:
-    """Return which records have the topic of another device or quantity than their own.
+    """Return True for records whose topic belongs to another device or quantity.
 
-    Asked once for each device, name and topic together, which are few mostly.
+    Each combination of device, name and topic is checked once, because there are usually few.
     """
     device, name = (found[column].dictionary_encode() for column in ("senml_device", "name"))
     topic = topics.dictionary_encode(null_encoding="encode")

@@ -1,6 +1,6 @@
-"""The signature in a segment's footer (docs/formats/session-log.md, "Signature").
+"""Check of the signature in a segment's footer (docs/formats/session-log.md, "Signature").
 
-Signed with Ed25519 (RFC 8032) is ASCII text of six lines, each with its line end::
+The signature uses Ed25519 (RFC 8032). The signed text is ASCII and has six lines with line ends::
 
     oncegate-session-log-signature-1
     gateway | segment | first sequence | last sequence | sha256 of the lines before the footer
@@ -22,9 +22,9 @@ _SIGNATURE: Final = re.compile(r"[0-9a-f]{128}\Z", re.ASCII)
 
 
 def signer_of(footer: dict[str, object], name: SegmentName, lines_sha256: str) -> str | None:
-    """Return the public key that signed a segment, None where its footer has no signature.
+    """Return the public key that signed a segment, or None if the footer has no signature.
 
-    Raises UntrustedSegmentError where there is one that does not hold for this segment.
+    Raises UntrustedSegmentError if the signature is not valid for this segment.
     """
     if "public_key" not in footer and "signature" not in footer:
         return None
@@ -40,7 +40,7 @@ def signer_of(footer: dict[str, object], name: SegmentName, lines_sha256: str) -
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
         key.verify(bytes.fromhex(signature), signed.encode("ascii"))
-    except (InvalidSignature, ValueError):  # the second: bytes that are no point of the curve
+    except (InvalidSignature, ValueError):  # ValueError: the key is not a point of the curve
         raise _bad(f"it is not signed by {public_key}, the key that it names") from None
     return public_key
 

@@ -1,9 +1,10 @@
-"""Plain gateways of a batch: by its outlines, none of their records can be in it twice.
+"""Split of a batch's gateways into plain ones and odd ones.
 
-The staged records of plain gateways are used unchanged. Of the others the events
-are read again from the table, joined and sorted. Keys of all tables have the gateway in them, so
-that one gateway's oddity is of no consequence for another one. Pure, and the same after a crash:
-it depends on the staging commit and on earlier batches alone.
+A gateway is plain if the outlines of its files show that no record can occur twice in the batch.
+The staged records of plain gateways are used unchanged. For odd gateways the events are read again
+from the table, joined and sorted. All tables have the gateway in their keys, so an odd gateway does
+not affect others. The split depends only on the staging commit and on earlier batches, so it is the
+same after a crash.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from cloud_jobs.limits import HALVES_PER_BATCH_MAX
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 Message = tuple[str, str, int]
-"""Gateway, store and number."""
+"""Gateway, store and message number."""
 
 
 class Origin(NamedTuple):
-    """A trusted file with events: where they are from, and what they are about."""
+    """Origin of a trusted file with events, and the outline of its contents."""
 
     gateway: str
     store: str
@@ -40,22 +41,23 @@ class Origin(NamedTuple):
 
 
 class Event(NamedTuple):
-    """One half of a delivery, in the batch or before it."""
+    """One half of a delivery (`message_held` or `message_released`), from this batch or an earlier
+    one."""
 
     is_held: bool
     values: Mapping[str, Any]
-    """By the names of DELIVERED: of a released one without contents."""
+    """Values by the column names of DELIVERED. A released half has no contents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A batch's gateways, and what is known of the plain ones."""
+    """The odd gateways of a batch, and the outlines and records of the plain ones."""
 
     odd: frozenset[str]
     numbers: Sequence[tuple[str, Outline]]
     """Outlines of plain gateways."""
     paired: pa.RecordBatch
-    """Records of their messages of which the halves are in several files (RECORDS)."""
+    """Records (RECORDS) of plain gateways from messages whose halves are in different files."""
 
     @property
     def good(self) -> int:
@@ -67,16 +69,17 @@ class Split:
 
 
 Before = Callable[[Sequence[tuple[Message, bool]]], Iterable[Event]]
-"""Returns the events of earlier batches that are halves of these messages: held where True."""
+"""Function that returns the halves of messages from earlier batches. The flag is True if the wanted
+half is `message_held`, and False for `message_released`."""
 
 
 def split(origins: Sequence[Origin], overlapping: Iterable[str], halves_before: Before) -> Split:
-    """Split a batch's gateways.
+    """Split a batch's gateways into plain and odd ones.
 
     Args:
-        origins: its trusted files that have events.
-        overlapping: gateways of which an event may be in the tables, or in the batch, already.
-        halves_before: asked for the other halves of messages.
+        origins: the trusted files of the batch that contain events.
+        overlapping: gateways with an event that may be in the tables already or occur twice.
+        halves_before: returns the other halves of messages, from earlier batches.
     """
     odd = {*overlapping} | {one.gateway for one in origins if one.outline is None}
     odd |= _repeating(origins)
@@ -101,7 +104,7 @@ def split(origins: Sequence[Origin], overlapping: Iterable[str], halves_before: 
 
 
 def _repeating(origins: Iterable[Origin]) -> set[str]:
-    """Return the gateways of which a message may be delivered twice in the batch."""
+    """Return the gateways for which a message may be delivered twice in the batch."""
     runs: defaultdict[tuple[str, str], list[Run]] = defaultdict(list)
     halves: Counter[tuple[Message, bool]] = Counter()
     for one in origins:
@@ -118,7 +121,7 @@ def _repeating(origins: Iterable[Origin]) -> set[str]:
 
 
 def _boards_repeating(outlines: Iterable[tuple[str, Outline | None]]) -> set[str]:
-    """Return the gateways of which a board's reading may be in the batch twice."""
+    """Return the gateways for which a board's reading may occur twice in the batch."""
     runs: defaultdict[tuple[str, str, int], list[Run]] = defaultdict(list)
     for gateway, outline in outlines:
         for run in outline.boards if outline else ():
@@ -132,8 +135,8 @@ def _touch(runs: list[Run]) -> bool:
 
 
 def _pairs(plain: Iterable[Origin], halves_before: Before) -> tuple[list[dict[str, Any]], set[str]]:
-    """Return messages of which the halves are in several files, as rows of DELIVERED, and the
-    gateways of which a half occurs more than once."""
+    """Pair messages whose halves are in different files. Return them as rows of DELIVERED, and the
+    gateways for which a half occurs more than once."""
     found: defaultdict[Message, dict[bool, Event]] = defaultdict(dict)
     for one in plain:
         for half in one.outline.halves if one.outline else ():
@@ -172,7 +175,7 @@ def _records_of(delivered: Iterable[Mapping[str, Any]]) -> pa.RecordBatch:
 
 
 def _outlines_of(paired: pa.RecordBatch) -> list[tuple[str, Outline | None]]:
-    """Return an outline of each gateway's records."""
+    """Return an outline for the records of each gateway."""
     found = []
     for gateway in sorted({*paired.column("gateway").to_pylist()}):
         mine = paired.filter(pc.equal(paired.column("gateway"), gateway))

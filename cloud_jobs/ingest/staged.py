@@ -1,8 +1,8 @@
 """Staged files of a batch, and the conversion of their contents to rows.
 
-A worker unpacks the Arrow streams that one has written (cloud_jobs.ingest.staging), file by file.
-The batch's number is in the workers' functions and in no plan: Spark compiles code again for each
-other number in a plan.
+A worker unpacks the Arrow streams that another worker wrote (cloud_jobs.ingest.staging), file by
+file. The batch number is passed inside the workers' functions and not in a query plan, because
+Spark compiles code again for each different number in a plan.
 """
 
 from __future__ import annotations
@@ -25,32 +25,33 @@ _CONTENTS: Final = frozenset({"malformed", "events", "records"})
 _VERDICTS: Final = tuple(name for name in STAGED.fieldNames() if name not in _CONTENTS)
 
 File = Mapping[str, Any]
-"""A row of STAGED without its contents."""
+"""A row of STAGED without the binary contents."""
 
 
 @dataclass(frozen=True)
 class Staged:
-    """The files of a batch, without what was refused of them since."""
+    """The files of a batch, without contents that were refused after staging."""
 
     tables: Tables
     rows: DataFrame
-    """All of STAGED."""
+    """All rows and columns of the staging table (STAGED)."""
     files: Sequence[File]
-    """As they were staged."""
+    """The rows as staged, without the binary contents."""
     refusals: Sequence[Refusal] = ()
     left_out: frozenset[str] = frozenset()
-    """Gateways."""
+    """Gateways whose files are excluded."""
 
     def without(
         self, refusals: Sequence[Refusal] = (), gateways: frozenset[str] = frozenset()
     ) -> Staged:
-        """Return the same files without the contents of refused ones, and without gateways."""
+        """Return the same files without the contents of refused files and of the given gateways."""
         return replace(
             self, refusals=[*self.refusals, *refusals], left_out=self.left_out | gateways
         )
 
     def with_content(self, content: str, *columns: str) -> DataFrame:
-        """Select the files that have one of the contents."""
+        """Select the files with a non-null `content` column (`malformed`, `events` or
+        `records`)."""
         rows = self.rows.where(F.col(content).isNotNull())
         if self.refusals:
             rows = rows.where(~F.col("path").isin([refusal.path for refusal in self.refusals]))
@@ -60,7 +61,7 @@ class Staged:
 
     @property
     def with_malformed(self) -> DataFrame:
-        """Malformed lines of the files, for quarantine.refused_lines."""
+        """Files with malformed lines, for quarantine.refused_lines."""
         of_file = ("reason", "name", "gateway", "boot", "file_sha256", "file_bytes")
         return self.with_content("malformed", *of_file)
 
@@ -73,7 +74,7 @@ def staged_files(tables: Tables, name: str) -> Staged:
 
 
 def events_of(staged: Staged, batch: int) -> DataFrame:
-    """Select the good lines of staged files as rows of `events`; an identity may occur twice."""
+    """Select the valid lines of staged files as rows of `events`. An event may occur twice."""
     files = staged.with_content("events", *EVENT_PARTS)
     return files.mapInArrow(unpacking_events(batch), EVENTS)
 
@@ -84,7 +85,8 @@ def records_of(staged: Staged) -> DataFrame:
 
 
 def readings_of(staged: Staged, paired: pa.RecordBatch, batch: int) -> DataFrame:
-    """Select the same records as rows of `sensor_readings`, and after them ``paired`` ones."""
+    """Select the SenML records of complete messages as rows of `sensor_readings`, followed by those
+    of `paired` messages."""
     unpack = unpacking(RECORDS)
 
     def made(files: Batches) -> Batches:
@@ -98,5 +100,6 @@ def readings_of(staged: Staged, paired: pa.RecordBatch, batch: int) -> DataFrame
 
 
 def paired_of(tables: Tables, paired: pa.RecordBatch) -> DataFrame:
-    """Return the records that the driver has put together of two files (split.Split) for Spark."""
+    """Return the records that the driver paired from different files (split.Split) as a
+    DataFrame."""
     return tables.spark.createDataFrame(pa.Table.from_batches([paired]), RECORDS)

@@ -1,8 +1,9 @@
-"""A batch's files, read and judged once: one row a file, its events as an Arrow stream.
+"""Staging of a batch's files: each is read and verified once, and becomes one row with Arrow
+streams.
 
-The bytes are judged by Python, file by file: a zstd frame with a checksum to enforce, a hash over
-the lines and a bound on memory have no built-in function of Spark. A worker has one segment at a
-time, parses its lines as a whole and keeps them as columns; nothing parses them again.
+Python verifies the bytes, file by file. Spark has no built-in functions that enforce a zstd
+checksum, hash the lines and bound the memory. A worker processes one segment at a time, parses its
+lines together and stores them as columns. No later step parses the lines again.
 """
 
 from __future__ import annotations
@@ -34,20 +35,21 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def stage(tables: Tables, name: str, files: DataFrame, source: str = "") -> bool:
-    """Read and judge files, each once, and make a table (STAGED) of them in one commit; False where
-    there is one, which another run has made.
+    """Read and verify files, each once, and create the staging table (STAGED) in one commit.
+
+    Return False if the table exists because another run created it.
 
     Args:
-        tables: where it is made.
-        name: of the table.
-        files: path, length and content (landing.contents_of).
-        source: what was listed; the folder of a file is relative to it.
+        tables: the tables below whose root the new table is created.
+        name: name of the new table.
+        files: path, length and content of each file (landing.contents_of).
+        source: the directory or URL that was listed. Folders of files are relative to it.
     """
     rows = files.mapInArrow(judging(source), STAGED)
     try:
-        # Mode `error`: the first commit of a table succeeds for one writer only.
+        # Mode `error`: the first commit of a table succeeds for only one writer.
         writer = rows.write.format("delta").mode("error")
-        # All of it is read: least and greatest values would be worked out for nothing.
+        # The whole table is read, so statistics of columns would be useless.
         writer.option("delta.dataSkippingNumIndexedCols", "0").save(tables.path(name))
     except AnalysisException:
         if not tables.has(name):
@@ -57,7 +59,10 @@ def stage(tables: Tables, name: str, files: DataFrame, source: str = "") -> bool
 
 
 def judging(source: str) -> Callable[[Batches], Batches]:
-    """Return what turns rows of path, length and content into rows of STAGED, one a batch."""
+    """Return a function that converts rows of path, length and content to rows of STAGED.
+
+    The function yields one row per Arrow batch.
+    """
 
     def judge(batches: Batches) -> Batches:
         for batch in batches:
@@ -69,10 +74,10 @@ def judging(source: str) -> Callable[[Batches], Batches]:
 
 
 def _row_of(path: str, length: int, content: bytes | None, source: str) -> dict[str, Any]:
-    """Judge one file, as a row of STAGED."""
+    """Verify one file and return its row of STAGED."""
     verdict, events = verify_in_columns(name_of(path), content, length)
     header, claimed = verdict.header, verdict.claimed
-    # Where an untrusted file belongs is known from its own name only.
+    # The origin of an untrusted file is known only from its name.
     known = header or claimed
     columns = events_part(events)
     if header is not None:
@@ -103,7 +108,7 @@ def _row_of(path: str, length: int, content: bytes | None, source: str) -> dict[
 
 
 def malformed_part(lines: list[Line]) -> list[dict[str, Any]] | None:
-    """Return malformed lines as a file's column `malformed`."""
+    """Return malformed lines in the format of the column `malformed`."""
     found = [
         {
             "line": line.number,
@@ -119,7 +124,7 @@ def malformed_part(lines: list[Line]) -> list[dict[str, Any]] | None:
 
 
 def events_part(events: pa.RecordBatch | None) -> dict[str, Any]:
-    """Return good lines as the columns `began` and `events` of a file."""
+    """Return valid lines in the format of the columns `began` and `events`."""
     if events is None or events.num_rows == 0:
         return {"began": None, "events": None}
     began = pc.min(events.column("time")).as_py()
@@ -142,7 +147,7 @@ def _contents_part(
 
 
 def _within_days(milliseconds: int) -> int:
-    """Return a time within the days that make partitions: a clock may show any year."""
+    """Clamp a time to the days that are valid partitions, because a clock may show any year."""
     today = datetime.now(UTC).date()
     first, last = ((day - EPOCH).days for day in (DAY_MIN, today + timedelta(days=1)))
     return min(max(milliseconds, first * _DAY_MILLISECONDS), last * _DAY_MILLISECONDS)
@@ -153,7 +158,7 @@ def _refusals_of(line: Line) -> int:
 
 
 def _stream_of(events: pa.RecordBatch) -> bytes:
-    """Return columns as an Arrow stream, without those that are null in every row."""
+    """Return columns as an Arrow stream, without columns that are null in every row."""
     kept = [name for name in events.schema.names if events.column(name).null_count < len(events)]
     chosen = events.select(kept)
     sink = pa.BufferOutputStream()

@@ -1,4 +1,4 @@
-"""Totals of a batch, as its row of `batches`: the commit that ends it."""
+"""Totals of a batch, as its row of `batches`. The commit of this row completes the batch."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Counted:
     """Counts of a batch that need no query of its rows."""
 
     good_lines: int
-    """Good lines of its trusted files."""
+    """Number of valid lines in the batch's trusted files."""
     records: int
-    """Readings in its delivered messages."""
+    """Number of readings in the batch's delivered messages."""
     readings_new: int
-    """Readings that were new."""
+    """Number of readings that were new."""
     segments: Mapping[str, int]
     """Number of segments by state."""
     events_new: int | None = None
-    """None: count them in the table."""
+    """Number of new events. If None, they are counted in the table."""
     is_refusing: bool = True
-    """True if it may have rows in `quarantine`."""
+    """True if the batch may have rows in `quarantine`."""
 
 
 _EVENTS: Final = (
@@ -44,18 +44,19 @@ COUNTS: Final = tuple(name for name in BATCHES.fieldNames() if name not in ("bat
 
 
 def sums_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Sum up rows of `batches`; the sum `batches` is their number."""
+    """Return the sums of rows of `batches`. The sum named `batches` is the number of rows."""
     found = [*rows]
     return {"batches": len(found)} | {name: sum(row[name] for row in found) for name in COUNTS}
 
 
 def segments_in(sums: Mapping[str, int]) -> int:
-    """Return the number of segments that sums have counted, in all states."""
+    """Return the number of segments counted in the sums, in all states."""
     return sum(number for name, number in sums.items() if name.startswith("segments_"))
 
 
 def sums_after(tables: Queryable, batch: int) -> dict[str, int]:
-    """Sum up the rows of all batches after `batch`, like `sums_of`, with the last one's number."""
+    """Return the sums of all batches after `batch`, like `sums_of`, and the number of the last
+    batch."""
     sums = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in COUNTS)
     (found,) = tables.query(
         f"SELECT count(*) AS batches, coalesce(max(batch), 0) AS batch, {sums} FROM {{batches}} "
@@ -66,7 +67,7 @@ def sums_after(tables: Queryable, batch: int) -> dict[str, int]:
 
 
 def row_of(tables: Tables, batch: int, counted: Counted) -> dict[str, Any]:
-    """Return the row of a batch all of whose rows are in the tables, by the names of BATCHES."""
+    """Return the row of `batches` for a batch whose other rows are all in the tables."""
     asked = []
     if counted.events_new is None:
         asked.append(_EVENTS)

@@ -1,14 +1,14 @@
-"""Authentication of segments: the gateway's key, and the folder in which the file is stored.
+"""Authentication of segments, by the gateway's key and by the folder in which the file is stored.
 
-Pure: from the files of a batch, the rows of `gateway_keys` and the keys file come the keys that are
-new, and from the files and those rows the files that are refused. A gateway that the keys file
-names has the keys listed there, and no others. Any other one keeps the key with which its first
-signed segment came (trust on first use).
+The functions have no side effects. They compute new keys and refused files from the files of a
+batch, the rows of `gateway_keys` and the keys file. If the keys file names a gateway, only the keys
+listed there are valid. Any other gateway keeps the key of its first signed segment (trust on first
+use).
 
-Unsigned segments are taken on loan, as long as their gateway has no key. From its first key on a
-segment counts if it is signed, or if a segment that counts names it as the one before: a header has
-the hash of the previous segment, and a signature vouches for the header. All others are refused,
-also those that were taken before (`withdrawal`).
+Unsigned segments are accepted provisionally as long as their gateway has no key. After the first
+key arrives, a segment is valid if it is signed, or if a valid segment names it as its predecessor.
+A header contains the hash of the previous segment, and a signature covers the header. All other
+segments are refused, including those that were accepted before (`withdrawal`).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Named: TypeAlias = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class SignedFile:
-    """A segment whose bytes are right: nothing about it is known to be wrong so far."""
+    """A segment with valid bytes. Its origin is checked in this module."""
 
     path: str
     folder: str
-    """The folder in which it lies, below the source; empty in the source itself."""
+    """The folder of the file, relative to the source. Empty if the file is in the source itself."""
     name: str
     gateway: str
     segment: int
@@ -47,7 +47,7 @@ class SignedFile:
 
 @dataclass(frozen=True, slots=True)
 class GatewayKey:
-    """A row of `gateway_keys`, but for its batch and time."""
+    """A row of `gateway_keys`, without its batch and time."""
 
     gateway: str
     public_key: str
@@ -55,14 +55,14 @@ class GatewayKey:
     is_withdrawn: bool = False
     prefix: str | None = None
     segment: int | None = None
-    """The first signed segment, None where the key was pinned before any came."""
+    """The first signed segment. None if the key was pinned before any segment arrived."""
     first_sequence: int | None = None
     segment_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A file that goes to quarantine as a whole."""
+    """A file that is put into quarantine as a whole."""
 
     path: str
     reason: str
@@ -70,17 +70,18 @@ class Refusal:
 
 
 def folder_of(path: str, source: str) -> str:
-    """Return the folder of a file relative to the source, both as Spark or a person writes them."""
+    """Return the folder of a file relative to the source. Both may be written as Spark or a person
+    does."""
     whole, root = _plain(path), _plain(source).rstrip("/")
     folder = whole.rpartition("/")[0]
     if folder == root or folder.startswith(f"{root}/"):
         return folder[len(root) + 1 :]
-    # A relative source, or one that is written in another way: all that is known is all folders.
+    # The source is relative or written differently: all folders of the file are returned.
     return folder.strip("/")
 
 
 def _plain(url: str) -> str:
-    """Return a URL or path without its scheme, with one slash at the beginning."""
+    """Return a URL or path without its scheme, beginning with one slash."""
     return re.sub(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:)?/*", "/", url)
 
 
@@ -89,12 +90,13 @@ def new_keys(
     known: Iterable[GatewayKey],
     pinned: Mapping[str, Pinned],
 ) -> list[GatewayKey]:
-    """Return the rows that are to be added to `gateway_keys`, or replaced there."""
+    """Return the rows to be added to or replaced in `gateway_keys`."""
     rows = _by_gateway(known)
     found: list[GatewayKey] = []
     for gateway, pin in pinned.items():
         found += _changed(gateway, pin, rows.get(gateway, []))
-    # Whose folder a name may be: a first key is not taken from the folder of another gateway.
+    # A folder may be named after one of these gateways. A first key is not accepted from the folder
+    # of another gateway.
     names = {file.gateway for file in files} | set(rows) | set(pinned)
     candidates = sorted(files, key=lambda file: (file.segment, file.name))
     for file in candidates:
@@ -116,7 +118,7 @@ def new_keys(
 
 
 def _changed(gateway: str, pin: Pinned, before: list[GatewayKey]) -> list[GatewayKey]:
-    """Return the rows of a gateway that are not as the keys file has them."""
+    """Return the rows of a gateway that differ from the keys file."""
     by_key = {row.public_key: row for row in before}
     after = [
         replace(
@@ -138,9 +140,9 @@ def refusals_of(
     known: Iterable[GatewayKey],
     vouched: Collection[Named] = (),
 ) -> list[Refusal]:
-    """Return which files are refused, by the rows of `gateway_keys`.
+    """Return the refused files and the reasons, according to the rows of `gateway_keys`.
 
-    `vouched`: segments that one in the tables names as the one before it.
+    `vouched` contains files that an ingested segment names as its predecessor.
     """
     rows = _by_gateway(known)
     judged = {file: _refusal_of(file, rows.get(file.gateway, []), set(rows)) for file in files}
@@ -152,9 +154,10 @@ def refusals_of(
 
 
 def unvouched(files: Iterable[SignedFile], named: Collection[Named]) -> list[SignedFile]:
-    """Return the unsigned files that no segment that counts names as the one before it.
+    """Return the unsigned files that no valid segment names as its predecessor.
 
-    `named`: what those that count are known to name; an unsigned one that counts adds to it.
+    `named` contains the predecessors named by valid segments. An unsigned file found there is
+    valid, and its own predecessor is then valid too.
     """
     known, found = set(named), []
     unsigned = [file for file in files if file.public_key is None]
@@ -204,7 +207,7 @@ def _unsigned(file: SignedFile) -> Refusal:
 
 
 def _owner_of(file: SignedFile, gateways: set[str]) -> str | None:
-    """Return the other gateway that one of the folders is named after; None if there is none."""
+    """Return another gateway after which one of the file's folders is named, or None."""
     folders = file.folder.split("/")
     if file.gateway in folders:
         return None

@@ -1,4 +1,5 @@
-"""The Arrow streams of staged files, unpacked: rows of each table, one file a batch. Pure."""
+"""Conversion of the Arrow streams in staged files to rows of each table. One file gives one
+batch."""
 
 from __future__ import annotations
 
@@ -15,16 +16,16 @@ from cloud_jobs.tables.schemas import EVENTS
 
 ARROW_EVENTS: Final = to_arrow_schema(EVENTS, timezone="UTC")
 _CONSTANTS: Final = ("gateway", "boot", "store", "clock", "segment")
-"""Columns of an event that its file has too, under the same name."""
+"""Columns of an event that have the same name and value for its whole file."""
 EVENT_PARTS: Final = ("name", "began", *_CONSTANTS)
-"""The columns of a staged file that its events need, beside themselves."""
+"""The columns of a staged file that its events need in addition to their own."""
 
 Batches = Iterator[pa.RecordBatch]
 Mapped = Callable[[Batches], Batches]
 
 
 def unpacking_events(batch_number: int) -> Mapped:
-    """Return what turns files (EVENT_PARTS and `events`) into their rows of `events`."""
+    """Return a function that converts files (EVENT_PARTS and `events`) to rows of `events`."""
 
     def unpack(batches: Batches) -> Batches:
         for batch in batches:
@@ -50,7 +51,7 @@ def _events_of_file(file: dict[str, Any], batch_number: int) -> pa.RecordBatch:
 
 
 def _complete(found: Mapping[str, pa.Array], rows: int, schema: pa.Schema) -> pa.RecordBatch:
-    """Return columns in the order of a schema, null where one was left out of a stream."""
+    """Return columns in the order of a schema. Columns that the stream lacks become null."""
     columns = [found.get(field.name, None) for field in schema]
     made = [
         pa.nulls(rows, field.type) if column is None else column
@@ -60,7 +61,7 @@ def _complete(found: Mapping[str, pa.Array], rows: int, schema: pa.Schema) -> pa
 
 
 def unpacking(schema: StructType) -> Mapped:
-    """Return what turns rows of one column, with Arrow streams, into the rows that these have."""
+    """Return a function that converts a column of Arrow streams to the rows in these streams."""
     arrow = to_arrow_schema(schema, timezone="UTC")
 
     def unpack(batches: Batches) -> Batches:

@@ -1,9 +1,10 @@
-"""Unsigned segments that were ingested on loan go again when their gateway's first key comes.
+"""Withdrawal of unsigned segments that were accepted provisionally, when their gateway's first key
+arrives.
 
-What no signed segment leads to may be forged, and must not displace the gateway's own events: its
-rows leave the tables before the batch with the key adds any, and it is in quarantine from then on.
-Each step is one commit that is done once; the verdict in `segments` is the last, so that a run that
-died on the way finds the same segments again.
+A segment that no signed segment leads to may be forged, and must not displace the gateway's own
+events. Its rows are removed from the tables before the batch with the key adds rows, and the
+segment is put into quarantine. Each step is one idempotent commit. The state in `segments` is
+written last, so that after a crash the next run finds the same segments again.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ WITHDRAWN: Final = (
     "taken before the gateway's first key was known; it is not signed, and no signed segment leads "
     "to it"
 )
-"""`detail` of a segment that was ingested and is in quarantine now."""
+"""Value of `detail` for a segment that was ingested and is now in quarantine."""
 _OF_SEGMENT: Final = (
     "old.gateway = new.gateway AND old.boot = new.boot AND old.segment_name = new.segment_name"
 )
 _OF_EVENTS: Final = (
     "old.gateway = new.gateway AND old.boot = new.boot "
-    # Rows of the table stand for a range here: from `sequence` to `message`.
+    # Here a row represents a range of events: from `sequence` to `message`.
     "AND old.sequence BETWEEN new.sequence AND new.message"
 )
 
@@ -38,10 +39,10 @@ _OF_EVENTS: Final = (
 def withdraw(
     tables: Tables, known: Queryable, files: Sequence[SignedFile], batch: int
 ) -> list[str]:
-    """Withdraw what the gateways whose first key came with this batch had on loan.
+    """Withdraw the unsigned segments of gateways whose first key arrived with this batch.
 
-    Return the names of the segments. `known` answers for `segments` and `gateway_keys`, `files` are
-    those of the batch that count.
+    Return the names of the segments. `known` is queried for `segments` and `gateway_keys`. `files`
+    are the valid files of the batch.
     """
     gateways = _with_new_keys(known, batch)
     lent = _lent(tables, files, batch, gateways) if gateways else []
@@ -58,8 +59,8 @@ def withdraw(
 
 
 def _with_new_keys(known: Queryable, batch: int) -> list[str]:
-    """Return the gateways whose first key came with this batch, and that have segments from earlier
-    batches."""
+    """Return the gateways whose first key arrived with this batch, and that have earlier
+    segments."""
     gateways: list[str] = sorted(row["gateway"] for row in known.query(
         "SELECT gateway FROM {gateway_keys} GROUP BY gateway HAVING min(batch) = :batch",
         batch=batch,
@@ -77,7 +78,7 @@ def _with_new_keys(known: Queryable, batch: int) -> list[str]:
 def _lent(
     tables: Tables, files: Sequence[SignedFile], batch: int, gateways: list[str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of `segments` that no segment that counts leads to."""
+    """Return the rows of `segments` that no valid segment names as its predecessor."""
     columns = ", ".join(SEGMENTS.fieldNames())
     rows = tables.query(
         f"SELECT {columns} FROM {{segments}} "
@@ -85,7 +86,7 @@ def _lent(
         gateways=gateways, batch=batch,
     )  # fmt: skip
     there = {_file_of(row): row for row in rows}
-    # Those of this batch count, with or without a signature: they have been judged.
+    # The files of this batch were checked already, so they are valid with or without a signature.
     signed = [file for file in there if file.public_key is not None]
     named = {(file.gateway, file.previous_sha256) for file in (*signed, *files)}
     return [there[file] for file in unvouched(there, named)]

@@ -1,1 +1,1 @@
-"""Maintenance: compaction and removal of old files, and another try for refused segments."""
+"""Maintenance of the tables: merge small files, remove old files, and retry refused segments."""

@@ -1,7 +1,7 @@
-"""Few large files in place of many small ones, in the order in which they are asked for.
+"""Compaction: merges many small files into a few large ones, with the rows in the order of queries.
 
-Incremental: a partition with fewer than COMPACT_FILES_MIN small files is left alone. So a day that
-is over is written once more and then never again, however often this runs.
+Compaction is incremental. A partition with fewer than COMPACT_FILES_MIN small files is not changed.
+Therefore the partition of a past day is rewritten once, however often the command runs.
 """
 
 from __future__ import annotations
@@ -36,15 +36,19 @@ ORDER: Final[dict[str, tuple[str, ...]]] = {
     "sensor_days": ("gateway", "device", "name"),
     "gold_runs": (),
 }
-"""Tables that grow, and the columns by which their rows are clustered. `gaps`, `drops` and
-`audit_daily` are written as a whole by each run, and need none."""
+"""Tables that grow, and the columns by which their rows are clustered. Each run writes `gaps`,
+`drops` and `audit_daily` as a whole, so they need no compaction."""
 
 _DAY: Final = re.compile(r"/day=([0-9]{4}-[0-9]{2}-[0-9]{2})/[^/]+$")
-"""A partition, in the path of one of its files."""
+"""The day of a partition, in the path of one of its files."""
 
 
 def compact(tables: Tables, progress: Callable[[str], None]) -> dict[str, Any]:
-    """Compact each table that has need; return files before and after by table."""
+    """Compact each table that has many small files. Return statistics for each table.
+
+    Call `progress` with a line of text for each table. The statistics are the number of partitions,
+    of removed and of added files, and the rewritten bytes.
+    """
     done: dict[str, Any] = {}
     for name, order in ORDER.items():
         if tables.has(name):
@@ -74,9 +78,9 @@ def _compact(tables: Tables, name: str, order: tuple[str, ...]) -> dict[str, int
 
 
 def _days_in_need(tables: Tables, name: str) -> list[str | None]:
-    """Return the partitions with many small files; None stands for a table without partitions."""
+    """Return the partitions with many small files. None means a table without partitions."""
     rows = tables.read(name)
-    # From the table's log alone: a day that was compacted has few files, and none of them is read.
+    # The paths come from the table's log. A compacted day has few files, so they are not opened.
     files = Counter(_day_in(path) for path in rows.inputFiles())
     many = [day for day, count in files.items() if count >= COMPACT_FILES_MIN]
     return sorted(
@@ -90,7 +94,7 @@ def _day_in(path: str) -> str | None:
 
 
 def _small_files(rows: DataFrame, day: str | None) -> int:
-    """Count the small files of a partition that have rows."""
+    """Return the number of small files of a partition that contain rows."""
     mine = rows if day is None else rows.where(F.col("day") == day)
     files = mine.where(F.col("_metadata.file_size") < COMPACT_FILE_BYTES)
     return files.select("_metadata.file_path").distinct().count()

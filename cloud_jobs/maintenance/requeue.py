@@ -1,8 +1,9 @@
-"""Another try for refused segments at the next ingestion.
+"""Retries of refused segments at the next ingestion.
 
-What this job did not know (a segment of a newer version) it may know after an upgrade, but the
-ingestion passes over a file of which name and bytes are refused. The rows stay: their kind becomes
-`requeued`, which the ingestion does not pass over. A file that is refused again has a new row.
+After an upgrade the job may accept a segment that it refused before, for example one of a newer
+format version. But the ingestion skips a file whose name and bytes were refused. Therefore the kind
+of its rows in `quarantine` is changed to `requeued`, and the ingestion examines the file again. A
+file that is refused again gets a new row.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from cloud_jobs.tables.merge import literal, quoted
 
 
 def requeue(tables: Tables, *, reason: str | None, gateway: str | None) -> dict[str, Any]:
-    """Requeue refused segments, all or those of one reason or gateway; return how many by reason.
+    """Requeue refused segments: all, or only those with the reason or the gateway given.
 
-    Lines, events, payloads and readings are judged with their segment, and are not requeued.
+    Return the number of segments by reason. Refused lines, events, payloads and readings are
+    checked again with their segment, so they are not requeued themselves.
     """
     where = F.col("kind") == "segment"
     if reason is not None:
@@ -31,7 +33,7 @@ def requeue(tables: Tables, *, reason: str | None, gateway: str | None) -> dict[
         wanted = [f"{key} = {literal(one)}" for key, one in chosen.items() if one is not None]
         condition = " AND ".join(["kind = 'segment'", *wanted])
         table = f"delta.`{quoted(tables.path('quarantine'))}`"
-        # Parameters are of queries only; these are literals.
+        # UPDATE accepts no query parameters, so the values are inserted as literals.
         tables.spark.sql(f"UPDATE {table} SET kind = 'requeued' WHERE {condition}")
     counts = {row["reason"]: row["count"] for row in found}
     return {"tables_root": tables.root, "segments": sum(counts.values()), "reasons": counts}

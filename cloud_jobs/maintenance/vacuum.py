@@ -1,4 +1,4 @@
-"""Remove files that no version of a table younger than the horizon refers to."""
+"""Removal of files that no recent version of a table refers to."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from cloud_jobs.maintenance.compact import ORDER
 from cloud_jobs.tables.delta_tables import Tables
 
 _CHECKS: Final = (
-    # Delta refuses less than a week by default, and passes over the hours of RETAIN in favour of
-    # the table's property; here the caller has stated a horizon.
+    # By default Delta refuses less than a week, and ignores the hours of RETAIN if the table has a
+    # property for them. Here the caller has chosen the time.
     "spark.databricks.delta.retentionDurationCheck.enabled",
     "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled",
 )
@@ -20,9 +20,10 @@ NAMES: Final = (*ORDER, "gaps", "drops", "audit_daily")
 def vacuum(
     tables: Tables, progress: Callable[[str], None], *, keep_days: int, is_dry: bool
 ) -> dict[str, Any]:
-    """Vacuum each table; return how many files went (or would go) by table.
+    """Vacuum each table. Return the number of files removed (or to be removed, if `is_dry`) by
+    table.
 
-    A reader that began on a version older than ``keep_days`` fails; a newer one does not.
+    A reader fails if it started on a version that was replaced more than `keep_days` ago.
     """
     spark, done = tables.spark, {}
     for check in _CHECKS:

@@ -1,1 +1,1 @@
-"""`oncegate query`: readings from the ingested tables, without Spark or Java."""
+"""The command `oncegate query`: print readings from the ingested tables, without Spark or Java."""

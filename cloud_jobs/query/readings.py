@@ -1,4 +1,5 @@
-"""Readings in the table `sensor_readings`: the last one of each quantity, and those of one day."""
+"""Queries of the table `sensor_readings`: the last reading of each quantity, or all readings of a
+day."""
 
 from __future__ import annotations
 
@@ -18,22 +19,22 @@ _COLUMNS: Final = (
     "topic, clock"
 )
 _VALUES: Final = ("value", "string_value", "boolean_value", "data_value", "sum")
-"""The columns for a reading's value; exactly one of them is set."""
+"""The columns for a reading's value; exactly one of them is set in a row."""
 _ORDER: Final = "time DESC, delivered_at DESC, sequence DESC, position DESC"
 
 
 class QueryError(RuntimeError):
-    """The tables cannot be read. The message ends with the fix."""
+    """Error if the tables cannot be read. The message ends with the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Filters for readings; None matches everything."""
+    """Filters for readings. A filter that is None matches every reading."""
 
     gateway: str | None = None
     device: str | None = None
     name: str | None = None
-    """SenML name, or quantity: `kettle/temperature` or `temperature`."""
+    """SenML name (`kettle/temperature`) or quantity (`temperature`)."""
 
 
 def last_readings(root: str, chosen: Chosen, *, days: int, limit: int) -> list[Row]:
@@ -41,11 +42,11 @@ def last_readings(root: str, chosen: Chosen, *, days: int, limit: int) -> list[R
 
     Args:
         root: directory or URL of the tables.
-        chosen: filters.
-        days: number of days up to the newest reading; older files are not opened.
+        chosen: filters for the readings.
+        days: number of days to search, counted back from the newest reading.
         limit: maximum number of rows, ordered by gateway, device and name.
 
-    Raises QueryError.
+    Raises QueryError if the tables do not exist or cannot be read.
     """
 
     def read(engine: QueryEngine) -> list[Row]:
@@ -68,14 +69,14 @@ def readings_of_day(root: str, chosen: Chosen, *, day: datetime.date, limit: int
 
     Args:
         root: directory or URL of the tables.
-        chosen: filters.
-        day: the day of the readings' times; a gateway may have delivered them later.
+        chosen: filters for the readings.
+        day: the day of the measurement; a gateway may have delivered the reading later.
         limit: maximum number of rows.
 
-    Raises QueryError.
+    Raises QueryError if the tables do not exist or cannot be read.
     """
     after = day + datetime.timedelta(days=1)
-    # A partition is the day on which a segment began, so the earliest is the day before.
+    # A partition is named after the first day of a segment, so readings can be in the one before.
     conditions = [
         f"day >= DATE '{day - datetime.timedelta(days=1)}'",
         f"time >= {_timestamp(day)}",
@@ -120,7 +121,8 @@ def _timestamp(day: datetime.date) -> str:
 
 
 def _with_one_value(row: Row) -> Row:
-    """Return a row with the value of whichever value column is set, as the column `value`."""
+    """Return a row in which the column `value` replaces the value columns, of which only one is
+    set."""
     value = next((row[name] for name in _VALUES if row[name] is not None), None)
     others = {name: each for name, each in row.items() if name not in _VALUES}
     return {**others, "value": value}

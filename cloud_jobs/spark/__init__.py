@@ -1,1 +1,1 @@
-"""The Spark session and Delta Lake's jars."""
+"""The Spark session, its jars and its JVM."""

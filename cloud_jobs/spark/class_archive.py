@@ -1,9 +1,9 @@
-"""Archive of the classes that Spark loads, from which later JVMs start sooner.
+"""Archive of the classes that Spark loads, with which later JVMs start faster.
 
-Java calls this application class data sharing: a JVM maps the archive and does not load each class.
-A JVM without an archive writes one when it exits. A JVM ignores the archive of another Java or of
-other jars, but crashes with a truncated one. Therefore the file name contains the size, and the
-bytes are on disk before the file gets that name.
+Java calls this application class data sharing: a JVM maps the archive instead of loading each
+class. A JVM without an archive writes one when it exits. A JVM ignores an archive made with another
+Java or with other jars, but crashes if the archive is truncated. Therefore the file name contains
+the size, and the file gets its name after its bytes are on disk.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from cloud_jobs.spark.java import OPTION
 from cloud_jobs.spark.outside import is_one_jvm, set_outside
 
 ARCHIVES_MAX: Final = 2
-"""Archives kept, of 200 MB each: one with the jars of object stores, one without."""
+"""Number of archives kept, of 200 MB each: one with the jars of object stores, one without."""
 WRITING_SECONDS_MAX: Final = 60.0
-"""Time for a JVM to exit and write its archive, in seconds. After that it is killed."""
+"""Seconds for a JVM to exit and write its archive. After that it is killed."""
 _QUIET: Final = "-Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
-"""Options against messages about archives: the JVM shares the standard output of this program."""
+"""Options that suppress messages about archives: the JVM writes to this program's standard
+output."""
 
 
 @contextlib.contextmanager
@@ -40,8 +41,11 @@ def with_archive(
     own_jars: Path | None,
     progress: Callable[[str], None],
 ) -> Iterator[Mapping[str, str]]:
-    """Yield settings for a session; with an archive if this process starts the only JVM, with the
-    options of this program and jars that exist."""
+    """Yield the settings for a Spark session, with a class archive if one can be used.
+
+    An archive needs a JVM that this process starts alone, our JVM options in `settings`, and jars
+    that exist. Otherwise `settings` is yielded unchanged.
+    """
     cache = cache_directory(cache_dir)
     jars = [(own_jars or cache / "jars") / name for name in needed.files]
     is_other = "SPARK_REMOTE" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
@@ -54,8 +58,10 @@ def with_archive(
 
 
 def archive_in(cache: Path, jars: Sequence[Path]) -> Path:
-    """Return the path of the archive for this Java, this PySpark and these jars, without its
-    ending `-SIZE.jsa`."""
+    """Return the path of the archive for this Java, this PySpark and these jars.
+
+    The path lacks the ending `-SIZE.jsa`.
+    """
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else None
     found = java or shutil.which("java") or "java"
     library = Path(os.path.realpath(found)).parent.parent / "lib" / "server" / "libjvm.so"
@@ -69,8 +75,11 @@ def archive_in(cache: Path, jars: Sequence[Path]) -> Path:
 def archived(
     settings: Mapping[str, str], archive: Path, progress: Callable[[str], None]
 ) -> Iterator[Mapping[str, str]]:
-    """Yield settings with which a JVM uses the archive. Without an archive, wait afterwards until
-    the JVM has written one."""
+    """Yield settings with which a JVM uses the archive.
+
+    If there is no archive, the settings make the JVM write one when it exits. After the block, stop
+    the JVM and wait until the archive is complete.
+    """
     _remove_unfinished(archive.parent)
     for path in archive.parent.glob(f"{archive.name}-*.jsa"):
         if path.name == _name_of(archive, path.stat().st_size):
@@ -91,7 +100,7 @@ def _name_of(archive: Path, size: int) -> str:
 
 
 def _complete(unfinished: Path, archive: Path) -> None:
-    """Give an archive its name, and remove the oldest ones."""
+    """Rename a finished archive to its final name, and remove the oldest archives."""
     with unfinished.open("rb") as file:
         os.fsync(file.fileno())
         size = os.fstat(file.fileno()).st_size
@@ -106,7 +115,7 @@ def _complete(unfinished: Path, archive: Path) -> None:
 
 
 def _remove_unfinished(cache: Path) -> None:
-    """Remove the archives that JVMs of interrupted programs wrote."""
+    """Remove unfinished archives from programs that were interrupted."""
     for path in cache.glob("classes-*"):
         number = path.suffix.removeprefix(".")
         if number.isdigit() and not _is_running(int(number)):
@@ -128,8 +137,8 @@ def _with(settings: Mapping[str, str], option: str) -> dict[str, str]:
 
 
 def _end_jvm() -> bool:
-    """Stop the JVM of this process; a later session starts another one. Return True if it exited in
-    time."""
+    """Stop the JVM of this process, and return True if it exited in time. A later session starts a
+    new JVM. Return False if this process has no JVM, or if the JVM had to be killed."""
     gateway = SparkContext._gateway
     process = getattr(gateway, "proc", None)
     if gateway is None or process is None:

@@ -1,8 +1,8 @@
-"""Spark's preparations for a batch: those that pay off for millions of rows cost a small batch
-seconds.
+"""Reduction of Spark's planning time for small batches.
 
-A few thousand rows are through an interpreted plan before its code would be generated, compiled and
-thrown away, and one partition is written sooner than the sizes of several are measured.
+Optimisations that pay off for millions of rows cost a small batch seconds. Spark finishes a few
+thousand rows with an interpreted plan before it could generate and compile code. One partition is
+written before Spark could measure the sizes of several.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 _SMALL: Final = {
-    # Tasks and files of rows that the driver has, and of small files.
+    # Number of tasks and files, for rows from the driver and for small files.
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
@@ -29,7 +29,7 @@ _SMALL: Final = {
 
 @contextmanager
 def small_effort(spark: SparkSession, *, is_small: bool = True) -> Iterator[None]:
-    """Reduce the time that Spark spends on planning, within the block, if `is_small`."""
+    """Reduce the time that Spark spends on planning within the block, if `is_small`."""
     if not is_small:
         yield
         return

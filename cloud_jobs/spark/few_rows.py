@@ -1,4 +1,4 @@
-"""Rows that many queries ask for, as values: none of them plans again how they were found."""
+"""Materialisation of rows that many queries read, so that they are computed only once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from cloud_jobs.limits import VALUES_MAX
 
 
 def as_values(rows: DataFrame) -> DataFrame:
-    """Return the same rows, held by the driver where they are at most VALUES_MAX; else as they
-    are."""
+    """Return the rows as values held by the driver, if there are at most VALUES_MAX.
+
+    If there are more, return `rows` unchanged.
+    """
     found = rows.limit(VALUES_MAX + 1).toArrow()
     if found.num_rows > VALUES_MAX:
         return rows

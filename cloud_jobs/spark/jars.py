@@ -1,9 +1,9 @@
-"""The jars of Delta Lake and of object stores: which ones, their right bytes, and fetched once.
+"""The jars of Delta Lake and of the S3 client: their names, their hashes, and their download.
 
-The first start asks Spark's own resolver for them (Maven Central); what it fetched is checked
-against the hashes here, as the Python requirement files do it for wheels, and every later start
-hands the files to Spark directly, without a resolver and without a network. Of several first
-starts together, one fetches and the others wait: the resolver expects to be alone in its directory.
+At the first start Spark's own resolver downloads the jars from Maven Central. The files are checked
+against the SHA-256 hashes in this module. Every later start passes the files to Spark directly and
+needs no network. If several processes start for the first time, one downloads and the others wait,
+because the resolver does not support concurrent downloads to one directory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ S3_SCHEMES: Final = frozenset({"s3", "s3a"})
 PACKAGE: Final = "io.delta:delta-spark_4.2_2.13:4.4.0"
 
 EXCLUDES: Final = ",".join(
-    # PySpark ships all of these itself; a second copy on the class path can only do harm.
+    # PySpark contains all of these. A second copy on the class path can only cause conflicts.
     f"{group}:*"
     for group in (
         "com.fasterxml.jackson.*",
@@ -66,11 +66,11 @@ JARS: Final = {
         "c47b63c961c87102b9e1d63809a0915ba4c86b7652f57c8d39ca3a05b441a150"
     ),
 }
-"""File name as Spark's resolver leaves it, and sha256."""
+"""Name of each file as Spark's resolver stores it, and its SHA-256."""
 
 
 def cache_directory(chosen: Path | None) -> Path:
-    """Return the directory of jars and Spark's log: as chosen, or in the user's cache directory."""
+    """Return the directory for jars and Spark's log: `chosen`, or a default in the user's cache."""
     if chosen is not None:
         return chosen.expanduser().absolute()
     home = os.environ.get("XDG_CACHE_HOME")
@@ -79,28 +79,28 @@ def cache_directory(chosen: Path | None) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """The jars of a run, and how Spark's resolver finds them."""
+    """The jars that a run needs, and the packages from which Spark's resolver downloads them."""
 
     packages: tuple[str, ...]
     excludes: str
     files: Mapping[str, str]
-    """File name and sha256."""
+    """Name and SHA-256 of each jar."""
 
     @property
     def megabytes(self) -> int:
-        """Jars that are downloaded at the first start."""
+        """Size of the jars that are downloaded at the first start, in megabytes."""
         return 13 if len(self.packages) == 1 else 26
 
 
 def needed_for(places: Iterable[str]) -> Needed:
-    """Return the jars for tables and segments at these places."""
+    """Return the jars needed to read and write tables and segments at these paths and URLs."""
     if any(urlsplit(place).scheme in S3_SCHEMES for place in places):
         return Needed((PACKAGE, *s3_jars.PACKAGES), ",".join(s3_jars.EXCLUDES), JARS | s3_jars.JARS)
     return Needed((PACKAGE,), EXCLUDES, JARS)
 
 
 def fetched_jars(folder: Path, files: Mapping[str, str]) -> list[Path] | None:
-    """Return the jars if all are there with the right SHA-256, else None: no part is used."""
+    """Return the paths of the jars, or None if any is missing or has a different SHA-256."""
     paths = [folder / name for name in files]
     for path, sha256 in zip(paths, files.values(), strict=True):
         if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
@@ -109,7 +109,8 @@ def fetched_jars(folder: Path, files: Mapping[str, str]) -> list[Path] | None:
 
 
 def jars_in(directory: Path, files: Mapping[str, str]) -> list[Path]:
-    """Return all jars of a directory of the caller's; raises IngestError where one lacks."""
+    """Return all jars in a directory that the caller chose. Raises IngestError if a needed jar is
+    missing."""
     missing = [name for name in files if fetched_jars(directory, {name: files[name]}) is None]
     if missing:
         raise IngestError(
@@ -121,9 +122,10 @@ def jars_in(directory: Path, files: Mapping[str, str]) -> list[Path]:
 
 @contextmanager
 def jars_or_the_fetching(cache: Path, files: Mapping[str, str]) -> Iterator[list[Path] | None]:
-    """Yield the jars, or None to the one process that may fetch them while the block lasts.
+    """Yield the paths of the jars, or None if the caller has to download them within the block.
 
-    That right is a lock, which the kernel releases when the process ends, however it ends.
+    A file lock ensures that only one process downloads. The kernel releases the lock when the
+    process ends, even if it crashes.
     """
     jars = fetched_jars(cache / "jars", files)
     if jars is not None:
@@ -131,5 +133,5 @@ def jars_or_the_fetching(cache: Path, files: Mapping[str, str]) -> Iterator[list
         return
     with (cache / "fetch.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # The process that had the lock before has fetched them, unless that failed.
+        # The previous holder of the lock has downloaded the jars, unless its download failed.
         yield fetched_jars(cache / "jars", files)

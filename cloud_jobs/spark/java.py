@@ -1,4 +1,4 @@
-"""Search for the Java that Spark runs on, and the error if there is none."""
+"""Search for the Java that Spark runs on, and the error message if there is none."""
 
 import os
 import re
@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-# Debian 12 has the first, Debian 13 the second.
-# requirements/install-debian-packages has the same versions.
+# Debian 12 has Java 17, Debian 13 has Java 21. requirements/install-debian-packages lists the same
+# versions.
 JAVA_VERSIONS: Final = (17, 21)
 JAVA_NEEDED: Final = (
     f"Spark needs Java {' or '.join(map(str, JAVA_VERSIONS))}: install openjdk-17-jre-headless "
@@ -15,36 +15,37 @@ JAVA_NEEDED: Final = (
 )
 
 CLASSES: Final = "-XX:MetaspaceSize=256m"
-"""An option of every JVM: room for Spark's classes, which else are searched for garbage, with all
-else, several times at the start."""
+"""Option of every JVM: initial memory for Spark's classes. With less memory, the JVM collects
+garbage several times while it starts."""
 
 SHORT_RUN: Final = (
     f"-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC {CLASSES}"
 )
-"""Options of a JVM that will not run for long: without the second compiler, which takes half of the
-processors and pays off after minutes; with room for all that the first one makes of Spark, which
-else is thrown away and made again; without threads that collect garbage beside those that work."""
+"""JVM options for a short run. The second compiler is off, because it takes half of the processor
+time and saves time only after minutes. The code cache has room for all code of the first compiler,
+so no code is discarded and compiled again. The garbage collector has no threads of its own."""
 
 LONG_RUN: Final = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000 "
     f"-XX:ReservedCodeCacheSize=240m -XX:+UseParallelGC {CLASSES}"
 )
-"""Options of a JVM for large batches: the second compiler gets code after ten times as many calls
-as by default. Loops over rows soon reach that. Planning queries does not, and compiling the planner
-took half of the processor time (docs/decisions/0158). The collector is the one that costs the rows
-least: 6 % less time than with G1."""
+"""JVM options for large batches. The second compiler gets code after ten times as many calls as by
+default. Loops over rows soon reach this number. The query planner does not, and compiling the
+planner took half of the processor time (docs/decisions/0158). This garbage collector slows row
+processing least: it takes 6 % less time than G1."""
 
 OPTION: Final = "spark.driver.defaultJavaOptions"
-"""The setting of Spark with these options."""
+"""The Spark setting that passes options to the JVM."""
 JVM_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
-"""Variables of the environment from which Java takes options."""
+"""Environment variables from which Java reads options."""
 
 
 def choose_java() -> bool:
-    """Return True if the Java that Spark will use (JAVA_HOME, else PATH) is a supported version.
+    """Return True if Spark will use a supported version of Java (from JAVA_HOME, otherwise PATH).
 
-    Where it is not, JAVA_HOME is set to one that Debian has put beside it.
+    If the default Java is not supported, set JAVA_HOME to a supported one that Debian has
+    installed.
     """
     home = os.environ.get("JAVA_HOME")
     if _java_version(str(Path(home, "bin", "java")) if home else "java") in JAVA_VERSIONS:

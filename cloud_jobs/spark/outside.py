@@ -1,7 +1,7 @@
-"""Spark settings from outside this program: they have precedence over ours.
+"""Spark settings that the user made outside this program. They take precedence over our settings.
 
-On one machine Spark reads `PYSPARK_SUBMIT_ARGS`, `MASTER` and the file spark-defaults.conf only
-when its JVM starts; what this program passes along then would win over them.
+In local mode Spark reads `PYSPARK_SUBMIT_ARGS`, `MASTER` and the file spark-defaults.conf only when
+its JVM starts. Settings passed by this program would override them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyspark
 
 
 def set_outside(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return Spark's settings as the environment and its files have them."""
+    """Return the Spark settings made in the environment variables and in spark-defaults.conf."""
     variables = os.environ if environment is None else environment
     found = _in_file(_folder(variables) / "spark-defaults.conf")
     if "MASTER" in variables:
@@ -24,7 +24,7 @@ def set_outside(environment: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def is_local(settings: Mapping[str, str]) -> bool:
-    """Return whether Spark runs on this machine alone: its own default is `local[*]`."""
+    """Return True if Spark runs on this machine alone. Spark's own default is `local[*]`."""
     return settings.get("spark.master", "local").startswith("local")
 
 
@@ -40,8 +40,10 @@ _STARTED_ELSEWHERE = (
 
 
 def is_untouched(environment: Mapping[str, str] | None = None) -> bool:
-    """Return True if Spark will run in one JVM here, with this machine's files as its default file
-    system: no setting from outside may change that."""
+    """Return True if Spark will run in one local JVM, with local files as its default file system.
+
+    No environment variable or configuration file may change either.
+    """
     variables = os.environ if environment is None else environment
     found = set_outside(variables)
     return (
@@ -59,7 +61,8 @@ def _folder(variables: Mapping[str, str]) -> Path:
 
 
 def _in_file(path: Path) -> dict[str, str]:
-    """Return a properties file's settings; one that is unreadable Spark's own start reports."""
+    """Return the settings in a properties file. An unreadable file counts as empty: Spark reports
+    it."""
     found: dict[str, str] = {}
     try:
         lines = path.read_text(errors="replace").splitlines()
@@ -76,7 +79,8 @@ _OPTIONS = {"--driver-memory": "spark.driver.memory", "--master": "spark.master"
 
 
 def _in_arguments(line: str) -> dict[str, str]:
-    """Return what the arguments of spark-submit set, of those that are set here too."""
+    """Return the settings in a command line for spark-submit: master, driver memory and `--conf`
+    options."""
     found: dict[str, str] = {}
     words = iter(shlex.split(line))
     for word in words:

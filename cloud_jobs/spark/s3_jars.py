@@ -1,6 +1,7 @@
-"""Jars for `s3a:` URLs: Hadoop's file system, and the parts of the SDK that it uses.
+"""Jars for `s3a:` URLs: Hadoop's file system for S3, and the parts of the AWS SDK that it uses.
 
-These are 13 MB. Hadoop itself asks for all of Amazon's SDK, which is 650 MB (docs/decisions/0135).
+These jars have 13 MB. Hadoop itself depends on the complete AWS SDK of 650 MB
+(docs/decisions/0135).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ EXCLUDES: Final = (
     "org.roaringbitmap:*",
     "org.slf4j:*",
     "org.xerial.*:*",
-    # What is not used: the whole SDK, encryption by the client, and OpenSSL.
+    # Not used: the complete SDK, client-side encryption, and OpenSSL.
     "org.wildfly*:*",
     "software.amazon.awssdk:bundle",
     "software.amazon.encryption.s3:*",
@@ -155,4 +156,4 @@ JARS: Final = {
         "4959a9747cbb479c73c3ffbcd479bee5b014f8b2880994585a8693fb9d24675e"
     ),
 }
-"""File name as Spark's resolver leaves it, and sha256."""
+"""Name of each file as Spark's resolver stores it, and its SHA-256."""

@@ -1,7 +1,7 @@
-"""A Spark session that has Delta Lake, keeps quiet, and starts without a network the second time.
+"""A Spark session with Delta Lake that logs to a file and needs no network after the first start.
 
-Master, memory and cores are set by who starts this: spark-submit, the environment, Spark's own
-files, a session that is there. Where nothing is set, Spark takes this machine and all its cores.
+Master, memory and cores come from spark-submit, the environment, Spark's configuration files or an
+existing session. By default Spark uses this machine and all its cores.
 """
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ from cloud_jobs.spark.java import CLASSES, JAVA_NEEDED
 from cloud_jobs.spark.outside import is_local, is_one_jvm, set_outside
 
 _RUNTIME: Final = {
-    # Spark's own form of times, 96 bits wide, overflows in other engines after the year 2262, which
-    # is where a broken clock may be.
+    # Spark's default format overflows in other engines after 2262, which a broken clock may show.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.maxConcurrentOutputFileWriters": str(OPEN_FILES_PER_TASK_MAX),
-    # A row is a whole segment: without this a worker would get 10,000 of them together.
+    # A row is a whole segment. By default a worker would receive 10,000 of them together.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(PYTHON_BATCH_BYTES_MAX),
 }
-"""Settings of every session, also of one that the caller created."""
+"""Settings of every session, including a session that the caller created."""
 
 _SNAPSHOT_TASKS: Final = "spark.databricks.delta.snapshotPartitions"
 _EXTENSIONS: Final = "spark.sql.extensions"
@@ -54,17 +53,17 @@ _DELTA: Final = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 _LOCAL: Final = {
-    # A task that fails is tried again, as on a cluster: an object store fails now and then.
+    # A failed task is retried as on a cluster, because requests to an object store sometimes fail.
     "spark.master": f"local[*,{TASK_TRIES_MAX}]",
     "spark.app.name": "oncegate ingest",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
-    # One machine: hundreds of empty partitions would cost more than the work.
+    # On one machine, hundreds of empty partitions would cost more than the work.
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
     _SNAPSHOT_TASKS: "1",
-    # Descriptions for people who debug a query: the Python line of each expression, and its plan.
+    # Information for debugging a query: the Python line of each expression, and the query plan.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.maxPlanStringLength": "0",
     "spark.sql.ui.explainMode": "simple",
@@ -81,14 +80,16 @@ def spark_session(
     places: Sequence[str] = (),
     jars: Path | None = None,
 ) -> Iterator[SparkSession]:
-    """Yield the active session, or start one and stop it at the end. Raises IngestError.
+    """Yield the active session, or start a session and stop it after the block.
 
     Args:
-        cache_dir: where jars and logs are kept; None: in the user's cache directory.
-        progress: gets a line at each step.
-        settings: of a session that is started.
-        places: paths and URLs that it will read and write.
-        jars: a directory that has the jars for them; None: they are fetched.
+        cache_dir: directory for jars and logs; if None, a default in the user's cache directory.
+        progress: called with a line of text at each step.
+        settings: Spark settings for a session that is started here.
+        places: paths and URLs that the session will read and write.
+        jars: a directory with the jars for these places; if None, they are downloaded.
+
+    Raises IngestError if Spark cannot be started.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -107,14 +108,14 @@ def spark_session(
 
 @contextlib.contextmanager
 def _as_needed(spark: SparkSession) -> Iterator[None]:
-    """Set what the job needs while the block lasts; a caller's session has its own again then."""
+    """Apply the settings of the job within the block, then restore the previous values."""
     before = {name: spark.conf.get(name, None) for name in _RUNTIME}
     for name, value in _RUNTIME.items():
         spark.conf.set(name, value)
     try:
         yield
     finally:
-        # A server of Spark Connect may be gone by then: the failure that ended the block counts.
+        # A Spark Connect server may be gone by now: raise the failure that ended the block.
         with contextlib.suppress(*spark_failures()):
             for name, was in before.items():
                 if was is None:
@@ -130,7 +131,8 @@ def _started(
     needed: Needed,
     own_jars: Path | None,
 ) -> SparkSession:
-    """Start a session: a server's, the one of spark-submit, or one in a JVM of this process."""
+    """Start a session: on a Spark Connect server, under spark-submit, or in a JVM of this
+    process."""
     if "SPARK_REMOTE" in os.environ:
         progress("connecting to Spark")
         return _connected()
@@ -141,7 +143,7 @@ def _started(
 
 
 def _connected() -> SparkSession:
-    """Connect to the server of SPARK_REMOTE; its Python workers get this package."""
+    """Connect to the server of SPARK_REMOTE, and upload this package for its Python workers."""
     session = SparkSession.builder.getOrCreate()
     with tempfile.TemporaryDirectory() as directory:
         package, _ = distribution.write(Path(directory))
@@ -150,10 +152,11 @@ def _connected() -> SparkSession:
 
 
 def _submitted() -> SparkSession:
-    """Start the session that spark-submit has prepared: Delta is added to what is set."""
+    """Start the session that spark-submit has prepared. Raises IngestError if it has no Delta
+    Lake."""
     builder = SparkSession.builder
     there = dict(SparkConf().getAll())
-    # Delta's own default of 50 tasks for each state of each table is for larger logs than these.
+    # Delta's default of 50 tasks per table state is meant for larger logs than these.
     few = {} if _SNAPSHOT_TASKS in there else {_SNAPSHOT_TASKS: "4"}
     for key, value in (_with_delta(there) | few).items():
         builder = builder.config(key, value)
@@ -172,7 +175,8 @@ def _submitted() -> SparkSession:
 
 
 def _with_delta(there: Mapping[str, str]) -> dict[str, str]:
-    """Return Delta's settings beside what is there: a session has several extensions."""
+    """Return the settings for Delta Lake. Other extensions that are configured (`there`) are
+    kept."""
     others = [name for name in there.get(_EXTENSIONS, "").split(",") if name]
     added = [*others, *(name for name in [_DELTA[_EXTENSIONS]] if name not in others)]
     return _DELTA | {_EXTENSIONS: ",".join(added)}
@@ -195,7 +199,7 @@ def _start(
     _check_java()
     outside = set_outside()
     if is_local(outside):
-        # Workers must be this very Python: another one has neither zstd nor this package.
+        # Workers must use this same Python: another one has neither zstd nor this package.
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     with _jars_from(cache, needed, own_jars) as jars:
         is_fetching = jars is None
@@ -222,7 +226,8 @@ def _start(
 def _settings(
     cache: Path, jars: list[Path] | None, outside: Mapping[str, str], needed: Needed
 ) -> dict[str, str]:
-    """Return the settings of a JVM of this process, without those that are set (`outside`)."""
+    """Return the settings for a JVM of this process. Values set by the user (`outside`) are
+    kept."""
     chosen = dict(_RUNTIME)
     if is_local(outside):
         chosen |= _LOCAL
@@ -247,7 +252,8 @@ def _jars_settings(jars: list[Path] | None, needed: Needed, *, is_one: bool) -> 
         packages = ",".join(needed.packages)
         return {"spark.jars.packages": packages, "spark.jars.excludes": needed.excludes}
     if is_one:
-        # Classes from the class path are in an archive; Spark copies `spark.jars` at each start.
+        # An archive can contain classes from the class path. Spark copies `spark.jars` at each
+        # start.
         return {"spark.driver.extraClassPath": ":".join(map(str, jars))}
     return {"spark.jars": ",".join(path.as_uri() for path in jars)}
 
@@ -278,7 +284,8 @@ def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
 
 @contextlib.contextmanager
 def _standard_error_to(log: Path) -> Iterator[None]:
-    """Redirect descriptor 2 to a file while the JVM starts: it inherits it and logs a lot."""
+    """Redirect file descriptor 2 to a log file while the JVM starts. The JVM inherits the
+    descriptor."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:

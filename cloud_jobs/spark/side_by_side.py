@@ -1,4 +1,4 @@
-"""Several queries of a session at a time: one is planned while another waits for its tasks."""
+"""Concurrent queries in one Spark session: one is planned while another waits for its tasks."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ T = TypeVar("T")
 
 
 class Submit(Protocol):
-    """Run a function in another thread, and return its future."""
+    """Type of a function that runs another function in a thread."""
 
     def __call__(self, do: Callable[..., T], /, *arguments: object) -> Future[T]:
-        """Return a future, without waiting."""
+        """Run `do` with these arguments in another thread. Return its future without waiting."""
 
 
 @contextmanager
 def side_by_side() -> Iterator[Submit]:
-    """Yield a function that runs others concurrently, at most QUERIES_AT_A_TIME_MAX.
+    """Yield a function that runs other functions concurrently, at most QUERIES_AT_A_TIME_MAX.
 
-    The end of the block waits for all of them, and raises the first exception.
+    The end of the block waits for all functions and raises the first exception.
     """
     futures: list[Future[object]] = []
 

@@ -1,1 +1,1 @@
-"""The Delta tables: their columns, and the one way to write to them."""
+"""The Delta tables: their columns, and the only code that writes to them."""

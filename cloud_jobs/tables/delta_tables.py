@@ -1,10 +1,10 @@
-"""Delta tables of the job, which Spark reads and writes on all its file systems.
+"""The job's Delta tables, read and written with Spark on every file system that Spark supports.
 
-Each write belongs to a numbered batch and carries the application transaction (`txnAppId` =
-oncegate-ingest/<table>/<step>, `txnVersion` = batch). Delta records it in the very commit that
-adds the rows and skips a write whose version it has seen: a step done twice is a step done once,
-whichever run does it the second time, and two writers of one version conflict instead of both
-succeeding.
+Each write belongs to a numbered batch and has an application transaction (`txnAppId` =
+oncegate-ingest/<table>/<step>, `txnVersion` = batch). Delta records the transaction in the same
+commit that adds the rows, and skips a write whose version is already recorded. A step is therefore
+idempotent, even if another run repeats it. If two writers use the same version, one of them fails
+with a conflict.
 """
 
 from __future__ import annotations
@@ -42,31 +42,31 @@ _NO_TABLE: Final = frozenset(
 _VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
 
 _merging: Final = Lock()
-"""A session has one transaction and one view for a MERGE: one at a time. An append beside it names
-its own."""
+"""A session has one transaction and one view for MERGE, so only one MERGE runs at a time. A
+concurrent append names its own transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables under one root, those of ``schemas``."""
+    """The Delta tables of `schemas` below one directory or URL (`root`)."""
 
     spark: SparkSession
     root: str
     schemas: Mapping[str, StructType] = field(default_factory=lambda: TABLES)
     application: str = APPLICATION
-    """Application of the writes' transactions."""
+    """Prefix of `txnAppId` in the transactions of all writes."""
     marker: str = "segments"
-    """The table whose properties have the version."""
+    """The table that stores the version of the tables in its properties."""
     version: int = VERSION
     """Version of the schemas, as stored in the properties of `marker`."""
     views: Mapping[str, str] = field(default_factory=dict)
-    """Views that replace tables in queries, by the name of the table."""
+    """Views that replace tables in queries, keyed by the name of the table."""
 
     def path(self, name: str) -> str:
         return f"{absolute(self.root).rstrip('/')}/{name}"
 
     def columns(self, name: str) -> StructType | None:
-        """Return the columns of a table as they are stored; None if it does not exist."""
+        """Return the stored columns of a table, or None if the table does not exist."""
         try:
             return self.read(name).schema
         except AnalysisException as error:
@@ -79,7 +79,7 @@ class Tables:
         return self.columns(name) is not None
 
     def remove(self, name: str) -> None:
-        """Remove a table and its files, if it exists."""
+        """Remove a table and its files, if the table exists."""
         context = None if is_remote() else self.spark.sparkContext
         if context is None:
             if self.has(name):
@@ -90,10 +90,10 @@ class Tables:
         place.getFileSystem(context._jsc.hadoopConfiguration()).delete(place, True)
 
     def empty(self, name: str) -> None:
-        """Replace a table by an empty file.
+        """Replace a table with an empty text file.
 
-        A client of Spark Connect has no file system, and Spark has no command that removes a table
-        which is in no catalog; but it removes what it overwrites.
+        This is for Spark Connect: its client has no file system, and Spark cannot drop a table that
+        is in no catalog. But overwriting a table removes its files.
         """
         self.spark.conf.set(_FORMAT_CHECK_CONF, "false")
         try:
@@ -108,7 +108,7 @@ class Tables:
     def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
         """Return the rows of a query, as dictionaries.
 
-        In ``sql`` a name in braces is a table, and `:name` one of the ``values``.
+        In `sql`, `{name}` is replaced by a table and `:name` by one of the `values`.
         """
         text = rendered(sql, values, self._named, literal)
         found: list[dict[str, Any]] = self.spark.sql(text).toArrow().to_pylist()
@@ -118,9 +118,10 @@ class Tables:
         return self.views.get(name) or f"delta.`{quoted(self.path(name))}`"
 
     def append(self, name: str, rows: DataFrame, *, batch: int, step: str = "") -> None:
-        """Add a batch's rows to a table, once however often this is called.
+        """Append a batch's rows to a table. Repeated calls have no further effect.
 
-        With a `step` it is the transaction of a `merge` of that step: one of the two is done.
+        With a `step` the append shares its transaction with the `merge` of that step. Only one of
+        the two has an effect.
         """
         application = f"{self.application}/{name}/{step}".rstrip("/")
         contract = rows.select(*self.schemas[name].fieldNames())
@@ -136,28 +137,29 @@ class Tables:
     def add_rows(
         self, name: str, rows: Sequence[Mapping[str, Any]], *, batch: int, step: str = ""
     ) -> None:
-        """Append rows of the driver to a table. See `append`."""
+        """Append rows held by the driver to a table. See `append`."""
         self.append(name, self.frame(name, rows), batch=batch, step=step)
 
     def frame(self, name: str, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-        """Create a DataFrame of a table from rows of the driver. Missing columns are null."""
+        """Create a DataFrame with the columns of a table from rows of the driver. Missing columns
+        are null."""
         schema = self.schemas[name]
         arrow = to_arrow_schema(schema, timezone="UTC")
         columns = pa.Table.from_pylist([dict(row) for row in rows], arrow)
         return self.spark.createDataFrame(columns, schema)
 
     def has_written(self, name: str, batch: int) -> bool:
-        """Return True if a batch's write is committed. One without rows leaves no other trace.
+        """Return True if a batch's write is committed. A write without rows leaves no other trace.
 
-        Batches follow each other, so it is among the last commits; those that an operator
-        makes in between (OPTIMIZE, VACUUM) are passed over.
+        Batches are written in order, so the commit is among the latest ones. Commits that an
+        operator makes (OPTIMIZE, VACUUM) are skipped.
         """
         path = quoted(self.path(name))
         found = self.spark.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT {COMMITS_LOOKED_AT_MAX}")
         return not found.where(F.col("userMetadata") == self._of_batch(batch)).isEmpty()
 
     def _of_batch(self, batch: int) -> str:
-        """Return the user metadata of a batch's commits."""
+        """Return the user metadata for a batch's commits."""
         return f"{self.application} batch {batch}"
 
     def merge(
@@ -171,10 +173,11 @@ class Tables:
         step: str = "merge",
         is_stable: bool = False,
     ) -> None:
-        """Merge a batch's rows (`new`) into a table (`old`), once however often this is called.
+        """Merge a batch's rows (`new`) into a table (`old`). Repeated calls have no further effect.
 
-        A MERGE reads its rows twice. Spark keeps a copy of them, unless they are the same whenever
-        they are computed (`is_stable`).
+        `on` is the join condition, and `clauses` adds the actions. A MERGE reads its rows twice.
+        Spark therefore stores a copy of the rows, unless each computation returns the same rows
+        (`is_stable`).
         """
         contract = rows.select(*self.schemas[name].fieldNames())
 
@@ -186,7 +189,7 @@ class Tables:
 
     @contextmanager
     def _transaction(self, name: str, step: str, batch: int, *, is_stable: bool) -> Iterator[None]:
-        # MERGE takes the transaction from the session, not from an option.
+        # MERGE reads the transaction from the session, not from an option.
         settings = {
             _APP_CONF: f"{self.application}/{name}/{step}",
             _VERSION_CONF: str(batch),
@@ -209,7 +212,8 @@ class Tables:
             except spark_failures() as error:
                 if not is_conflict(error):
                     raise
-                # The other writer may have committed this very batch: then the next try is skipped.
+                # The other writer may have committed this same batch. Delta then skips the next
+                # attempt.
                 if attempt == CONFLICT_RETRIES_MAX:
                     raise TablesBusyError(
                         f"another writer keeps changing the table {self.path(name)}: "

@@ -1,7 +1,8 @@
-"""The fields of an event, as docs/formats/session-log.md lists them: one table for two readers.
+"""The fields of an event, as listed in docs/formats/session-log.md.
 
-`cloud_jobs.ingest.event_line` checks a line against it, the Spark schema of `events` is made from
-it. A field that is not here is not refused: it is kept, as JSON, in the column `extra`.
+`cloud_jobs.ingest.event_line` checks lines against this table, and the Spark schema of `events` is
+derived from it. A field that is not listed here is accepted and stored as JSON in the column
+`extra`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ EVENT_FIELDS: Final[dict[str, FieldType]] = {
     "to_sequence": "integer",
     "port": "string",
 }
-"""Name and type of every field beside `sequence`, `time` and `event`, which each event has."""
+"""Name and type of every field except `sequence`, `time` and `event`, which each event has."""
 
 KNOWN_EVENTS: Final = frozenset(
     {

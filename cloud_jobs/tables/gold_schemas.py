@@ -1,4 +1,4 @@
-"""The columns of the tables that `oncegate gold` makes of the ingested ones.
+"""The columns of the gold tables, which `oncegate gold` computes from the ingested tables.
 
 Days are UTC days. `batch` is the last ingested batch that changed a row. docs/formats/tables.md
 explains each column.
@@ -22,9 +22,9 @@ BOOTS: Final = schema_of(
     string  time_quality
     """
 )
-"""One row a start of a gateway's broker, with its first and last event that have landed.
-`time_quality`, here and below: the worst of the row's times (`synchronised`, `corrected`,
-`unknown`; CLOCK_CORRECTIONS)."""
+"""One row per start of a gateway's broker, with the first and the last event that have landed.
+`time_quality`, here and below, is the worst quality of the row's times: `synchronised`, `corrected`
+or `unknown` (see CLOCK_CORRECTIONS)."""
 
 QOS2_MESSAGES: Final = schema_of(
     """
@@ -39,9 +39,10 @@ QOS2_MESSAGES: Final = schema_of(
     string  verdict time_quality
     """
 )
-"""One row a message that was received at QoS 2. `state` is `held`, `released`, `abandoned` or
-`unknown` (its `message_held` has not landed); `day` that of its first event, `day_before` what it
-was before the row's last batch; `verdict` the audit's (null: not audited yet)."""
+"""One row per message that was received at QoS 2. `state` is `held`, `released`, `abandoned` or
+`unknown` (the event `message_held` has not landed). `day` is the day of the message's first event;
+`day_before` is its value before the row's last batch. `verdict` is the result of the audit, or null
+before the first audit."""
 
 QOS2_DELIVERIES: Final = schema_of(
     """
@@ -59,10 +60,11 @@ QOS2_DELIVERIES: Final = schema_of(
     string  discard_reason
     """
 )
-"""One row a message on its way to a session. `qos` is the granted one, 1 or 2; null where the
-message was dropped before it entered the queue, or while its first event has not landed. `state` is
-`waiting`, `in_flight`, `completed`, `dropped`, or `discarded`: its session ended first, for
-`discard_reason`. `day_before` and `verdict` as in QOS2_MESSAGES."""
+"""One row per message and session to which it is delivered. `qos` is the granted QoS, 1 or 2. It is
+null if the message was dropped before it entered the queue, or if its first event has not landed.
+`state` is `waiting`, `in_flight`, `completed`, `dropped` or `discarded`. A delivery is discarded if
+its session ends first; `discard_reason` is the reason. `day_before` and `verdict` are the same as
+in QOS2_MESSAGES."""
 
 SESSIONS: Final = schema_of(
     """
@@ -84,8 +86,9 @@ SESSIONS: Final = schema_of(
     string  time_quality
     """
 )
-"""One row a session. `opened` is its first connect, `connected` and `closed` the latest ones,
-`ended` when its state was discarded; `state` is `connected`, `away` or `ended`."""
+"""One row per session. `opened` is the first connect, `connected` and `closed` are the latest
+connect and close, and `ended` is the time when the session state was discarded. `state` is
+`connected`, `away` or `ended`."""
 
 QOS2_DAILY: Final = schema_of(
     """
@@ -98,8 +101,8 @@ QOS2_DAILY: Final = schema_of(
     integer batch discarded
     """
 )
-"""One row a gateway and day on which a message or a delivery at QoS 2 began. A message that was
-published at QoS 2 and dropped before it entered a queue is a delivery as well."""
+"""One row per gateway and day on which a message or a delivery at QoS 2 began. A message that was
+published at QoS 2 and dropped before it entered a queue counts as a delivery."""
 
 GATEWAY_HEALTH: Final = schema_of(
     """
@@ -115,8 +118,8 @@ GATEWAY_HEALTH: Final = schema_of(
     integer messages_dropped messages_expired
     """
 )
-"""One row a gateway and day. `day` is that of its segments (as in `events`, corrected). Messages
-that were dropped are counted for each session; those that expired are not among them."""
+"""One row per gateway and day. `day` is the corrected day of the segments, as in `events`. Dropped
+messages are counted once for each session. Expired messages do not count as dropped."""
 
 DROPS: Final = schema_of(
     """
@@ -128,8 +131,9 @@ DROPS: Final = schema_of(
     integer batch
     """
 )
-"""One row a gateway, day, client, topic and reason of `message_dropped`, for the DROPS_PER_DAY_MAX
-most frequent of a gateway and day. `topic` is null where the publication has not landed."""
+"""One row per gateway, day, client, topic and reason of `message_dropped`. Only the
+DROPS_PER_DAY_MAX most frequent rows of a gateway and day are stored. `topic` is null if the
+publication has not landed."""
 
 _SERIES: Final = """
     string  unit
@@ -151,11 +155,11 @@ SENSOR_QUARTERS: Final = schema_of(
     {_SERIES.strip()}
     """
 )
-"""One row a quantity of a sensor and quarter of an hour with readings, at the corrected times of
-READINGS. A boolean counts as 0 or 1; a text has `last_text` alone. `increase` and `resets` are of
-counters: how far one rose since the reading before, and how often it began again. `missing` numbers
-of the sensor come before these readings; `repeats` are readings under numbers that its board had
-given before."""
+"""One row per quantity of a sensor and quarter of an hour with readings, by corrected times. A
+Boolean counts as 0 or 1; a string reading sets only `last_text`. `increase` and `resets` describe
+counters: how far the counter rose since the previous reading, and how often it restarted. `missing`
+is the number of readings lost before these ones. `repeats` counts readings whose numbers the board
+had used before."""
 
 SENSOR_DAYS: Final = schema_of(
     f"""
@@ -164,9 +168,9 @@ SENSOR_DAYS: Final = schema_of(
     integer device_boot device_sequence
     """
 )
-"""One row a quantity of a sensor and UTC day, as in SENSOR_QUARTERS. `device_boot` and
-`device_sequence` are the numbers of its last reading, by which the next day finds what is missing
-between them."""
+"""One row per quantity of a sensor and UTC day, as in SENSOR_QUARTERS. `device_boot` and
+`device_sequence` are the numbers of the last reading. The next day compares its first reading with
+them to find missing readings."""
 
 GAPS: Final = schema_of(
     """
@@ -178,9 +182,9 @@ GAPS: Final = schema_of(
     integer device_boot
     """
 )
-"""One row per present gap; `day` is that of the segment after it, null if there is none. Of
-kind `sensor` (numbers of a sensor's own), the sequences are the sensor's, `segment` is null and
-`day` that of the reading after the gap."""
+"""One row per present gap. `day` is the day of the segment after the gap, or null if there is none.
+For kind `sensor` (a gap in a sensor's own numbers) the sequences are those of the sensor, `segment`
+is null, and `day` is the day of the reading after the gap."""
 
 AUDIT_DAILY: Final = schema_of(
     """
@@ -190,7 +194,7 @@ AUDIT_DAILY: Final = schema_of(
     integer violations inconclusive batch
     """
 )
-"""One row a gateway and day: what `oncegate audit` finds at the events of that day."""
+"""One row per gateway and day: the result of `oncegate audit` for the events of that day."""
 
 GOLD_RUNS: Final = schema_of(
     """
@@ -200,8 +204,8 @@ GOLD_RUNS: Final = schema_of(
     integer audited_through
     """
 )
-"""Two rows a run of `oncegate gold`: which batches it takes, and that it has taken them.
-`audited_through` is the last batch that the verdicts cover, null where the run did not audit."""
+"""Two rows per run of `oncegate gold`: one when it begins, with the batches to process, and one
+when it is done. `audited_through` is the last audited batch, or null if the run did not audit."""
 
 CLOCK_CORRECTIONS: Final = schema_of(
     """
@@ -212,10 +216,11 @@ CLOCK_CORRECTIONS: Final = schema_of(
     integer batch
     """
 )
-"""One row a segment that was written by a clock that was not synchronised; more where the clock was
-set within it. `offset_ms` has to be added to the times of these events, null: not known
-(`time_quality` is `unknown`, else `corrected`). `day` is the UTC day of the segment's first event
-then, `written_day` that in `events`, `day_before` the one before `batch` changed the row."""
+"""One row per segment that was written while the clock was not synchronised, or several if the
+clock was set within the segment. `offset_ms` must be added to the times of these events. It is null
+if not known; `time_quality` is then `unknown`, otherwise `corrected`. `day` is the corrected UTC
+day of the segment's first event, `written_day` its day in `events`, and `day_before` the value of
+`day` before `batch` changed the row."""
 
 GOLD_TABLES: Final[dict[str, StructType]] = {
     "clock_corrections": CLOCK_CORRECTIONS,

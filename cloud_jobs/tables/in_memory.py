@@ -1,4 +1,4 @@
-"""SQL queries of few rows in this process, without the time that Spark needs to plan them."""
+"""SQL queries of a few rows in this process, without Spark's planning time."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from cloud_jobs.tables.sql import Values, quoted_text, rendered
 
 
 class InMemory:
-    """Tables in memory, queried like `Tables`, in the SQL that SQLite and Spark have in common."""
+    """Tables in memory, queried like `Tables`, with SQL that both SQLite and Spark understand."""
 
     def __init__(self) -> None:
-        # Threads use it one after the other: SQLite itself serialises them.
+        # Threads use the connection one after the other. SQLite itself serialises them.
         self._database = sqlite3.connect(":memory:", check_same_thread=False)
         self._database.row_factory = sqlite3.Row
         self._database.create_function("greatest", 2, max, deterministic=True)
@@ -27,11 +27,11 @@ class InMemory:
         self.close()
 
     def close(self) -> None:
-        """Release all tables."""
+        """Close the database and release all tables."""
         self._database.close()
 
     def add(self, name: str, rows: pa.Table) -> None:
-        """Add a table with columns of integers and texts."""
+        """Create a table from Arrow rows. Its columns may be integers or strings."""
         columns = rows.column_names
         self._database.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
         self._insert(
@@ -39,7 +39,7 @@ class InMemory:
         )
 
     def append(self, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-        """Append rows to a table that has these columns."""
+        """Append rows to a table that has these columns. A missing value becomes null."""
         values = (tuple(row.get(column) for column in columns) for row in rows)
         self._insert(name, columns, values)
 
@@ -48,6 +48,6 @@ class InMemory:
         self._database.executemany(f"INSERT INTO {name} VALUES ({places})", values)
 
     def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
-        """Return the rows of a query (`Tables.query`)."""
+        """Return the rows of a query. The parameters are the same as for `Tables.query`."""
         text = rendered(sql, values, lambda name: name, quoted_text)
         return [dict(row) for row in self._database.execute(text)]

@@ -1,4 +1,4 @@
-"""Creation of tables, and the check of those that exist."""
+"""Creation of tables, and a check of the tables that exist."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,11 +16,11 @@ from cloud_jobs.tables.versions import PROPERTY, version_of, write_version
 def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> None:
     """Create the missing tables, and check the version and the columns of the others.
 
-    `renew` brings tables of an earlier version to the present one; it is repeated if a run dies
-    before the version is written. Without it such tables are refused.
+    `renew` converts tables of an earlier version to the present one. It is repeated if a run dies
+    before the new version is written. Without `renew`, older tables are refused.
 
     Raises:
-        IngestError: the tables are of another version that cannot be used.
+        IngestError: the tables have a version or columns that this job cannot use.
     """
     with ThreadPoolExecutor(QUERIES_AT_A_TIME_MAX, "table") as at_once:
         found = [*at_once.map(tables.columns, tables.schemas)]
@@ -58,9 +58,9 @@ def _create(tables: Tables, name: str) -> None:
 
 
 def remake(tables: Tables) -> None:
-    """Empty all tables, with the present columns: their rows are computed again from others.
+    """Empty all tables and give them the present columns. Their rows have to be computed again.
 
-    Their transactions have to be of another application then.
+    The next writes must use another `application`; Delta would otherwise skip them as repeated.
     """
     for name, schema in tables.schemas.items():
         writer = tables.spark.createDataFrame([], schema).write.format("delta")
@@ -69,7 +69,7 @@ def remake(tables: Tables) -> None:
 
 
 def _types_of(columns: StructType) -> list[tuple[str, DataType]]:
-    """Return names and types. Delta stores every column as one that may be null."""
+    """Return names and types of columns. Delta stores every column as nullable."""
     return [(field.name, field.dataType) for field in columns]
 
 

@@ -1,6 +1,6 @@
-"""MERGE as SQL, built like Delta's own builder.
+"""Builder of MERGE statements in SQL, with the methods of Delta's own builder.
 
-Delta's builder needs a plugin in a server of Spark Connect, SQL needs none (docs/decisions/0134).
+Delta's builder needs a plugin on a Spark Connect server; SQL does not (docs/decisions/0134).
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ _VIEW: Final = "oncegate_new"
 
 
 class Merge:
-    """A MERGE of rows (`new`) into the table at a path (`old`); `execute` runs it."""
+    """A MERGE of rows (`new`) into the table at a path (`old`). `execute` runs the statement."""
 
     def __init__(self, path: str, rows: DataFrame, on: str) -> None:
         self._rows = rows
         self._clauses = [f"MERGE INTO delta.`{quoted(path)}` AS old USING {_VIEW} AS new ON {on}"]
 
     def whenMatchedUpdate(self, set: Mapping[str, str], condition: str | None = None) -> Self:
-        """Set these columns of a row that is there to SQL expressions."""
+        """Set columns of an existing row to SQL expressions."""
         changes = ", ".join(f"old.{name} = {value}" for name, value in set.items())
         return self._when("MATCHED", condition, f"UPDATE SET {changes}")
 
     def whenMatchedUpdateAll(self, condition: str | None = None) -> Self:
-        """Replace a row that is there."""
+        """Replace all columns of an existing row."""
         return self._when("MATCHED", condition, "UPDATE SET *")
 
     def whenMatchedDelete(self, condition: str | None = None) -> Self:
-        """Remove a row that is there."""
+        """Delete an existing row."""
         return self._when("MATCHED", condition, "DELETE")
 
     def whenNotMatchedInsertAll(self, condition: str | None = None) -> Self:
-        """Add a row that is not there."""
+        """Insert a row that does not exist."""
         return self._when("NOT MATCHED", condition, "INSERT *")
 
     def _when(self, which: str, condition: str | None, action: str) -> Self:
@@ -43,21 +43,21 @@ class Merge:
         return self
 
     def execute(self) -> None:
-        """Run it."""
+        """Run the MERGE statement in the session of the rows."""
         self._rows.createOrReplaceTempView(_VIEW)
         self._rows.sparkSession.sql(" ".join(self._clauses))
 
 
 Builder: TypeAlias = Merge
-"""A MERGE whose clauses are being added."""
+"""A MERGE to which clauses are added."""
 
 
 def quoted(path: str) -> str:
-    """Return a path quoted for backticks."""
+    """Escape a path for use between backticks."""
     return path.replace("`", "``")
 
 
 def literal(text: str) -> str:
-    """Return a text as a literal of SQL."""
+    """Return a string as a literal of Spark SQL."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

@@ -1,4 +1,4 @@
-"""SQL over Delta tables without Spark: DataFusion, as the library `deltalake` brings it."""
+"""SQL queries of Delta tables without Spark, with DataFusion from the library `deltalake`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from cloud_jobs.tables.sql import Values, quoted_text, rendered
 
 Row = dict[str, Any]
 READ_FAILURES: Final = (DeltaError, OSError, ValueError)
-"""Exceptions of tables that cannot be read: the engine raises ValueErrors, object stores raise
-OSErrors."""
+"""Exceptions raised for tables that cannot be read. DataFusion raises ValueError, and object stores
+raise OSError."""
 LINE_CHARACTERS_MAX: Final = 300
-"""Characters shown of a failure: the engine may append its whole plan."""
+"""Characters shown of an error message: DataFusion may append its whole query plan."""
 
 
 def address_of(root: str, name: str) -> str:
-    """Return a table's address as `deltalake` reads it: Hadoop's scheme s3a is s3 there."""
+    """Return a table's URL or path for `deltalake`, which writes Hadoop's scheme s3a as s3."""
     directory = local_directory(root)
     if directory is not None:
         return str((directory / name).absolute())
@@ -29,15 +29,15 @@ def address_of(root: str, name: str) -> str:
 
 
 def first_line_of(failure: Exception) -> str:
-    """Return the first line of a failure to read; the class where there is no text."""
+    """Return the first line of an error message, or the class name if the message is empty."""
     return (str(failure).strip().splitlines() or [type(failure).__name__])[0][:LINE_CHARACTERS_MAX]
 
 
 class QueryEngine:
-    """Tables below one directory or URL, each under its own name in SQL."""
+    """Tables below one directory or URL, each with its own name in SQL."""
 
     def __init__(self, root: str, names: Iterable[str]) -> None:
-        """Open the tables. Raises READ_FAILURES."""
+        """Open the tables with these names. Raises READ_FAILURES if a table cannot be read."""
         self.root = root
         self._engine = QueryBuilder()
         self._tables = {name: DeltaTable(address_of(root, name)) for name in names}
@@ -49,18 +49,22 @@ class QueryEngine:
         return [field.name for field in self._tables[name].schema().fields]
 
     def properties(self, name: str) -> dict[str, str]:
-        """Return a table's properties."""
+        """Return the properties stored in a table's metadata."""
         return dict(self._tables[name].metadata().configuration)
 
     def rows(self, sql: str) -> list[Row]:
-        """Return a query's result. Raises READ_FAILURES."""
+        """Return the rows of a query, as dictionaries. Raises READ_FAILURES if the query fails."""
         found: list[Row] = self.table(sql).to_pylist()
         return found
 
     def table(self, sql: str) -> pa.Table:
-        """Return a query's result as columns. Raises READ_FAILURES."""
+        """Return the result of a query as an Arrow table. Raises READ_FAILURES if the query
+        fails."""
         return pa.table(self._engine.execute(sql).read_all())
 
     def query(self, sql: str, **values: Values) -> list[Row]:
-        """Return the rows of a query (`Tables.query`). Raises READ_FAILURES."""
+        """Return the rows of a query. The parameters are the same as for `Tables.query`.
+
+        Raises READ_FAILURES if the query fails.
+        """
         return self.rows(rendered(sql, values, lambda name: name, quoted_text))

@@ -1,8 +1,9 @@
-"""The tables' columns: name, type and meaning, in the order of the tables.
+"""Columns of the ingested tables: name, type and meaning, in the order of the tables.
 
-Every transform ends in a `select` of one of these lists, so that a column that is missing,
-doubled or of another type fails where it is made and not where it is read. Keys come first:
-Delta keeps the least and greatest value of a file's first 32 columns, and skips files by them.
+Every transformation ends with a `select` of one of these lists. A column that is missing, doubled
+or of the wrong type therefore fails where it is created, not where it is read. Keys come first:
+Delta stores the minimum and maximum of the first 32 columns of a file, and queries skip files by
+them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _TYPES: Final[dict[str, DataType]] = {
 
 
 def schema_of(columns: str) -> StructType:
-    """Make a schema from lines of `type name name ...`."""
+    """Parse a schema from lines of the form `type name name ...`."""
     fields = []
     for line in columns.strip().splitlines():
         type_name, *names = line.split()
@@ -64,7 +65,7 @@ MALFORMED: Final = schema_of(
     integer refused
     """
 )
-"""A malformed line of a trusted segment, or the one row that stands for `refused` of them."""
+"""A malformed line of a trusted segment, or one row that represents `refused` such lines."""
 
 STAGED: Final = StructType(
     [
@@ -82,9 +83,10 @@ STAGED: Final = StructType(
         StructField("outline", StringType()),
     ]
 )
-"""A batch's own table: one row a file. `began` is the least time of its events in milliseconds,
-`events` its good lines as an Arrow stream, `records` the SenML records of its messages, likewise,
-`outline` JSON (cloud_jobs.ingest.outline); null where the file is not trusted."""
+"""The temporary table of a batch, with one row per file. `began` is the earliest time of its events
+in milliseconds. `events` contains the valid lines as an Arrow stream, and `records` the SenML
+records of its messages, also as an Arrow stream. `outline` is JSON (cloud_jobs.ingest.outline). All
+are null if the file is not trusted."""
 
 SEGMENTS: Final = schema_of(
     """
@@ -96,10 +98,10 @@ SEGMENTS: Final = schema_of(
     string  folder public_key
     """
 )
-"""One row a file name. `state` is `ingested`,
-`quarantined` (see `reason`; examined again when its bytes or its gateway's keys change) or
-`duplicate`. `folder` is where the file lies below the source,
-`public_key` the key that signed it, null where none did."""
+"""One row per file name. `state` is `ingested`, `duplicate` or `quarantined`. `reason` explains why
+a file is in quarantine; it is examined again when its bytes or its gateway's keys change. `folder`
+is the location of the file below the source. `public_key` is the key that signed the file, or null
+if no key did."""
 
 QUARANTINE: Final = schema_of(
     """
@@ -110,12 +112,12 @@ QUARANTINE: Final = schema_of(
     integer file_bytes refused
     """
 )
-"""Refused data, with the reason. `kind` is `segment`, `line`, `event` (the same identity with
-other contents), `payload` (a delivered message that is no SenML JSON, or whose topic is not its
-reading's) or `reading` (the same identity with another value). Rows of `event`, `payload` and
-`reading` name the event by gateway, boot, sequence. `refused` is how many refusals a row
-counts: 1, or more where `reason` is `more`; `sequence` is then the last of them, `detail` names
-them."""
+"""Refused data, with the reason. `kind` is `segment`, `line`, `event` (same identity, other
+contents), `payload` (a delivered message that is not SenML JSON, or whose topic does not match its
+reading) or `reading` (same identity, other value). Rows of kind `event`, `payload` and `reading`
+identify the event by gateway, boot and sequence. `refused` is the number of refusals that a row
+represents: 1, or more if `reason` is `more`. In that case `sequence` is the last refusal and
+`detail` lists them."""
 
 EVENTS: Final = StructType(
     [
@@ -139,8 +141,8 @@ EVENTS: Final = StructType(
         ).fields,
     ]
 )
-"""One row an event. `day` partitions: the UTC day of the first event of its segment, so that one
-segment makes one partition whatever times a broken clock wrote into its lines."""
+"""One row per event. `day` is the partition: the UTC day of the first event in the segment. A
+segment thus writes to one partition, whatever times a broken clock wrote into its lines."""
 
 READINGS: Final = schema_of(
     """
@@ -165,12 +167,12 @@ READINGS: Final = schema_of(
     integer board_start
     """
 )
-"""One row a SenML record of a delivered message. (gateway, boot, sequence) is the event that
-delivered it; `identity` is what it was deduplicated on, within its gateway. `clock` is how good the
-gateway's time was then (`synchronised`, `unsynchronised`, `unknown`): `delivered_at` is by that
-clock, and so is `time` where the sensor has none of its own. `board_start` is n, from 1, where a
-board gave the numbers of an earlier start again (flashed again, or replaced): `device_boot` is then
-the board's own number plus 2^32 * n."""
+"""One row per SenML record of a delivered message. (gateway, boot, sequence) is the event that
+delivered it. `identity` is the value used to deduplicate records within a gateway. `clock` is the
+quality of the gateway's time (`synchronised`, `unsynchronised`, `unknown`). `delivered_at` uses
+this clock, as does `time` if the sensor has no clock. `board_start` is set if a board used the
+numbers of an earlier start again (flashed or replaced). It counts from 1, and `device_boot` is then
+the board's own number plus 2^32 * `board_start`."""
 
 DELIVERED: Final = schema_of(
     """
@@ -205,8 +207,8 @@ RECORDS: Final = StructType(
         ).fields,
     ]
 )
-"""A SenML record of a delivered message, base fields resolved; `wrong` is the rule that its payload
-broke, which is then refused as a whole."""
+"""A SenML record of a delivered message, with base fields resolved. `wrong` is the rule that its
+payload violates; such a payload is refused as a whole."""
 
 BATCHES: Final = schema_of(
     """
@@ -215,8 +217,8 @@ BATCHES: Final = schema_of(
     time    finished_at
     """
 )
-"""One row a finished batch: its last step. A batch that is staged and not here is finished
-first."""
+"""One row per finished batch, written as its last step. A batch that is staged but missing here is
+finished by the next run."""
 
 GATEWAY_KEYS: Final = schema_of(
     """
@@ -229,10 +231,10 @@ GATEWAY_KEYS: Final = schema_of(
     time    added_at
     """
 )
-"""One row a key of a gateway. `source` is `first_use` (the key of its first signed segment, which
-`segment`, `first_sequence` and `segment_name` name) or `pinned` (from the file of `--keys`).
-`is_withdrawn`: it is not in that file any more, and its segments are refused. `prefix` is the
-folder below the source in which the gateway's segments have to lie, null: any."""
+"""One row per key of a gateway. `source` is `first_use` (the key of the gateway's first signed
+segment, identified by `segment`, `first_sequence` and `segment_name`) or `pinned` (from the file of
+`--keys`). `is_withdrawn` means that the key is no longer in the file, and its segments are refused.
+`prefix` is the folder below the source in which the gateway's segments must be, or null for any."""
 
 INDEXED_COLUMNS: Final = {
     "events": ("gateway", "boot", "sequence", "time", "batch", "message", "segment_name"),
@@ -244,8 +246,8 @@ INDEXED_COLUMNS: Final = {
     "batches": ("batch",),
     "gateway_keys": ("gateway", "batch"),
 }  # fmt: skip
-"""Columns of the tables whose least and greatest values Delta stores for each data file, so
-that queries skip files. Those of all columns would slow writes down."""
+"""Columns whose minimum and maximum Delta stores for each data file, so that queries skip files.
+Statistics of all columns would slow down writes."""
 
 PARTITIONS: Final[dict[str, tuple[str, ...]]] = dict.fromkeys(
     ("events", "sensor_readings", "qos2_daily", "gateway_health", "sensor_quarters", "sensor_days"),

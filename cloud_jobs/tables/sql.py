@@ -1,4 +1,4 @@
-"""Rendering of SQL queries: inserts table names and values. Pure."""
+"""Rendering of SQL queries: inserts table names and values. Has no side effects."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Final, Protocol, TypeAlias
 
 Value: TypeAlias = str | int | bool | None
 Values: TypeAlias = Value | Sequence[Value] | Sequence[str] | Sequence[tuple[Value, ...]]
-"""A value, a list of them in parentheses (after IN), or rows (after VALUES)."""
+"""A single value, a list for use after IN, or rows for use after VALUES."""
 
 
 class Queryable(Protocol):
-    """Tables that answer SQL: with Spark, with DataFusion or in memory."""
+    """Interface of tables that can be queried with SQL: by Spark, by DataFusion or in memory."""
 
     def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
-        """Return the rows of a query (`Tables.query`)."""
+        """Return the rows of a query. The parameters are the same as for `Tables.query`."""
 
 
 _NAMED: Final = re.compile(r"\{(?P<table>[\w/]+)\}|:(?P<value>[a-z]\w*)")
@@ -27,7 +27,10 @@ def rendered(
     name_of: Callable[[str], str],
     quote: Callable[[str], str],
 ) -> str:
-    """Replace each `{table}` by its name in the engine, and each `:name` by a literal value."""
+    """Replace each `{table}` with its name in the engine, and each `:name` with a literal.
+
+    `quote` converts a string to a literal in the SQL dialect of the engine.
+    """
 
     def named(found: re.Match[str]) -> str:
         if found["table"]:
@@ -50,11 +53,11 @@ def _literal(value: Values, quote: Callable[[str], str]) -> str:
         else _literal(member, quote)
         for member in value
     ]
-    # An empty list contains no value, and IN () is no SQL.
+    # An empty list contains no value. IN () is not valid SQL.
     listed = ", ".join(members) or "NULL"
     return listed if value and isinstance(value[0], tuple) else f"({listed})"
 
 
 def quoted_text(text: str) -> str:
-    """Return a text as a literal of standard SQL."""
+    """Return a string as a literal of standard SQL."""
     return "'" + text.replace("'", "''") + "'"

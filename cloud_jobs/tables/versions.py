@@ -1,4 +1,5 @@
-"""Version of a set of tables: a property of one of them, written when the others are complete."""
+"""The version of a set of tables. It is stored in a property of one table after the others are
+complete."""
 
 from typing import Final
 
@@ -9,14 +10,14 @@ PROPERTY: Final = "oncegate.version"
 
 
 def version_of(tables: Tables, table: str) -> int:
-    """Return the version in a table's properties; 0 if it has none."""
+    """Return the version from a table's properties, or 0 if there is none."""
     found = tables.spark.sql(f"SHOW TBLPROPERTIES {_name(tables, table)}").collect()
     values = [row["value"] for row in found if row["key"] == PROPERTY]
     return int(values[0]) if values else 0
 
 
 def write_version(tables: Tables, table: str, version: int) -> None:
-    """Write the version into a table's properties, in a commit of its own."""
+    """Write the version into a table's properties, in a separate commit."""
     name = _name(tables, table)
     tables.spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{PROPERTY}' = '{version}')")
 
