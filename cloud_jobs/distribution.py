@@ -35,8 +35,10 @@ def properties() -> str:
 
 
 def write(directory: Path) -> tuple[Path, Path]:
-    """Write the .zip and the script into a directory. Return the paths of the .zip and the
-    script."""
+    """Write the .zip and the script into a directory.
+
+    Return the paths of the .zip and the script.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     target = directory / ZIP
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -45,8 +45,10 @@ class KeysFileError(IngestError):
 
 
 class TablesBusyError(IngestError):
-    """Another writer keeps changing the tables. The message is for a person and ends with the
-    fix."""
+    """Another writer keeps changing the tables.
+
+    The message is for a person and ends with the fix.
+    """
 
 
 _OF_A_WORKER: Final = "from the Python worker:"

@@ -76,8 +76,10 @@ def _report_of(
 
 
 def _opened(tables: Path) -> QueryEngine | None:
-    """Open the tables. Return None if their version or their columns differ from those of this
-    job."""
+    """Open the tables.
+
+    Return None if their version or their columns differ from those of this job.
+    """
     engine = QueryEngine(str(tables), TABLES)
     version = engine.properties("segments").get(PROPERTY)
     if version != str(VERSION):

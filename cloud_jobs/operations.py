@@ -45,8 +45,10 @@ def gold(root: str, progress: Progress, *, is_audited: bool) -> dict[str, Any]:
 
 
 def compact(root: str, progress: Progress) -> dict[str, Any]:
-    """Merge the small files of the tables into a few large ones. Return statistics for each
-    table."""
+    """Merge the small files of the tables into a few large ones.
+
+    Return statistics for each table.
+    """
     with _writing(root, progress) as spark:
         return compact_of(_there(spark, root), progress)
 
@@ -66,8 +68,10 @@ def requeue(
 
 
 def gaps(root: str, progress: Progress, *, gateway: str | None) -> dict[str, Any]:
-    """Return the present gaps in the data. The command only reads and can run during any other
-    one."""
+    """Return the present gaps in the data.
+
+    The command only reads and can run during any other one.
+    """
     with spark_session(None, progress, places=(root,)) as spark, _failures(root):
         found = gaps_by_day(_there(spark, root))
         if gateway is not None:

@@ -1,1 +1,2 @@
-"""The laws of conservation over the tables, and what is missing from the log."""
+"""The audit of the tables: checks that no message was lost or repeated, and a search for missing
+events."""

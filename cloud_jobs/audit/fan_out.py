@@ -1,8 +1,8 @@
-"""The law `fan_out`: a message enters the queue of every persistent session that it matched, once.
+"""The audit check `fan_out`: a message enters the queue of each matching persistent session once.
 
-A release and its entries are one batch, and a batch has one time. Who must have an entry follows
-from the subscriptions that were in force, since `matched` also counts sessions of which nothing is
-recorded (clean ones, QoS 0).
+A release and its queue entries are written as one batch, with one time. The sessions that must have
+an entry are derived from the subscriptions in force. `matched` alone does not suffice, because it
+also counts sessions that the log does not record (clean sessions, QoS 0).
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ RUN = (*STORE, "released_at")
 
 
 def releases_of(events: DataFrame) -> DataFrame:
-    """Return one row for each release or publication: `released_at`, `message`, `time`, `topic`,
-    `qos`, `matched`, `publisher`."""
+    """Return one row per release or publication of a message.
+
+    The columns are STORE, `released_at`, `message`, `time`, `topic`, `message_qos`, `matched` and
+    `publisher`.
+    """
     contents = (
         events.where(is_event("message_held"))
         .groupBy(*STORE, "message")
@@ -42,7 +45,7 @@ def releases_of(events: DataFrame) -> DataFrame:
 
 
 def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
-    """Return one row for each message of a session: queued, started immediately, or dropped."""
+    """Return one row per message of a session: queued, started immediately, or dropped."""
     columns = (*SESSION, "message", "sequence", "time")
     taken = places.where("use = 1").select(*columns)
     was_queued = places.select(*SESSION, "message").distinct()
@@ -55,7 +58,8 @@ def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
 
 
 def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Select entries with the release they belong to (`released_at`), and those that came later."""
+    """Return the entries of a release, with the release's sequence (`released_at`), and the later
+    entries."""
     keys = releases.select(*STORE, "message", "time", "released_at")
     joined = entries.join(keys, [*STORE, "message", "time"], "left")
     belongs = F.col("sequence") > F.col("released_at")
@@ -82,8 +86,10 @@ def _pattern() -> Column:
 
 
 def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
-    """Return when each subscription was in force: SESSION, `filter`, `sequence`, `until`,
-    `granted`."""
+    """Return the interval in which each subscription was in force, from `sequence` to `until`.
+
+    The columns are SESSION, `filter`, `sequence`, `until` and `granted`.
+    """
     in_order = Window.partitionBy(*SESSION, "filter").orderBy("sequence")
     ends = events.where(is_event("session_ended")).groupBy(*SESSION)
     ended = ends.agg(F.max("sequence").alias("ended"))
@@ -98,8 +104,10 @@ def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
-    """Find which subscriptions were in force for each release: STORE, `released_at`, `session`,
-    `granted`, `is_shared`, `subscribed_at`."""
+    """Return the subscriptions that were in force for each release.
+
+    The columns are those of `releases`, `session`, `granted`, `is_shared` and `subscribed_at`.
+    """
     changes = events.where(is_event("subscribed", "unsubscribed"))
     shared = F.col("filter").rlike("^\\$share/[^/+#]+/.")
     plain = F.when(shared, F.regexp_replace("filter", "^\\$share/[^/]+/", "")).otherwise(
@@ -130,9 +138,9 @@ def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
 def wrong_runs(
     releases: DataFrame, matched: DataFrame, in_runs: DataFrame, events: DataFrame
 ) -> DataFrame:
-    """Find what is missing from, or too much in, the batches of releases.
+    """Find entries that are missing from the batch of a release, or that should not be in it.
 
-    `releases` has `broken`, whether something is missing from the log before it.
+    The column `broken` of `releases` is True if the log has a gap before the release.
     """
     fives = events.where("protocol = 5").select(*STORE, F.col("session").alias("publisher"))
     last = events.groupBy(*STORE).agg(F.max("time").alias("last_time"))
@@ -183,7 +191,7 @@ def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFra
 
 
 def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Find sessions with more entries of one release than subscriptions that it matched."""
+    """Find sessions with more entries for a release than matching subscriptions."""
     groups = F.count_distinct(F.when(F.col("is_shared"), F.col("filter")))
     ordinary = F.max(F.when(F.col("is_shared"), 0).otherwise(1))
     allowed = matched.groupBy(*RUN, "session").agg((groups + ordinary).alias("allowed"))
@@ -202,14 +210,15 @@ def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataF
 
 
 def _sharers_leaving(events: DataFrame) -> DataFrame:
-    """Return the times of batches in which a member of a shared subscription ended."""
+    """Return the times of batches in which the session of a shared subscription's member ended."""
     members = events.where(is_event("subscribed") & F.col("filter").startswith("$share/"))
     ended = events.where(is_event("session_ended"))
     return ended.join(members.select(*SESSION), list(SESSION), "left_semi").select(*STORE, "time")
 
 
 def unexplained(late: DataFrame, events: DataFrame) -> DataFrame:
-    """Find entries after their release without a reason: not retained, not redistributed."""
+    """Find entries after their release that are neither retained messages nor redistributed
+    ones."""
     kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
     opened = events.where(is_event("session_opened")).select(*SESSION).distinct()
     rows = (

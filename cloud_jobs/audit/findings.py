@@ -1,7 +1,8 @@
-"""Findings of the audit's laws: one row each.
+"""Findings of the audit's checks, one row each.
 
-Each law takes the events of a log and returns contradictions, each between two sequences.
-Whether the log is whole between them is decided afterwards (`cloud_jobs.audit.run`).
+Each check (a law) examines the events of a log and returns contradictions. A contradiction lies
+between two sequences. Whether the log is complete between them is checked later
+(`cloud_jobs.audit.run`).
 """
 
 from __future__ import annotations
@@ -14,22 +15,22 @@ from pyspark.sql import functions as F
 STORE: Final = ("gateway", "store")
 SESSION: Final = (*STORE, "session")
 WHOLE_ONLY: Final = "violation where whole"
-"""The verdict of a finding that a break of the log explains: a violation, or nothing."""
+"""Verdict of a finding that a gap would explain completely: it is a violation or is removed."""
 
 FINDING: Final = (*STORE, "law", "verdict", "message", "session", "since", "sequence", "detail")
-"""A finding's columns. `since` is the sequence from which on the log has to be whole for it to
-prove anything, 0: from its beginning."""
+"""Columns of a finding. The finding proves a violation only if the log is complete from sequence
+`since` to `sequence`. 0 means from the beginning of the log."""
 
 
 INBOUND: Final = ("message_held", "duplicate_suppressed", "message_released", "message_abandoned")
-"""Events of a message on its way from its publisher."""
+"""Events of a message that a publisher sends to the broker."""
 
 OUTBOUND: Final = ("delivery_started", "delivery_resent", "delivery_received")
 """Events of a delivery that is not completed."""
 
 
 def is_event(*names: str) -> Column:
-    """Return the condition that selects the rows of these events."""
+    """Return a condition that selects events of these kinds."""
     return F.col("event").isin(*names)
 
 
@@ -40,7 +41,10 @@ def finding(
     since: Column,
     verdict: Column | str = "violation",
 ) -> DataFrame:
-    """Select rows as findings, FINDING in this order."""
+    """Select rows as findings, with the columns of FINDING.
+
+    `law` is the name of the check. `since` is the sequence from which the log has to be complete.
+    """
     named = rows.withColumn("law", F.lit(law) if isinstance(law, str) else law)
     return named.select(
         *STORE,

@@ -1,9 +1,9 @@
-"""Missing events: holes in their numbering, and breaks in the chain of segments.
+"""Missing events: gaps in their numbers, and breaks in the chain of segments.
 
-Trusted segments are contiguous inside, so the table `segments` alone shows every hole between them:
-per gateway and store, in the order of segment numbers, across boots. A hole is explained as far as
-the tables can: by a file in quarantine that claims the range, or by the gateway's own
-`log_truncated`. What was lost after the last segment that landed cannot be seen from here.
+Trusted segments have no gaps inside, so `segments` alone shows every gap: per gateway and store, in
+the order of segment numbers, across starts. A gap is explained if possible: by a file in quarantine
+that claims the range, or by the gateway's own `log_truncated`. Events lost after the last landed
+segment cannot be detected.
 """
 
 from __future__ import annotations
@@ -80,15 +80,13 @@ SELECT refused.gateway, 'unread', refused.segment,
 FROM refused LEFT JOIN covered ON covered.gateway = refused.gateway
 WHERE refused.last_sequence > coalesce(covered.read_to, 0)
 """
-"""One row for each gap (GAP_COLUMNS), in the SQL that Spark and DataFusion have in common.
-
-`kind` is `sequence` (events from..to are missing before `segment`), `chain` (no event is missing by
-its number, but the segment before `segment` is not the one it names) or `unread` (a file in
-quarantine claims events after all that were read). `truncations` are the `log_truncated` events.
-"""
+"""Query with one row per gap (GAP_COLUMNS), in SQL that Spark and SQLite understand. `kind` is
+`sequence` (events from..to are missing before `segment`), `chain` (no number is missing, but
+`segment` names another predecessor) or `unread` (a file in quarantine claims events after all
+ingested ones). `truncations` are the `log_truncated` events."""
 
 
 def gaps_of(segments: DataFrame, truncations: DataFrame) -> DataFrame:
-    """Return the rows of GAPS for Spark."""
+    """Run GAPS with Spark, and return one row per gap."""
     chosen = truncations.select("gateway", "from_sequence", "to_sequence")
     return segments.sparkSession.sql(GAPS, segments=segments, truncations=chosen)

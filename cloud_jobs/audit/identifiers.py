@@ -1,7 +1,7 @@
-"""The laws over packet identifiers.
+"""Audit checks of packet identifiers.
 
-They are `held_once`, `duplicate`, `released_once`, `identifier`, `resent`, and `delivery` as far as
-an identifier shows it.
+These are `held_once`, `duplicate`, `released_once`, `identifier`, `resent`, and the part of
+`delivery` that packet identifiers can show.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _FREE: Final = ("message_released", "message_abandoned", "delivery_completed")
 
 
 def uses_of(events: DataFrame) -> DataFrame:
-    """Join each use of a packet identifier to the one before it.
+    """Return each use of a packet identifier, with data about the previous use.
 
-    `state` is what the identifier was in: `held`, `sent`, `received` or `free` (null: never used);
-    `after` is what it is in then.
+    `state` is the state before the event: `held`, `sent`, `received` or `free` (null if never
+    used). `after` is the state after the event.
     """
     is_outbound = is_event(*OUTBOUND) | (is_event("delivery_completed") & (F.col("packet_id") > 0))
     used = events.where(is_event(*INBOUND) | is_outbound).withColumn("outbound", is_outbound)
     in_turn = Window.partitionBy(*SESSION, "outbound", "packet_id").orderBy("sequence")
     so_far = in_turn.rowsBetween(Window.unboundedPreceding, 0)
     earlier = in_turn.rowsBetween(Window.unboundedPreceding, -1)
-    # What only repeats (a duplicate, something resent) changes no state.
+    # A repetition (a duplicate, a packet sent again) does not change the state.
     after = (
         F.when(is_event("message_held"), "held")
         .when(is_event("delivery_started"), "sent")
@@ -60,7 +60,8 @@ def _text(what: str) -> Column:
 
 
 def wrong_identifiers(used: DataFrame, events: DataFrame) -> DataFrame:
-    """Check `held_once`, `duplicate`, `released_once`, `identifier`, `resent`, `delivery`."""
+    """Return findings of `held_once`, `duplicate`, `released_once`, `identifier`, `resent` and
+    `delivery`."""
     same = F.col("before").eqNullSafe(F.col("message"))
     is_taken = F.coalesce("state", F.lit("free")) != "free"
     in_state = {
@@ -83,7 +84,7 @@ def wrong_identifiers(used: DataFrame, events: DataFrame) -> DataFrame:
     wrong = used.withColumn("law", law).where("law IS NOT NULL")
     found = finding(wrong, F.col("law"), _text("not what was due"), F.col("since"))
     early = used.where(is_event("delivery_completed") & in_state["sent"] & (F.col("granted") == 2))
-    # MQTT 5.0 lets a client refuse with PUBREC; what was dropped in flight is completed too.
+    # In MQTT 5.0 a client may refuse with PUBREC. A message dropped in flight is completed too.
     drops = events.where(is_event("message_dropped")).select(*SESSION, "message")
     unexplained = early.join(_sessions_of_mqtt_5(events), list(SESSION), "left_anti").join(
         drops, [*SESSION, "message"], "left_anti"
@@ -98,7 +99,7 @@ def _sessions_of_mqtt_5(events: DataFrame) -> DataFrame:
 
 
 def received_twice(events: DataFrame) -> DataFrame:
-    """Check `held_once`: a message number is given once."""
+    """Return findings of `held_once`: messages whose number was received more than once."""
     taken = events.where(is_event("message_held", "message_published"))
     in_turn = Window.partitionBy(*STORE, "message").orderBy("sequence")
     again = taken.withColumn("since", F.lag("sequence").over(in_turn)).where("since IS NOT NULL")

@@ -1,4 +1,4 @@
-"""The law `delivery` over the queues of sessions: each position is used once, in order."""
+"""The audit check `delivery` of session queues: each position is used once, in order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from cloud_jobs.audit.findings import SESSION, WHOLE_ONLY, finding, is_event
 
 
 def positions(events: DataFrame) -> DataFrame:
-    """Return one row a queue entry: its first event, and the sequence of its start if any."""
+    """Return the uses of each queue position: queued, and started if it was.
+
+    Each row has its place among the uses (`use`), and the first event of the position.
+    """
     rows = events.where(is_event("message_queued", "delivery_started"))
     in_turn = Window.partitionBy(*SESSION, "position").orderBy("sequence")
     return (
@@ -22,7 +25,8 @@ def positions(events: DataFrame) -> DataFrame:
 
 
 def wrong_positions(places: DataFrame) -> DataFrame:
-    """Check `delivery`: each position is taken once, in order, for one message."""
+    """Return findings of `delivery`: positions that are used twice, out of order, or for two
+    messages."""
     is_start = is_event("delivery_started") & (F.col("first_event") == "message_queued")
     is_good = is_start & (F.col("use") == 2) & (F.col("message") == F.col("first_message"))
     again = places.where(F.col("use") > 1).where(~is_good)
@@ -37,8 +41,8 @@ def wrong_positions(places: DataFrame) -> DataFrame:
     odd = entries.where(F.col("position") != expected).join(
         _entered_before(entries), [*SESSION, "sequence"], "left"
     )
-    # An entry that was queued in a hole of the log can be started long after it; where entries
-    # were made in a hole, the next one that is queued comes later than it was due.
+    # An entry queued in a gap of the log can be started long after it. If entries were made in a
+    # gap, the next queued entry has a higher position than expected.
     is_start = is_event("delivery_started")
     since = F.when(is_start, F.col("entered")).otherwise(F.col("since"))
     verdict = F.when(is_start, "violation").otherwise(WHOLE_ONLY)
@@ -47,7 +51,8 @@ def wrong_positions(places: DataFrame) -> DataFrame:
 
 
 def _entered_before(entries: DataFrame) -> DataFrame:
-    """Return, for each start, when the last entry up to its position was queued before it."""
+    """Return, for each start, the latest sequence at which an entry up to its position was
+    queued."""
     queued = entries.where(is_event("message_queued")).select(
         *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")
     )
@@ -61,8 +66,10 @@ def _entered_before(entries: DataFrame) -> DataFrame:
 
 
 def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
-    """Select entries that were queued and not started, with how many of the same message left the
-    queue otherwise, and the start that passed them if one did."""
+    """Select queued entries that were neither started nor removed from the queue in another way.
+
+    If a later entry of the queue was started, `is_passed` is True and `passed_at` is that start.
+    """
     starts = places.where(is_event("delivery_started"))
     furthest = starts.groupBy(*SESSION).agg(
         F.max("position").alias("furthest"), F.max_by("sequence", "position").alias("passed_at")
@@ -87,7 +94,7 @@ def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def passed_over(left: DataFrame) -> DataFrame:
-    """Check `delivery`: what waits is not passed over."""
+    """Return findings of `delivery`: waiting entries that a later entry overtook."""
     lost = left.where("is_passed").withColumn("since", F.col("sequence"))
     detail = F.concat(
         F.lit("message "),

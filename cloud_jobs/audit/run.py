@@ -1,8 +1,8 @@
-"""The audit over the tables: the same laws as on the gateway, implemented a second time.
+"""The audit of the tables, with the same checks as on the gateway, implemented independently.
 
-Nothing is collected but counts and exceptions, and
-of those a bounded number. A finding is a violation only where the log is whole between the events
-that contradict each other; where something is missing between them it is inconclusive.
+Spark computes the findings, and the driver collects only counts and a limited number of exceptions.
+A finding is a violation only if the log is complete between the contradicting events. Otherwise it
+is inconclusive.
 """
 
 from __future__ import annotations
@@ -32,11 +32,14 @@ AUDITED: Final = (
     "qos", "matched", "origin", "position", "packet", "reason", "filter", "protocol", "detail",
     "segment_name",
 )  # fmt: skip
-"""Columns of `events` that the laws use."""
+"""Columns of `events` that the checks use."""
 
 
 def audited(spark: SparkSession, tables_root: str, progress: Progress) -> dict[str, Any]:
-    """Audit the tables below a directory or URL; the result as JSON values. Raises IngestError."""
+    """Audit the tables below a directory or URL. Return the result as JSON values.
+
+    Raises IngestError if the tables cannot be audited.
+    """
     tables = Tables(spark, tables_root)
     try:
         return _audited(tables, progress)
@@ -54,7 +57,7 @@ def _audited(tables: Tables, progress: Progress) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """Extent of the audit, its findings, and the gaps of the log."""
+    """The audited events, the findings (`found`), and the gaps of the log (`lacks`)."""
 
     events: DataFrame
     found: DataFrame
@@ -63,7 +66,7 @@ class Audit:
 
 @contextmanager
 def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Audit]:
-    """Audit the ingested tables. Cached data are released after the block."""
+    """Audit the ingested tables within the block. Cached data are released afterwards."""
     kept: list[DataFrame] = []
 
     def keep(rows: DataFrame) -> DataFrame:
@@ -72,7 +75,7 @@ def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Au
 
     try:
         progress("looking for what is missing")
-        # Each law uses the events: without this each would read the table.
+        # All checks use the events. Without the cache, each check would read the table.
         events = keep(tables.read("events").select(*AUDITED))
         lacks = as_values(keep(lacks_of(tables, events)))
         progress("walking over identifiers, queues and releases")
@@ -84,7 +87,10 @@ def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Au
 
 
 def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
-    """Find where the log has gaps: STORE, `at` (the first sequence after the gap), `detail`."""
+    """Find the gaps of the log.
+
+    The columns are STORE, `at` (the first sequence after a gap) and `detail`.
+    """
     segments = tables.read("segments")
     stores = segments.where("state = 'ingested'").select("gateway", "segment", "store",
                                                        "first_sequence").distinct()  # fmt: skip
@@ -124,9 +130,9 @@ def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
 def findings_of(
     events: DataFrame, lacks: DataFrame, keep: Callable[[DataFrame], DataFrame]
 ) -> DataFrame:
-    """Find everything that contradicts a law, as if the log were whole.
+    """Find all events that fail a check, as if the log were complete.
 
-    `keep` is called with what several laws need, and returns it.
+    `keep` caches rows that several checks need, and returns them.
     """
     used = keep(identifiers.uses_of(events))
     places = keep(queues.positions(events))
@@ -155,7 +161,10 @@ def findings_of(
 
 
 def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Find what is open at the end and older than the last gap, which may hide how it ended."""
+    """Find unfinished messages that are older than the last gap.
+
+    The gap may hide how they ended.
+    """
     ended = events.where(is_event("session_ended")).select(*SESSION)
     last_lack = lacks.groupBy(*STORE).agg(F.max("at").alias("last_lack"))
     columns = (*SESSION, "message", "sequence", "law")
@@ -178,7 +187,10 @@ def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataF
 
 
 def judged(found: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Add verdicts to findings: a break between the two sequences makes them inconclusive."""
+    """Add verdicts to findings.
+
+    A finding is inconclusive if there is a gap between its two sequences.
+    """
     here = lacks.select(*(F.col(name).alias(f"of_{name}") for name in STORE), "at")
     between = (
         (F.col("gateway") == F.col("of_gateway"))
@@ -234,7 +246,8 @@ def _result(tables: Tables, audit: Audit) -> dict[str, Any]:
 
 
 def _exceptions(events: DataFrame, found: DataFrame) -> list[dict[str, Any]]:
-    """Sort violations first, each with the segment of its event and the client's id."""
+    """Return the exceptions, violations first, each with the segment of its event and the client
+    ID."""
     chosen = found.orderBy(F.col("verdict").desc(), *STORE, "sequence").limit(AUDIT_EXCEPTIONS_MAX)
     places = events.select(*STORE, "sequence", "segment_name")
     names = events.where("session IS NOT NULL").groupBy(*SESSION)

@@ -1,4 +1,4 @@
-"""The law `session`: nothing is delivered to a session that is not there."""
+"""The audit check `session`: no message is delivered to a session that does not exist."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from cloud_jobs.audit.findings import INBOUND, OUTBOUND, SESSION, WHOLE_ONLY, fi
 
 
 def absent_sessions(events: DataFrame) -> DataFrame:
-    """Find the first step of each session that has ended, or that was never opened."""
+    """Find sessions with events after their end, or without an opening.
+
+    Return the first such event.
+    """
     steps = events.where(
         is_event(*INBOUND, *OUTBOUND, "message_queued", "message_dropped", "delivery_completed")
     )
@@ -25,5 +28,5 @@ def absent_sessions(events: DataFrame) -> DataFrame:
     )
     why = F.when(F.col("ended").isNull(), "was never opened").otherwise("has ended")
     detail = F.concat("event", F.lit(" for a session that "), why)
-    # A session that is older than the log was opened before it.
+    # A session that is older than the log was opened before the log began.
     return finding(first, "session", detail, F.col("ended"), WHOLE_ONLY)

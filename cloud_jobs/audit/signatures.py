@@ -1,8 +1,8 @@
-"""Keys that signed the segments in the tables, and segments that no valid key vouches for.
+"""Keys that signed the ingested segments, and segments that no valid key vouches for.
 
-Ingestion refuses what its gateway's keys do not vouch for. Exceptions are found
-here: an unsigned segment that was ingested before the first signed one, which comes before it in
-the log, and the segments of a key that was withdrawn since.
+The ingestion refuses segments without a valid key. This check finds the exceptions: an unsigned
+segment that was ingested before the gateway's first signed one landed but follows it in the log,
+and segments of a key that was withdrawn later.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from cloud_jobs.tables.delta_tables import Tables
 
 
 def signatures_of(tables: Tables) -> list[dict[str, Any]]:
-    """Return how many ingested segments each key signed: `public_key` is None where none did."""
+    """Return the number of ingested segments per gateway and key.
+
+    `public_key` is None if unsigned.
+    """
     if not tables.has("gateway_keys"):
         rows = _ingested(tables).groupBy("gateway").count()
         rows = rows.withColumn("public_key", F.lit(None).cast("string"))
@@ -31,9 +34,10 @@ def signatures_of(tables: Tables) -> list[dict[str, Any]]:
 
 
 def unvouched(tables: Tables) -> DataFrame | None:
-    """Find segments in the tables for which no key of their gateway vouches, as `lacks_of` does.
+    """Find ingested segments for which no key of their gateway vouches, with the columns of
+    `lacks_of`.
 
-    None where the tables are of a version without keys.
+    Return None if the tables have no table of keys.
     """
     if not tables.has("gateway_keys"):
         return None

@@ -1,1 +1,1 @@
-"""`oncegate report`: the gold tables as a folder of HTML pages, read without Spark or Java."""
+"""The command `oncegate report`: writes HTML pages from the gold tables, without Spark or Java."""

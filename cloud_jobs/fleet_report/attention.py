@@ -1,6 +1,4 @@
-"""The list of problems in a fleet that need attention, worst kind first, derived from its
-figures.
-"""
+"""The list of problems in a fleet that need attention, derived from the report's figures."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ _NAMES_SHOWN_MAX: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A problem of one gateway, or of one of its sensors, in plain text."""
+    """A problem of a gateway, or of one of its sensors, as plain text."""
 
     gateway: str
     sensor: str | None
@@ -30,7 +28,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """All lines of one kind. `count` includes sensors beyond LINES_MAX, which were not read."""
+    """All problems of one kind. `count` includes sensors beyond LINES_MAX, which were not read."""
 
     kind: str
     title: str
@@ -40,8 +38,9 @@ class Group:
 
 
 def attention_of(figures: Figures) -> list[Group]:
-    """Return the problems that need attention, worst kind first; kinds without a line are left
-    out.
+    """Return the problems that need attention, with the worst kind first.
+
+    Empty kinds are omitted.
     """
     sensors = figures.sensors
     rows = figures.gateways
@@ -66,7 +65,7 @@ def attention_of(figures: Figures) -> list[Group]:
 
 
 def lines_by_gateway(groups: Sequence[Group]) -> dict[str, list[tuple[Group, Line]]]:
-    """Return the lines by gateway, each with its group."""
+    """Return the problems by gateway, each together with its group."""
     found: dict[str, list[tuple[Group, Line]]] = {}
     for group in groups:
         for line in group.lines:
@@ -129,7 +128,7 @@ def _drops(figures: Figures) -> Iterator[Line]:
                        f"{counted(row['messages'], 'message')} not delivered to "
                        f"{row['client_id'] or 'a client'}: {reason}")  # fmt: skip
     for row in figures.gateways:
-        # Rows by reason are limited; the other gateways have only the sum.
+        # The number of rows by reason is limited. For other gateways only the sum is known.
         if row["messages_dropped"] and row["gateway"] not in named:
             count = counted(row["messages_dropped"], "message")
             yield Line(row["gateway"], None, f"{count} not delivered")
@@ -176,7 +175,7 @@ def _old_versions(rows: Sequence[Row]) -> Iterator[Line]:
 
 
 def _parts(version: str | None) -> tuple[int, ...]:
-    """Return the numbers in a version, for comparison; empty if there are none."""
+    """Return the numbers in a version, for comparison, or an empty tuple if there are none."""
     return tuple(int(part) for part in re.findall(r"\d{1,9}", version or "")[:_VERSION_PARTS_MAX])
 
 

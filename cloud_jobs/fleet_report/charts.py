@@ -1,4 +1,7 @@
-"""Charts as SVG text. The page's style sheet colours them, so one drawing serves light and dark."""
+"""Charts as SVG text.
+
+The page's style sheet sets the colours, so a chart fits light and dark themes.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,12 @@ _ENDS = tuple(
                               (86_400, (2, 4, 10, 20, 40, 100, 200, 400, 1_000, 4_000, 40_000)))
     for n in ns
 )  # fmt: skip
-"""Seconds: ends of time axes whose middle is a round time too."""
+"""Ends of time axes, in seconds. Half of each end is a round time too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line, or one part of stacked bars: its name, its CSS class, and one value per day."""
+    """One line, or one part of stacked bars: a name, a CSS class, and one value per day."""
 
     name: str
     style: str
@@ -27,7 +30,7 @@ class Series:
 
 
 def number(value: float) -> str:
-    """Return a number in a readable form: 1,234 or 1.2 M."""
+    """Return a number in a readable form, for example 1,234 or 1.2 M."""
     for least, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= least:
             return f"{value / (1e3 if unit == 'k' else least):.3g} {unit}"
@@ -35,7 +38,7 @@ def number(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in seconds as text, in its largest sensible unit."""
+    """Return a duration in seconds as text, in the largest suitable unit."""
     for least, size, unit in ((172_800, 86_400, "d"), (5_400, 3_600, "h"), (90, 60, "min")):
         if seconds >= least:
             return f"{seconds / size:.3g} {unit}"
@@ -43,9 +46,8 @@ def duration(seconds: float) -> str:
 
 
 def _top_of(greatest: float, unit: str) -> float:
-    """Return the upper end of the axis: 1, 2 or 5 times a power of ten; for times a round
-    duration.
-    """
+    """Return the upper end of an axis: 1, 2 or 5 times a power of ten, or a round duration for
+    times."""
     if greatest <= 0:
         return 1.0
     if unit == "s" and greatest > 60:
@@ -56,9 +58,9 @@ def _top_of(greatest: float, unit: str) -> float:
 
 def chart(title: str, series: Sequence[Series], labels: Sequence[str], *, unit: str = "",
           is_stacked: bool = False) -> str:  # fmt: skip
-    """Draw a chart with its legend: stacked bars or lines over the days.
+    """Draw a chart of the days, with its legend: stacked bars if `is_stacked`, otherwise lines.
 
-    `unit` is `s` for durations in seconds, otherwise empty.
+    `labels` are the names of the days. `unit` is `s` for durations in seconds, otherwise empty.
     """
     show = duration if unit == "s" else number
     columns = list(zip(*(one.values for one in series), strict=True))
@@ -112,7 +114,7 @@ def _bars(series: Sequence[Series], columns: Sequence[Sequence[Value]], top: flo
         for one, value in zip(series, column, strict=True):
             if value:
                 high, low = _y(below + value, top), _y(below, top)
-                # A value above 0 is visible, however small.
+                # Make every value above 0 visible, even a small one.
                 high = min(high, low - 1.5)
                 paths[one.style] += f"M{x:.1f} {low:.1f}V{high:.1f}h{step * 0.8:.1f}V{low:.1f}z"
                 below += value
@@ -128,7 +130,8 @@ def _lines(series: Sequence[Series], columns: Sequence[Sequence[Value]], top: fl
                 is_down = False
                 continue
             x, y = LEFT + (index + 0.5) * step, _y(value, top)
-            # A single day between days without values is a dot: a line of length 0 with round ends.
+            # A single day between days without values is a dot, drawn as a line of length 0 with
+            # round ends.
             path += f"{'L' if is_down else 'M'}{x:.1f} {y:.1f}" + ("" if is_down else "h0")
             is_down = True
         drawn += f'<path class="line {one.style}" d="{path}"/>' if path else ""

@@ -1,7 +1,7 @@
-"""Curves of gateways' quantities by day and by quarter of an hour, packed for their pages.
+"""Curves of readings by day and by quarter hour, packed for the gateways' pages.
 
-A curve is a text of numbers separated by commas, one per time slot, empty without a value: a fifth
-of the size of JSON objects. The page's script draws it and writes it as CSV.
+A curve is a string of comma-separated numbers, one per time slot, empty for a slot without a value.
+This takes a fifth of the size of JSON objects. The page's script draws a curve and saves it as CSV.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ _Key = tuple[str | None, str]
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table of readings: its name, its time column, the length of an interval, and the columns
-    used.
-    """
+    """A table of readings: its name, its time column, the seconds of an interval, and the columns
+    to read."""
 
     name: str
     time: str
@@ -50,24 +49,22 @@ _QUARTERS: Final = _Table(
 )
 _COUNTS: Final = ("missing", "repeats", "resets")
 _DIGITS, _DIGITS_LARGE, _LARGE = 6, 9, 1e5
-"""Digits of a number: more than a chart shows or a sensor measures; counters have large values."""
+"""Significant digits of numbers: more than a chart shows or a sensor measures. Counters have large
+values and get more digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The days of the curves: UTC, first and last included.
-
-    `quarter_days`: days shown by quarter of an hour.
-    """
+    """The days of the curves in UTC, including the first and the last."""
 
     first: datetime.date
     last: datetime.date
     quarter_days: int
-    """The newest of them, which are also shown by quarter of an hour."""
+    """Number of newest days that are also shown by quarter hour."""
 
 
 def quarter_days_of(series: int) -> int:
-    """Return how many days this number of series can be shown by quarter of an hour."""
+    """Return the number of days that can be shown by quarter hour for this number of series."""
     fitting = QUARTER_POINTS_MAX // max(series * _QUARTERS_PER_DAY, 1)
     return max(1, min(fitting, QUARTER_DAYS_MAX))
 
@@ -75,7 +72,10 @@ def quarter_days_of(series: int) -> int:
 def curves_of(
     tables: QueryEngine, series: dict[str, list[Series]], span: Span
 ) -> dict[str, Packed]:
-    """Return the curves for each gateway's page script. Raises READ_FAILURES."""
+    """Return the curves by gateway, for the scripts of their pages.
+
+    Raises READ_FAILURES if a query fails.
+    """
     if not series:
         return {}
     begin = span.last - datetime.timedelta(days=span.quarter_days - 1)
@@ -85,7 +85,7 @@ def curves_of(
 
 
 class _Slots:
-    """Rows of one table for some gateways: time slots and their values, by series."""
+    """Rows of one table for some gateways, as time slots with values, by series."""
 
     def __init__(
         self,
@@ -101,9 +101,9 @@ class _Slots:
                 f"/ {table.seconds} AS BIGINT)")  # fmt: skip
         fields = "".join(f", '{name}', \"{name}\"" for name in table.columns)
         self._cells: dict[str, dict[_Key, list[Row]]] = {}
-        # The first day of 2020 also holds all earlier times: those of a broken clock would make the
-        # chart span decades, so slots below 0 are left out. Records are used because ordered arrays
-        # of several columns take thirty times as long.
+        # The first day of 2020 also contains all earlier times. Times of a broken clock would make
+        # the chart span decades, so slots below 0 are omitted. An array of records is used because
+        # sorted arrays of several columns take thirty times as long.
         for row in tables.rows(
             f"SELECT gateway, device, name, array_agg(named_struct('slot', {slot}{fields})) "
             f"AS cells FROM {table.name} WHERE day BETWEEN DATE '{first}' AND DATE '{last}' "
@@ -117,9 +117,8 @@ class _Slots:
         return self._start + datetime.timedelta(seconds=self._table.seconds * slot)
 
     def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
-        """Return the first slot with a value in any of the series, and the number of slots to the
-        last one.
-        """
+        """Return the first slot with a value in any of the series, and the number of slots up to
+        the last one."""
         cells = self._cells.get(gateway, {})
         shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]
         if not shown:
@@ -127,7 +126,10 @@ class _Slots:
         return min(shown), max(shown) - min(shown) + 1
 
     def columns_of(self, gateway: str, key: _Key, first: int, count: int) -> dict[str, str]:
-        """Return the columns that have values; lowest and highest only if they differ."""
+        """Return the columns that have values, as strings.
+
+        Lowest and highest are omitted if they are equal.
+        """
         cells = self._cells.get(gateway, {}).get(key, [])
         found = {
             name: _column(cells, name, first, count)
@@ -141,7 +143,10 @@ class _Slots:
 
 
 def _among(series: dict[str, list[Series]]) -> str:
-    """Return an SQL condition for the gateways; if one has too many series, for the chosen ones."""
+    """Return an SQL condition that selects rows of the gateways.
+
+    If a single gateway has too many series, only the names of the chosen series are selected.
+    """
     full = [each for found in series.values() for each in found
             if len(found) >= SERIES_PER_GATEWAY_MAX]  # fmt: skip
     if not full or len(series) > 1:

@@ -1,4 +1,5 @@
-"""The HTML document around each page, which loads nothing, and safe forms of names in it."""
+"""The HTML document around each page, which loads no other files, and safe forms of names in
+HTML."""
 
 from __future__ import annotations
 
@@ -16,17 +17,16 @@ from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_MAX
 FLEET_PAGE: Final = "index.html"
 GATEWAYS_FOLDER: Final = "gateways"
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Categories of characters that are invisible or change the direction of text."""
+"""Unicode categories of characters that are invisible or change the direction of text."""
 _SLUG_CHARACTERS_MAX: Final = 40
 _DIGEST_CHARACTERS: Final = 16
-"""64 bits: the probability that two of 1,000 gateways have the same is below 10^-13."""
+"""64 bits: the probability that two of 1,000 gateways share a digest is below 10^-13."""
 
 
 def text(value: object, most: int = NAME_CHARACTERS_MAX) -> str:
-    """Return text chosen by a gateway or client as HTML: at most `most` visible, escaped
-    characters.
+    """Return text chosen by a gateway or client as escaped HTML with at most `most` characters.
 
-    None becomes a dash.
+    Invisible characters are replaced, and None becomes a dash.
     """
     if value is None:
         return "-"
@@ -37,15 +37,15 @@ def text(value: object, most: int = NAME_CHARACTERS_MAX) -> str:
 def file_of(gateway: str) -> str:
     """Return the file name of a gateway's page.
 
-    It is in lower case for file systems that ignore case, has only safe characters, and ends with a
-    digest, so that no two gateways share a file, whatever their names.
+    The name is in lower case, for file systems that ignore case, and has only safe characters. It
+    ends with a digest, so that two gateways never share a file.
     """
     slug = re.sub(r"[^a-z0-9]+", "-", gateway.lower())[:_SLUG_CHARACTERS_MAX].strip("-")
     return f"{slug or 'gateway'}-{_digest(gateway)}.html"
 
 
 def anchor_of(sensor: str) -> str:
-    """Return the HTML identifier of a sensor's section on its gateway's page."""
+    """Return the HTML id of a sensor's section on its gateway's page."""
     return f"sensor-{_digest(sensor)}"
 
 
@@ -60,14 +60,14 @@ def _asset(name: str) -> str:
 
 
 def document(title: str, body: str, *, home: str, crumb: str = "", note: str = "") -> str:
-    """Return a whole page.
+    """Return a whole page as HTML.
 
     Args:
-        title: title of the window, plain text.
-        body: HTML.
-        home: relative address of the fleet's page.
+        title: title of the window, as plain text.
+        body: contents of the page, as HTML.
+        home: relative URL of the fleet's page.
         crumb: HTML in the bar next to the name.
-        note: HTML at the end of the bar.
+        note: text at the end of the bar, as HTML.
     """
     style, script = _asset("report.css"), _asset("report.js")
     policy = (

@@ -1,4 +1,4 @@
-"""Tables of failures: messages not delivered, gaps, and data refused by ingestion."""
+"""HTML tables of failures: messages not delivered, gaps, and data refused by ingestion."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from cloud_jobs.fleet_report.page_tables import (
 
 _DETAIL_CHARACTERS_MAX = 300
 Namer = Callable[[str], str]
-"""Returns a gateway's name as HTML; on the fleet's page it is a link."""
+"""Function that returns a gateway's name as HTML. On the fleet's page, the name is a link."""
 
 
 def not_delivered_table(rows: Sequence[Row], named: Namer | None) -> str:
-    """Draw the table of messages that sessions did not get; `named` is None on a gateway's own
-    page.
+    """Return the table of messages that sessions did not get.
+
+    `named` draws the column with the gateway's name. It is None on a gateway's own page.
     """
     cells = [
         (
@@ -41,7 +42,10 @@ def not_delivered_table(rows: Sequence[Row], named: Namer | None) -> str:
 
 
 def gaps_table(rows: Sequence[Row], count: int, named: Namer | None) -> str:
-    """Draw the table of the largest gaps; `count` is the number of all gaps."""
+    """Return the table of the largest gaps. `count` is the total number of gaps.
+
+    `named` draws the column with the gateway's name. It is None on a gateway's own page.
+    """
     cells = [
         (
             *_gateway(row, named),
@@ -65,11 +69,11 @@ _KINDS = {
     "unread": "unreadable file",
     "sensor": "sensor readings",
 }
-"""Kinds of gaps in words for an operator."""
+"""Names of the kinds of gaps, for an operator."""
 
 
 def quarantine_table(rows: Sequence[Row]) -> str:
-    """Draw the table of reasons for which ingestion refused segments, lines and readings."""
+    """Return the table of reasons why ingestion refused segments, lines and readings."""
     cells = [
         (
             (text(row["kind"]), None),
@@ -105,5 +109,6 @@ def _gateway(row: Row, named: Namer | None) -> tuple[Cell, ...]:
 
 
 def _segment(segment: int | None) -> Cell:
-    """Return the number of the segment after a gap; a dash for a gap in a sensor's own numbers."""
+    """Return the number of the segment after a gap, or a dash for a gap in a sensor's own
+    numbers."""
     return ("-", -1) if segment is None else (f"{segment:,}", segment)

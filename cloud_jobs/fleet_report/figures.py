@@ -1,7 +1,7 @@
-"""Figures of the fleet's page, read from the gold tables with the `deltalake` library.
+"""Data of the fleet's page, read from the gold tables with the `deltalake` library.
 
-Every query aggregates in the engine. The size of its result depends on the days and gateways shown,
-not on the size of the tables.
+Every query aggregates in the query engine. The size of the result depends on the number of days and
+gateways shown, not on the size of the tables.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ WHERE state = 'discarded' AND discard_reason IN ('dropped', 'expired')
   AND day BETWEEN DATE '{first}' AND DATE '{last}'
 GROUP BY gateway, client_id, discard_reason
 """
-"""Messages that were promised to a session and not delivered, except those that the client gave up
-itself by a clean session or a clean start."""
+"""Messages that a session should have received and did not. Messages that the client gave up
+itself, with a clean session or a clean start, are not included."""
 _TOTALS: Final = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in _SUMS)
 _VERSION: Final = (
     "first_value(version ORDER BY CASE WHEN version IS NULL THEN 1 ELSE 0 END, "
     "last_sequence DESC) AS version"
 )
-"""Version of a gateway: that of its newest start with a version, among its rows of `boots`."""
+"""SQL for the version of a gateway: the one of its newest start that has a version in `boots`."""
 _WORST: Final = """
 known AS (SELECT DISTINCT gateway FROM boots), ranked AS (
   SELECT known.gateway AS gateway, {totals}, max(delivery_p99_ms) AS delivery_p99_ms,
@@ -82,14 +82,15 @@ known AS (SELECT DISTINCT gateway FROM boots), ranked AS (
            inconclusive DESC, unclean_starts DESC, offline_seconds DESC, gateway LIMIT {limit}
 )
 """
-"""A gateway without an event on these days has no cell: it is silent, which is a problem."""
+"""SQL that orders gateways, worst first. A gateway without events on the shown days has no cell,
+and counts as silent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Contents of the fleet's page.
+    """Data shown on the fleet's page.
 
-    `days` are its columns; `cells` has one row per shown gateway and day.
+    `days` are the columns of the heat map; `cells` has one row per shown gateway and day.
     """
 
     tables_root: str
@@ -110,19 +111,22 @@ class Figures:
     quarantine: list[Row]
     sensors: SensorFaults = NO_FAULTS
     has_sensors: bool = True
-    """False: the tables are from a version without tables of sensors."""
+    """False if the tables are from an earlier version without tables of sensors."""
 
 
 def read_figures(root: str, days: int, now: datetime.datetime) -> Figures:
-    """Read the last ``days`` days up to ``now`` (UTC). Raises ReportError."""
+    """Read the data of the last `days` days up to `now` (UTC).
+
+    Raises ReportError if reading fails.
+    """
     with explained(root):
         return figures_of(open_tables(root), days, now)
 
 
 def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures:
-    """Return the fleet's figures of the last ``days`` days up to ``now`` (UTC).
+    """Return the fleet's data for the last `days` days up to `now` (UTC).
 
-    Raises READ_FAILURES of cloud_jobs.tables.query_engine.
+    Raises READ_FAILURES of cloud_jobs.tables.query_engine if a query fails.
     """
     tables = opened.engine
     shown = _days_shown(tables, days, now)
@@ -162,9 +166,7 @@ def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures
 
 
 def _troubled(silent: list[Row], faults: SensorFaults) -> list[str]:
-    """Return the gateways that are silent or have a sensor with a problem, as far as they are
-    listed.
-    """
+    """Return the listed gateways that are silent or have a sensor with a problem."""
     lines = (*silent[:LINES_MAX], *faults.silent, *faults.missing, *faults.resets)
     return sorted({row["gateway"] for row in lines})
 
@@ -172,7 +174,10 @@ def _troubled(silent: list[Row], faults: SensorFaults) -> list[str]:
 def _gateways(
     tables: QueryEngine, cells: str, troubled: list[str], now: datetime.datetime
 ) -> list[Row]:
-    """Return the shown gateways, worst first; those in `troubled` come before the others."""
+    """Return the shown gateways, worst first.
+
+    `troubled` lists gateways with problems of other kinds.
+    """
     first = f"CASE WHEN known.{among(troubled)} THEN 0 ELSE 1 END, " if troubled else ""
     worst = _WORST.format(totals=_TOTALS, limit=GATEWAYS_MAX, troubled=first)
     rows = tables.rows(f"{cells}, {worst} SELECT * FROM ranked")
@@ -201,13 +206,13 @@ def _quarantine(tables: QueryEngine) -> list[Row]:
 
 
 def not_delivered_sql(days: list[datetime.date]) -> str:
-    """Return the query for messages that sessions did not get on these days, by reason."""
+    """Return the SQL query for messages that sessions did not get on these days, by reason."""
     return _NOT_DELIVERED.format(first=days[0], last=days[-1])
 
 
 def _days_shown(tables: QueryEngine, days: int, now: datetime.datetime) -> list[datetime.date]:
-    """Return the newest days, at most `days`, from the first to the last that has events."""
-    # Days from a broken clock in the future are not the newest ones.
+    """Return the newest days, at most `days`, from the first to the last day with events."""
+    # Days in the future come from a broken clock and are ignored.
     tomorrow = now.date() + datetime.timedelta(days=1)
     last: datetime.date = _edge(tables, "max", f"day <= '{tomorrow}'") or now.date()
     first = last - datetime.timedelta(days=days - 1)
@@ -222,8 +227,9 @@ def _edge(tables: QueryEngine, which: str, condition: str) -> datetime.date | No
 
 
 def _fleet(tables: QueryEngine, cells: str) -> list[Row]:
-    """Return for each day the sums of all gateways, and the values of the median and the worst
-    gateway.
+    """Return one row per day with the sums of all gateways.
+
+    Some columns are the values of the median gateway and of the worst gateway.
     """
     return tables.rows(
         f"{cells} SELECT day, count(*) AS gateways, {_TOTALS}, "
@@ -240,7 +246,7 @@ def _fleet(tables: QueryEngine, cells: str) -> list[Row]:
 
 
 def _versions(tables: QueryEngine) -> list[Row]:
-    """Return how many gateways run each version."""
+    """Return the number of gateways that run each version."""
     return tables.rows(
         f"SELECT version, count(*) AS gateways FROM (SELECT gateway, {_VERSION} "
         f"FROM boots GROUP BY gateway) v GROUP BY version ORDER BY 2 DESC LIMIT {REASONS_MAX}"
@@ -252,7 +258,7 @@ def _count(tables: QueryEngine, sql: str) -> int:
 
 
 def _discarded(tables: QueryEngine, lost: str) -> int:
-    """Return how many deliveries ended with their session, at all gateways."""
+    """Return the number of deliveries in the fleet that were discarded when their session ended."""
     sums = f"SELECT sum(messages) AS messages FROM ({lost}) l WHERE reason LIKE 'session %'"
     return _count(tables, f"SELECT coalesce(messages, 0) AS n FROM ({sums}) s")
 
@@ -273,7 +279,7 @@ def _last_seen(now: datetime.datetime) -> str:
 
 
 def _known(tables: QueryEngine, gateways: list[str], now: datetime.datetime) -> list[Row]:
-    """Return version, last event and time quality of each gateway, as of its newest start."""
+    """Return the version, last event and time quality of each gateway, as of its newest start."""
     if not gateways:
         return []
     return tables.rows(

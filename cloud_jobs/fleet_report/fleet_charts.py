@@ -1,4 +1,4 @@
-"""Charts of the fleet's page: sums of all gateways by day. A chart without values is left out."""
+"""Charts of the fleet's page: sums of all gateways by day. A chart without values is omitted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from cloud_jobs.fleet_report.figures import Figures
 
 
 def fleet_charts(figures: Figures) -> str:
-    """Draw the charts."""
+    """Return all charts of the fleet's page as HTML."""
     labels = [f"{day:%d %b}" for day in figures.days]
 
     def series(name: str, style: str, column: str, factor: float = 1.0) -> Series:

@@ -1,4 +1,5 @@
-"""`oncegate report`: a folder with the fleet's page and a page per gateway, replaced as a whole."""
+"""Writer of the report: a folder with the fleet's page and a page per gateway, replaced as a
+whole."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from cloud_jobs.fleet_report.sensors import SensorReader, Series, among
 from cloud_jobs.tables.query_engine import QueryEngine, Row
 
 _MARK: Final = ".oncegate-report"
-"""A file in each folder that this module wrote, and may therefore replace."""
+"""A file that marks folders written by this module. Only these may be replaced."""
 Progress = Callable[[int, int], None]
 
 
@@ -41,14 +42,15 @@ class Written:
     figures: Figures
     sensors: int
     attention: dict[str, int]
-    """Number of lines by kind, worst kind first."""
+    """Number of problems by kind, worst kind first."""
     names_unused: int
-    """Gateways in the file of names that are not in the tables; 0 if not all gateways are shown."""
+    """Number of gateways in the file of names that are not in the tables. 0 if some gateways are
+    not shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Rows for some gateways, by gateway."""
+    """Rows that were read for some gateways together, by gateway."""
 
     series: dict[str, list[Series]]
     curves: dict[str, Packed]
@@ -66,17 +68,17 @@ def write_report(
     now: datetime.datetime,
     progress: Progress,
 ) -> Written:
-    """Write the report of the tables in `root` into `folder`, replacing an earlier report.
+    """Write the report of the tables in `root` to `folder`, replacing an earlier report.
 
     Args:
         root: directory or URL of the tables.
-        folder: the report's folder. The earlier report stays until the new one is complete.
-        days: number of days, at most, counted back from the newest.
+        folder: folder of the report. The earlier report stays until the new one is complete.
+        days: maximum number of days, counted back from the newest.
         names: names of gateways and sensors.
         now: time of the report, UTC.
         progress: called with the number of gateways written, and of all gateways.
 
-    Raises ReportError, and OSError if the folder cannot be written.
+    Raises ReportError if the tables cannot be read, and OSError if the folder cannot be written.
     """
     _check(folder)
     with explained(root):
@@ -113,7 +115,10 @@ def _write(path: Path, text: str) -> int:
 
 
 def _check(folder: Path) -> None:
-    """Check that the folder is empty, missing or an earlier report. Raises ReportError."""
+    """Check that the folder is empty, missing or an earlier report.
+
+    Raises ReportError otherwise.
+    """
     if folder.is_dir():
         if (folder / _MARK).exists() or not any(folder.iterdir()):
             return
@@ -127,7 +132,10 @@ def _check(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _replaced(folder: Path) -> Iterator[Path]:
-    """Yield a new folder. At the end it replaces `folder`, unless an exception was raised."""
+    """Yield a new folder. After the block it replaces `folder`, unless an exception was raised.
+
+    Raises ReportError if another folder has the name of the temporary folder.
+    """
     absolute = folder.absolute()
     new, old = (absolute.with_name(f"{absolute.name}{end}") for end in (".part", ".old"))
     absolute.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +164,10 @@ def _gateway_pages(
     names: Names,
     progress: Progress,
 ) -> Iterator[tuple[str, str]]:
-    """Yield each gateway with the text of its page. Raises ReportError."""
+    """Yield each gateway with the HTML of its page.
+
+    Raises ReportError if the tables cannot be read.
+    """
     lines = lines_by_gateway(groups)
     count = len(figures.gateways)
     span = _span(figures)
@@ -193,7 +204,7 @@ def _span(figures: Figures) -> Span:
 
 
 def _chunks(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Yield groups of gateways whose curves fit into memory together."""
+    """Split gateways into groups whose curves fit into memory together."""
     chunk: list[Row] = []
     series = 0
     for row in rows:
@@ -225,8 +236,10 @@ def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span)
 
 
 def _largest(tables: QueryEngine, query: str, size: str) -> dict[str, list[Row]]:
-    """Return the largest rows of each gateway; the column `of_gateway` is the number of all its
-    rows.
+    """Return the largest rows of each gateway, by gateway.
+
+    `size` is the SQL expression to sort by. The column `of_gateway` is the gateway's total number
+    of rows.
     """
     return _by_gateway(
         tables.rows(

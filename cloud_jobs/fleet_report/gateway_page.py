@@ -1,6 +1,5 @@
-"""The page of one gateway: its sensors with last values and curves, its days, gaps and lost
-messages.
-"""
+"""The page of a gateway: its sensors with last values and curves, its days, gaps and lost
+messages."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ _DAYS = ("Day", "Events", "Starts", "Offline|seconds", "Messages", "Not delivere
 
 @dataclass(frozen=True, slots=True)
 class GatewayPage:
-    """Contents of a gateway's page."""
+    """Data shown on a gateway's page."""
 
     row: Row
     cells: Sequence[Row]
@@ -61,7 +60,7 @@ class GatewayPage:
 
 
 def gateway_page_of(page: GatewayPage) -> str:
-    """Return the HTML document."""
+    """Return a gateway's page as an HTML document."""
     name = page.names.of_gateway(page.gateway)
     body = (
         f'<p class="back"><a href="{_HOME}">All gateways</a></p>'
@@ -107,7 +106,7 @@ def _line(page: GatewayPage, line: Line) -> str:
 
 
 def sentence(plain: str) -> str:
-    """Return a text as HTML that begins with a capital letter."""
+    """Return plain text as HTML that begins with a capital letter."""
     return text(plain[:1].upper() + plain[1:], LINE_CHARACTERS_MAX)
 
 
@@ -129,7 +128,7 @@ def _tiles(page: GatewayPage) -> str:
 
 
 def tile(name: str, value: str, warning: object) -> str:
-    """Return a number with its name, highlighted in amber unless `warning` is 0."""
+    """Return a tile with a name and a value. It is highlighted in amber if `warning` is true."""
     kind = "fact attention" if warning else "fact"
     return f'<div class="{kind}"><dt>{name}</dt><dd>{value}</dd></div>'
 
@@ -162,7 +161,7 @@ def _by_sensor(series: Sequence[Series]) -> Iterator[tuple[str, list[tuple[int, 
 
 
 def _index(page: GatewayPage) -> str:
-    """Draw links to the sensors, each coloured by the sensor's state."""
+    """Return links to the sensors, each coloured by the sensor's state."""
     links = "".join(
         f'<li><a class="badge {"attention" if _is_silent(found) else "good"}" '
         f'href="#{anchor_of(sensor)}">{text(page.names.of_sensor(page.gateway, sensor))}</a></li>'
@@ -243,9 +242,9 @@ def _quantity(series: Series) -> tuple[Cell, ...]:
 
 
 def _data(page: GatewayPage) -> str:
-    """Return the curves for the page's script.
+    """Return a script element with the curves, for the page's script.
 
-    `<` is escaped, so a name cannot end the script element.
+    `<` is escaped, so that a name cannot end the script element.
     """
     if page.curves is None:
         return ""

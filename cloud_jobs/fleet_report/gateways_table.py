@@ -32,17 +32,17 @@ _HEAD = ("Gateway", "State", "Last seen", "Version", "Sensors", "Silent", "Readi
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Links from the fleet's page to the gateways' pages."""
+    """Links from the fleet's page to the gateways' pages. Gateways in `shown` have a page."""
 
     names: Names
     shown: frozenset[str]
 
     def named(self, gateway: str) -> str:
-        """Return a gateway's name as HTML; a link if the gateway has a page."""
+        """Return a gateway's name as HTML. The name is a link if the gateway has a page."""
         return self.to(gateway, None, text(self.names.of_gateway(gateway)))
 
     def to(self, gateway: str, sensor: str | None, html: str) -> str:
-        """Return HTML as a link to a gateway's page, or to one of its sensors there."""
+        """Return `html` as a link to a gateway's page, or to a sensor's section on that page."""
         if gateway not in self.shown:
             return html
         part = "" if sensor is None else f"#{anchor_of(sensor)}"
@@ -50,7 +50,7 @@ class Links:
 
 
 def gateways_section(figures: Figures, groups: Sequence[Group], links: Links) -> str:
-    """Draw the table of gateways, grouped by site if there are sites."""
+    """Return the table of gateways, grouped by site if there are sites."""
     marked = {line.gateway: group.level for group in reversed(groups) for line in group.lines}
     by_site = _by_site(figures.gateways, links.names)
     bodies = [
@@ -67,7 +67,7 @@ def gateways_section(figures: Figures, groups: Sequence[Group], links: Links) ->
 
 
 def sites_section(figures: Figures, groups: Sequence[Group], names: Names) -> str:
-    """Draw the table of sites; empty if no gateway has one."""
+    """Return the table of sites, or an empty string if no gateway has a site."""
     if not names.has_sites:
         return ""
     lines = Counter(line.gateway for group in groups for line in group.lines)
@@ -89,7 +89,7 @@ def sites_section(figures: Figures, groups: Sequence[Group], names: Names) -> st
 
 
 def _by_site(gateways: Sequence[Row], names: Names) -> Mapping[str, list[Row]]:
-    """Return the gateways by site, sites in alphabetical order, gateways without a site last."""
+    """Return the gateways by site. Sites are sorted by name; gateways without a site come last."""
     if not names.has_sites:
         return {"": list(gateways)}
     found: dict[str, list[Row]] = {}
@@ -107,7 +107,7 @@ def _is_silent(figures: Figures, row: Row) -> bool:
 
 
 def _silent_sensors(figures: Figures, row: Row) -> int:
-    """Return the number of a gateway's silent sensors; 0 if the gateway itself is silent."""
+    """Return the number of a gateway's silent sensors, or 0 if the gateway itself is silent."""
     return 0 if _is_silent(figures, row) else row.get("sensors_silent") or 0
 
 

@@ -1,6 +1,6 @@
-"""A heat map: a coloured cell per gateway and day.
+"""A heat map with a coloured cell per gateway and day.
 
-One path per colour keeps a thousand gateways small.
+All cells of a colour are one SVG path, so that the file stays small for a thousand gateways.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_MAX
 
 NAMED_MAX = 60
-"""Number of gateways up to which each row has a name; more gateways are drawn as columns of thin
+"""Maximum number of gateways whose rows have names. More gateways are drawn as columns of thin
 rows."""
 COLUMNS = 4
 Row = Mapping[str, Any]
 _NONE = 5
 _CLASSES = ("0", "1", "2", "3", "4", "")
-"""Suffixes of the levels' CSS classes; the last one is for cells without a value."""
+"""Suffixes of the CSS classes of the levels. The last one is for cells without a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure shown by a map: a cell's value, and the lowest values of levels 1 to 4."""
+    """A measure shown by a map: the value of a cell, and the lowest values of levels 1 to 4."""
 
     key: str
     name: str
@@ -35,7 +35,7 @@ class Measure:
     steps: tuple[float, float, float, float]
     legend: tuple[str, str, str, str, str]
     palette: str
-    """`trouble`: high levels are bad; `amount`: high levels are large."""
+    """`trouble` if high levels are bad; `amount` if they only mean large values."""
 
     def level(self, value: float) -> int:
         return sum(value >= step for step in self.steps)
@@ -73,10 +73,10 @@ def heat_maps(
     cells: Sequence[Row],
     names: Sequence[str],
 ) -> str:
-    """Draw all measures, of which one is shown at a time, and the data shown at the pointer.
+    """Return one heat map per measure and the data for its tooltip. One map is shown at a time.
 
     Args:
-        gateways: ids, one per row; `days` are the columns.
+        gateways: ids of the gateways, one per row; `days` are the columns.
         cells: rows of `gateway_health` with the joined columns.
         names: the operator's names of the gateways.
     """
@@ -115,10 +115,10 @@ def _values(
     place: Mapping[str, int],
     column: Mapping[datetime.date, int],
 ) -> dict[int, float]:
-    """Return a measure's values by cell number, for the cells that have one."""
+    """Return the values of a measure by cell number, for the cells with a value."""
     values: dict[int, float] = {}
     for row in cells:
-        # A gap's day has no value where nothing is missing.
+        # A day without gaps has no value in this column.
         value = measure.value(row)
         if value is None and measure.key == "gaps":
             value = 0.0
@@ -136,7 +136,7 @@ def _absent(
 
 
 class _Grid:
-    """Positions of the cells: blocks of rows side by side, each as wide as all days."""
+    """Layout of a heat map: side-by-side blocks of gateways, each as wide as all days."""
 
     def __init__(self, gateways: Sequence[str], days: Sequence[datetime.date]) -> None:
         self._gateways, self._days = gateways, days
@@ -179,9 +179,10 @@ class _Grid:
         )
 
     def _runs(self, levels: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
-        """Yield cell number, number of cells and level, _NONE without a value.
+        """Yield runs of cells with the same level: first cell number, number of cells, and level.
 
-        Neighbouring thin cells of one level are drawn together.
+        Adjacent cells are combined only if the rows are thin. Cells without a value have level
+        _NONE.
         """
         begin, count, level = 0, 0, -1
         for at in range(len(self._gateways) * len(self._days)):

@@ -17,12 +17,15 @@ Key = tuple[str, str]
 
 
 class NamesError(ValueError):
-    """The file of names is invalid. The message names the line, the expected form and the fix."""
+    """Error for an invalid file of names.
+
+    The message gives the line, the expected form and the fix.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Name and site of a gateway or a sensor; empty if the operator gave none."""
+    """Name and site of a gateway or a sensor. A field is empty if the operator gave no value."""
 
     name: str
     site: str
@@ -30,7 +33,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names by gateway and device. The empty device is the gateway itself."""
+    """Names by gateway and device. An empty device means the gateway itself."""
 
     entries: dict[Key, Named] = field(default_factory=dict)
 
@@ -39,11 +42,11 @@ class Names:
         return self._of(gateway, "").name or gateway
 
     def of_sensor(self, gateway: str, device: str) -> str:
-        """Return the sensor's name, or its own one if the operator gave none."""
+        """Return the operator's name of a sensor, or the sensor's own name if there is none."""
         return self._of(gateway, device).name or device
 
     def site_of(self, gateway: str, device: str = "") -> str:
-        """Return the site of a sensor, or that of its gateway; empty if there is none."""
+        """Return the site of a sensor, otherwise the site of its gateway, or an empty string."""
         return self._of(gateway, device).site or self._of(gateway, "").site
 
     @property
@@ -60,7 +63,10 @@ NO_NAMES: Final = Names()
 
 
 def read_names(path: Path) -> Names:
-    """Read the file of names. Raises NamesError, and OSError if the file cannot be read."""
+    """Read the file of names.
+
+    Raises NamesError if it is invalid, and OSError if it cannot be read.
+    """
     with path.open("rb") as file:
         data = file.read(NAMES_BYTES_MAX + 1)
     if len(data) > NAMES_BYTES_MAX:

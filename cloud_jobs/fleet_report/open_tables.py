@@ -1,4 +1,4 @@
-"""The gold tables that the report reads, and one-line messages for failures."""
+"""The gold tables that the report reads, and one-line error messages for them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _TABLES: Final = ("gateway_health", "qos2_daily", "audit_daily", "gaps", "boots"
 
 
 class ReportError(RuntimeError):
-    """The report cannot be written. The message ends with the fix."""
+    """Error if the report cannot be written. The message ends with the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTables:
-    """An engine with the tables. `has_sensors`: they include the tables of sensors."""
+    """A query engine with the gold tables. `has_sensors` is True if there are tables of sensors."""
 
     engine: QueryEngine
     has_sensors: bool
 
 
 def open_tables(root: str) -> OpenTables:
-    """Open the gold tables. Those of an earlier version have no tables of sensors.
+    """Open the gold tables. Tables of an earlier version have no tables of sensors.
 
-    Raises READ_FAILURES.
+    Raises READ_FAILURES if a table cannot be read.
     """
     try:
         return OpenTables(QueryEngine(root, (*_TABLES, *SENSOR_TABLES)), has_sensors=True)
@@ -41,7 +41,7 @@ def open_tables(root: str) -> OpenTables:
 
 @contextlib.contextmanager
 def explained(root: str) -> Iterator[None]:
-    """Turn exceptions from reading the tables in `root` into a ReportError."""
+    """Convert exceptions from reading the tables in `root` to a ReportError, within the block."""
     try:
         yield
     except TableNotFoundError as error:

@@ -35,7 +35,7 @@ _OLD_TABLES: Final = (
 
 
 def page_of(figures: Figures, names: Names = NO_NAMES) -> str:
-    """Return the HTML document."""
+    """Return the fleet's page as an HTML document."""
     shown = [row["gateway"] for row in figures.gateways]
     links = Links(names, frozenset(shown))
     groups = attention_of(figures)
@@ -123,7 +123,7 @@ def _tiles(figures: Figures) -> str:
 
 
 def _lost(figures: Figures) -> float:
-    """Return how many messages sessions did not get, without those that expired."""
+    """Return the number of messages that sessions did not get, without expired messages."""
     return _total(figures, "messages_dropped") + figures.discarded_count
 
 

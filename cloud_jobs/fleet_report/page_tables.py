@@ -1,4 +1,4 @@
-"""Tables of the pages, which can be sorted and saved as CSV, and texts used by several of them."""
+"""HTML tables that can be sorted and saved as CSV, and texts used by several pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_WIDE
 
 Row = Mapping[str, Any]
 Cell = tuple[str, object]
-"""A cell's HTML, and its value for sorting and CSV: a number; for other values its text is used."""
+"""A cell's HTML, and a number for sorting and CSV. If the second value is not a number, the text of
+the cell is used."""
 
 
 def counted(count: float, noun: str) -> str:
@@ -19,7 +20,8 @@ def counted(count: float, noun: str) -> str:
 
 
 def age(made_at: datetime.datetime, seen: datetime.datetime | None) -> float:
-    """Return the seconds since a time; infinity for None, 0 for a time in the future."""
+    """Return the seconds from `seen` to `made_at`: infinity for None, and 0 for a time in the
+    future."""
     return max((made_at - seen).total_seconds(), 0) if seen else float("inf")
 
 
@@ -28,12 +30,12 @@ def when(seen: datetime.datetime | None) -> str:
 
 
 def count_cell(value: float | None) -> Cell:
-    """Return the cell of a number, pale if it is 0."""
+    """Return a table cell with a number, in a pale colour if it is 0."""
     return (number(value) if value else "<span class=zero>0</span>", value or 0)
 
 
 def time_cell(seconds: float | None) -> Cell:
-    """Return the cell of a duration, pale if there is none."""
+    """Return a table cell with a duration, or with a pale dash if there is none."""
     return (duration(seconds) if seconds else "<span class=zero>-</span>", seconds or 0)
 
 
@@ -43,11 +45,11 @@ def sortable(
     name: str,
     title: str = "",
 ) -> str:
-    """Return a table that can be sorted and saved.
+    """Return an HTML table that can be sorted and saved as CSV.
 
     Args:
-        head: the columns. Text after `|` is appended to the column's name in CSV: its unit.
-        bodies: groups of rows, each with the HTML of its heading, or an empty one.
+        head: the column names. Text after `|` is the unit, which only the CSV file shows.
+        bodies: groups of rows, each with the HTML of its heading, which may be empty.
         name: identifier of the table, and name of its CSV file.
         title: description for screen readers.
     """
@@ -67,12 +69,15 @@ def sortable(
 
 
 def csv_button(name: str) -> str:
-    """Return the button that saves a table."""
+    """Return the button that saves the table `name` as CSV."""
     return f'<button class="csv" data-table="{name}">Download CSV</button>'
 
 
 def section(title: str, body: str, *, name: str = "", note: str = "", csv: str = "") -> str:
-    """Return a part of a page with its heading; `csv` names the table that its button saves."""
+    """Return a section of a page with its heading.
+
+    `csv` is the table that its button saves, if any.
+    """
     button = csv_button(csv) if csv else ""
     identifier = f' id="{name}"' if name else ""
     said = f"<p>{note}</p>" if note else ""
@@ -99,7 +104,7 @@ def _row(cells: Sequence[Cell]) -> str:
 
 
 def _whole(name: str) -> str:
-    """Return the attribute that shows a name in full if its column is too narrow for it."""
+    """Return an attribute that shows a long name in full as a tooltip."""
     return f' title="{name}"' if "<" not in name and len(name) > NAME_CHARACTERS_WIDE else ""
 
 
@@ -118,4 +123,4 @@ REASONS = {
     "session dropped": "an operator deleted the session",
     "session expired": "the session expired before the client came back",
 }
-"""Reasons for a message that was not delivered, in words for an operator."""
+"""Explanations of why a message was not delivered, for an operator."""

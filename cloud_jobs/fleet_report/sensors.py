@@ -1,6 +1,7 @@
 """Sensors of a fleet, read from the gold tables `sensor_days` and `sensor_quarters`.
 
-A series is one SenML name of one device at one gateway. All sums are over the days shown.
+A series consists of all readings with one SenML name, from one device at one gateway. All sums are
+over the days shown.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ SILENCE_RULE: Final = (
 _QUALITIES: Final = ("synchronised", "corrected", "unknown")
 _RANK: Final = "CASE time_quality WHEN 'synchronised' THEN 0 WHEN 'corrected' THEN 1 ELSE 2 END"
 _MISSING: Final = "max(missing)"
-"""Missing numbers of a sensor. A missing number is counted once for each quantity in the next
-frame."""
+"""SQL for the number of missing readings of a sensor. Each quantity in the frame after a gap counts
+them, so the maximum is used instead of the sum."""
 
 _SERIES: Final = """
 WITH seen AS (
@@ -70,7 +71,7 @@ WITH seen AS (
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One quantity of a sensor over the days shown. Numeric fields are None for texts."""
+    """One quantity of a sensor over the days shown. Numeric fields are None for string readings."""
 
     gateway: str
     device: str | None
@@ -86,16 +87,16 @@ class Series:
     missing: int
     repeats: int
     increase: float | None
-    """Sum of a counter's steps; None for other quantities."""
+    """Sum of a counter's increases, or None for other quantities."""
     resets: int
     usual: float | None
-    """Usual number of seconds between two readings; None if there is only one reading."""
+    """Usual number of seconds between two readings, or None if there is only one reading."""
     time_quality: str
     is_silent: bool
 
     @property
     def sensor(self) -> str:
-        """The device, or the name if the client names no device."""
+        """The device, or the series name if the client did not name a device."""
         return self.name if self.device is None else self.device
 
     @property
@@ -106,7 +107,8 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class SensorFaults:
-    """Sensors with problems: the first rows of each kind, and how many there are."""
+    """Sensors with problems: the first rows of each kind, and the total number of sensors for each
+    kind."""
 
     silent: list[Row]
     silent_count: int
@@ -134,9 +136,12 @@ class SensorReader:
         self._first, self._last, self._now = first, last, now
 
     def faults(self) -> SensorFaults:
-        """Return the fleet's sensors with problems, worst first. Raises READ_FAILURES."""
+        """Return the fleet's sensors with problems, worst first.
+
+        Raises READ_FAILURES if a query fails.
+        """
         quiet = self._now - datetime.timedelta(seconds=SILENT_SECONDS)
-        # Sensors of a silent gateway are not reported: they are silent because it is.
+        # Sensors of a silent gateway are not reported, because the gateway is the cause.
         awake = f"date_part('epoch', seen) >= {quiet.timestamp():.0f}"
         silent, silent_count = self._faulty(
             f"is_silent = 1 AND {awake}",
@@ -148,9 +153,8 @@ class SensorReader:
         return SensorFaults(silent, silent_count, missing, missing_count, resets, resets_count)
 
     def counts_of(self, gateways: Sequence[str]) -> dict[str, Row]:
-        """Return by gateway the number of sensors, series, silent sensors, missing readings and
-        repeats.
-        """
+        """Return counts by gateway: sensors, series, silent sensors, missing readings and
+        repeats."""
         if not gateways:
             return {}
         rows = self._tables.rows(
@@ -167,8 +171,8 @@ class SensorReader:
     def series_of(self, gateways: Sequence[str]) -> dict[str, list[Series]]:
         """Return the series of gateways, ordered by device and name.
 
-        At most SERIES_PER_GATEWAY_MAX per gateway: if there are more, those with problems come
-        first.
+        There are at most SERIES_PER_GATEWAY_MAX per gateway. If a gateway has more, those with
+        problems are preferred.
         """
         rows = self._tables.rows(
             f"{self._judged(gateways)}, numbered AS (SELECT *, row_number() OVER (PARTITION BY "
@@ -182,7 +186,7 @@ class SensorReader:
         return found
 
     def _faulty(self, condition: str, columns: str, order: str) -> tuple[list[Row], int]:
-        """Return the sensors with a series that meets a condition, and how many there are."""
+        """Return the sensors with a series that meets an SQL condition, and their total number."""
         judged = self._judged(None)
         grouped = f"FROM judged WHERE {condition} GROUP BY gateway, sensor"
         rows = self._tables.rows(
@@ -206,12 +210,12 @@ class SensorReader:
 
 
 def among(gateways: Iterable[str]) -> str:
-    """Return an SQL condition: the row belongs to one of the gateways."""
+    """Return an SQL condition that is true if the row belongs to one of the gateways."""
     return f"gateway IN ({', '.join(quoted_text(name) for name in gateways)})"
 
 
 def timestamp(time: datetime.datetime) -> str:
-    """Return a time (UTC) as SQL that can be compared with the tables' times."""
+    """Return a UTC time as an SQL expression that can be compared with the tables' times."""
     return f"arrow_cast('{time:%Y-%m-%dT%H:%M:%S}Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"
 
 

@@ -21,21 +21,22 @@ SYMBOLS: Final = {
     "Ohm": "Ω",
     "/": "",
 }
-"""SenML's unit names (RFC 8428 section 12.1) that people write differently. The status page has the
-same (api/wording.py). This package also runs without the gateway's code, so a test compares them.
-"""
+"""SenML unit names (RFC 8428 section 12.1) that are shown as other symbols. The status page uses
+the same symbols (api/wording.py). This package must run without the gateway's code, so the symbols
+are repeated here, and a test compares them."""
 _GROUPED_FROM: Final = 1_000
 _EXPONENT_FROM: Final = 1e12
 
 
 def symbol_of(unit: str | None) -> str:
-    """Return a unit's symbol; empty for None."""
+    """Return the symbol of a unit, or an empty string for None."""
     return SYMBOLS.get(unit or "", unit or "")[:NAME_CHARACTERS_WIDE]
 
 
 def value_of(value: float | None) -> str:
-    """Return a value as text, with at most 3 decimals, below 1 with 4 significant digits; `-` for
-    None.
+    """Return a value as text with at most 3 decimals, or `-` for None.
+
+    Values below 1 have 4 significant digits.
     """
     if value is None:
         return "-"

@@ -1,1 +1,1 @@
-"""From ingested tables to the tables that a person asks about; each batch is taken once."""
+"""Computation of the gold tables, which reports query, from the ingested tables."""

@@ -1,9 +1,9 @@
-"""Error of a start's clock before it was synchronised, segment by segment.
+"""Error of a gateway's clock in segments written while it was not synchronised.
 
-A gateway without a battery begins with a wrong time, which its clock leaves in one step when a time
-server answers. What was written before is off by the steps between it and the first synchronised
-segment; what was written later by a clock that is not synchronised any more, by the steps since.
-Over a gap of the log the steps are not known, and neither is the time.
+A gateway without a battery starts with a wrong time. When a time server responds, its clock is set
+in one step. Times written before this are wrong by the sum of the steps up to the first
+synchronised segment. Times written after the clock lost its synchronisation are wrong by the sum of
+the steps since then. If events are missing in between, the steps and the correct time are unknown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A segment: its events `first` to `last` (sequences), and its clock as it was written."""
+    """A segment: its first and last sequence, and the state of its clock as written in the
+    header."""
 
     name: str
     first: int
@@ -29,7 +30,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The clock was set: events from `sequence` on show a time that is `milliseconds` later."""
+    """A step of the clock: times from event `sequence` on are later by `milliseconds`."""
 
     sequence: int
     milliseconds: int
@@ -37,10 +38,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Milliseconds to add to the times of the events `first` to `last` of a segment.
-
-    None: it is not known.
-    """
+    """Milliseconds to add to the times of events `first` to `last` in a segment, or None if
+    unknown."""
 
     name: str
     first: int
@@ -49,7 +48,7 @@ class Correction:
 
 
 def corrections_of(stretches: Iterable[Stretch], steps: Iterable[Step]) -> list[Correction]:
-    """Return the corrections of one start: of all its segments that were not synchronised."""
+    """Return the corrections for all segments of one broker start that were not synchronised."""
     in_order = sorted(steps, key=lambda step: step.sequence)
     found: list[Correction] = []
     for run in _contiguous(stretches):
@@ -61,7 +60,7 @@ def corrections_of(stretches: Iterable[Stretch], steps: Iterable[Step]) -> list[
 
 
 def _contiguous(stretches: Iterable[Stretch]) -> Iterator[list[Stretch]]:
-    """Divide the segments where events are missing between them."""
+    """Group consecutive segments. A new group starts where events are missing."""
     run: list[Stretch] = []
     for stretch in sorted(stretches, key=lambda one: (one.first, one.last)):
         if run and stretch.first > max(one.last for one in run[-2:]) + 1:
@@ -73,7 +72,10 @@ def _contiguous(stretches: Iterable[Stretch]) -> Iterator[list[Stretch]]:
 
 
 def _of_stretch(stretch: Stretch, reference: int | None, steps: list[Step]) -> list[Correction]:
-    """Divide a segment at the steps in it; `reference` is the first synchronised event."""
+    """Split a segment at its clock steps, and return a correction for each piece.
+
+    `reference` is the first synchronised sequence, or None if there is none.
+    """
     if reference is None:
         return [Correction(stretch.name, stretch.first, stretch.last, None)]
     cuts = [s.sequence for s in steps if stretch.first < s.sequence <= stretch.last]
@@ -86,7 +88,8 @@ def _of_stretch(stretch: Stretch, reference: int | None, steps: list[Step]) -> l
 
 
 def _milliseconds(sequence: int, reference: int, steps: list[Step]) -> int:
-    """Return how far the time of an event is behind that of the reference's clock."""
+    """Return the milliseconds to add to the time of an event, so that it fits the reference's
+    clock."""
     if sequence <= reference:
         return sum(s.milliseconds for s in steps if sequence < s.sequence <= reference)
     return -sum(s.milliseconds for s in steps if reference < s.sequence <= sequence)

@@ -1,4 +1,7 @@
-"""Tables of days, made again as a whole for each gateway and day that a run touches."""
+"""Gold tables with one row per day.
+
+Each gateway and day affected by a run is computed again as a whole.
+"""
 
 from __future__ import annotations
 
@@ -22,25 +25,26 @@ _OFFLINE: Final = "offline_seconds"
 
 
 class Changes(NamedTuple):
-    """Events of a run, and the clock corrections that it changed."""
+    """The events of a run, and the clock corrections that the run changed."""
 
     first: int
     through: int
-    """The run's batches."""
+    """The first and the last batch of the run."""
     fresh: DataFrame
-    """Its own events, at their corrected times."""
+    """The events of the run, at their corrected times."""
     changed: DataFrame
-    """Corrections that are new or differ from those before."""
+    """Corrections that are new or have changed."""
     written: DataFrame
-    """Its events and those before it, as the gateways wrote them."""
+    """The events of this run and of earlier runs, with the times that the gateways wrote."""
     corrections: DataFrame
-    """All of them."""
+    """All corrections."""
 
 
 def make_daily(made: Tables, of: Changes) -> None:
-    """Make `qos2_daily` of the days on which what has changed begins now, or began before.
+    """Compute `qos2_daily` for the days on which changed messages and deliveries begin now, or
+    began before.
 
-    A day of which nothing is left loses its row.
+    A row is removed if its day no longer has any messages or deliveries.
     """
     new = F.col("batch").between(of.first, of.through)
     messages, deliveries = made.read("qos2_messages"), made.read("qos2_deliveries")
@@ -56,7 +60,7 @@ def make_daily(made: Tables, of: Changes) -> None:
 
 
 def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
-    """Make `gateway_health` and `drops` of the days of fresh events and of times that changed."""
+    """Compute `gateway_health` and `drops` for the days of new events and of changed times."""
     days = as_values(of.fresh.select(*_DAY).unionByName(_days_moved(of.changed)).distinct())
     elsewhere = _of_days(of.corrections, days).select("gateway", F.col("written_day").alias("day"))
     partitions = as_values(days.unionByName(elsewhere).distinct())
@@ -71,7 +75,10 @@ def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
 
 
 def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
-    """Write rows of `gateway_health`, and all days of their gateways whose time offline differs."""
+    """Write rows of `gateway_health` for `days`, and update other days of these gateways.
+
+    The other days are those whose offline time has changed.
+    """
     gateways = F.broadcast(days.select("gateway").distinct())
     boots = made.read("boots").join(gateways, "gateway", "left_semi")
     offline = as_values(offline_days(boots).withColumnRenamed(_OFFLINE, "seconds"))
@@ -87,7 +94,7 @@ def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
 
 
 def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
-    """Make `sensor_quarters` and `sensor_days` of the days of new readings and of moved ones."""
+    """Compute `sensor_quarters` and `sensor_days` for the days of new and of moved readings."""
     readings = silver.read("sensor_readings").where(F.col("batch") <= of.through)
     new = placed(readings.where(F.col("batch") >= of.first), of.corrections)
     series_days = made.read("sensor_days")
@@ -113,7 +120,7 @@ def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
 
 
 def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
-    """Select the readings that can belong to the days. Delta skips files by this filter."""
+    """Select readings that may belong to the days. Delta skips files with this filter."""
     after = f"{last} + INTERVAL 1 DAY"
     return readings.where(
         f"(time >= {first} AND time < {after}) OR (delivered_at >= {first} "
@@ -122,7 +129,7 @@ def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
 
 
 def _days_moved(changed: DataFrame) -> DataFrame:
-    """Return the days of changed corrections, now and before."""
+    """Return the days of changed corrections, both the new and the previous days."""
     now, before = changed.select(*_DAY), changed.select("gateway", F.col("day_before").alias("day"))
     return now.unionByName(before)
 
@@ -152,10 +159,10 @@ def put_days(made: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
 
 
 def replace(made: Tables, name: str, rows: DataFrame) -> None:
-    """Replace a small table as a whole, in one commit."""
+    """Replace all rows of a small table, in one commit."""
     _contract(made, name, rows).write.format("delta").mode("overwrite").save(made.path(name))
 
 
 def _contract(made: Tables, name: str, rows: DataFrame) -> DataFrame:
-    """Select a table's columns, in its types."""
+    """Select a table's columns, cast to the types in the schema."""
     return rows.select(*(F.col(f.name).cast(f.dataType).alias(f.name) for f in made.schemas[name]))

@@ -1,4 +1,5 @@
-"""One row a gateway and day: made again as a whole for each day that new batches touched."""
+"""Rows of `qos2_daily` and `gateway_health`: one row per gateway and day, aggregated from whole
+days."""
 
 from __future__ import annotations
 
@@ -12,9 +13,9 @@ from cloud_jobs.limits import PERCENTILE_ACCURACY
 from cloud_jobs.tables.gold_schemas import GATEWAY_HEALTH, QOS2_DAILY
 
 _LOST: Final = ("network", "keep_alive", "protocol_error", "slow")
-"""Reasons of `session_closed` for which neither the client nor an operator asked."""
+"""Reasons of `session_closed` that neither the client nor an operator requested."""
 EXPIRED: Final = "expired"
-"""Reason of `message_dropped` that the message's publisher has chosen."""
+"""Reason of `message_dropped` for a message that reached the expiry chosen by its publisher."""
 
 
 def _milliseconds(since: str | Column, until: str) -> Column:
@@ -37,10 +38,10 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame)
     """Return rows of `qos2_daily`.
 
     Args:
-        messages: rows of `qos2_messages` that began on whole days.
-        deliveries: rows of `qos2_deliveries`, likewise.
-        published: `gateway`, `store`, `message` of those without a granted QoS that were published
-            at QoS 2: they were dropped before they entered a queue.
+        messages: rows of `qos2_messages` that began on the days in question.
+        deliveries: rows of `qos2_deliveries` that began on these days.
+        published: `gateway`, `store` and `message` of messages without a granted QoS that were
+            published at QoS 2. They were dropped before they entered a queue.
     """
 
     def is_in(*states: str) -> Column:
@@ -72,7 +73,10 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame)
 
 
 def gateway_health(events: DataFrame, segments: DataFrame) -> DataFrame:
-    """Return rows of `gateway_health` of the events of whole days, without the time offline."""
+    """Return rows of `gateway_health` from the events of whole days.
+
+    The offline time is 0 for now.
+    """
 
     def number(*kinds: str) -> Column:
         return F.count_if(F.col("event").isin(*kinds))
@@ -111,7 +115,10 @@ def gateway_health(events: DataFrame, segments: DataFrame) -> DataFrame:
 
 
 def _lags(events: DataFrame, segments: DataFrame) -> DataFrame:
-    """Time from the last event of a segment until it was ingested, where that time is known."""
+    """Return the delay from the last event of a segment to its ingestion, per gateway and day.
+
+    Segments whose times are unknown do not count.
+    """
     last = events.groupBy("gateway", "day", "segment_name").agg(
         F.max("time").alias("last"), worst_quality("time_quality").alias("quality_then")
     )

@@ -24,7 +24,7 @@ def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
 
     Args:
         events: events of whole days, at their corrected times.
-        written: all events, among which the topics are looked up.
+        written: all events, to find the topics of the dropped messages.
     """
     dropped = as_values(
         events.where("event = 'message_dropped'").select(
@@ -52,8 +52,10 @@ def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
 
 
 def published_at_qos2(deliveries: DataFrame, written: DataFrame) -> DataFrame:
-    """Return which messages without a granted QoS were published at QoS 2: `gateway`, `store`,
-    `message`."""
+    """Return the messages without a granted QoS that were published at QoS 2.
+
+    The columns are `gateway`, `store` and `message`.
+    """
     keys = as_values(deliveries.where("qos IS NULL").select(*_MESSAGE).distinct())
     if keys.isEmpty():
         return keys
@@ -61,19 +63,19 @@ def published_at_qos2(deliveries: DataFrame, written: DataFrame) -> DataFrame:
 
 
 def _publications(written: DataFrame, messages: DataFrame) -> DataFrame:
-    """Return the events with which these messages were published."""
+    """Return the events that published these messages."""
     published = written.where("event IN ('message_held', 'message_published')")
     keys = F.broadcast(messages.select(*_MESSAGE).distinct())
     return published.join(keys, [*_MESSAGE], "left_semi")
 
 
 def discard(made: Tables, first: int, through: int) -> None:
-    """Mark unfinished deliveries of sessions that have ended. Idempotent.
+    """Mark unfinished deliveries of ended sessions as discarded. Idempotent.
 
     Args:
         made: the gold tables.
-        first: first batch of the run: older deliveries of older ends are marked already.
-        through: last batch of the run, which changes the rows.
+        first: first batch of the run. Older deliveries of sessions that ended earlier are marked.
+        through: last batch of the run. The changed rows get this batch number.
     """
     new = F.col("batch").between(first, through)
     ended = made.read("sessions").where(F.col("end_sequence").isNotNull()).select(

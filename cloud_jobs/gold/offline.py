@@ -1,7 +1,7 @@
-"""Seconds of each day in which a gateway was off: between the last event of a start and the next.
+"""Seconds per day in which a gateway was off, from the last event of one start to the next start.
 
-They are functions of `boots` alone, and are written for all days of the gateways that have news: a
-start that lands later cuts an earlier interval in two, and a day without an event is a row too.
+They depend only on `boots`. They are written for all days of the gateways with new events, because
+a start that lands late splits an earlier interval. A day without events has a row too.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ _SECONDS: Final = "offline_seconds"
 
 
 def offline_days(boots: DataFrame) -> DataFrame:
-    """Return `offline_seconds` of each gateway and day on which it was off.
+    """Return `offline_seconds` for each gateway and day on which the gateway was off.
 
-    More than OFFLINE_DAYS_MAX days, or less than none, is a clock that was set, and not counted.
+    An interval is ignored if it is negative or longer than OFFLINE_DAYS_MAX days, because then the
+    clock was set.
     """
     in_order = Window.partitionBy("gateway").orderBy("first_sequence")
     off = boots.withColumn("since", F.lag("last_time").over(in_order)).where(

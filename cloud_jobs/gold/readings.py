@@ -1,7 +1,7 @@
-"""Readings at their corrected times.
+"""Sensor readings at their corrected times.
 
-A gateway that starts without a time stamps readings with a wrong one, which `clock_corrections`
-corrects like those of events. A sensor's own clock can be wrong as well.
+A gateway that starts without a correct time stamps readings with a wrong one. `clock_corrections`
+corrects them as it does for events. A sensor's own clock can be wrong as well.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from cloud_jobs.gold.clock_steps import CORRECTED, SYNCHRONISED, UNKNOWN
 from cloud_jobs.limits import DAY_MIN, SENSOR_CLOCK_DAYS_MAX, TEXT_CHARACTERS_MAX
 
 SERIES: Final = ("gateway", "device", "name")
-"""A quantity of a sensor: all its readings are one curve."""
+"""Columns that identify a quantity of a sensor, whose readings form one curve."""
 QUARTER_SECONDS: Final = 900
 
 
 def placed(readings: DataFrame, corrections: DataFrame) -> DataFrame:
-    """Return readings with corrected `time`, `day`, `begin` of their quarter, and `time_quality`.
+    """Return readings with corrected `time` and `day`, the `begin` of their quarter hour, and
+    `time_quality`.
 
-    `number` is the value of a number, sum or boolean, `text` that of a text. A time that is
-    SENSOR_CLOCK_DAYS_MAX away from the delivery is no time of a reading: that of the delivery takes
-    its place.
+    `number` is the value of a numeric, sum or Boolean reading, and `text` that of a string reading.
+    If the time differs from the delivery by more than SENSOR_CLOCK_DAYS_MAX, the delivery time is
+    used.
     """
     known = F.broadcast(corrections).select(
         F.col("gateway").alias("of_gateway"), F.col("boot").alias("of_boot"),
@@ -56,10 +57,11 @@ def placed(readings: DataFrame, corrections: DataFrame) -> DataFrame:
 
 
 def _true_time(offset: Column) -> Column:
-    """Return when a reading was taken; `offset` in milliseconds corrects the gateway's clock."""
+    """Return the time of the measurement. `offset` (milliseconds) corrects the gateway's clock."""
     delivered = F.unix_millis("delivered_at")
     own = F.coalesce(F.unix_millis("time"), delivered)
-    # A time that is nearer to the gateway's clock than to the true time is by that clock.
+    # A time closer to the gateway's clock than to the correct time was taken from the gateway's
+    # clock.
     by_gateway = F.abs(own - delivered) <= F.abs(own - delivered - offset)
     true = F.when(by_gateway, own + offset).otherwise(own)
     is_near = F.abs(true - delivered - offset) <= SENSOR_CLOCK_DAYS_MAX * 86_400_000

@@ -1,10 +1,10 @@
-"""One run of `oncegate gold`: all batches that were ingested since the last one.
+"""One run of `oncegate gold`: it processes all batches that were ingested since the last run.
 
-A run first commits which batches it takes. One that died is finished first, over the same batches,
-and what was ingested since is taken after it. Merges carry the number of the run's last batch as
-their transaction, so what was committed is not added twice. All other tables are functions of
-those, made again for the days that batches touched. Where batches withdrew events of earlier ones,
-all tables are emptied and made again.
+A run first commits the range of its batches. An interrupted run is finished first, with the same
+batches; newer batches are processed afterwards. The transactions of merges carry the number of the
+run's last batch, so committed rows are not added twice. All other tables are derived from the
+merged ones and computed again for the affected days. If a batch withdrew events of earlier batches,
+all tables are emptied and computed again.
 """
 
 from __future__ import annotations
@@ -34,33 +34,37 @@ from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
 
 VERSION: Final = 4
-"""Version of the gold tables. Those of an earlier one are emptied and computed again."""
+"""Version of the gold tables. Tables of an earlier version are emptied and computed again."""
 APPLICATION: Final = f"oncegate-gold/{VERSION}"
-"""Application of the writes' transactions: tables that are computed again start at batch 1."""
+"""Prefix of the transactions of all writes. It contains the version, because tables that are
+computed again start at batch 1."""
 Progress = Callable[[str], None]
 _RUNS: Final = "gold_runs"
 PHASES: Final = {
     "clock_corrections": "clock corrections", "boots": "starts of gateways", "sessions": "sessions",
     "qos2_messages": "messages at QoS 2", "qos2_deliveries": "deliveries", "days": "days",
     "sensors": "readings by quarter hour and day", "gaps": "gaps", "audit": "audit"}  # fmt: skip
-"""Phases of a run in their order."""
+"""Phases of a run in their order, with the text shown as progress."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Run:
-    """A run and its batches, `first` to `through`; less than the first: none."""
+    """A run and its batches, `first` to `through`.
+
+    There are none if `through` is less than `first`.
+    """
 
     number: int
     first: int
     through: int
     audited_through: int
-    """The last batch that the verdicts cover when the run begins."""
+    """The last audited batch when the run begins."""
     is_resumed: bool = False
-    """A run before began it, and died."""
+    """True if an earlier run began these batches and was interrupted."""
 
     @property
     def batches(self) -> int:
-        """Return the number of batches."""
+        """The number of batches in the run."""
         return max(self.through - self.first + 1, 0)
 
 
@@ -72,9 +76,10 @@ def gold(
     is_audited: bool = True,
     after_step: Progress = lambda _: None,
 ) -> dict[str, Any]:
-    """Bring the gold tables to the last ingested batch; the result as JSON values.
+    """Update the gold tables up to the last ingested batch. Return the result as JSON values.
 
-    `after_step` is called with each step that is committed.
+    `after_step` is called with the name of a step after its commit. Raises IngestError if there are
+    no ingested tables.
     """
     silver, made = Tables(spark, root), gold_tables(spark, root)
     if not silver.has("batches"):
@@ -91,7 +96,7 @@ def _bring_up_to_date(
     run = _begun(silver, made)
     batches = run.batches
     if run.is_resumed:
-        # Its batches are committed: what was ingested since is taken by a run of its own.
+        # Its batches are fixed. A separate run processes the batches ingested since then.
         _make(silver, made, run, progress, after_step, audits=False)
         run = _begun(silver, made)
         batches += run.batches
@@ -116,7 +121,7 @@ def _make(
     *,
     audits: bool,
 ) -> int:
-    """Do a run and note that it is done; return the last batch that the verdicts cover then."""
+    """Execute a run and record that it is done. Return the last audited batch."""
     after_step("begin")
     if run.batches:
         _take(silver, made, run, progress, after_step)
@@ -138,12 +143,15 @@ def _phase(name: str) -> str:
 
 
 def gold_tables(spark: SparkSession, root: str) -> Tables:
-    """Return the gold tables below a root."""
+    """Return the gold tables below a directory or URL."""
     return Tables(spark, root, GOLD_TABLES, APPLICATION, marker=_RUNS, version=VERSION)
 
 
 def _begun(silver: Tables, made: Tables) -> Run:
-    """Return the run that died, or else the next one, whose batches are committed."""
+    """Return the interrupted run if there is one, otherwise start the next run.
+
+    The batches of a new run are committed to `gold_runs`.
+    """
     runs = made.query("SELECT * FROM {gold_runs} ORDER BY run DESC, is_done DESC LIMIT 1")
     ends = made.query("SELECT max(audited_through) AS audited FROM {gold_runs} WHERE is_done")
     audited_through = ends[0]["audited"] or 0
@@ -154,7 +162,7 @@ def _begun(silver: Tables, made: Tables) -> Run:
     through = silver.query("SELECT max(batch) AS batch FROM {batches}")[0]["batch"] or 0
     number, first = (last["run"] + 1, last["through_batch"] + 1) if last is not None else (1, 1)
     if first > 1 and _are_events_gone(silver, first, through):
-        # Rows count events, and the removed ones cannot be subtracted.
+        # The rows contain counts of events, and removed events cannot be subtracted.
         remade = {name: schema for name, schema in GOLD_TABLES.items() if name != _RUNS}
         making.remake(dataclasses.replace(made, schemas=remade))
         first, audited_through = 1, 0
@@ -192,7 +200,7 @@ def _take(silver: Tables, made: Tables, run: Run, progress: Progress, after_step
     merge_corrections(silver, made, run.first, run.through)
     after_step("clock_corrections")
     corrections = as_values(made.read("clock_corrections"))
-    # Each table is made of them.
+    # Each table is computed from these events.
     fresh = timed(written.where(new), corrections).persist()
     try:
         changed = as_values(corrections.where(new))
@@ -213,7 +221,7 @@ def _take(silver: Tables, made: Tables, run: Run, progress: Progress, after_step
 
 
 def _make_totals(made: Tables, of: Changes, progress: Progress, after_step: Progress) -> None:
-    # What an earlier run made of these events has other times now.
+    # Rows that an earlier run computed from these events now have other times.
     earlier = of.written.where(F.col("batch") < of.first)
     moved = earlier.join(F.broadcast(of.changed), [*BOOT, "segment_name"], "left_semi")
     has_moved = not of.changed.isEmpty() and not moved.isEmpty()
@@ -233,13 +241,16 @@ def _judge(silver: Tables, made: Tables, run: Run) -> None:
 
 
 def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:
-    """Return the present gaps, as rows of `gaps`."""
+    """Return the present gaps as rows of `gaps`.
+
+    With `corrections`, the days are the corrected ones.
+    """
     events = silver.read("events")
     if corrections is not None:
         events = timed(events, corrections)
     truncations = events.where("event = 'log_truncated'")
     found = as_values(gaps_of(silver.read("segments"), truncations).select(*GAP_COLUMNS))
-    # Days are needed of few segments.
+    # Days are needed for only a few segments.
     behind = F.broadcast(found.select("gateway", "segment"))
     days = events.join(behind, ["gateway", "segment"], "left_semi")
     days = days.groupBy("gateway", "segment").agg(F.min("day").alias("day"))

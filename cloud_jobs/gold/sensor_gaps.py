@@ -1,8 +1,8 @@
-"""Gaps in the sensors' own numbering, from the readings that have landed.
+"""Gaps in the sensors' own numbers, found in the readings that have landed.
 
-A sensor numbers what it sends within each of its starts, from the wire to the table: a number that
-is missing between two that are here was lost before the gateway's log, or is in one of its gaps.
-What is missing before the first and after the last number cannot be seen from here.
+A sensor numbers its frames within each of its starts. A missing number between two present ones was
+lost before the gateway's log, or is in a gap of the log. Numbers missing before the first or after
+the last present number cannot be detected.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _START: Final = ("gateway", "device", "device_boot")
 
 
 def sensor_gaps_of(readings: DataFrame) -> DataFrame:
-    """Return one row of `gaps` for each hole between the numbers of a sensor's start."""
+    """Return one row of `gaps` for each gap in the numbers of a sensor's start."""
     numbered = readings.where(
         "device IS NOT NULL AND device_boot IS NOT NULL AND device_sequence IS NOT NULL"
     )
-    # A frame carries many records under one number.
+    # A frame carries several records under one number.
     frames = numbered.groupBy(*_START, "device_sequence").agg(F.min("day").alias("day"))
     before = F.lag("device_sequence").over(Window.partitionBy(*_START).orderBy("device_sequence"))
     holes = frames.withColumn("before", before).where("device_sequence > before + 1")

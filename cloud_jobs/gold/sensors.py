@@ -1,8 +1,8 @@
-"""Readings by quarter of an hour and by day: one row a quantity of a sensor.
+"""Readings by quarter hour and by day, with one row per quantity of a sensor.
 
-Days that new readings touched are made again as a whole. What a reading adds to a counter depends
-on the reading before it, which may be of an earlier day: the last one of each other day is looked
-at as well (`anchors`).
+Days with new readings are computed again as a whole. The increase of a counter depends on the
+previous reading, which may be from an earlier day. The last readings of the other days are
+therefore read as well (`anchors`).
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from cloud_jobs.tables.gold_schemas import SENSOR_DAYS, SENSOR_QUARTERS
 
 COUNTER_UNITS: Final = ("Wh", "kWh", "MWh", "J", "kJ", "MJ", "GJ", "varh", "kvarh", "VAh", "kVAh",
                         "m3", "l", "L", "count")  # fmt: skip
-"""Units of amounts that add up: energy, volume and counts (RFC 8428, 12.1, and those of meters)."""
+"""Units of amounts that add up: energy, volume and counts (RFC 8428 section 12.1, and units of
+meters)."""
 RESET_SHARE: Final = 0.9
-"""A counter that falls below this share of its value has begun again; one that falls by less was
-rounded. Home Assistant draws the line at the same place for `total_increasing`."""
+"""A counter that falls below this share of its value has restarted. A smaller decrease is a
+rounding error. Home Assistant uses the same threshold for `total_increasing`."""
 _DEVICE: Final = ("gateway", "device", "device_boot")
 
 
 def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
-    """Return each `gateway` and `day` that has to be made again.
+    """Return each `gateway` and `day` that has to be computed again.
 
     Args:
-        new: new or moved readings: SERIES and `day`.
-        series_days: rows of `sensor_days`. The day that follows a new reading in its series begins
-            where that one ended, and so is made again too.
+        new: new or moved readings, with the columns SERIES and `day`.
+        series_days: rows of `sensor_days`. The next day of a series continues from the new reading,
+            so that day is returned as well.
     """
     days = new.select(*SERIES, F.col("day").alias("new_day")).distinct().alias("n")
     later = series_days.select(*SERIES, "day").alias("d")
@@ -53,14 +54,15 @@ def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
 
     Args:
         series_days: rows of `sensor_days`.
-        moved: `gateway` and `day`.
+        moved: the moved days, with the columns `gateway` and `day`.
     """
     series = series_days.select(*SERIES).distinct()
     return series.join(F.broadcast(moved.distinct()), "gateway").select(*SERIES, "day")
 
 
 def anchors(series_days: DataFrame) -> DataFrame:
-    """Return the last reading of days that are not made again, as rows of `placed`."""
+    """Return the last reading of each day that is not computed again, with the columns of
+    `placed`."""
     nothing = F.lit(None)
     return series_days.select(
         *SERIES, "unit", "batch", nothing.cast("long").alias("sequence"),
@@ -73,11 +75,11 @@ def anchors(series_days: DataFrame) -> DataFrame:
 
 
 def quarters_of(readings: DataFrame, before: DataFrame) -> DataFrame:
-    """Return rows of `sensor_quarters`, and the numbers of the last reading of each.
+    """Return rows of `sensor_quarters`, with the frame number of each row's last reading.
 
     Args:
-        readings: rows of `placed` of whole days.
-        before: rows of `anchors`, which are compared and not counted.
+        readings: rows of `placed`, for whole days.
+        before: rows of `anchors`. They are used only for comparison and are not counted.
     """
     every = readings.withColumn("is_counted", F.lit(True)).unionByName(
         before.withColumn("is_counted", F.lit(False))
@@ -144,7 +146,7 @@ def _quarters(rows: DataFrame) -> DataFrame:
 
 
 def days_of(quarters: DataFrame) -> DataFrame:
-    """Return rows of `sensor_days` of those of `quarters_of`."""
+    """Aggregate rows of `quarters_of` to rows of `sensor_days`."""
 
     def at_end(name: str) -> Column:
         return F.max_by(name, F.when(F.col(name).isNotNull(), F.col("begin"))).alias(name)

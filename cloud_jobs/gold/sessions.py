@@ -24,7 +24,7 @@ COUNTS: Final[dict[str, tuple[str, ...]]] = {
     "deliveries_completed": ("delivery_completed",),
     "messages_dropped": ("message_dropped",),
 }
-"""Columns that count events, with the kinds of events that they count."""
+"""Columns that count events, and the kinds of events that they count."""
 
 _LATEST: Final[dict[str, tuple[tuple[str, ...], dict[str, str]]]] = {
     "connect_sequence": (
@@ -35,11 +35,12 @@ _LATEST: Final[dict[str, tuple[tuple[str, ...], dict[str, str]]]] = {
     "close_sequence": (COUNTS["disconnects"], {"closed": "time", "close_reason": "reason"}),
     "end_sequence": (("session_ended",), {"ended": "time", "end_reason": "reason"}),
 }  # fmt: skip
-"""By column with the sequence of an event: the event's kinds, and the columns copied from it."""
+"""Sources of copied columns: for each sequence column, the kinds of events, and the columns copied
+from the latest of these events."""
 LATEST: Final = {
     column: sequence for sequence, (_, columns) in _LATEST.items() for column in columns
 }
-"""By column copied from an event: the column with the sequence of that event."""
+"""For each copied column, the column with the sequence of the event from which it is copied."""
 STATE: Final = (
     "CASE WHEN {end_sequence} IS NOT NULL THEN 'ended' "
     "WHEN coalesce({connect_sequence}, 0) > coalesce({close_sequence}, 0) THEN 'connected' "

@@ -1,8 +1,9 @@
-"""The table `clock_corrections`, and the times of events by it.
+"""The table `clock_corrections`, and corrected times of events.
 
-`events` stays as the gateways wrote it: a log that is changed afterwards proves nothing. What is
-made of it has times that are corrected as far as they can be, and how good they are. A start
-that is synchronised by a later landing changes its corrections, and with them the rows made of it.
+`events` keeps the times that the gateways wrote, because a log that is changed later proves
+nothing. Tables derived from `events` have corrected times where possible, and a column for their
+quality. If a broker start is synchronised in a segment that lands later, its corrections change,
+and the derived rows change too.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _POINT: Final = schema_of(
     integer first last milliseconds
     """
 )
-"""A segment, or, where `segment_name` is null, a step of the clock at `first`."""
+"""A segment, or a clock step at sequence `first` if `segment_name` is null."""
 _FOUND: Final = schema_of(
     """
     string  gateway boot segment_name
@@ -48,7 +49,7 @@ _VALUES: Final = ("to_sequence", "offset_ms", "time_quality", "day", "written_da
 
 
 def timed(events: DataFrame, corrections: DataFrame) -> DataFrame:
-    """Return events with corrected `time` and `day`, and `time_quality`."""
+    """Return events with corrected `time` and `day`, and with `time_quality`."""
     known = F.broadcast(corrections).select(
         *BOOT, "segment_name", "from_sequence", "to_sequence", "offset_ms",
         F.col("day").alias("true_day"),
@@ -73,7 +74,7 @@ def timed(events: DataFrame, corrections: DataFrame) -> DataFrame:
 
 
 def worst_quality(quality: Column | str) -> Column:
-    """Aggregate: the worst time quality of a row's events."""
+    """Return an aggregate expression for the worst time quality among the aggregated rows."""
     column = F.col(quality) if isinstance(quality, str) else quality
     return (
         F.when(F.bool_or(column == UNKNOWN), UNKNOWN)
@@ -83,12 +84,13 @@ def worst_quality(quality: Column | str) -> Column:
 
 
 def merge_corrections(silver: Tables, made: Tables, first: int, through: int) -> None:
-    """Bring `clock_corrections` up to date for the starts of which the run's segments were not
-    synchronised, or which had no known time yet.
+    """Update `clock_corrections` for the broker starts affected by a run.
 
-    Done twice it changes nothing: rows that change bear the batch `through`.
+    These starts have new segments that were not synchronised, or new segments and unknown times.
+    Idempotent. Changed rows get the batch number `through`.
     """
-    # A run that is finished after its death leaves what was ingested since to the next one.
+    # A resumed run must ignore batches ingested since it was interrupted. The next run processes
+    # them.
     ingested = silver.read("segments").where(
         (F.col("state") == "ingested") & (F.col("batch") <= through)
     )
@@ -109,7 +111,7 @@ def merge_corrections(silver: Tables, made: Tables, first: int, through: int) ->
 
 
 def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:
-    """Return rows of `clock_corrections`, but for `batch` and `day_before`."""
+    """Return rows of `clock_corrections`, without `batch` and `day_before`."""
     points = segments.select(
         *BOOT, "segment_name", "clock", F.col("first_sequence").alias("first"),
         F.col("last_sequence").alias("last"), F.lit(None).cast("long").alias("milliseconds"),
@@ -120,7 +122,7 @@ def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:
     )
     dated = found.join(first, [*BOOT, "segment_name"])
     true_time = F.timestamp_millis(F.unix_millis("began") + F.col("offset_ms"))
-    # `greatest` passes over null.
+    # `greatest` ignores null.
     day = F.when(true_time.isNotNull(), F.greatest(F.to_date(true_time), F.lit(DAY_MIN)))
     return dated.select(
         *_KEY, "to_sequence", "offset_ms",
@@ -130,11 +132,12 @@ def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def steps_of(events: DataFrame) -> DataFrame:
-    """Find where the times that were written leap because the clock was set.
+    """Find the events at which the written times jump because the clock was set.
 
-    The gateway records a step within a second of it: events between show the new time already. The
-    times written before may have been ahead of the clock (its last run's time is their floor), so
-    that they leap by less than the clock.
+    The gateway records a step within CLOCK_LOOK_MILLISECONDS. Events until then already show the
+    new time. Times written before the step may have been ahead of the clock, because they never
+    precede the last time of the previous run. In that case the written times jump by less than the
+    clock.
     """
     in_order = Window.partitionBy(*BOOT).orderBy("sequence")
     leap = F.unix_millis("time") - F.unix_millis(F.lag("time").over(in_order))
@@ -156,7 +159,7 @@ def steps_of(events: DataFrame) -> DataFrame:
         .otherwise(F.col("step_ms"))
         .alias("milliseconds"),
     )
-    # Times that were ahead of the clock all the time, back to what a synchronised clock shows.
+    # Written times that were ahead of the clock return to the time of a synchronised clock.
     is_found = (F.col("clock") == SYNCHRONISED) & (F.col("was") != SYNCHRONISED)
     back = rows.where(is_found & (F.col("leap") < 0)).select(
         *BOOT, F.col("sequence").alias("first"), F.col("leap").alias("milliseconds")
@@ -170,7 +173,7 @@ def steps_of(events: DataFrame) -> DataFrame:
 
 
 def _of_start(table: pa.Table) -> pa.Table:
-    """Correct the segments of one start."""
+    """Return the corrections for the segments of one broker start."""
     rows: list[dict[str, Any]] = table.to_pylist()
     stretches = [Stretch(r["segment_name"], r["first"], r["last"], r["clock"])
                  for r in rows if r["segment_name"] is not None]  # fmt: skip
@@ -184,7 +187,7 @@ def _of_start(table: pa.Table) -> pa.Table:
 
 
 def _merge(made: Tables, rows: DataFrame, old: DataFrame, through: int) -> None:
-    """Write the rows that differ, and remove those of pieces that are now others."""
+    """Write the rows that differ, and remove rows of pieces that no longer exist."""
     new = rows.withColumn("batch", F.lit(through).cast("long")).withColumn(
         "day_before", F.col("written_day")
     )

@@ -1,7 +1,7 @@
-"""Tables that grow by each batch's events: starts, sessions, QoS 2 messages and their deliveries.
+"""Gold tables to which each batch adds: starts, sessions, QoS 2 messages, and their deliveries.
 
-An event is new in exactly one batch, so a batch's counts are added once; the other columns are
-least and greatest values, so that batches may come in any order.
+An event is new in exactly one batch, so its counts are added once. The other columns are minimums
+and maximums, so the order of batches does not matter.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _LEAST: Final = frozenset(
     {"day", "first_sequence", "first_time", "opened", "queued", "started", "held"}
 )
 DAY_BEFORE: Final = "CASE WHEN old.batch = new.batch THEN old.day_before ELSE old.day END"
-"""The row's day before the run, in a MERGE."""
+"""SQL expression in a MERGE for the row's day before the run."""
 _KEPT: Final = {
     "day_before": DAY_BEFORE,
     "verdict": "old.verdict",
     "discarded": "old.discarded",
     "discard_reason": "old.discard_reason",
 }
-"""Columns that a batch's own rows do not have: the row's day before the run, the last verdict, and
-the end of the session."""
+"""Columns that do not come from a batch's events: the row's day before the run, the last verdict,
+and the end of the session."""
 _WORST_QUALITY: Final = (
     f"CASE WHEN '{UNKNOWN}' IN (old.time_quality, new.time_quality) THEN '{UNKNOWN}' "
     f"WHEN '{CORRECTED}' IN (old.time_quality, new.time_quality) THEN '{CORRECTED}' "
@@ -72,7 +72,7 @@ def _first(column: str) -> Column:
 
 
 def boots_of(events: DataFrame) -> DataFrame:
-    """Return rows of `boots` of these events."""
+    """Aggregate events to rows of `boots`, one per start of a gateway's broker."""
     return (
         events.groupBy("gateway", "boot")
         .agg(
@@ -93,7 +93,7 @@ def boots_of(events: DataFrame) -> DataFrame:
 
 
 def messages_of(events: DataFrame) -> DataFrame:
-    """Return rows of `qos2_messages` of these events."""
+    """Aggregate events to rows of `qos2_messages`."""
     kinds = ("message_held", "duplicate_suppressed", "message_released", "message_abandoned")
     found = events.where(F.col("event").isin(*kinds)).groupBy(*KEYS["qos2_messages"])
     rows = found.agg(
@@ -114,7 +114,7 @@ def messages_of(events: DataFrame) -> DataFrame:
 
 
 def deliveries_of(events: DataFrame) -> DataFrame:
-    """Return rows of `qos2_deliveries` of these events."""
+    """Aggregate events to rows of `qos2_deliveries`."""
     kinds = ("message_queued", "delivery_started", "delivery_resent", "delivery_received",
              "delivery_completed", "message_dropped")  # fmt: skip
     rows = (
@@ -156,7 +156,7 @@ ROWS: Final[dict[str, Callable[[DataFrame], DataFrame]]] = {
 
 
 def _columns(schema: StructType) -> list[Column]:
-    """Return a table's columns; those that the table keeps by itself are null."""
+    """Return the columns of a table, with null for columns that do not come from events (_KEPT)."""
     return [
         F.lit(None).cast(field.dataType).alias(field.name)
         if field.name in _KEPT
@@ -171,7 +171,10 @@ def _with_state(rows: DataFrame, name: str) -> DataFrame:
 
 
 def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> None:
-    """Add rows to a table that grows, once for each batch that they go ``through``."""
+    """Add rows to a table.
+
+    `through` is the last batch of the run; repeated calls have no further effect.
+    """
     keys = KEYS[name]
     values = {
         column: _combined(column)
@@ -189,9 +192,9 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
 
 
 def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, through: int) -> None:
-    """Make the rows again that have events among `changed`, from all their events.
+    """Compute the rows again that have events among `changed`, from all their events.
 
-    They bear the batch `through`, which changed them. Done twice it changes nothing.
+    The rows get the batch number `through`. Idempotent.
     """
     keys, rows_of = KEYS[name], ROWS[name]
     mine = events.join(F.broadcast(changed.select(*keys).distinct()), list(keys), "left_semi")
@@ -220,8 +223,8 @@ _COMBINED: Final = {
     **_KEPT,
     "time_quality": _WORST_QUALITY,
 }
-"""SQL with which a MERGE combines the old and the new value of a column. Other columns get
-the newer value that is not null."""
+"""SQL with which a MERGE combines the old and the new value of a column. For other columns, the new
+value is used unless it is null."""
 
 
 def _combined(column: str) -> str:

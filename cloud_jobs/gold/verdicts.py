@@ -1,7 +1,7 @@
-"""The audit's verdicts as columns: of each gateway and day, QoS 2 message and delivery.
+"""Results of the audit as columns: for each gateway and day, QoS 2 message, and delivery.
 
-`violation` where a law is broken; `inconclusive` where the audit cannot say, or where a gap of the
-log lies within the life of the message; else `ok`.
+The verdict is `violation` if a check failed. It is `inconclusive` if the audit cannot decide, or if
+a gap of the log lies within the life of the message. Otherwise it is `ok`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _OF_DELIVERIES: Final = ("identifier", "resent", "delivery", "session", "fan_out
 
 
 def daily_verdicts(silver: Tables, events: DataFrame, found: DataFrame, through: int) -> DataFrame:
-    """Return rows of `audit_daily`: each gateway and day that has `events` has a verdict.
+    """Return rows of `audit_daily`: a verdict for each gateway and day with `events`.
 
-    A finding is of the day of its event. After the last event that landed, or where the event is
-    missing, it is of the nearest day with events before it; of a gateway without any, of the day on
-    which one of its files was last examined.
+    A finding belongs to the day of its event. If the event is missing or after the last landed
+    event, the nearest earlier day with events is used. For a gateway without events, this is the
+    day on which one of its files was last examined.
     """
     days = events.groupBy("gateway", "day").agg(F.min("sequence").alias("begins"))
     places = events.select(*STORE, "sequence", F.col("day").alias("own_day"))
@@ -61,7 +61,7 @@ def _worst(is_violation: Column, is_doubtful: Column) -> Column:
 
 
 def merge_verdicts(made: Tables, audit: Audit) -> None:
-    """Write the verdicts into `qos2_messages` and `qos2_deliveries`, where they have changed."""
+    """Write verdicts to `qos2_messages` and `qos2_deliveries`, where they have changed."""
     messages, deliveries = made.read("qos2_messages"), made.read("qos2_deliveries")
     held = F.coalesce("held_sequence", F.lit(0))
     over = F.coalesce("released_sequence", "abandoned_sequence")
@@ -78,9 +78,11 @@ def merge_verdicts(made: Tables, audit: Audit) -> None:
 def _judged(
     lives: DataFrame, audit: Audit, key: tuple[str, ...], laws: tuple[str, ...]
 ) -> DataFrame:
-    """Return the verdict of each life, from `began` to `ended` (null: not yet).
+    """Return the verdict for each message or delivery, from its start (`began`) to its end
+    (`ended`).
 
-    A gap without a store is a file in quarantine: of which store it is only its contents say.
+    A null `ended` means that it is unfinished. A gap with an empty store is a file in quarantine:
+    only its contents would show the store, so it affects all stores of the gateway.
     """
     of_these = audit.found.where(F.col("law").isin(*laws)).groupBy(*key)
     found = of_these.agg(

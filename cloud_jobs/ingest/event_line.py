@@ -15,8 +15,10 @@ _OWN_FIELDS: Final = frozenset({"sequence", "time", "event"})
 
 
 class BadLineError(ValueError):
-    """Error for a line that is not a valid event. `reason` is a category; the message explains
-    it."""
+    """Error for a line that is not a valid event.
+
+    `reason` is a category; the message explains it.
+    """
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -57,8 +59,10 @@ def object_of_line(line: bytes) -> dict[str, object]:
 
 
 def check_event(event: dict[str, object]) -> None:
-    """Check that the known fields of an event have the right types. Raises BadLineError if one has
-    not."""
+    """Check that the known fields of an event have the right types.
+
+    Raises BadLineError if one has not.
+    """
     if not _has_type(event.get("sequence"), "integer"):
         raise BadLineError("bad_field", "`sequence` is not an integer")
     time = event.get("time")

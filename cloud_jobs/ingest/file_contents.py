@@ -28,8 +28,10 @@ _FRAME: Final = ("senml_device", "senml_boot", "senml_sequence")
 
 
 class Contents(NamedTuple):
-    """Records and outline of one file. The outline is None if a message or a reading occurs
-    twice."""
+    """Records and outline of one file.
+
+    The outline is None if a message or a reading occurs twice.
+    """
 
     records: pa.RecordBatch
     outline: Outline | None
@@ -170,6 +172,8 @@ def _boards_of(numbered: pa.Table) -> tuple[list[BoardRun], int]:
 
 
 def _grouped(rows: pa.Table, keys: list[str], *wanted: tuple[str, str]) -> pa.Table:
-    """Group rows by the keys and aggregate the columns. Groups are in the order in which they first
-    occur."""
+    """Group rows by the keys and aggregate the columns.
+
+    Groups are in the order in which they first occur.
+    """
     return pa.TableGroupBy(rows, keys, use_threads=False).aggregate([*wanted])

@@ -21,8 +21,10 @@ class UntrustedSegmentError(ValueError):
 
 
 def decompressed(content: bytes) -> bytes:
-    """Return the unpacked bytes of a frame. Raises UntrustedSegmentError if the frame is
-    invalid."""
+    """Return the unpacked bytes of a frame.
+
+    Raises UntrustedSegmentError if the frame is invalid.
+    """
     try:
         size_bytes = zstd.get_frame_info(content).decompressed_size
     except zstd.ZstdError as error:

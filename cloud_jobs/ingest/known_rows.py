@@ -64,8 +64,10 @@ class KnownRows:
         return self._tables.query(sql, **values)
 
     def memory(self) -> InMemory:
-        """Return the rows as tables in memory, and load them if needed. Call this only if
-        `is_held`."""
+        """Return the rows as tables in memory, and load them if needed.
+
+        Call this only if `is_held`.
+        """
         with self._loading:
             if self._memory is None:
                 self._memory = self._loaded()

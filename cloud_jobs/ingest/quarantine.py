@@ -14,8 +14,10 @@ from cloud_jobs.tables.schemas import QUARANTINE
 
 
 def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | None) -> DataFrame:
-    """Build rows of `quarantine` from columns passed by name. Columns that are not passed are
-    null."""
+    """Build rows of `quarantine` from columns passed by name.
+
+    Columns that are not passed are null.
+    """
 
     def column(name: str) -> Column:
         given = columns.get(name)
@@ -80,8 +82,10 @@ def bounded(rows: DataFrame) -> DataFrame:
 def refused_segments(
     files: Iterable[Mapping[str, Any]], segments: Iterable[Mapping[str, Any]], batch: int
 ) -> list[dict[str, Any]]:
-    """Return the rows for refused files. Duplicates are omitted, because another file has their
-    contents."""
+    """Return the rows for refused files.
+
+    Duplicates are omitted, because another file has their contents.
+    """
     own = ("name", "file_sha256")
     doubled = {tuple(row[name] for name in own) for row in segments if row["state"] == "duplicate"}
     found: dict[tuple[Any, ...], dict[str, Any]] = {}

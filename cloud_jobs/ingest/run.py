@@ -76,8 +76,10 @@ def ingest_batches(
 
 
 def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, int]:
-    """Stage and complete a batch of files. Return its row of `batches`, and the size of the files
-    in bytes."""
+    """Stage and complete a batch of files.
+
+    Return its row of `batches`, and the size of the files in bytes.
+    """
     files, contents = contents_of(batch.tables.spark, paths)
     size = sum(file.file_bytes for file in files)
     with small_effort(batch.tables.spark, is_small=size <= SMALL_BATCH_BYTES_MAX):

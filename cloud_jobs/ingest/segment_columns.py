@@ -96,8 +96,10 @@ def columns_of(events: bytes, first: int) -> pa.RecordBatch | None:
 
 
 def _parsed(events: bytes) -> pa.Table:
-    """Parse lines with Arrow, in parts if there are many. Raises ArrowException if a line is
-    invalid."""
+    """Parse lines with Arrow, in parts if there are many.
+
+    Raises ArrowException if a line is invalid.
+    """
     if len(events) <= _FIRST_PART_BYTES:
         return _parse(pa.py_buffer(events), FIELDS.names)
     known: list[str] = []

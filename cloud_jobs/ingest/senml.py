@@ -46,8 +46,10 @@ def _records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Convert rows of DELIVERED to rows of RECORDS. Messages with a state are skipped, and not
-    refused."""
+    """Convert rows of DELIVERED to rows of RECORDS.
+
+    Messages with a state are skipped, and not refused.
+    """
     is_state = pc.is_in(batch.column("payload"), value_set=_STATES)
     batch = batch.filter(pc.invert(is_state))
     payloads, topics = batch.column("payload"), batch.column("topic")

@@ -103,8 +103,10 @@ def _parsed(
 
 
 def _parse(payloads: pa.StringArray, names: list[str]) -> pa.ListArray:
-    """Parse payloads that match `_PACK`, one per line. The pattern ensures that no payload ends its
-    line."""
+    """Parse payloads that match `_PACK`, one per line.
+
+    The pattern ensures that no payload ends its line.
+    """
     kind = pa.list_(pa.struct([(name, ARROW_TYPES[TYPES[name]]) for name in names]))
     if not len(payloads):
         return pa.array([], kind)

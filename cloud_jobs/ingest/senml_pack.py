@@ -38,8 +38,10 @@ ELSEWHERE: Final = "the topic is not sensors/<its device>/<its quantity>"
 
 
 class RefusedPackError(ValueError):
-    """Error for a payload that is not SenML JSON, or does not match its topic. The message is the
-    rule."""
+    """Error for a payload that is not SenML JSON, or does not match its topic.
+
+    The message is the rule.
+    """
 
 
 class Record(NamedTuple):
@@ -160,8 +162,10 @@ def _is(kind: str, value: object) -> bool:
 
 
 def _number(value: float | None) -> float:
-    """Convert a number to the nearest float. None becomes 0, and a number beyond all floats
-    infinity."""
+    """Convert a number to the nearest float.
+
+    None becomes 0, and a number beyond all floats infinity.
+    """
     try:
         return float(value or 0)
     except OverflowError:

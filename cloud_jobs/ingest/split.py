@@ -135,8 +135,10 @@ def _touch(runs: list[Run]) -> bool:
 
 
 def _pairs(plain: Iterable[Origin], halves_before: Before) -> tuple[list[dict[str, Any]], set[str]]:
-    """Pair messages whose halves are in different files. Return them as rows of DELIVERED, and the
-    gateways for which a half occurs more than once."""
+    """Pair messages whose halves are in different files.
+
+    Return them as rows of DELIVERED, and the gateways for which a half occurs more than once.
+    """
     found: defaultdict[Message, dict[bool, Event]] = defaultdict(dict)
     for one in plain:
         for half in one.outline.halves if one.outline else ():

@@ -70,8 +70,10 @@ class Refusal:
 
 
 def folder_of(path: str, source: str) -> str:
-    """Return the folder of a file relative to the source. Both may be written as Spark or a person
-    does."""
+    """Return the folder of a file relative to the source.
+
+    Both may be written as Spark or a person does.
+    """
     whole, root = _plain(path), _plain(source).rstrip("/")
     folder = whole.rpartition("/")[0]
     if folder == root or folder.startswith(f"{root}/"):

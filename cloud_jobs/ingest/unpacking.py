@@ -1,5 +1,7 @@
-"""Conversion of the Arrow streams in staged files to rows of each table. One file gives one
-batch."""
+"""Conversion of the Arrow streams in staged files to rows of each table.
+
+One file gives one batch.
+"""
 
 from __future__ import annotations
 

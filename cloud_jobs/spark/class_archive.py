@@ -137,8 +137,11 @@ def _with(settings: Mapping[str, str], option: str) -> dict[str, str]:
 
 
 def _end_jvm() -> bool:
-    """Stop the JVM of this process, and return True if it exited in time. A later session starts a
-    new JVM. Return False if this process has no JVM, or if the JVM had to be killed."""
+    """Stop the JVM of this process, and return True if it exited in time.
+
+    A later session starts a new JVM. Return False if this process has no JVM, or if the JVM had to
+    be killed.
+    """
     gateway = SparkContext._gateway
     process = getattr(gateway, "proc", None)
     if gateway is None or process is None:

@@ -109,8 +109,10 @@ def fetched_jars(folder: Path, files: Mapping[str, str]) -> list[Path] | None:
 
 
 def jars_in(directory: Path, files: Mapping[str, str]) -> list[Path]:
-    """Return all jars in a directory that the caller chose. Raises IngestError if a needed jar is
-    missing."""
+    """Return all jars in a directory that the caller chose.
+
+    Raises IngestError if a needed jar is missing.
+    """
     missing = [name for name in files if fetched_jars(directory, {name: files[name]}) is None]
     if missing:
         raise IngestError(

@@ -61,8 +61,10 @@ def _folder(variables: Mapping[str, str]) -> Path:
 
 
 def _in_file(path: Path) -> dict[str, str]:
-    """Return the settings in a properties file. An unreadable file counts as empty: Spark reports
-    it."""
+    """Return the settings in a properties file.
+
+    An unreadable file counts as empty: Spark reports it.
+    """
     found: dict[str, str] = {}
     try:
         lines = path.read_text(errors="replace").splitlines()

@@ -284,8 +284,10 @@ def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
 
 @contextlib.contextmanager
 def _standard_error_to(log: Path) -> Iterator[None]:
-    """Redirect file descriptor 2 to a log file while the JVM starts. The JVM inherits the
-    descriptor."""
+    """Redirect file descriptor 2 to a log file while the JVM starts.
+
+    The JVM inherits the descriptor.
+    """
     sys.stderr.flush()
     kept = os.dup(2)
     try:

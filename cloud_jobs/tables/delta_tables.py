@@ -141,8 +141,10 @@ class Tables:
         self.append(name, self.frame(name, rows), batch=batch, step=step)
 
     def frame(self, name: str, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-        """Create a DataFrame with the columns of a table from rows of the driver. Missing columns
-        are null."""
+        """Create a DataFrame with the columns of a table from rows of the driver.
+
+        Missing columns are null.
+        """
         schema = self.schemas[name]
         arrow = to_arrow_schema(schema, timezone="UTC")
         columns = pa.Table.from_pylist([dict(row) for row in rows], arrow)

@@ -58,8 +58,10 @@ class QueryEngine:
         return found
 
     def table(self, sql: str) -> pa.Table:
-        """Return the result of a query as an Arrow table. Raises READ_FAILURES if the query
-        fails."""
+        """Return the result of a query as an Arrow table.
+
+        Raises READ_FAILURES if the query fails.
+        """
         return pa.table(self._engine.execute(sql).read_all())
 
     def query(self, sql: str, **values: Values) -> list[Row]:

@@ -1,5 +1,7 @@
-"""The version of a set of tables. It is stored in a property of one table after the others are
-complete."""
+"""The version of a set of tables.
+
+It is stored in a property of one table after the others are complete.
+"""
 
 from typing import Final
 
