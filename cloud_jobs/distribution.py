@@ -27,8 +27,7 @@ _TIME: Final = (1980, 1, 1, 0, 0, 0)
 
 
 def properties() -> str:
-    """Return the text of the properties file: the packages that Spark downloads, and their
-    exclusions."""
+    """Return the properties file's text: packages that Spark downloads, and packages to exclude."""
     needed = needed_for(["s3a://bucket"])
     packages = ",".join(needed.packages)
     return f"spark.jars.packages {packages}\nspark.jars.excludes {needed.excludes}\n"

@@ -1,5 +1,4 @@
-"""Exceptions that callers of this package handle, and functions that shorten Spark's error
-messages."""
+"""Exceptions that callers of this package handle, and functions that shorten Spark's messages."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ class IngestError(RuntimeError):
 
 
 class ConflictError(IngestError):
-    """Another writer has made the same commit. Raised by code that writes without Spark."""
+    """Commit conflict without Spark: another writer has made the same commit."""
 
 
 def is_conflict(failure: Exception) -> bool:
@@ -41,11 +40,11 @@ def is_conflict(failure: Exception) -> bool:
 
 
 class KeysFileError(IngestError):
-    """The file given with `--keys` is invalid. The message names the line and the fix."""
+    """Error for an invalid file of `--keys`. The message names the line and the fix."""
 
 
 class TablesBusyError(IngestError):
-    """Another writer keeps changing the tables.
+    """Error if another writer keeps changing the tables.
 
     The message is for a person and ends with the fix.
     """

@@ -117,7 +117,7 @@ def _are_known(engine: QueryEngine, paths: Sequence[str], pinned: Mapping[str, P
 
 
 def _are_as_refused(engine: QueryEngine, paths: Sequence[str]) -> bool:
-    """Return True if each file has the bytes that were refused under its name."""
+    """Return True if each file still has the bytes for which it was refused."""
     if not paths:
         return True
     refused = defaultdict[str, set[tuple[int, str | None]]](set)
@@ -128,8 +128,10 @@ def _are_as_refused(engine: QueryEngine, paths: Sequence[str]) -> bool:
 
 
 def _bytes_of(path: str) -> tuple[int, str | None]:
-    """Return a file's size in bytes and its SHA-256, or None as SHA-256 if the file is too
-    large."""
+    """Return a file's size in bytes and its SHA-256.
+
+    The SHA-256 is None if the file is too large.
+    """
     with open(path.removeprefix("file:"), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > SEGMENT_FILE_BYTES_MAX:

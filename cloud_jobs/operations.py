@@ -68,9 +68,9 @@ def requeue(
 
 
 def gaps(root: str, progress: Progress, *, gateway: str | None) -> dict[str, Any]:
-    """Return the present gaps in the data.
+    """Return the present gaps in the events and readings, for all gateways or for the one given.
 
-    The command only reads and can run during any other one.
+    The command only reads, so it can run at the same time as a writer.
     """
     with spark_session(None, progress, places=(root,)) as spark, _failures(root):
         found = gaps_by_day(_there(spark, root))

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class TableCount:
-    """Row counts of a table: all rows, and the rows that this run added or updated (`changed`)."""
+    """Number of rows in a table, and of the rows that this run added or updated (`changed`)."""
 
     rows: int
     changed: int

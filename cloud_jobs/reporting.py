@@ -180,7 +180,7 @@ def _of_many(tables: Tables) -> _Found:
 
 
 def _refused(tables: Queryable) -> _Refused:
-    """Return the number of refusals by kind and reason, and the number of rows with refusals."""
+    """Return the number of refusals by kind and reason, and the number of rows of `quarantine`."""
     found = tables.query(
         "SELECT kind, reason, sum(coalesce(refused, 1)) AS refused, count(*) AS number "
         "FROM {quarantine} GROUP BY kind, reason"

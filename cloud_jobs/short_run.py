@@ -37,8 +37,8 @@ def jvm_settings(*, is_short: bool) -> Mapping[str, str]:
 def has_few_events(root: str) -> bool:
     """Return True if the tables in a local directory have at most EVENTS_SMALL_MAX events.
 
-    False for other locations, or if the tables cannot be read. A wrong False only makes a run
-    slower.
+    Return False for other locations, or if the tables cannot be read. A wrong False only makes a
+    run slower.
     """
     if local_directory(root) is None:
         return False
@@ -53,7 +53,7 @@ def is_short(settings: IngestSettings) -> bool:
     """Return True if a run has at most SHORT_RUN_BYTES_MAX to read from a local directory.
 
     New files are recognised by their modification times. A wrong estimate only makes the run
-    slower. False if the source or the tables are not in a local directory.
+    slower. Return False if the source or the tables are not in a local directory.
     """
     source, tables = local_directory(settings.source), local_directory(settings.tables)
     if source is None or tables is None:

@@ -1,2 +1,1 @@
-"""The audit of the tables: checks that no message was lost or repeated, and a search for missing
-events."""
+"""The audit of the tables: was any message lost or repeated, and which events are missing?"""

@@ -45,7 +45,8 @@ def releases_of(events: DataFrame) -> DataFrame:
 
 
 def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
-    """Return one row per message of a session: queued, started immediately, or dropped."""
+    """Return one row per queue entry: a message that a session queued, started immediately, or
+    dropped."""
     columns = (*SESSION, "message", "sequence", "time")
     taken = places.where("use = 1").select(*columns)
     was_queued = places.select(*SESSION, "message").distinct()
@@ -58,8 +59,10 @@ def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
 
 
 def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Return the entries of a release, with the release's sequence (`released_at`), and the later
-    entries."""
+    """Assign queue entries to the release of their message (`released_at`).
+
+    Return the entries written with a release, and the entries that were made later.
+    """
     keys = releases.select(*STORE, "message", "time", "released_at")
     joined = entries.join(keys, [*STORE, "message", "time"], "left")
     belongs = F.col("sequence") > F.col("released_at")
@@ -172,7 +175,8 @@ def wrong_runs(
 
 
 def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Find persistent sessions that subscribe at QoS 1 or 2 and have no entry."""
+    """Find persistent sessions that subscribe at QoS 1 or 2 and have no queue entry for a
+    release."""
     due = matched.where("NOT is_shared AND granted > 0 AND message_qos > 0")
     due = due.groupBy(*RUN, "session").agg(F.max("subscribed_at").alias("subscribed_at"))
     absent = due.join(in_runs, [*RUN, "session"], "left_anti").join(runs, list(RUN))
@@ -191,7 +195,7 @@ def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFra
 
 
 def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Find sessions with more entries for a release than matching subscriptions."""
+    """Find sessions with more queue entries for a release than matching subscriptions."""
     groups = F.count_distinct(F.when(F.col("is_shared"), F.col("filter")))
     ordinary = F.max(F.when(F.col("is_shared"), 0).otherwise(1))
     allowed = matched.groupBy(*RUN, "session").agg((groups + ordinary).alias("allowed"))
@@ -210,15 +214,15 @@ def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataF
 
 
 def _sharers_leaving(events: DataFrame) -> DataFrame:
-    """Return the times of batches in which the session of a shared subscription's member ended."""
+    """Return the times of batches in which a session with a shared subscription ended."""
     members = events.where(is_event("subscribed") & F.col("filter").startswith("$share/"))
     ended = events.where(is_event("session_ended"))
     return ended.join(members.select(*SESSION), list(SESSION), "left_semi").select(*STORE, "time")
 
 
 def unexplained(late: DataFrame, events: DataFrame) -> DataFrame:
-    """Find entries after their release that are neither retained messages nor redistributed
-    ones."""
+    """Find queue entries made after the release that are not retained and not redistributed
+    messages."""
     kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
     opened = events.where(is_event("session_opened")).select(*SESSION).distinct()
     rows = (

@@ -1,6 +1,6 @@
 """Audit checks of packet identifiers.
 
-These are `held_once`, `duplicate`, `released_once`, `identifier`, `resent`, and the part of
+The checks are `held_once`, `duplicate`, `released_once`, `identifier`, `resent`, and the part of
 `delivery` that packet identifiers can show.
 """
 
@@ -60,8 +60,10 @@ def _text(what: str) -> Column:
 
 
 def wrong_identifiers(used: DataFrame, events: DataFrame) -> DataFrame:
-    """Return findings of `held_once`, `duplicate`, `released_once`, `identifier`, `resent` and
-    `delivery`."""
+    """Return findings about packet identifiers that were used in a wrong state.
+
+    The checks are `held_once`, `duplicate`, `released_once`, `identifier`, `resent` and `delivery`.
+    """
     same = F.col("before").eqNullSafe(F.col("message"))
     is_taken = F.coalesce("state", F.lit("free")) != "free"
     in_state = {

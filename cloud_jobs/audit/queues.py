@@ -9,9 +9,10 @@ from cloud_jobs.audit.findings import SESSION, WHOLE_ONLY, finding, is_event
 
 
 def positions(events: DataFrame) -> DataFrame:
-    """Return the uses of each queue position: queued, and started if it was.
+    """Return the events that queue or start a delivery, numbered within each queue position
+    (`use`).
 
-    Each row has its place among the uses (`use`), and the first event of the position.
+    Each row also has data about the first event at its position.
     """
     rows = events.where(is_event("message_queued", "delivery_started"))
     in_turn = Window.partitionBy(*SESSION, "position").orderBy("sequence")
@@ -25,7 +26,7 @@ def positions(events: DataFrame) -> DataFrame:
 
 
 def wrong_positions(places: DataFrame) -> DataFrame:
-    """Return findings of `delivery`: positions that are used twice, out of order, or for two
+    """Return findings of `delivery`: queue positions that are used twice, out of order, or for two
     messages."""
     is_start = is_event("delivery_started") & (F.col("first_event") == "message_queued")
     is_good = is_start & (F.col("use") == 2) & (F.col("message") == F.col("first_message"))
@@ -51,8 +52,10 @@ def wrong_positions(places: DataFrame) -> DataFrame:
 
 
 def _entered_before(entries: DataFrame) -> DataFrame:
-    """Return, for each start, the latest sequence at which an entry up to its position was
-    queued."""
+    """Return, for each start of a delivery, when the last entry up to its position was queued.
+
+    The time is a sequence, in the column `entered`.
+    """
     queued = entries.where(is_event("message_queued")).select(
         *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")
     )

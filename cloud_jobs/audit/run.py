@@ -66,7 +66,7 @@ class Audit:
 
 @contextmanager
 def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Audit]:
-    """Audit the ingested tables within the block. Cached data are released afterwards."""
+    """Yield the audit of the ingested tables. Release the cached data after the block."""
     kept: list[DataFrame] = []
 
     def keep(rows: DataFrame) -> DataFrame:
@@ -130,7 +130,7 @@ def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
 def findings_of(
     events: DataFrame, lacks: DataFrame, keep: Callable[[DataFrame], DataFrame]
 ) -> DataFrame:
-    """Find all events that fail a check, as if the log were complete.
+    """Find all contradictions between events, as if the log were complete.
 
     `keep` caches rows that several checks need, and returns them.
     """
@@ -246,8 +246,7 @@ def _result(tables: Tables, audit: Audit) -> dict[str, Any]:
 
 
 def _exceptions(events: DataFrame, found: DataFrame) -> list[dict[str, Any]]:
-    """Return the exceptions, violations first, each with the segment of its event and the client
-    ID."""
+    """Return the exceptions, violations first, each with its segment and the client ID."""
     chosen = found.orderBy(F.col("verdict").desc(), *STORE, "sequence").limit(AUDIT_EXCEPTIONS_MAX)
     places = events.select(*STORE, "sequence", "segment_name")
     names = events.where("session IS NOT NULL").groupBy(*SESSION)

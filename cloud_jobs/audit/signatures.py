@@ -19,7 +19,7 @@ from cloud_jobs.tables.delta_tables import Tables
 def signatures_of(tables: Tables) -> list[dict[str, Any]]:
     """Return the number of ingested segments per gateway and key.
 
-    `public_key` is None if unsigned.
+    `public_key` is None for unsigned segments.
     """
     if not tables.has("gateway_keys"):
         rows = _ingested(tables).groupBy("gateway").count()
@@ -37,7 +37,7 @@ def unvouched(tables: Tables) -> DataFrame | None:
     """Find ingested segments for which no key of their gateway vouches, with the columns of
     `lacks_of`.
 
-    Return None if the tables have no table of keys.
+    Return None if the tables have no `gateway_keys`.
     """
     if not tables.has("gateway_keys"):
         return None

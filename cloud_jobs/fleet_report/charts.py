@@ -46,8 +46,10 @@ def duration(seconds: float) -> str:
 
 
 def _top_of(greatest: float, unit: str) -> float:
-    """Return the upper end of an axis: 1, 2 or 5 times a power of ten, or a round duration for
-    times."""
+    """Return the upper end of an axis: 1, 2 or 5 times a power of ten.
+
+    For times the end is a round duration.
+    """
     if greatest <= 0:
         return 1.0
     if unit == "s" and greatest > 60:

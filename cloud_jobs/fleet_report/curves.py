@@ -31,8 +31,8 @@ _Key = tuple[str | None, str]
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table of readings: its name, its time column, the seconds of an interval, and the columns
-    to read."""
+    """A table of readings: its name, its time column, its interval in seconds, and the columns to
+    read."""
 
     name: str
     time: str
@@ -118,7 +118,7 @@ class _Slots:
 
     def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
         """Return the first slot with a value in any of the series, and the number of slots up to
-        the last one."""
+        the last."""
         cells = self._cells.get(gateway, {})
         shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]
         if not shown:
@@ -126,9 +126,10 @@ class _Slots:
         return min(shown), max(shown) - min(shown) + 1
 
     def columns_of(self, gateway: str, key: _Key, first: int, count: int) -> dict[str, str]:
-        """Return the columns that have values, as strings.
+        """Return the values of a series as comma-separated strings, by column. Columns without
+        values are omitted.
 
-        Lowest and highest are omitted if they are equal.
+        Minimum and maximum are omitted if they equal the mean.
         """
         cells = self._cells.get(gateway, {}).get(key, [])
         found = {

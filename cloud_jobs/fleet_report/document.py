@@ -1,5 +1,4 @@
-"""The HTML document around each page, which loads no other files, and safe forms of names in
-HTML."""
+"""The HTML document around each page, which loads no other files, and safe forms of names."""
 
 from __future__ import annotations
 

@@ -229,7 +229,7 @@ def _edge(tables: QueryEngine, which: str, condition: str) -> datetime.date | No
 def _fleet(tables: QueryEngine, cells: str) -> list[Row]:
     """Return one row per day with the sums of all gateways.
 
-    Some columns are the values of the median gateway and of the worst gateway.
+    For durations the row has the median and the worst value of the gateways instead.
     """
     return tables.rows(
         f"{cells} SELECT day, count(*) AS gateways, {_TOTALS}, "

@@ -1,5 +1,7 @@
-"""Writer of the report: a folder with the fleet's page and a page per gateway, replaced as a
-whole."""
+"""Writer of the report: a folder with the fleet's page and a page per gateway.
+
+An earlier report in the folder is replaced as a whole.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Rows that were read for some gateways together, by gateway."""
+    """Rows for the pages of some gateways that are read together."""
 
     series: dict[str, list[Series]]
     curves: dict[str, Packed]
@@ -236,7 +238,7 @@ def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span)
 
 
 def _largest(tables: QueryEngine, query: str, size: str) -> dict[str, list[Row]]:
-    """Return the largest rows of each gateway, by gateway.
+    """Return the largest rows of a query for each gateway.
 
     `size` is the SQL expression to sort by. The column `of_gateway` is the gateway's total number
     of rows.

@@ -1,5 +1,4 @@
-"""The page of a gateway: its sensors with last values and curves, its days, gaps and lost
-messages."""
+"""The page of a gateway: its sensors with their curves, its days, gaps and lost messages."""
 
 from __future__ import annotations
 

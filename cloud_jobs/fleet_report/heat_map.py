@@ -130,7 +130,7 @@ def _values(
 def _absent(
     cells: Sequence[Row], place: Mapping[str, int], column: Mapping[datetime.date, int]
 ) -> list[int]:
-    """Return the numbers of the cells without events."""
+    """Return the numbers of the heat map cells without events."""
     there = {place[row["gateway"]] * len(column) + column[row["day"]] for row in cells}
     return [at for at in range(len(place) * len(column)) if at not in there]
 

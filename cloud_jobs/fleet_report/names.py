@@ -51,7 +51,7 @@ class Names:
 
     @property
     def has_sites(self) -> bool:
-        """True if any gateway has a site."""
+        """True if the operator gave any gateway a site."""
         return any(entry.site for (_, device), entry in self.entries.items() if not device)
 
     def _of(self, gateway: str, device: str) -> Named:

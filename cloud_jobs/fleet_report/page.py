@@ -187,7 +187,10 @@ def _map_section(figures: Figures, names: Names) -> str:
 
 
 def _fleet_map(figures: Figures, names: Names) -> str:
-    """Draw a square per gateway, grouped by version, coloured by how long it has been silent."""
+    """Draw a square per gateway, grouped by version.
+
+    The colour shows how long the gateway was silent.
+    """
     legend = "".join(f'<li class="age{n}">{text}</li>' for n, (_, text) in enumerate(_AGES))
     groups: dict[str, list[Row]] = {}
     for row in figures.gateways:

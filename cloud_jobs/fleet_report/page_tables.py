@@ -20,8 +20,7 @@ def counted(count: float, noun: str) -> str:
 
 
 def age(made_at: datetime.datetime, seen: datetime.datetime | None) -> float:
-    """Return the seconds from `seen` to `made_at`: infinity for None, and 0 for a time in the
-    future."""
+    """Return the seconds from `seen` to `made_at`. None gives infinity, and a future time 0."""
     return max((made_at - seen).total_seconds(), 0) if seen else float("inf")
 
 

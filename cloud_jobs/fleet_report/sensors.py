@@ -107,8 +107,8 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class SensorFaults:
-    """Sensors with problems: the first rows of each kind, and the total number of sensors for each
-    kind."""
+    """Sensors with problems: the first rows of each kind of problem, and the number of all
+    sensors."""
 
     silent: list[Row]
     silent_count: int
@@ -153,8 +153,8 @@ class SensorReader:
         return SensorFaults(silent, silent_count, missing, missing_count, resets, resets_count)
 
     def counts_of(self, gateways: Sequence[str]) -> dict[str, Row]:
-        """Return counts by gateway: sensors, series, silent sensors, missing readings and
-        repeats."""
+        """Return the numbers of sensors, series, silent sensors, missing readings and repeats, by
+        gateway."""
         if not gateways:
             return {}
         rows = self._tables.rows(

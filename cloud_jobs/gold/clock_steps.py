@@ -3,7 +3,7 @@
 A gateway without a battery starts with a wrong time. When a time server responds, its clock is set
 in one step. Times written before this are wrong by the sum of the steps up to the first
 synchronised segment. Times written after the clock lost its synchronisation are wrong by the sum of
-the steps since then. If events are missing in between, the steps and the correct time are unknown.
+the steps since then. If events are missing in between, the steps are unknown, and so is the error.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A segment: its first and last sequence, and the state of its clock as written in the
-    header."""
+    """A segment: its name, its first and last sequence, and the clock state in its header."""
 
     name: str
     first: int
@@ -30,7 +29,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of the clock: times from event `sequence` on are later by `milliseconds`."""
+    """A step of the clock. Times from event `sequence` on are later by `milliseconds`."""
 
     sequence: int
     milliseconds: int
@@ -38,8 +37,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Milliseconds to add to the times of events `first` to `last` in a segment, or None if
-    unknown."""
+    """Correction for the times of events `first` to `last` in a segment.
+
+    `milliseconds` has to be added to the times. It is None if the correction is unknown.
+    """
 
     name: str
     first: int
@@ -88,8 +89,8 @@ def _of_stretch(stretch: Stretch, reference: int | None, steps: list[Step]) -> l
 
 
 def _milliseconds(sequence: int, reference: int, steps: list[Step]) -> int:
-    """Return the milliseconds to add to the time of an event, so that it fits the reference's
-    clock."""
+    """Return the correction in milliseconds for an event: the sum of the clock steps to
+    `reference`."""
     if sequence <= reference:
         return sum(s.milliseconds for s in steps if sequence < s.sequence <= reference)
     return -sum(s.milliseconds for s in steps if reference < s.sequence <= sequence)

@@ -41,10 +41,10 @@ class Changes(NamedTuple):
 
 
 def make_daily(made: Tables, of: Changes) -> None:
-    """Compute `qos2_daily` for the days on which changed messages and deliveries begin now, or
-    began before.
+    """Compute `qos2_daily` for the days of messages and deliveries that the run changed.
 
-    A row is removed if its day no longer has any messages or deliveries.
+    Both the present and the previous day of a message count. A row is removed if its day no longer
+    has any messages or deliveries.
     """
     new = F.col("batch").between(of.first, of.through)
     messages, deliveries = made.read("qos2_messages"), made.read("qos2_deliveries")
@@ -129,7 +129,7 @@ def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
 
 
 def _days_moved(changed: DataFrame) -> DataFrame:
-    """Return the days of changed corrections, both the new and the previous days."""
+    """Return the gateways and days of changed corrections, before and after the change."""
     now, before = changed.select(*_DAY), changed.select("gateway", F.col("day_before").alias("day"))
     return now.unionByName(before)
 
@@ -145,7 +145,10 @@ def _of_other_days(rows: DataFrame, days: DataFrame) -> DataFrame:
 
 
 def put_days(made: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
-    """Replace all rows of the gateways and days in `days`, in one commit. Idempotent."""
+    """Replace all rows of the gateways and days in `days`, in one commit.
+
+    Repeating the call has no further effect.
+    """
     listed = sorted(row[0] for row in days.select("day").distinct().collect())
     if not listed:
         return

@@ -1,5 +1,4 @@
-"""Rows of `qos2_daily` and `gateway_health`: one row per gateway and day, aggregated from whole
-days."""
+"""Rows of `qos2_daily` and `gateway_health`, aggregated per gateway and day."""
 
 from __future__ import annotations
 
@@ -75,7 +74,7 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame)
 def gateway_health(events: DataFrame, segments: DataFrame) -> DataFrame:
     """Return rows of `gateway_health` from the events of whole days.
 
-    The offline time is 0 for now.
+    The column `offline_seconds` is 0 and filled in later.
     """
 
     def number(*kinds: str) -> Column:

@@ -63,18 +63,20 @@ def published_at_qos2(deliveries: DataFrame, written: DataFrame) -> DataFrame:
 
 
 def _publications(written: DataFrame, messages: DataFrame) -> DataFrame:
-    """Return the events that published these messages."""
+    """Return the events that published the given messages."""
     published = written.where("event IN ('message_held', 'message_published')")
     keys = F.broadcast(messages.select(*_MESSAGE).distinct())
     return published.join(keys, [*_MESSAGE], "left_semi")
 
 
 def discard(made: Tables, first: int, through: int) -> None:
-    """Mark unfinished deliveries of ended sessions as discarded. Idempotent.
+    """Mark unfinished deliveries of ended sessions as discarded.
+
+    Repeating the call has no further effect.
 
     Args:
         made: the gold tables.
-        first: first batch of the run. Older deliveries of sessions that ended earlier are marked.
+        first: first batch of the run. Earlier runs have marked older deliveries of older ends.
         through: last batch of the run. The changed rows get this batch number.
     """
     new = F.col("batch").between(first, through)

@@ -20,8 +20,7 @@ QUARTER_SECONDS: Final = 900
 
 
 def placed(readings: DataFrame, corrections: DataFrame) -> DataFrame:
-    """Return readings with corrected `time` and `day`, the `begin` of their quarter hour, and
-    `time_quality`.
+    """Return readings with corrected times and the start of their quarter hour (`begin`).
 
     `number` is the value of a numeric, sum or Boolean reading, and `text` that of a string reading.
     If the time differs from the delivery by more than SENSOR_CLOCK_DAYS_MAX, the delivery time is

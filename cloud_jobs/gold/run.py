@@ -49,9 +49,9 @@ PHASES: Final = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Run:
-    """A run and its batches, `first` to `through`.
+    """A run of `oncegate gold` and its batches, from `first` to `through`.
 
-    There are none if `through` is less than `first`.
+    There are no batches if `through` is less than `first`.
     """
 
     number: int
@@ -150,7 +150,7 @@ def gold_tables(spark: SparkSession, root: str) -> Tables:
 def _begun(silver: Tables, made: Tables) -> Run:
     """Return the interrupted run if there is one, otherwise start the next run.
 
-    The batches of a new run are committed to `gold_runs`.
+    The range of batches of a new run is committed to `gold_runs`.
     """
     runs = made.query("SELECT * FROM {gold_runs} ORDER BY run DESC, is_done DESC LIMIT 1")
     ends = made.query("SELECT max(audited_through) AS audited FROM {gold_runs} WHERE is_done")
@@ -241,10 +241,7 @@ def _judge(silver: Tables, made: Tables, run: Run) -> None:
 
 
 def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:
-    """Return the present gaps as rows of `gaps`.
-
-    With `corrections`, the days are the corrected ones.
-    """
+    """Return the present gaps as rows of `gaps`. With `corrections`, their days are corrected."""
     events = silver.read("events")
     if corrections is not None:
         events = timed(events, corrections)

@@ -61,8 +61,7 @@ def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
 
 
 def anchors(series_days: DataFrame) -> DataFrame:
-    """Return the last reading of each day that is not computed again, with the columns of
-    `placed`."""
+    """Return the last reading of each day that is not computed again, in the format of `placed`."""
     nothing = F.lit(None)
     return series_days.select(
         *SERIES, "unit", "batch", nothing.cast("long").alias("sequence"),

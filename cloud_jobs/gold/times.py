@@ -86,8 +86,9 @@ def worst_quality(quality: Column | str) -> Column:
 def merge_corrections(silver: Tables, made: Tables, first: int, through: int) -> None:
     """Update `clock_corrections` for the broker starts affected by a run.
 
-    These starts have new segments that were not synchronised, or new segments and unknown times.
-    Idempotent. Changed rows get the batch number `through`.
+    A start is affected if it has new segments that were not synchronised, or new segments while its
+    times were unknown. Changed rows get the batch number `through`. Repeating the call has no
+    further effect.
     """
     # A resumed run must ignore batches ingested since it was interrupted. The next run processes
     # them.
@@ -187,7 +188,7 @@ def _of_start(table: pa.Table) -> pa.Table:
 
 
 def _merge(made: Tables, rows: DataFrame, old: DataFrame, through: int) -> None:
-    """Write the rows that differ, and remove rows of pieces that no longer exist."""
+    """Write the rows that differ from the table, and remove rows whose range no longer exists."""
     new = rows.withColumn("batch", F.lit(through).cast("long")).withColumn(
         "day_before", F.col("written_day")
     )

@@ -156,7 +156,7 @@ ROWS: Final[dict[str, Callable[[DataFrame], DataFrame]]] = {
 
 
 def _columns(schema: StructType) -> list[Column]:
-    """Return the columns of a table, with null for columns that do not come from events (_KEPT)."""
+    """Return the columns of a table. Columns that do not come from events (_KEPT) are null."""
     return [
         F.lit(None).cast(field.dataType).alias(field.name)
         if field.name in _KEPT
@@ -194,7 +194,7 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
 def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, through: int) -> None:
     """Compute the rows again that have events among `changed`, from all their events.
 
-    The rows get the batch number `through`. Idempotent.
+    The rows get the batch number `through`. Repeating the call has no further effect.
     """
     keys, rows_of = KEYS[name], ROWS[name]
     mine = events.join(F.broadcast(changed.select(*keys).distinct()), list(keys), "left_semi")

@@ -1,7 +1,7 @@
 """Results of the audit as columns: for each gateway and day, QoS 2 message, and delivery.
 
 The verdict is `violation` if a check failed. It is `inconclusive` if the audit cannot decide, or if
-a gap of the log lies within the life of the message. Otherwise it is `ok`.
+a gap of the log lies between the message's first and last event. Otherwise it is `ok`.
 """
 
 from __future__ import annotations
@@ -81,8 +81,9 @@ def _judged(
     """Return the verdict for each message or delivery, from its start (`began`) to its end
     (`ended`).
 
-    A null `ended` means that it is unfinished. A gap with an empty store is a file in quarantine:
-    only its contents would show the store, so it affects all stores of the gateway.
+    A null `ended` means that the message is unfinished. `laws` are the names of the checks to
+    consider. A gap with an empty store is a file in quarantine: only its contents would show the
+    store, so it affects all stores of the gateway.
     """
     of_these = audit.found.where(F.col("law").isin(*laws)).groupBy(*key)
     found = of_these.agg(

@@ -1,2 +1,2 @@
-"""Ingestion of landed segment files: they are listed, verified and written to the tables in
+"""Ingestion of landed segment files: list them, verify them, and write them to the tables in
 batches."""

@@ -74,7 +74,7 @@ _WRITTEN_LATER: Final = ("events", "sensor_readings", "segments", "quarantine")
 
 
 def last_finished(tables: Tables) -> int:
-    """Return the number of the last finished batch (all steps committed), or 0 if there is none."""
+    """Return the number of the last batch whose steps are all committed, or 0 if there is none."""
     return totals.sums_after(tables, 0)["batch"]
 
 
@@ -119,7 +119,8 @@ class Batch:
         return self.tables.has(self._staging_name)
 
     def stage(self, files: DataFrame) -> None:
-        """Read and verify files (see landing.contents_of), and commit all their rows in one commit.
+        """Read and verify files (see landing.contents_of), and store the results in a single
+        commit.
 
         Raises TablesBusyError if another run has staged the same batch.
         """
@@ -206,10 +207,8 @@ class Batch:
         return bool(names)
 
     def _is_begun(self) -> bool:
-        """Return True if a step after `keys` is committed. The keys of the batch are then final.
-
-        The file of `--keys` may have changed between an interrupted run and this one.
-        """
+        """Return True if a step after `keys` is committed. The keys of the batch are then final,
+        even if the file of `--keys` has changed since then."""
         return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
     def _derive(self, staged: Staged, *, is_new: bool) -> dict[str, Any]:

@@ -32,8 +32,10 @@ class Events:
         self.tables.append("events", new, batch=self.batch)
 
     def refused(self) -> list[DataFrame]:
-        """Return rows of `quarantine` for events that contradict a committed event with the same
-        identity."""
+        """Return rows of `quarantine` for events that contradict a committed event.
+
+        Two events contradict each other if they have the same identity and different contents.
+        """
         if not self.overlapping:
             return []
         known = self.tables.read("events")

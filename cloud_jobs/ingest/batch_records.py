@@ -1,8 +1,8 @@
 """The SenML records in a batch's delivered messages, and their commit as readings.
 
-For plain gateways (without possible duplicates) the records are taken unchanged from the staged
-files. For other gateways they are derived again from the committed events, with joins and sorts
-(cloud_jobs.ingest.split).
+Most gateways cannot have a record twice in the batch (plain gateways). Their records are taken
+unchanged from the staged files. For other gateways the records are derived again from the committed
+events, with joins and sorts (cloud_jobs.ingest.split).
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Records:
         return mine.count()
 
     def refused(self, readings_new: int) -> list[DataFrame]:
-        """Return the rows of `quarantine` for refused records, given the number of new readings.
+        """Return the rows of `quarantine` for refused records. `readings_new` is the number of new
+        readings.
 
         A query is skipped if the counts show that it would find nothing.
         """
@@ -86,7 +87,7 @@ class Records:
 def records_in(tables: Tables, batch: int, staged: Staged, parts: Split) -> Iterator[Records]:
     """Yield the records of a batch whose events are committed. Release the records after the block.
 
-    `staged` contains the files of the batch's plain gateways (see `Split`).
+    `staged` contains only the files of gateways without possible duplicates (see `Split`).
     """
     odd = None
     if parts.odd:

@@ -49,7 +49,8 @@ def halves_before(
 ) -> list[Event]:
     """Return the events in earlier batches that complete the `wanted` messages.
 
-    The flag of a message is True if its `message_held` is wanted, and False for `message_released`.
+    Each message is paired with a flag: True if its `message_held` is wanted, False if its
+    `message_released` is wanted.
     """
     rows = [(*message, f"message_{HALVES[0] if is_held else HALVES[1]}")
             for message, is_held in wanted]  # fmt: skip
@@ -105,11 +106,11 @@ def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
 
 
 def _halved(rows: DataFrame) -> Column | None:
-    """Return a filter for messages of which `rows` contain only one half, or None if there are
-    none.
+    """Return a filter for messages of which `rows` contain only `message_held` or
+    `message_released`.
 
-    The filter may select more messages. Message numbers rise, so Delta skips files of older
-    messages.
+    Return None if there are no such messages. The filter may also select newer messages. Message
+    numbers rise, so Delta skips the files of older messages.
     """
     kinds = [f"message_{what}" for what in HALVES]
     halves = rows.where(F.col("event").isin(*kinds)).groupBy(*MESSAGE)

@@ -1,5 +1,4 @@
-"""Parser for one line of a segment: a JSON object whose fields have the types of the file
-format."""
+"""Parser for one line of a segment, which must be a JSON object with the fields of an event."""
 
 from __future__ import annotations
 
@@ -61,7 +60,7 @@ def object_of_line(line: bytes) -> dict[str, object]:
 def check_event(event: dict[str, object]) -> None:
     """Check that the known fields of an event have the right types.
 
-    Raises BadLineError if one has not.
+    Raises BadLineError if a field has another type.
     """
     if not _has_type(event.get("sequence"), "integer"):
         raise BadLineError("bad_field", "`sequence` is not an integer")
@@ -79,11 +78,11 @@ def check_event(event: dict[str, object]) -> None:
 
 
 def columns_of_event(event: dict[str, object]) -> tuple[dict[str, object], str | None]:
-    """Split an event into the fields that have a column, and the other fields as JSON (None if
-    empty).
+    """Split an event into the fields that have a column, and the other fields as JSON.
 
-    A newer kind of event may use a known field name with another type. Such a field is stored with
-    the other fields, so that no value is lost or converted.
+    The second result is None if there are no other fields. A newer kind of event may use a known
+    field name with another type. Such a field is stored with the other fields, so that no value is
+    lost or converted.
     """
     columns: dict[str, object] = {}
     extra: dict[str, object] = {}

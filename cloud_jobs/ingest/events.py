@@ -1,8 +1,8 @@
 """Deduplication of events. A repeated run selects the same rows.
 
-The sequences of a trusted segment have no gap. Their ranges therefore show which segments may
-contain the same event. In all other segments every line is a new event, so no query, sort or
-shuffle is needed.
+A trusted segment contains all sequences of its range. Overlapping ranges therefore show which
+segments may contain the same event. In all other segments every line is a new event, so no query,
+sort or shuffle is needed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ KEY = ("gateway", "boot", "sequence")
 
 
 def first_of_each(candidates: DataFrame) -> DataFrame:
-    """Keep one row per event. If segments overlap, the one with the lowest number and name wins."""
+    """Keep one row per event.
+
+    If segments overlap, keep the row from the lowest segment number and name.
+    """
     order = Window.partitionBy(*KEY).orderBy("segment", "segment_name", "line")
     ranked = candidates.withColumn("rank", F.row_number().over(order)).where("rank = 1")
     return ranked.select(*EVENTS.fieldNames())
@@ -38,7 +41,8 @@ def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> Data
 
 
 def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
-    """Select candidates whose contents differ from the stored event with the same identity."""
+    """Select candidates that contradict the table: same identity as a stored event, different
+    contents."""
     contents = ["event", "time", "store", *EVENT_FIELDS, "extra"]
     known = events.where(ranges).select(
         *KEY, F.struct(*contents).alias("known"), F.col("segment_name").alias("known_segment")
@@ -71,8 +75,10 @@ def ranges_of(files: Iterable[SignedFile]) -> Column:
 
 
 def overlapping(files: Sequence[SignedFile], ledger: Ledger) -> list[SignedFile]:
-    """Return the files of a batch whose range overlaps another file of the batch, or a segment that
-    an earlier batch ingested."""
+    """Return the files of a batch whose range of events overlaps another segment.
+
+    The other segment is in the same batch, or was ingested by an earlier batch.
+    """
     found = {file for file in files if file.path in ledger.overlapped}
     last: dict[tuple[str, str], SignedFile] = {}
     for file in sorted(files, key=lambda one: (one.first_sequence, one.last_sequence)):

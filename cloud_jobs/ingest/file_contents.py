@@ -1,7 +1,7 @@
-"""Contents of a file's events, computed by columns in the worker that parses the file.
+"""Records and outline of a file, computed by columns in the worker that parses the file.
 
-The results are the SenML records of messages that are complete in the file (RECORDS), and the
-outline, a summary for the driver. This module does not use Spark and has no side effects.
+The records are the SenML records of messages that are complete in the file (RECORDS). The outline
+is a summary for the driver. This module does not use Spark and has no side effects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FRAME: Final = ("senml_device", "senml_boot", "senml_sequence")
 
 
 class Contents(NamedTuple):
-    """Records and outline of one file.
+    """Records and outline (summary) of one file.
 
     The outline is None if a message or a reading occurs twice.
     """
@@ -38,13 +38,13 @@ class Contents(NamedTuple):
 
 
 def day_of(began: int) -> date:
-    """Return the partition (a day) of a file whose first event has this time, in milliseconds since
+    """Return the partition (a day) of a file whose first event is at `began`, in milliseconds since
     1970."""
     return EPOCH + timedelta(milliseconds=began)
 
 
 def contents_of(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> Contents:
-    """Compute the records and the outline of a file.
+    """Compute the SenML records and the outline (summary) of a file.
 
     Args:
         lines: the valid lines of the file (segment_columns.LINES).
@@ -79,10 +79,10 @@ def _no_messages() -> pa.RecordBatch:
 def _messages_of(
     events: pa.RecordBatch,
 ) -> tuple[list[int], pa.RecordBatch, tuple[Half, ...]] | None:
-    """Return three parts: the numbers of messages that are complete in the file, the contents of
-    these messages as rows of DELIVERED, and the halves of incomplete messages.
+    """Find the messages of a file. Return None if a message occurs twice or has no number.
 
-    Return None if a message occurs twice in the file or has no number.
+    Otherwise return the numbers of the complete messages, the contents of these messages as rows of
+    DELIVERED, and the single events of incomplete messages.
     """
     kind = events.column("event")
     published, held, released = (
@@ -135,8 +135,10 @@ def _halves_of(rows: pa.RecordBatch, *, is_held: bool) -> list[Half]:
 def outlined(
     records: pa.RecordBatch, messages: list[int], halves: tuple[Half, ...] = ()
 ) -> Outline | None:
-    """Return the outline of records from distinct messages, or None if a board's reading occurs
-    twice."""
+    """Return the outline (summary) of records. The messages of the records are distinct.
+
+    Return None if a board's reading occurs twice.
+    """
     good = records.filter(pc.is_null(records.column("wrong"))).select([*_FRAME, "name", "position"])
     is_numbered = reduce(pc.and_, (pc.is_valid(good.column(name)) for name in _FRAME))
     numbered = pa.Table.from_batches([good.filter(is_numbered)])
@@ -154,7 +156,8 @@ def outlined(
 
 
 def _boards_of(numbered: pa.Table) -> tuple[list[BoardRun], int]:
-    """Return the runs of frame numbers of each board, and the number of distinct frames."""
+    """Return the ranges of consecutive frame numbers of each board, and the number of distinct
+    frames."""
     *board, sequence = _FRAME
     found = _grouped(numbered, board, (sequence, "distinct"), (sequence, "min_max"))
     least, greatest = pc.struct_field(found.column(-1), 0), pc.struct_field(found.column(-1), 1)

@@ -13,7 +13,10 @@ _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 
 
 class UntrustedSegmentError(ValueError):
-    """Refusal of a whole segment. `reason` is a category; the message ends with the fix."""
+    """Error for a segment that is refused as a whole.
+
+    `reason` is a category; the message ends with the fix.
+    """
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)

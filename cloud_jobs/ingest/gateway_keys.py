@@ -30,7 +30,7 @@ _COLUMNS: Final = GATEWAY_KEYS.fieldNames()[:-2]
 
 @dataclass(frozen=True, slots=True)
 class KnownKeys:
-    """Rows of `gateway_keys`."""
+    """Keys of gateways, read from `gateway_keys`."""
 
     rows: list[GatewayKey]
     any_of_batch: bool
@@ -53,7 +53,7 @@ class StagedFiles:
 
     @property
     def with_events(self) -> list[Origin]:
-        """Origins of the trusted files with at least one valid line."""
+        """The trusted files with at least one valid line, each with its origin and outline."""
         return [self.origins[file.path] for file in self.trusted if file.path in self.origins]
 
     @property
@@ -62,7 +62,7 @@ class StagedFiles:
         return sum(self.lines[file.path] for file in self.trusted)
 
     def without(self, refusals: Sequence[Refusal]) -> StagedFiles:
-        """Return the files without the refused ones, for which no valid key vouches."""
+        """Return the summary without the refused files, for which no valid key vouches."""
         refused = {refusal.path for refusal in refusals}
         return replace(
             self,
@@ -72,8 +72,10 @@ class StagedFiles:
 
 
 def files_of(rows: Sequence[Mapping[str, Any]]) -> StagedFiles:
-    """Return the summary of a batch's staged files: at most SEGMENTS_PER_BATCH_MAX, ordered by
-    path."""
+    """Return the summary of a batch's staged files. `rows` are ordered by path.
+
+    There are at most SEGMENTS_PER_BATCH_MAX rows.
+    """
     names = ("path", "folder", "name", "gateway", "segment", "first_sequence", "last_sequence",
              "public_key", "boot", "file_sha256", "previous_sha256")  # fmt: skip
     signed = [SignedFile(*(row[name] for name in names)) for row in rows if row["reason"] is None]
@@ -95,8 +97,7 @@ def _origin_of(row: Mapping[str, Any]) -> Origin:
 def known_keys(
     known: Queryable, files: Sequence[SignedFile], pinned: Mapping[str, Pinned], batch: int
 ) -> KnownKeys:
-    """Return the keys of all gateways that occur in the files, in their folders or in the keys
-    file."""
+    """Return the keys of all gateways named in the files, in their folders or in the keys file."""
     folders = {folder for file in files for folder in file.folder.split("/")}
     gateways = sorted({file.gateway for file in files} | folders | set(pinned))
     sql = f"SELECT {', '.join(_COLUMNS)}, batch FROM {{gateway_keys}}"
@@ -118,10 +119,11 @@ def _key_of(row: Mapping[str, Any]) -> GatewayKey:
 
 
 def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
-    """Return gateway and hash of unsigned files that a later, ingested segment refers to.
+    """Return the gateway and the hash of each unsigned file that is followed by an ingested
+    segment.
 
-    A segment refers to its predecessor by the hash in its header. The later segment may be unsigned
-    itself: it was checked when its gateway's first key arrived.
+    A segment contains the hash of its predecessor. The following segment may be unsigned itself: it
+    was checked when its gateway's first key arrived.
     """
     unsigned = [file for file in files if file.public_key is None]
     hashes: list[str] = sorted({file.sha256 for file in unsigned})
@@ -147,7 +149,7 @@ def commit(
 ) -> list[dict[str, Any]] | None:
     """Write keys to the table. Rows of known keys are replaced.
 
-    Return the rows if all of them were appended, or None if some were replaced.
+    Return the written rows if all of them were appended, or None if some replaced others.
     """
     there = {(row.gateway, row.public_key) for row in known.rows}
     rows = rows_of(keys, batch)

@@ -23,15 +23,20 @@ _PREFIX: Final = "prefix="
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """The keys of one gateway, and the folder below the source for its segments (None means any
-    folder)."""
+    """The keys of one gateway, and the folder (`prefix`) in which its segments must be.
+
+    The folder is relative to the source. None means any folder.
+    """
 
     public_keys: tuple[str, ...]
     prefix: str | None = None
 
 
 def load_keys(path: Path) -> dict[str, Pinned]:
-    """Return the pinned keys by gateway. Raises KeysFileError, which names the line and the fix."""
+    """Return the keys in the keys file, by gateway.
+
+    Raises KeysFileError if the file is invalid. The message names the line and the fix.
+    """
     try:
         with path.open("rb") as file:
             data = file.read(KEYS_FILE_BYTES_MAX + 1)

@@ -83,7 +83,7 @@ class KnownRows:
             self._memory.append(name, HELD[name], rows)
 
     def forget(self) -> None:
-        """Release the rows after the tables changed by more than appended rows."""
+        """Release the cached rows. Call this after changes other than `add`."""
         with self._loading:
             if self._memory is not None:
                 self._memory.close()
@@ -104,7 +104,7 @@ class KnownRows:
 def open_files(
     known: Iterable[Mapping[str, Any]], paths: Iterable[str], settled: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """Return the files that are not settled, each with its `path` and the columns of its known row.
+    """Return the files that must be examined: `path`, and the columns of the known row.
 
     The columns of a new file are None.
 

@@ -1,4 +1,4 @@
-"""A landed file, identified by the path that Spark uses for it."""
+"""A landed file (uploaded to the source), identified by the path that Spark uses."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Listing of landed files that must be examined.
+"""Listing of the landed (uploaded) files that must be examined.
 
-Listing does not read contents. A file is examined if its name is not settled in `segments`. A file
-in quarantine is examined again if its bytes have changed, or if the keys have changed by which it
-was refused (`refused_files`).
+Listing does not read contents. A file is examined if `segments` does not contain its name with a
+final state. A file in quarantine is examined again if its bytes have changed, or if the keys have
+changed by which it was refused (`refused_files`).
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ KNOWN_FILES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Files to examine, whether there are more, and the number of files whose names are not segment
-    names."""
+    """Result of a listing: the files to examine, and whether there are more.
+
+    `ignored` counts files whose names are not segment names.
+    """
 
     paths: list[str]
     more: bool
@@ -87,7 +89,7 @@ def _paths_in(spark: SparkSession, source: str) -> list[str]:
 
 
 def _not_settled(tables: Tables, paths: list[str]) -> list[dict[str, Any]]:
-    """Return the files that are not settled yet, each with its path and its columns of `segments`.
+    """Return the files that are not ingested yet, each with its path and its columns of `segments`.
 
     The columns of a new file are None.
     """

@@ -7,6 +7,8 @@ import pyarrow.compute as pc
 
 
 def counted(count: int, first: int = 0) -> pa.Int64Array:
-    """Return `count` consecutive integers from `first`, without creating a Python object for
-    each."""
+    """Return `count` consecutive integers, beginning with `first`, as an Arrow array.
+
+    No Python object is created for each integer.
+    """
     return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=first - 1)

@@ -1,10 +1,9 @@
-"""Outline of a staged file: a summary of its messages and readings that is small enough for the
-driver.
+"""Outline of a staged file: a summary of its messages and readings for the driver.
 
 The outlines of a batch show which files cannot contain a message or a reading twice. The readings
-of these files need no join and no sort. An outline also contains the messages of which the file has
-only one half. Numbers are stored as runs, because consecutive messages and frames nearly always
-have consecutive numbers.
+of these files need no join and no sort. An outline also contains events of incomplete messages: a
+`message_held` without its `message_released`, or the reverse. Numbers are stored as ranges, because
+consecutive messages and frames nearly always have consecutive numbers.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ EMPTY: Final = Outline()
 
 
 def runs_of(numbers: Iterable[int]) -> list[Run]:
-    """Return distinct numbers as runs of consecutive numbers, in ascending order."""
+    """Return distinct numbers as ranges of consecutive numbers, in ascending order."""
     found: list[Run] = []
     ordered = sorted(numbers)
     if ordered and ordered[-1] - ordered[0] == len(ordered) - 1:
@@ -82,7 +81,7 @@ def text_of(outline: Outline) -> str | None:
 
 
 def outline_in(text: str | None) -> Outline | None:
-    """Parse an outline from the JSON that `text_of` wrote. Return None for None."""
+    """Parse an outline from the JSON that `text_of` wrote. Return None if `text` is None."""
     if text is None:
         return None
     value: list[Any] = json.loads(text)

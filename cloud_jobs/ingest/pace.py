@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Pace:
-    """Segments and bytes processed so far, in a run that began at a time in seconds."""
+    """Progress of a run: its start time in seconds, and the segments and bytes processed so far."""
 
     began: float
     segments: int = 0

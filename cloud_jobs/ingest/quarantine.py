@@ -39,8 +39,8 @@ def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | Non
 
 
 def bounded(rows: DataFrame) -> DataFrame:
-    """Limit the rows of each kind, gateway start and (known) segment to QUARANTINE_ROWS_MAX. One
-    more row counts the rest."""
+    """Keep at most QUARANTINE_ROWS_MAX rows for each kind, start of a gateway, and segment (if
+    known), and one row that counts the rest."""
     group = Window.partitionBy("kind", "gateway", "boot", "segment_name")
     ordered = group.orderBy("sequence", "line", "raw")
     ranked = (
@@ -82,7 +82,7 @@ def bounded(rows: DataFrame) -> DataFrame:
 def refused_segments(
     files: Iterable[Mapping[str, Any]], segments: Iterable[Mapping[str, Any]], batch: int
 ) -> list[dict[str, Any]]:
-    """Return the rows for refused files.
+    """Return the rows of `quarantine` for refused files.
 
     Duplicates are omitted, because another file has their contents.
     """
@@ -103,7 +103,7 @@ def refused_segments(
 
 
 def refused_lines(staged: DataFrame, batch: int) -> DataFrame:
-    """Select the malformed lines of trusted files."""
+    """Select the malformed lines of trusted files as rows of `quarantine`."""
     of_file = ("name", "gateway", "boot", "file_sha256", "file_bytes")
     lines = staged.where("reason IS NULL").select(*of_file, F.inline("malformed"))
     return _rows(
@@ -142,8 +142,10 @@ def refused_events(conflicting: DataFrame, batch: int) -> DataFrame:
 
 
 def refused_payloads(records: DataFrame, batch: int) -> DataFrame:
-    """Select delivered messages that are not SenML JSON, or that contain a reading of another
-    topic."""
+    """Select refused messages as rows of `quarantine`.
+
+    They are not SenML JSON, or contain a reading that belongs to another topic.
+    """
     wrong = records.where("wrong IS NOT NULL").dropDuplicates(["gateway", "store", "message"])
     return _rows(
         wrong,

@@ -35,7 +35,7 @@ _OWN_NAMES: Final = {
 
 
 def reading_columns(records: pa.RecordBatch, batch: int) -> pa.RecordBatch:
-    """Convert the records that are not refused to rows of READINGS."""
+    """Convert SenML records to rows of READINGS. Refused records are omitted."""
     good = records.filter(pc.is_null(records.column("wrong")))
     found = {_OWN_NAMES.get(name, name): good.column(name) for name in good.schema.names}
     found |= {
@@ -69,7 +69,7 @@ def _quantity(topic: str | None) -> str | None:
 
 
 def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
-    """Return how often each board has used its start number again, or null for the first time.
+    """Return how often a board has started with the same start number before, or null if never.
 
     See docs/formats/readings.md.
     """
@@ -79,9 +79,9 @@ def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
 
 
 def _identities(records: pa.RecordBatch) -> pa.StringArray:
-    """Return the deduplication keys of readings. They consist of the sensor's numbers if it sent
-    all of them, otherwise of the message number.
+    """Return the deduplication keys of readings.
 
+    A key consists of the sensor's numbers if it sent all of them, otherwise of the message number.
     Two records of a payload may have the same name and different times. The position distinguishes
     them.
     """
@@ -109,7 +109,7 @@ def _plain(values: pa.Array) -> pa.StringArray:
 
 
 def _joined(texts: list[pa.StringArray]) -> pa.StringArray:
-    """Join strings to JSON arrays, row by row. A row with a null becomes null."""
+    """Join the strings of each row to a JSON array. A row that contains a null becomes null."""
     parts: list[object] = ['["']
     for text in texts:
         parts += [text, '","']
@@ -130,8 +130,10 @@ _CONTROL: Final = re.compile(r"\\\\|\\u00[01][0-9a-f]")
 
 
 def _json_of(values: tuple[Any, ...]) -> str:
-    """Return strings as a JSON array with the same escapes as Spark's `to_json`, which wrote older
-    keys."""
+    """Return strings as a JSON array with the same escapes as Spark's `to_json`.
+
+    Stored keys were written by `to_json` in earlier versions.
+    """
     text = _ENCODER.encode([None if value is None else str(value) for value in values])
     if "\\u00" in text:
         text = _CONTROL.sub(lambda found: _with_large_digits(found[0]), text)

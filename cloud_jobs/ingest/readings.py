@@ -1,5 +1,4 @@
-"""Queries that store each reading of SenML records once in `sensor_readings`
-(docs/formats/readings.md)."""
+"""Queries that store each reading only once in `sensor_readings` (docs/formats/readings.md)."""
 
 from __future__ import annotations
 
@@ -45,8 +44,11 @@ class Found:
 
 
 def found_of(plain: Split, odd: DataFrame | None) -> Found:
-    """Summarise the records of a batch: of plain gateways from their outlines, and of the other
-    gateways (`odd`) by counting rows."""
+    """Summarise the SenML records of a batch.
+
+    For gateways without possible duplicates (`plain`), the summary comes from the outlines of their
+    files. The records of other gateways (`odd`) are counted by Spark.
+    """
     rows = [*_ranges_of(plain), *(_counted(odd) if odd is not None else ())]
     good, wrong = sum(row["good"] for row in rows), sum(row["wrong"] for row in rows)
     near = _near([row for row in rows if row["good"]])
@@ -65,10 +67,10 @@ def _boards_of(plain: Split) -> list[Board]:
 
 
 def any_stored(tables: Tables, found: Found, batch: int) -> bool:
-    """Return True if an earlier batch may have stored a reading of the plain gateways.
+    """Return True if an earlier batch may have stored a reading of this batch.
 
-    Boards of one gateway use similar numbers, so each board is compared with its own stored
-    numbers.
+    Only gateways without duplicates in the batch are checked. Boards of one gateway use similar
+    numbers, so each board is compared with its own stored numbers.
     """
     if found.by_message or len(found.boards) > BOARDS_COMPARED_MAX:
         rows = tables.query(
@@ -92,7 +94,8 @@ def any_stored(tables: Tables, found: Found, batch: int) -> bool:
 
 
 def _ranges_of(plain: Split) -> Iterator[Numbers]:
-    """Yield counts and ranges of numbers for each gateway, from outlines. See `_counted`."""
+    """Yield counts and ranges of numbers for each gateway, like `_counted`, but from file
+    outlines."""
     outlines: dict[str, list[Outline]] = {}
     for gateway, outline in plain.numbers:
         outlines.setdefault(gateway, []).append(outline)
@@ -115,7 +118,7 @@ def _ranges_of(plain: Split) -> Iterator[Numbers]:
 
 
 def _counted(records: DataFrame) -> list[Numbers]:
-    """Return counts of records and ranges of their numbers, for each gateway."""
+    """Return the number of records and the ranges of their numbers, for each gateway."""
     numbers = ("senml_boot", "senml_sequence", "message")
     is_good = F.col("wrong").isNull()
     rows = (
@@ -144,7 +147,7 @@ def _near(rows: list[Numbers]) -> str:
 
 
 def _of_all(rows: list[Numbers]) -> Numbers:
-    """Return the widest range and the sum of the counts over all gateways."""
+    """Return the widest range of numbers and the sum of the counts over all gateways."""
     found: dict[str, Any] = {
         name: sum(row[name] for row in rows) for name in ("good", "by_message")
     }
@@ -176,7 +179,7 @@ def _is_numbered() -> Column:
 
 
 def readings_of(records: DataFrame, batch: int) -> DataFrame:
-    """Select the records that are not refused as rows of `sensor_readings`."""
+    """Convert records that are not refused to rows of `sensor_readings`."""
 
     def made(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for one in batches:
@@ -200,10 +203,10 @@ def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
 
 
 def conflicting_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
-    """Select candidates whose value, unit or time differs from the stored reading of the same
-    identity.
+    """Select candidates that contradict a stored reading: same identity, different value, unit or
+    time.
 
-    A board whose counters restarted looks like this. Its readings must not be dropped as
+    Readings of a board whose counters restarted look like this. They must not be dropped as
     duplicates.
     """
     contents = [

@@ -40,8 +40,10 @@ def _literal(path: str) -> str:
 def still_refused(
     tables: Tables, files: Sequence[File], pinned: Mapping[str, Pinned]
 ) -> frozenset[str]:
-    """Return the paths that need no examination: neither their bytes nor the decisive keys have
-    changed."""
+    """Return the paths of files that would be refused again, so they need no examination.
+
+    Their bytes have not changed, nor have the keys by which they were refused.
+    """
     waiting = judged_as_before(tables, files, pinned)
     if not waiting:
         return frozenset()
@@ -87,9 +89,9 @@ def bytes_of(spark: SparkSession, paths: Sequence[str]) -> dict[str, _Bytes]:
 def judged_as_before(
     tables: Queryable, files: Sequence[File], pinned: Mapping[str, Pinned]
 ) -> list[str]:
-    """Return the paths of files whose refusal can change only if their bytes change.
+    """Return the paths of files that can only be accepted if their bytes change.
 
-    For these files, the key was not added since the refusal, and the folder is still the same.
+    Their key was not added after the refusal, and they are still in the same folder.
     """
     foreign = [file for file in files if file["reason"] == FOREIGN_KEY]
     known = _keys_of(tables, {file["gateway"] for file in foreign}) if foreign else set()

@@ -20,7 +20,7 @@ from cloud_jobs.tables.delta_tables import Tables
 
 
 class Run(NamedTuple):
-    """Summary of a run."""
+    """Summary of an ingestion run."""
 
     since: int
     """The last batch that was finished before the run."""

@@ -1,8 +1,9 @@
-"""Lock for a local tables directory: only one run at a time; a second run is refused immediately.
+"""Lock that allows only one run at a time on a local tables directory.
 
-The lock is a convenience. The application transaction of each write prevents two runs from doing a
-step twice (cloud_jobs.tables.delta_tables). Other file systems have no lock. On S3, Delta separates
-only the writers of one driver, so only one job may run at a time (docs/decisions/0136).
+A second run is refused immediately. The lock is not needed for correctness: the application
+transaction of each write prevents two runs from doing a step twice
+(cloud_jobs.tables.delta_tables). Other file systems have no lock. On S3, Delta separates only the
+writers of one driver, so only one job may run at a time (docs/decisions/0136).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from cloud_jobs.places import local_directory
 
 @contextmanager
 def only_run(spark: SparkSession, tables: str) -> Iterator[bool]:
-    """Hold the lock of local tables within the block. Yield False if the tables are not local.
+    """Hold the lock of local tables within the block. Yield True if the tables are local.
 
     Raises TablesBusyError if another process holds the lock.
     """

@@ -48,9 +48,9 @@ _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 def verify_in_columns(
     name: str, content: bytes | None, file_bytes: int
 ) -> tuple[Verdict, pa.RecordBatch | None]:
-    """Verify one file like `verify`, but return its valid lines as columns (LINES).
+    """Verify one file like `verify`, and return its verdict and its valid lines as columns (LINES).
 
-    The lines in the verdict are the malformed ones. The columns are None if the segment is not
+    The verdict contains only the malformed lines. The columns are None if the segment is not
     trusted.
     """
     found: list[pa.RecordBatch] = []
@@ -119,9 +119,9 @@ def _parsed(events: bytes) -> pa.Table:
 
 
 def _part_of(lines: pa.Buffer, known: list[str]) -> tuple[pa.Table, list[str]]:
-    """Parse lines with the fields that are known to occur, or with all fields if others occur.
+    """Parse lines for the fields in `known`, or for all fields if the lines contain other fields.
 
-    Return the table, and the fields that are known to occur afterwards.
+    Return the table, and the names of all fields found so far.
     """
     if known:
         with suppress(pa.ArrowException):
@@ -147,8 +147,8 @@ def _parse(lines: pa.Buffer, names: list[str]) -> pa.Table:
 def _is_one_object_a_line(events: bytes, count: int) -> bool:
     """Return True if each line begins and ends like an object and no line is too long.
 
-    If the parser then finds one row per line, no line contains two objects, and no object continues
-    in the next line.
+    The caller then compares the number of parsed rows with the number of lines, to exclude lines
+    with two objects and objects that span lines.
     """
     if not (events.startswith(b"{") and events.endswith(b"}\n")):
         return False

@@ -52,7 +52,7 @@ _CLOCKS: Final = ("synchronised", "unsynchronised", "unknown")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line of a segment."""
+    """Contents of the first line of a segment."""
 
     gateway: str
     boot: str
@@ -131,9 +131,9 @@ def verify(
 
 
 def _read_trusted(verdict: Verdict, content: bytes) -> tuple[bytes, int]:
-    """Check everything except the event lines. Return these lines and the first sequence.
+    """Check everything except the contents of the event lines.
 
-    Raises UntrustedSegmentError if a check fails.
+    Return the event lines and the first sequence. Raises UntrustedSegmentError if a check fails.
     """
     text = decompressed(content)
     verdict.uncompressed_bytes = len(text)
@@ -240,7 +240,7 @@ def _matching(value: dict[str, object], name: str, pattern: re.Pattern[str]) -> 
 def _checked_footer(
     line: bytes, lines_sha256: str, events: int
 ) -> tuple[dict[str, object], int, int]:
-    """Compare the footer with the hash and the number (`events`) of the lines before it.
+    """Compare the footer with the hash and the number (`events`) of the event lines.
 
     Return the footer, the first and the last sequence. Raises UntrustedSegmentError if they differ.
     """

@@ -49,7 +49,7 @@ _TOUCHING: Final = (
 def ledger_of(
     known: Queryable, rows: Sequence[Mapping[str, Any]], files: Sequence[SignedFile], batch: int
 ) -> Ledger:
-    """Return all stored rows that concern a batch's files. They are found with one query.
+    """Return all rows of `segments` that concern a batch's files. Only one query is used.
 
     Args:
         known: the ingested tables.
@@ -78,13 +78,13 @@ def ledger_of(
 def judged(
     files: Sequence[Mapping[str, Any]], refusals: Sequence[Refusal]
 ) -> list[Mapping[str, Any]]:
-    """Return the staged files, with the reasons of refusals that were decided after staging."""
+    """Return the staged files, updated with refusals that were decided after staging."""
     found = {one.path: {"reason": one.reason, "detail": one.detail} for one in refusals}
     return [{**file, **found.get(file["path"], {})} for file in files]
 
 
 def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> list[Row]:
-    """Return a row for each file name of a batch that is not ingested yet, ordered by path.
+    """Return a row of `segments` for each file name that is not ingested yet, ordered by path.
 
     If two files in different directories have the same name, the trusted one is used. A refused
     file with the same bytes as a trusted segment is a duplicate of the segment.

@@ -1,7 +1,7 @@
 """Conversion of delivered messages to SenML records (docs/formats/readings.md, RFC 8428).
 
 Most payloads are parsed together, as Arrow columns (`senml_columns`). The others are parsed one by
-one by the reference implementation (`senml_pack`). The remaining columns of a message are copied.
+one by the reference implementation (`senml_pack`). Other columns of a message are copied.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ _NOTHING: Final = (0, *(None,) * (len(Record._fields) - 1))
 
 
 def records_of(delivered: DataFrame) -> DataFrame:
-    """Convert messages to rows of RECORDS: one row per record, or one row with `wrong` per refused
-    payload."""
+    """Convert delivered messages to rows of RECORDS.
+
+    There is one row per SenML record, or one row with the error (`wrong`) per refused payload.
+    """
     return delivered.select(*DELIVERED.fieldNames()).mapInArrow(_records, RECORDS)
 
 
@@ -48,7 +50,8 @@ def _records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Convert rows of DELIVERED to rows of RECORDS.
 
-    Messages with a state are skipped, and not refused.
+    Messages that report a state (online, offline) are skipped: they are not readings and not
+    errors.
     """
     is_state = pc.is_in(batch.column("payload"), value_set=_STATES)
     batch = batch.filter(pc.invert(is_state))
@@ -67,7 +70,7 @@ def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _made(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Convert successfully parsed records to rows of `_MADE`."""
+    """Add the columns for errors to successfully parsed records (schema `_MADE`)."""
     wrong = pa.nulls(rows.num_rows, pa.string())
     is_elsewhere = pa.repeat(pa.scalar(False), rows.num_rows)
     return pa.record_batch([*rows.columns, wrong, is_elsewhere], _MADE)
@@ -76,7 +79,7 @@ def _made(rows: pa.RecordBatch) -> pa.RecordBatch:
 def _one_by_one(
     payloads: pa.StringArray, topics: pa.StringArray, received: pa.Int64Array, chosen: pa.Int64Array
 ) -> pa.RecordBatch:
-    """Parse the chosen messages one by one, and return rows of `_MADE`."""
+    """Parse the chosen messages one by one. Return their records and errors (schema `_MADE`)."""
     rows: list[tuple[object, ...]] = []
     messages = (column.take(chosen).to_pylist() for column in (payloads, topics, received))
     for index, payload, topic, time in zip(chosen.to_pylist(), *messages, strict=True):
@@ -93,7 +96,7 @@ def _one_by_one(
 
 
 def _with_messages(made: pa.RecordBatch, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows of RECORDS: the parsed records together with the columns of their messages."""
+    """Add the columns of the messages to their parsed records. Return rows of RECORDS."""
     every = made.column("source")
     of_refused = pc.if_else(pc.is_valid(made.column("wrong")), every, None)
     taken = [

@@ -1,8 +1,9 @@
 """Parser for the SenML records of many payloads together, as Arrow columns.
 
 `senml_pack` defines the result for a payload. This module parses only payloads for which the result
-is certain to be the same: packs of flat objects with known fields and simple strings, as gateways
-send them. All other payloads, and those that break a rule, are omitted and left to `senml_pack`.
+is certain to be the same: SenML packs (arrays) of flat objects with known fields and simple
+strings, as gateways send them. Other payloads, and those that break a rule, are left to
+`senml_pack`.
 """
 
 from __future__ import annotations
@@ -103,9 +104,9 @@ def _parsed(
 
 
 def _parse(payloads: pa.StringArray, names: list[str]) -> pa.ListArray:
-    """Parse payloads that match `_PACK`, one per line.
+    """Parse payloads that match `_PACK` with Arrow's JSON parser, one payload per line.
 
-    The pattern ensures that no payload ends its line.
+    The pattern excludes line ends within a payload. Raises ArrowException if a payload is invalid.
     """
     kind = pa.list_(pa.struct([(name, ARROW_TYPES[TYPES[name]]) for name in names]))
     if not len(payloads):

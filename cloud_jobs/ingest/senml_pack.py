@@ -40,12 +40,13 @@ ELSEWHERE: Final = "the topic is not sensors/<its device>/<its quantity>"
 class RefusedPackError(ValueError):
     """Error for a payload that is not SenML JSON, or does not match its topic.
 
-    The message is the rule.
+    The message is the rule that the payload breaks.
     """
 
 
 class Record(NamedTuple):
-    """One resolved record, with the columns of RECORDS from `position` on."""
+    """A SenML record with resolved base fields, as the last columns of RECORDS (from
+    `position`)."""
 
     position: int
     senml_device: str | None
@@ -62,9 +63,11 @@ class Record(NamedTuple):
 
 
 def records_in(payload: str, topic: str | None, received_seconds: float) -> list[Record]:
-    """Return the records of a pack. Raises RefusedPackError if the pack breaks a rule.
+    """Return the records of a SenML pack (array). Raises RefusedPackError if the pack breaks a
+    rule.
 
-    `received_seconds` is the time of delivery since 1970, for relative times in the pack.
+    `received_seconds` is the time of delivery in seconds since 1970, for relative times in the
+    pack.
     """
     found, wrong = _resolved(_pack_of(payload), received_seconds, len(topic or ""))
     if wrong:
@@ -139,7 +142,8 @@ BASES: Final = ("bn", "bt", "bu", "bv", "bs")
 
 
 def _mistyped(fields: object) -> str | None:
-    """Return an error for the first field that differs from RFC 8428 or readings.md, or None."""
+    """Return an error text for the first field with a wrong type, or None if all types are
+    right."""
     if not isinstance(fields, dict):
         return "a record is no JSON object"
     for name, kind in TYPES.items():
@@ -220,10 +224,10 @@ def _wrong_record(record: Record) -> str | None:
 
 
 def is_elsewhere(device: str | None, name: str, levels: list[str]) -> bool:
-    """Return True if a record names a device, but its topic has another device or quantity.
+    """Return True if a record names a device, but its topic names another device or quantity.
 
     The numbers of such a record are not trusted (docs/formats/readings.md). An NMEA 0183 sentence
-    is one quantity, with a name below the quantity for each of its fields.
+    is one quantity, and the name of each of its fields begins with the name of the quantity.
     """
     if device is None:
         return False

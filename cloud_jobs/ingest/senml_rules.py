@@ -1,7 +1,7 @@
-"""Base fields and rules of SenML packs, applied to Arrow columns with the same result as
-`senml_pack`.
+"""Base fields and rules of SenML packs (arrays of records), applied to Arrow columns.
 
-A pack with a record that breaks a rule, or may break one, is omitted as a whole.
+The result is the same as for `senml_pack`. A pack with a record that breaks a rule, or may break
+one, is omitted as a whole.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def resolved(
 
 
 def _positions(packs: pa.ListArray, of: pa.Int64Array) -> pa.Int64Array:
-    """Return the position of each record in its pack."""
+    """Return the position of each record in its SenML pack."""
     starts = pc.subtract(packs.offsets, packs.offsets[0]).cast(pa.int64())
     return pc.subtract(counted(len(of)), starts.take(of))
 
@@ -123,11 +123,11 @@ def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
 def _are_small(
     fields: Columns, base: Columns, records: pa.Int32Array, topics: pa.StringArray, of: pa.Array
 ) -> pa.BooleanArray:
-    """Return True for records so short that their pack stays within PACK_CHARACTERS_MAX, even if
-    all its records were as long.
+    """Return True for each record that is short enough for its SenML pack to be built.
 
-    If all records together exceed CHARACTERS_TOGETHER_MAX, return False for all. The lengths are
-    added before any strings are joined.
+    The pack must stay within PACK_CHARACTERS_MAX even if all its records were as long. If all
+    records together exceed CHARACTERS_TOGETHER_MAX, return False for all. No strings are joined
+    before this check.
     """
     length = {name: pc.utf8_length(fields[name]) for name in ("bn", "n", "bu", "u")}
     unit = pc.coalesce(length["u"], length["bu"].take(base["bu"]))
@@ -140,7 +140,10 @@ def _are_small(
 
 
 def _texts(fields: Columns, base: Columns, is_small: pa.BooleanArray) -> Columns:
-    """Return the names and units of records. Records that are not small get incomplete ones."""
+    """Return the names and units of records.
+
+    If `is_small` is False, base values are not applied.
+    """
     at = {name: pc.if_else(is_small, base[name], None) for name in ("bn", "bu")}
     own = pc.fill_null(fields["n"], "")
     if fields["bn"].null_count < len(own):

@@ -1,10 +1,10 @@
-"""Split of a batch's gateways into plain ones and odd ones.
+"""Split of a batch's gateways into plain and odd ones.
 
 A gateway is plain if the outlines of its files show that no record can occur twice in the batch.
 The staged records of plain gateways are used unchanged. For odd gateways the events are read again
-from the table, joined and sorted. All tables have the gateway in their keys, so an odd gateway does
-not affect others. The split depends only on the staging commit and on earlier batches, so it is the
-same after a crash.
+from the table, joined and sorted. The gateway is part of the key of every table, so an odd gateway
+does not affect others. The split depends only on the staging commit and on earlier batches, so it
+is the same after a crash.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ class Origin(NamedTuple):
 
 
 class Event(NamedTuple):
-    """One half of a delivery (`message_held` or `message_released`), from this batch or an earlier
-    one."""
+    """One of the two events of a QoS 2 message: `message_held` or `message_released`."""
 
     is_held: bool
     values: Mapping[str, Any]
@@ -51,7 +50,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The odd gateways of a batch, and the outlines and records of the plain ones."""
+    """Result of the split: the odd gateways, and the outlines and records of the plain ones."""
 
     odd: frozenset[str]
     numbers: Sequence[tuple[str, Outline]]
@@ -135,9 +134,9 @@ def _touch(runs: list[Run]) -> bool:
 
 
 def _pairs(plain: Iterable[Origin], halves_before: Before) -> tuple[list[dict[str, Any]], set[str]]:
-    """Pair messages whose halves are in different files.
+    """Pair `message_held` and `message_released` of messages for which they are in different files.
 
-    Return them as rows of DELIVERED, and the gateways for which a half occurs more than once.
+    Return the pairs as rows of DELIVERED, and the gateways for which such an event occurs twice.
     """
     found: defaultdict[Message, dict[bool, Event]] = defaultdict(dict)
     for one in plain:
@@ -177,7 +176,7 @@ def _records_of(delivered: Iterable[Mapping[str, Any]]) -> pa.RecordBatch:
 
 
 def _outlines_of(paired: pa.RecordBatch) -> list[tuple[str, Outline | None]]:
-    """Return an outline for the records of each gateway."""
+    """Return an outline (summary) of each gateway's paired records."""
     found = []
     for gateway in sorted({*paired.column("gateway").to_pylist()}):
         mine = paired.filter(pc.equal(paired.column("gateway"), gateway))

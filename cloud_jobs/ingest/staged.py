@@ -30,7 +30,7 @@ File = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Staged:
-    """The files of a batch, without contents that were refused after staging."""
+    """The staged files of a batch, without contents that were refused after staging."""
 
     tables: Tables
     rows: DataFrame
@@ -44,7 +44,8 @@ class Staged:
     def without(
         self, refusals: Sequence[Refusal] = (), gateways: frozenset[str] = frozenset()
     ) -> Staged:
-        """Return the same files without the contents of refused files and of the given gateways."""
+        """Return the staged files without the contents of refused files and of the given
+        gateways."""
         return replace(
             self, refusals=[*self.refusals, *refusals], left_out=self.left_out | gateways
         )
@@ -85,8 +86,8 @@ def records_of(staged: Staged) -> DataFrame:
 
 
 def readings_of(staged: Staged, paired: pa.RecordBatch, batch: int) -> DataFrame:
-    """Select the SenML records of complete messages as rows of `sensor_readings`, followed by those
-    of `paired` messages."""
+    """Convert the staged SenML records to rows of `sensor_readings`, followed by the `paired`
+    records."""
     unpack = unpacking(RECORDS)
 
     def made(files: Batches) -> Batches:
@@ -100,6 +101,5 @@ def readings_of(staged: Staged, paired: pa.RecordBatch, batch: int) -> DataFrame
 
 
 def paired_of(tables: Tables, paired: pa.RecordBatch) -> DataFrame:
-    """Return the records that the driver paired from different files (split.Split) as a
-    DataFrame."""
+    """Convert records that the driver paired from different files (split.Split) to a DataFrame."""
     return tables.spark.createDataFrame(pa.Table.from_batches([paired]), RECORDS)

@@ -1,5 +1,4 @@
-"""Staging of a batch's files: each is read and verified once, and becomes one row with Arrow
-streams.
+"""Staging of a batch: each file is read and verified once, and becomes one row with Arrow streams.
 
 Python verifies the bytes, file by file. Spark has no built-in functions that enforce a zstd
 checksum, hash the lines and bound the memory. A worker processes one segment at a time, parses its
@@ -61,7 +60,7 @@ def stage(tables: Tables, name: str, files: DataFrame, source: str = "") -> bool
 def judging(source: str) -> Callable[[Batches], Batches]:
     """Return a function that converts rows of path, length and content to rows of STAGED.
 
-    The function yields one row per Arrow batch.
+    The function yields an Arrow batch with one row for each file.
     """
 
     def judge(batches: Batches) -> Batches:
@@ -134,7 +133,7 @@ def events_part(events: pa.RecordBatch | None) -> dict[str, Any]:
 def _contents_part(
     events: pa.RecordBatch | None, header: Header, began: int | None
 ) -> dict[str, Any]:
-    """Derive the columns `records` and `outline` from the events."""
+    """Derive the columns `records` and `outline` of a staged file from its events."""
     if events is None or began is None:
         return {"records": None, "outline": None}
     of_file = {name: getattr(header, name) for name in ("gateway", "store", "boot", "clock")}

@@ -1,4 +1,4 @@
-"""Totals of a batch, as its row of `batches`. The commit of this row completes the batch."""
+"""Totals of a batch, stored as its row of `batches`. The commit of this row completes the batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cloud_jobs.tables.sql import Queryable
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Counts of a batch that need no query of its rows."""
+    """Counts of a batch that are known without a query."""
 
     good_lines: int
     """Number of valid lines in the batch's trusted files."""
@@ -44,19 +44,19 @@ COUNTS: Final = tuple(name for name in BATCHES.fieldNames() if name not in ("bat
 
 
 def sums_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the sums of rows of `batches`. The sum named `batches` is the number of rows."""
+    """Add up rows of `batches`, column by column. The sum named `batches` is the number of rows."""
     found = [*rows]
     return {"batches": len(found)} | {name: sum(row[name] for row in found) for name in COUNTS}
 
 
 def segments_in(sums: Mapping[str, int]) -> int:
-    """Return the number of segments counted in the sums, in all states."""
+    """Return the number of segments in all states, from the sums of `sums_of`."""
     return sum(number for name, number in sums.items() if name.startswith("segments_"))
 
 
 def sums_after(tables: Queryable, batch: int) -> dict[str, int]:
-    """Return the sums of all batches after `batch`, like `sums_of`, and the number of the last
-    batch."""
+    """Add up the rows of all batches after `batch`, like `sums_of`, and return the last batch
+    number too."""
     sums = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in COUNTS)
     (found,) = tables.query(
         f"SELECT count(*) AS batches, coalesce(max(batch), 0) AS batch, {sums} FROM {{batches}} "

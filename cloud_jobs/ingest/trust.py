@@ -29,7 +29,7 @@ Named: TypeAlias = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class SignedFile:
-    """A segment with valid bytes. Its origin is checked in this module."""
+    """A segment whose bytes are valid, and whose origin is still to be checked."""
 
     path: str
     folder: str
@@ -92,7 +92,7 @@ def new_keys(
     known: Iterable[GatewayKey],
     pinned: Mapping[str, Pinned],
 ) -> list[GatewayKey]:
-    """Return the rows to be added to or replaced in `gateway_keys`."""
+    """Return new rows for `gateway_keys`, and changed rows that replace existing ones."""
     rows = _by_gateway(known)
     found: list[GatewayKey] = []
     for gateway, pin in pinned.items():
@@ -120,7 +120,7 @@ def new_keys(
 
 
 def _changed(gateway: str, pin: Pinned, before: list[GatewayKey]) -> list[GatewayKey]:
-    """Return the rows of a gateway that differ from the keys file."""
+    """Return rows for the keys of a gateway that differ from the keys file."""
     by_key = {row.public_key: row for row in before}
     after = [
         replace(
@@ -158,8 +158,8 @@ def refusals_of(
 def unvouched(files: Iterable[SignedFile], named: Collection[Named]) -> list[SignedFile]:
     """Return the unsigned files that no valid segment names as its predecessor.
 
-    `named` contains the predecessors named by valid segments. An unsigned file found there is
-    valid, and its own predecessor is then valid too.
+    `named` contains the predecessors of valid segments. An unsigned file is valid if it is in
+    `named`. Its own predecessor is then valid too.
     """
     known, found = set(named), []
     unsigned = [file for file in files if file.public_key is None]
@@ -209,7 +209,8 @@ def _unsigned(file: SignedFile) -> Refusal:
 
 
 def _owner_of(file: SignedFile, gateways: set[str]) -> str | None:
-    """Return another gateway after which one of the file's folders is named, or None."""
+    """Return the name of another gateway if one of the file's folders has that name, otherwise
+    None."""
     folders = file.folder.split("/")
     if file.gateway in folders:
         return None

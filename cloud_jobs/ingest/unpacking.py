@@ -1,6 +1,6 @@
 """Conversion of the Arrow streams in staged files to rows of each table.
 
-One file gives one batch.
+The rows of each file are one Arrow batch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ Mapped = Callable[[Batches], Batches]
 
 
 def unpacking_events(batch_number: int) -> Mapped:
-    """Return a function that converts files (EVENT_PARTS and `events`) to rows of `events`."""
+    """Return a function that converts staged files to their rows of `events`.
+
+    The input columns are EVENT_PARTS and `events`.
+    """
 
     def unpack(batches: Batches) -> Batches:
         for batch in batches:
@@ -53,7 +56,7 @@ def _events_of_file(file: dict[str, Any], batch_number: int) -> pa.RecordBatch:
 
 
 def _complete(found: Mapping[str, pa.Array], rows: int, schema: pa.Schema) -> pa.RecordBatch:
-    """Return columns in the order of a schema. Columns that the stream lacks become null."""
+    """Return columns in the order of a schema. Missing columns are filled with null."""
     columns = [found.get(field.name, None) for field in schema]
     made = [
         pa.nulls(rows, field.type) if column is None else column

@@ -1,10 +1,10 @@
-"""Withdrawal of unsigned segments that were accepted provisionally, when their gateway's first key
-arrives.
+"""Withdrawal of unsigned segments when their gateway's first key arrives.
 
-A segment that no signed segment leads to may be forged, and must not displace the gateway's own
-events. Its rows are removed from the tables before the batch with the key adds rows, and the
-segment is put into quarantine. Each step is one idempotent commit. The state in `segments` is
-written last, so that after a crash the next run finds the same segments again.
+Such segments were accepted provisionally. A segment that no signed segment leads to may be forged,
+and must not displace the gateway's own events. Its rows are removed from the tables before the
+batch with the key adds rows, and the segment is put into quarantine. Each step is one idempotent
+commit. The state in `segments` is written last, so that after a crash the next run finds the same
+segments again.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _with_new_keys(known: Queryable, batch: int) -> list[str]:
 def _lent(
     tables: Tables, files: Sequence[SignedFile], batch: int, gateways: list[str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of `segments` that no valid segment names as its predecessor."""
+    """Return the rows of ingested segments that no valid segment names as its predecessor."""
     columns = ", ".join(SEGMENTS.fieldNames())
     rows = tables.query(
         f"SELECT {columns} FROM {{segments}} "

@@ -1,4 +1,4 @@
-"""Compaction: merges many small files into a few large ones, with the rows in the order of queries.
+"""Compaction: merge many small files into a few large ones, sorted for the usual queries.
 
 Compaction is incremental. A partition with fewer than COMPACT_FILES_MIN small files is not changed.
 Therefore the partition of a past day is rewritten once, however often the command runs.

@@ -1,5 +1,4 @@
-"""Queries of the table `sensor_readings`: the last reading of each quantity, or all readings of a
-day."""
+"""Queries of readings: the last reading of each quantity, or all readings of a day."""
 
 from __future__ import annotations
 
@@ -121,8 +120,7 @@ def _timestamp(day: datetime.date) -> str:
 
 
 def _with_one_value(row: Row) -> Row:
-    """Return a row in which the column `value` replaces the value columns, of which only one is
-    set."""
+    """Return a row with a single column `value` instead of the columns for each type of value."""
     value = next((row[name] for name in _VALUES if row[name] is not None), None)
     others = {name: each for name, each in row.items() if name not in _VALUES}
     return {**others, "value": value}

@@ -3,7 +3,7 @@
 Java calls this application class data sharing: a JVM maps the archive instead of loading each
 class. A JVM without an archive writes one when it exits. A JVM ignores an archive made with another
 Java or with other jars, but crashes if the archive is truncated. Therefore the file name contains
-the size, and the file gets its name after its bytes are on disk.
+the size, and the file is renamed only after its bytes are on disk.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def with_archive(
 def archive_in(cache: Path, jars: Sequence[Path]) -> Path:
     """Return the path of the archive for this Java, this PySpark and these jars.
 
-    The path lacks the ending `-SIZE.jsa`.
+    The path does not include the suffix `-SIZE.jsa`.
     """
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else None
     found = java or shutil.which("java") or "java"

@@ -40,9 +40,9 @@ _STARTED_ELSEWHERE = (
 
 
 def is_untouched(environment: Mapping[str, str] | None = None) -> bool:
-    """Return True if Spark will run in one local JVM, with local files as its default file system.
+    """Return True if Spark will run in one local JVM and use the local file system by default.
 
-    No environment variable or configuration file may change either.
+    No environment variable or configuration file may change this.
     """
     variables = os.environ if environment is None else environment
     found = set_outside(variables)
@@ -81,8 +81,7 @@ _OPTIONS = {"--driver-memory": "spark.driver.memory", "--master": "spark.master"
 
 
 def _in_arguments(line: str) -> dict[str, str]:
-    """Return the settings in a command line for spark-submit: master, driver memory and `--conf`
-    options."""
+    """Return the settings in a spark-submit command line: master, driver memory and `--conf`."""
     found: dict[str, str] = {}
     words = iter(shlex.split(line))
     for word in words:

@@ -226,8 +226,10 @@ def _start(
 def _settings(
     cache: Path, jars: list[Path] | None, outside: Mapping[str, str], needed: Needed
 ) -> dict[str, str]:
-    """Return the settings for a JVM of this process. Values set by the user (`outside`) are
-    kept."""
+    """Return the settings for a JVM of this process.
+
+    Values set by the user (`outside`) are kept.
+    """
     chosen = dict(_RUNTIME)
     if is_local(outside):
         chosen |= _LOCAL
@@ -284,10 +286,8 @@ def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
 
 @contextlib.contextmanager
 def _standard_error_to(log: Path) -> Iterator[None]:
-    """Redirect file descriptor 2 to a log file while the JVM starts.
-
-    The JVM inherits the descriptor.
-    """
+    """Redirect file descriptor 2 to a log file while the JVM starts, because the JVM inherits
+    it."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:

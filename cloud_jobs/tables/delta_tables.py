@@ -141,7 +141,7 @@ class Tables:
         self.append(name, self.frame(name, rows), batch=batch, step=step)
 
     def frame(self, name: str, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-        """Create a DataFrame with the columns of a table from rows of the driver.
+        """Create a DataFrame with a table's columns from rows of the driver.
 
         Missing columns are null.
         """

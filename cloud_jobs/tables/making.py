@@ -69,7 +69,8 @@ def remake(tables: Tables) -> None:
 
 
 def _types_of(columns: StructType) -> list[tuple[str, DataType]]:
-    """Return names and types of columns. Delta stores every column as nullable."""
+    """Return the names and types of columns, without nullability: Delta stores every column as
+    nullable."""
     return [(field.name, field.dataType) for field in columns]
 
 

@@ -1,4 +1,4 @@
-"""Rendering of SQL queries: inserts table names and values. Has no side effects."""
+"""Rendering of SQL queries: table names and values are inserted into a template."""
 
 from __future__ import annotations
 

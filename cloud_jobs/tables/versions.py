@@ -1,6 +1,6 @@
-"""The version of a set of tables.
+"""The version of a set of tables, stored in a property of one table.
 
-It is stored in a property of one table after the others are complete.
+The property is written after the other tables are complete.
 """
 
 from typing import Final
