@@ -43,7 +43,8 @@ def finding(
 ) -> DataFrame:
     """Select rows as findings, with the columns of FINDING.
 
-    `law` is the name of the check. `since` is the sequence from which the log has to be complete.
+    `law` is the name of the audit check. A finding proves a violation only if the log is complete
+    from sequence `since` on.
     """
     named = rows.withColumn("law", F.lit(law) if isinstance(law, str) else law)
     return named.select(

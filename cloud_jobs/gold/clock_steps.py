@@ -49,7 +49,7 @@ class Correction:
 
 
 def corrections_of(stretches: Iterable[Stretch], steps: Iterable[Step]) -> list[Correction]:
-    """Return the corrections for all segments of one broker start that were not synchronised."""
+    """Return the corrections for all unsynchronised segments of one broker start."""
     in_order = sorted(steps, key=lambda step: step.sequence)
     found: list[Correction] = []
     for run in _contiguous(stretches):

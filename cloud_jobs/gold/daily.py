@@ -75,9 +75,9 @@ def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
 
 
 def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
-    """Write rows of `gateway_health` for `days`, and update other days of these gateways.
+    """Write rows of `gateway_health` for `days`, and update other days of the same gateways.
 
-    The other days are those whose offline time has changed.
+    Another day is updated if its offline time has changed.
     """
     gateways = F.broadcast(days.select("gateway").distinct())
     boots = made.read("boots").join(gateways, "gateway", "left_semi")

@@ -241,7 +241,11 @@ def _judge(silver: Tables, made: Tables, run: Run) -> None:
 
 
 def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:
-    """Return the present gaps as rows of `gaps`. With `corrections`, their days are corrected."""
+    """Return the present gaps as rows of `gaps`.
+
+    The day of a gap is corrected if `corrections` are given. Otherwise it is as the gateway wrote
+    it.
+    """
     events = silver.read("events")
     if corrections is not None:
         events = timed(events, corrections)

@@ -72,7 +72,7 @@ class StagedFiles:
 
 
 def files_of(rows: Sequence[Mapping[str, Any]]) -> StagedFiles:
-    """Return the summary of a batch's staged files. `rows` are ordered by path.
+    """Return the summary of a batch's staged files, given as `rows` in the order of their paths.
 
     There are at most SEGMENTS_PER_BATCH_MAX rows.
     """

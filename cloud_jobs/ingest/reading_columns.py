@@ -69,9 +69,9 @@ def _quantity(topic: str | None) -> str | None:
 
 
 def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
-    """Return how often a board has started with the same start number before, or null if never.
+    """Return, for each record, how many earlier starts of its board used the same start number.
 
-    See docs/formats/readings.md.
+    The value is null if there are none (docs/formats/readings.md).
     """
     again = pc.shift_right(records.column("senml_boot"), _BOOT_BITS)
     is_board = pc.starts_with(records.column("senml_device"), _BOARDS)
