@@ -2,8 +2,8 @@
 
 This package turns a TOML file, the environment and the command line into one immutable
 `Configuration`. Its values are in range and already converted (seconds, bytes, paths). Each mistake
-is reported in one line with the file, the key, the value and what is allowed. The packages that use
-the values define their meaning. `docs/configuration.md` explains every key.
+is reported in one line with the file, the key, the value and the allowed values. The meaning of a
+value is defined by the package that uses it. `docs/configuration.md` explains every key.
 """
 
 from gateway.configuration.identity import gateway_id, log_identity

@@ -1,7 +1,7 @@
 """Field types for network addresses, paths, topic filters and URLs.
 
-Like `quantities`, each annotates one field. Only paths are converted. An invalid value is rejected
-with a sentence that lists the allowed forms.
+A type is an annotation of a field, as in `quantities`. Only paths are converted. An invalid value
+is rejected with a sentence that lists the allowed forms.
 """
 
 import ipaddress
@@ -25,7 +25,7 @@ _UPLOAD_SCHEMES = ("file", "s3", "gs", "az", "http", "https")
 
 
 def _any_case(text: str) -> str:
-    """Return a case-insensitive pattern for `text`, since JSON Schema has no flag for that."""
+    """Return a case-insensitive regular expression for `text`. JSON Schema has no flag for this."""
     return "".join(f"[{each}{each.upper()}]" if each.isalpha() else each for each in text)
 
 
@@ -49,7 +49,10 @@ def is_loopback(bind: str) -> bool:
 
 
 def host_and_port_of(address: str) -> tuple[str, int]:
-    """Split `127.0.0.1:1883` or `[::1]:1883` into host and port. Raises ValueError."""
+    """Split `127.0.0.1:1883` or `[::1]:1883` into host and port.
+
+    Raises ValueError if the address has another form, or the port is above 65535.
+    """
     match = _ADDRESS.fullmatch(address)
     if match is None or int(match[2]) > 65535:
         raise ValueError(f"{address!r} is not HOST:PORT, like 127.0.0.1:1883 or [::1]:1883")
@@ -58,10 +61,10 @@ def host_and_port_of(address: str) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class BindAddress(Quantity):
-    """An address to listen on: IPv4, IPv6 or `localhost`.
+    """An address to listen on: an IPv4 or IPv6 address, or `localhost`.
 
-    Other names are not allowed: what a name resolves to can change, and with it who can reach the
-    gateway.
+    Other names are not allowed, because the address of a name can change. Clients from other
+    networks could then reach the gateway.
     """
 
     def value_of(self, written: object) -> str:
@@ -81,7 +84,7 @@ class BindAddress(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Network(Quantity):
-    """An IP address or network: `192.0.2.7`, `192.0.2.0/24`, `2001:db8::/64`."""
+    """An IP address or a network, like `192.0.2.7`, `192.0.2.0/24` or `2001:db8::/64`."""
 
     def value_of(self, written: object) -> str:
         try:
@@ -95,7 +98,7 @@ class Network(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class HostAndPort(Quantity):
-    """An address to connect to, `HOST:PORT`."""
+    """An address to connect to, in the form `HOST:PORT`."""
 
     def value_of(self, written: object) -> str:
         allowed = 'an address as HOST:PORT with a port from 1 to 65535, like "127.0.0.1:1883"'
@@ -126,7 +129,10 @@ class HostName(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class FilePath(Quantity):
-    """A path. A relative path is resolved against the directory where the command was started."""
+    """The path of a file.
+
+    A relative path is resolved against the directory where the command was started.
+    """
 
     def value_of(self, written: object) -> Path:
         if isinstance(written, Path):
@@ -141,7 +147,7 @@ class FilePath(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class SocketPath(FilePath):
-    """The path of a Unix socket."""
+    """The path of a Unix socket, short enough for the kernel."""
 
     def value_of(self, written: object) -> Path:
         allowed = f"a path of at most {_SOCKET_PATH_BYTES_MAX} bytes, as Unix sockets have them"
@@ -161,7 +167,7 @@ class SocketPath(FilePath):
 class SocketDirectory(FilePath):
     """The directory of the control sockets.
 
-    The longest of their paths must fit into a socket address.
+    The path of each socket in this directory must be short enough for the kernel.
     """
 
     def value_of(self, written: object) -> Path:
@@ -177,7 +183,7 @@ class SocketDirectory(FilePath):
 
 @dataclass(frozen=True, slots=True)
 class Origin(Quantity):
-    """A web origin that may connect, as browsers send it (RFC 6454), or all origins."""
+    """A web origin that may connect (as browsers send it, RFC 6454), or `*` for all origins."""
 
     def value_of(self, written: object) -> str:
         if written != "*" and not (isinstance(written, str) and _ORIGIN.fullmatch(written)):
@@ -211,7 +217,7 @@ class TopicFilter(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class UploadTarget(Quantity):
-    """Upload target for sealed segments: URL of a directory or a bucket."""
+    """Upload target for sealed segments: the URL of a directory or a bucket."""
 
     def value_of(self, written: object) -> str:
         allowed = (

@@ -1,5 +1,4 @@
-"""Validation of the configuration: pydantic checks each table, then each section checks its values
-together.
+"""Validation of the configuration. Pydantic checks each table, then sections check related values.
 
 The models are generated from the section classes, so each key is defined once. No other module of
 this package imports pydantic, so a process that only uses a configuration does not load it.
@@ -30,11 +29,11 @@ from gateway.process.declarations.quantities import refusal
 from gateway.process.declarations.section import Section, fields_of, keys_of
 
 NO_PROTOCOLS: Protocols = {}
-"""For programs that do not accept `[[serial]]`."""
+"""Value of `protocols` for programs that do not accept `[[serial]]`."""
 
 
 class _Model(BaseModel):
-    """Base of all models: unknown keys are rejected and no value is converted implicitly."""
+    """Base of all models. Unknown keys are rejected, and no value is converted implicitly."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     section: ClassVar[type[Section]]
@@ -58,17 +57,17 @@ def configuration_of(
     unknown: Collection[str] = (),
     tenant: str | None = None,
 ) -> Configuration:
-    """Return the configuration described by `tables` in TOML's form.
+    """Return the configuration described by `tables`, which have the form of a TOML file.
 
     Args:
         tables: the sections by name, as in the file.
         source_of: returns the source of a value, for messages.
         protocols: the values of `framing`, with the keys that each adds to its table.
         unknown: sections that could not be read completely; their values are not checked further.
-        tenant: the tenant that it belongs to; None: the gateway itself.
+        tenant: the tenant of this configuration, or None for the gateway itself.
 
     Raises:
-        ConfigurationError: one line for each mistake.
+        ConfigurationError: the configuration is invalid. It has one line for each mistake.
     """
     assert protocols or not tables.get("serial"), (
         "a program that accepts [[serial]] gives protocols"
@@ -96,7 +95,7 @@ def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
 
 
 def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
-    """Return the tables without mistakes. A section with a mistake is left out completely."""
+    """Return the tables without mistakes. A section with a mistake is omitted completely."""
     wrong = {tuple(place[:2]) for place in places}
     right: dict[str, Any] = {}
     for name, table in tables.items():
@@ -151,7 +150,10 @@ def _framing_of(written: object, info: ValidationInfo) -> str:
 
 
 def _protocol_of(written: Mapping[str, Any], info: ValidationInfo) -> ProtocolSettings | None:
-    """Return the protocol's settings. None if `framing` is wrong, which is reported separately."""
+    """Return the protocol's settings, or None if `framing` is wrong.
+
+    A wrong `framing` is reported separately.
+    """
     protocols, port = _protocols_in(info), info.data
     if "framing" not in port:
         return None
@@ -165,7 +167,8 @@ def _protocol_of(written: Mapping[str, Any], info: ValidationInfo) -> ProtocolSe
 
 
 def _refuse_taken(names: tuple[str, ...], protocols: Protocols) -> None:
-    """Reject device names reserved by another protocol: their reading numbers would collide."""
+    """Reject device names reserved by another protocol, because their reading numbers would
+    collide."""
     for framing, protocol in protocols.items():
         prefix = protocol.device_prefix
         if prefix is not None and any(name.startswith(prefix) for name in names):

@@ -1,7 +1,8 @@
-"""Files in `conf.d/`, next to the configuration file: each adds serial ports.
+"""Files in the folder `conf.d/` next to the configuration file. Each file adds serial ports.
 
-They contain `[[serial]]` tables only, so that a program that may write there can add a sensor and
-change nothing else. The page's *Add a sensor* writes them (`serial_files.py`), and so may people.
+The files contain only `[[serial]]` tables. A program that may write to this folder can therefore
+add a sensor and change nothing else. *Add a sensor* on the status page writes such files
+(`serial_files.py`), and people may write them too.
 """
 
 import re
@@ -17,11 +18,12 @@ FOLDER: Final = "conf.d"
 ENDING: Final = ".toml"
 SECTION: Final = "serial"
 FILES_MAX: Final = 64
-"""Files read, at most: a gateway has tens of ports, and each process reads all at its start."""
+"""Maximum number of files: a gateway has tens of ports, and each process reads all files at its
+start."""
 FILE_BYTES_MAX: Final = 65_536
-"""Bytes of a file, at most: one port with 200 Modbus registers takes 20 KB."""
+"""Maximum bytes of a file: one port with 200 Modbus registers takes 20 KB."""
 UNIQUE_KEYS: Final = ("name", "path", "usb", "address")
-"""Keys of a port whose value no other port may have."""
+"""Keys whose value must be unique among all ports."""
 
 _NUMBERED: Final = re.compile(r"\[\[serial\]\] \(\d+[a-z]{2}\)")
 _TABLE: Final = re.compile(r"\s*\[\[\s*serial\s*\]\]")
@@ -30,16 +32,16 @@ _LIST: Final = re.compile(r"\s*serial\s*=")
 
 @dataclass(frozen=True, slots=True)
 class PortTable:
-    """One `[[serial]]` table, and the lines of its file that contain it."""
+    """A `[[serial]]` table and the lines of its file that contain the table."""
 
     path: Path
     first_line: int
     lines: tuple[str, ...]
     table: Any
-    """As read: a mapping, unless the file has a mistake."""
+    """The parsed table. It is a mapping, unless the file has a mistake."""
 
     def source_of(self, within: Location) -> str:
-        """Return the file and the line of a key in this table."""
+        """Return the path of the file and the line number of a key in this table."""
         keys = [each for each in within if isinstance(each, str) and each != "protocol"]
         line = self.first_line
         if keys:
@@ -51,23 +53,24 @@ class PortTable:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The tables of all files, in the order of the files' names, and one line for each mistake."""
+    """Tables of all files, ordered by file name, and a message of one line for each mistake."""
 
     ports: tuple[PortTable, ...]
     problems: tuple[str, ...]
 
 
 def folder_of(configuration: Path) -> Path:
-    """Return the folder that belongs to a configuration file."""
+    """Return the folder `conf.d` next to a configuration file."""
     return configuration.parent / FOLDER
 
 
 def ports_in(folder: Path, replaced: Mapping[str, bytes | None]) -> Found:
-    """Read the files of a folder. A folder that does not exist is empty.
+    """Read the files of a folder. A missing folder counts as empty.
 
     Args:
         folder: the folder `conf.d`.
-        replaced: contents by file name, in place of those on disk; None: no such file.
+        replaced: file contents to use instead of those on disk, by file name. None means that there
+            is no such file.
     """
     ports: list[PortTable] = []
     problems: list[str] = []
@@ -90,7 +93,10 @@ def ports_in(folder: Path, replaced: Mapping[str, bytes | None]) -> Found:
 
 
 def names_in(folder: Path) -> list[str]:
-    """Return the names of the files in a folder that are read. Raises `OSError`."""
+    """Return the names of the configuration files in a folder.
+
+    Raises OSError if it cannot be read.
+    """
     try:
         entries = [each.name for each in folder.iterdir()]
     except FileNotFoundError:
@@ -99,7 +105,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 def tables_of(path: Path, content: bytes) -> list[PortTable]:
-    """Return the tables of one file; none if it has a mistake."""
+    """Return the tables of one file, or an empty list if the file has a mistake."""
     try:
         return [*_ports_of(path, content)]
     except _Mistake:
@@ -109,12 +115,12 @@ def tables_of(path: Path, content: bytes) -> list[PortTable]:
 def repeated(
     ports: Sequence[PortTable], before: Sequence[object], place: str
 ) -> Iterator[tuple[PortTable, str]]:
-    """Yield each port that has the name or the device of another port, with a line about it.
+    """Yield each port that has the name or the device of another port, with a message.
 
     Args:
         ports: the ports of the folder.
-        before: the tables that the file or the environment has.
-        place: the source of `before`.
+        before: tables from the configuration file or the environment.
+        place: the source of `before`, for messages.
     """
     taken: dict[tuple[str, str], str] = {}
     for table in before:
@@ -129,7 +135,10 @@ def repeated(
 
 
 def without_numbers(problems: Sequence[str], folder: Path) -> list[str]:
-    """Rewrite messages about the folder's files: they name a line instead of a table's number."""
+    """Omit the table's number from messages about files in the folder.
+
+    These messages contain a line number.
+    """
     return [
         _NUMBERED.sub("[[serial]]", line) if line.startswith(f"{folder}/") else line
         for line in problems
@@ -176,7 +185,7 @@ def _ports_of(path: Path, content: bytes) -> Iterator[PortTable]:
 
 
 def _extent_of(number: int, starts: Sequence[int], lines: Sequence[str]) -> tuple[int, int]:
-    """Return the first line of a table and the one after its last, counted from 0."""
+    """Return the first line of a table and the line after its last one, counted from 0."""
     if number < len(starts):
         end = starts[number + 1] if number + 1 < len(starts) else len(lines)
         return starts[number], end

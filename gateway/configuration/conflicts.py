@@ -1,7 +1,7 @@
-"""Checks of values in several tables that conflict with each other.
+"""Checks for values in different tables that conflict with each other.
 
-Each message names the alternative. The checks also run if some sections are invalid, so that all
-mistakes are reported together. Checks that need an invalid section are skipped, and in
+Each message names an alternative. The checks also run if some sections are invalid, so that all
+mistakes are reported together. A check is skipped if it needs an invalid section. In
 `[[listeners]]` and `[[serial]]` only valid tables are checked.
 """
 
@@ -22,10 +22,11 @@ _EVERYWHERE = {"0.0.0.0": 4, "::": 6}  # noqa: S104
 
 
 def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iterator[str]:
-    """Yield a message for each conflict, with what to use instead.
+    """Yield a message for each conflict. The message names an alternative.
 
     Args:
-        configuration: invalid sections have default values in it; lists contain only valid tables.
+        configuration: the valid parts. Invalid sections have default values, and invalid tables in
+            lists are missing.
         wrong: names of the sections and lists that have mistakes.
     """
     yield from _places(configuration, wrong)
@@ -101,7 +102,7 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
 
 
 def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener]]:
-    """Yield pairs of listeners that collide, because the first one listens on all addresses."""
+    """Yield pairs of listeners that collide because the first one listens on all addresses."""
     on_tcp = [each for each in listeners if each.path is None]
     for first in (each for each in on_tcp if each.bind in _EVERYWHERE):
         for second in on_tcp:
@@ -111,7 +112,7 @@ def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener
 
 
 def collide(one: tuple[str, int], other: tuple[str, int]) -> bool:
-    """Return True if the kernel would refuse the second of two listening sockets."""
+    """Return True if the kernel would refuse to open both of these listening sockets."""
     if one[1] != other[1] or one[1] == 0:
         return False
     for first, second in ((one[0], other[0]), (other[0], one[0])):

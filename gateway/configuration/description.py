@@ -1,4 +1,4 @@
-"""All configuration keys in written form, for display and for checks of the documentation."""
+"""All keys of a configuration as text, for display and for checks of the documentation."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import Field, dataclass
@@ -14,16 +14,16 @@ from gateway.process.declarations.quantities import Quantity, is_never
 from gateway.process.declarations.section import Section, fields_of, keys_of
 
 MASK = "(set, not shown)"
-"""Text in place of a secret."""
+"""Text shown instead of a secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of the configuration.
+    """A key of the configuration and its value.
 
-    `name` is written as `[section] key`, and `text` is the value as in a file. `source` is where
-    the value was set: a file, an environment variable, the command line. None: it is a default.
-    `masked` is the text without secrets.
+    `name` has the form `[section] key`. `text` is the value as written in a file, and `masked` is
+    the same without secrets. `source` is the file, the environment variable or the command line
+    that set the value, or None for a default.
     """
 
     name: str
@@ -33,14 +33,14 @@ class Key:
 
     @property
     def is_set(self) -> bool:
-        """True if the value is no default."""
+        """True if the value was set and is not a default."""
         return self.source is not None
 
 
 def keys(configuration: Configuration) -> Iterator[Key]:
-    """Yield all keys in the order of the sections, including those of tenants.
+    """Yield all keys in the order of the sections, followed by the keys of tenants.
 
-    Keys in a list of tables are yielded once per table. The tenants' keys are last.
+    Keys in a list of tables are yielded once per table.
     """
     yield from _keys_within(configuration, "")
     for name, tenant in configuration.tenants.items():
@@ -76,7 +76,7 @@ def tables(configuration: Configuration) -> dict[str, Any]:
 
 
 def table_of(section: Section) -> dict[str, Any]:
-    """Return a section's keys with JSON values, written as in the file. None: no value."""
+    """Return a section's keys with JSON values, written as in the file. A missing value is None."""
     return {
         key.name: written_of(key, getattr(part, key.name))
         for part in _parts_of(section)
@@ -85,7 +85,8 @@ def table_of(section: Section) -> dict[str, Any]:
 
 
 def written_of(key: Field[Any], value: Any) -> Any:
-    """Return a key's value as a JSON value, written as in the file (`"30s"`). None: no value."""
+    """Return a key's value as a JSON value, written as in the file (`"30s"`), or None if it has no
+    value."""
     quantity = next((note for note in _notes_of(key.type) if isinstance(note, Quantity)), None)
     if quantity is not None and (value is not None or is_never(quantity)):
         text = quantity.text_of(value)
@@ -98,14 +99,14 @@ def written_of(key: Field[Any], value: Any) -> Any:
 
 
 def text_of(written: Any) -> str:
-    """Return a JSON value as text, written as in the file; `-` if there is none."""
+    """Return a JSON value as text, written as in the file, or `-` for None."""
     if written is None:
         return "-"
     return f'"{written}"' if isinstance(written, str) else shown(written)
 
 
 def _without_secrets(written: Any) -> Any:
-    """Return a JSON value with `MASK` in place of each secret that is set."""
+    """Return a JSON value in which each secret is replaced by `MASK`."""
     if isinstance(written, dict):
         return {
             key: MASK if key in SECRET_KEYS and value is not None else _without_secrets(value)
@@ -137,8 +138,9 @@ def _keys_of(
 
 
 def _parts_of(section: Section) -> Iterator[Section]:
-    """Yield the sections that form one table of the file: a serial port's table includes its
-    protocol.
+    """Yield the sections that form one table of the file.
+
+    The table of a serial port consists of the port and its protocol.
     """
     yield section
     if isinstance(section, Serial):
@@ -146,6 +148,6 @@ def _parts_of(section: Section) -> Iterator[Section]:
 
 
 def _notes_of(written: Any) -> Iterator[Any]:
-    """Yield the annotations of a type, including those of a type that is optional."""
+    """Yield the annotations of a type, including those within an optional type."""
     for part in get_args(written) if get_origin(written) in (Union, UnionType) else (written,):
         yield from getattr(part, "__metadata__", ())

@@ -1,7 +1,7 @@
-"""The moment when a changed key takes effect, declared once for each key.
+"""The time at which a changed key takes effect, declared once for each key.
 
-`docs/configuration.md` has the same as a table, and a test compares the two. The answer to a reload
-is derived from this module.
+`docs/configuration.md` contains the same information as a table, and a test compares the two. The
+response to a reload command is derived from this module.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,10 @@ from gateway.process.declarations.section import Section, keys_of
 
 
 class Effect(StrEnum):
-    """When a change takes effect after a reload. The values are the words of the documentation."""
+    """The time at which a change takes effect after a reload.
+
+    The values are used in the documentation.
+    """
 
     NOW = "at the reload, for all"
     NEW_CONNECTIONS = "at the reload, for new connections"
@@ -34,7 +37,7 @@ PROCESSES: Final[Mapping[str, str]] = {
     "uplink": "uplink",
     "api": "api",
 }
-"""Sections used by other processes than the broker, with the subcommand of the process."""
+"""Sections used by processes other than the broker, with the subcommand of the process."""
 
 _NOW, _NEW, _ENDS = Effect.NOW, Effect.NEW_CONNECTIONS, Effect.ENDS_CONNECTIONS
 _PROCESS, _RESTART = Effect.PROCESS, Effect.RESTART
@@ -49,7 +52,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         _RESTART, "id", "data_dir", "control_dir", "control_group", "status_group", "operate_group"
     ),
     "listeners": {
-        # A listener with another address is a new one: it is opened, and the old one is closed.
+        # A listener with another address is a new one. It is opened, and the old one is closed.
         **_all(_ENDS, "bind", "port", "path", "protocol"),
         "name": _ENDS,
         **_all(_ENDS, "anonymous", "proxy_protocol", "proxy_protocol_certificates"),
@@ -191,7 +194,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "tls",
     ),
 }
-"""By section and key. For a listener's `tls`, see also `ends_connections`."""
+"""Effects by section and key. For a listener's `tls`, see also `ends_connections`."""
 
 LISTS_AS_ONE: Final = ("queues", "user_quotas", "serial")
 """Lists of tables that are reported as a whole if any of their tables changes."""
@@ -199,20 +202,20 @@ LISTS_AS_ONE: Final = ("queues", "user_quotas", "serial")
 
 @dataclass(frozen=True)
 class Changes:
-    """Keys with changed values, as `section.key`, grouped by when they take effect."""
+    """Keys with changed values (`section.key`), grouped by the time at which they take effect."""
 
     taken: tuple[str, ...]
-    """In force in broker and bridge after the reload; includes those in `new_connections`."""
+    """Keys in force in broker and bridge after the reload, including those in `new_connections`."""
     new_connections: tuple[str, ...]
-    """Those of `applied` that do not affect existing connections."""
+    """Keys in `taken` that do not affect existing connections."""
     processes: Mapping[str, tuple[str, ...]]
-    """By process, which uses them after its restart."""
+    """Keys that other processes use after their restart, by process."""
     needs_restart: tuple[str, ...]
-    """In force only after a restart of the gateway."""
+    """Keys that take effect only after a restart of the gateway."""
 
 
 def changes_between(before: Configuration, after: Configuration) -> Changes:
-    """Return the keys that differ, grouped by when they take effect."""
+    """Return the keys that differ, grouped by the time at which they take effect."""
     taken: list[str] = []
     new_connections: list[str] = []
     needs_restart: list[str] = []
@@ -236,8 +239,9 @@ def changes_between(before: Configuration, after: Configuration) -> Changes:
 
 
 def in_force(before: Configuration, after: Configuration) -> Configuration:
-    """Return the configuration in force after a reload: `after`, without changes that need a
-    restart.
+    """Return the configuration in force after a reload.
+
+    This is `after`, but keys that need a restart have their values from `before`.
     """
     sections: dict[str, Any] = {}
     for name in keys_of(Configuration):

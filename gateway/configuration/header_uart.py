@@ -4,21 +4,22 @@ import os
 from pathlib import Path
 
 _NAMES = frozenset({"/dev/serial0", "/dev/ttyS0", "/dev/ttyS1", "/dev/ttyAMA0"})
-"""Names of the UART on the SD card (ttyS1) and in Raspberry Pi OS (ttyS0 or ttyAMA0, depending on
-board and Bluetooth), and the link that always names it."""
+"""Device names of the UART: on the SD card (ttyS1), in Raspberry Pi OS (ttyS0 or ttyAMA0, depending
+on board and Bluetooth), and the link that always points to it."""
 
 CARD_MEND = '[console] uart = "sensors" in gateway.toml on the boot partition gives it to sensors'
 
 
 def is_header_uart(path: Path | None) -> bool:
-    """Return True if a serial port's path is a name of the header's UART."""
+    """Return True if a path is one of the device names of the header's UART."""
     return path is not None and os.path.normpath(path) in _NAMES
 
 
 def warning_about(path: Path, *, root: Path = Path("/")) -> str | None:
-    """Return a warning for a person who connects a sensor at `path`, given this machine's state.
+    """Return a warning for a person who wants to connect a sensor at `path`, or None.
 
-    `root` is the directory that contains `dev` and `sys`.
+    The warning depends on the state of this machine. `root` is the directory that contains `dev`
+    and `sys`.
     """
     try:
         consoles = (root / "sys/class/tty/console/active").read_text().split()

@@ -1,9 +1,9 @@
-"""The gateway's id, created on the first start and kept.
+"""The gateway's id, which is created on the first start and stored.
 
-`(gateway, boot, sequence)` identifies an event for all time, so a changing id would split the
+`(gateway, boot, sequence)` identifies an event permanently, so a changing id would split the
 gateway's history. The id is on disk before it is used. A lost or damaged id does not prevent a
-start: it is restored from the session log. If the log does not have it either, a new id is created,
-and this is logged (docs/decisions/0041).
+start: it is restored from the session log. If the log does not contain the id either, a new one is
+created and a warning is logged (docs/decisions/0041).
 """
 
 import hashlib
@@ -33,10 +33,10 @@ _SEGMENT = re.compile(
 
 
 def gateway_id(configuration: Configuration) -> str:
-    """Return `[gateway] id`, otherwise the id in the data directory, otherwise a new one stored
-    there.
+    """Return `[gateway] id`, otherwise the id stored in the data directory, otherwise a new id.
 
-    Creates the data directory if it is missing. Raises OSError if it is not writable.
+    A new id is stored, and the data directory is created if it is missing. Raises OSError if the
+    directory is not writable.
     """
     if configuration.gateway.id is not None:
         return configuration.gateway.id
@@ -51,28 +51,32 @@ def gateway_id(configuration: Configuration) -> str:
 
 
 def log_identity(configuration: Configuration) -> str:
-    """Return the name under which events are logged: the gateway's id, with any tenant's name
-    appended.
+    """Return the name under which events are logged: the gateway's id, followed by any tenant's
+    name.
 
-    They are joined by `_`, which occurs in neither, so the names of gateways and tenants are
-    distinct.
+    The two are joined by `_`, which neither can contain. Names of gateways and tenants are
+    therefore distinct.
     """
     return with_tenant(gateway_id(configuration), configuration)
 
 
 def known_log_identity(configuration: Configuration) -> str:
-    """Like `log_identity`, but without creating an id. Empty if the id is unknown."""
+    """Return the same name as `log_identity`, but do not create an id.
+
+    Return an empty string if the id is unknown.
+    """
     gateway = configuration.gateway.id or known_id(configuration.identity_dir)
     return with_tenant(gateway, configuration) if gateway else ""
 
 
 def with_tenant(gateway: str, configuration: Configuration) -> str:
-    """Return the log identity of a gateway, or of its tenant."""
+    """Return the name under which events of the gateway, or of the tenant, are logged."""
     return gateway if configuration.tenant is None else f"{gateway}_{configuration.tenant}"
 
 
 def known_id(directory: Path) -> str:
-    """Return the gateway id stored in a data directory; empty if there is none. Creates none."""
+    """Return the id in a data directory or in its session log, or an empty string if there is
+    none."""
     kept = _kept_in(directory)
     if kept is not None and _ID.fullmatch(kept):
         return kept
@@ -91,13 +95,16 @@ def _kept_in(directory: Path) -> str | None:
 
 
 def _begin(directory: Path, *, is_damaged: bool) -> str:
-    """Store the id found in the session log, or a new one. Log a warning if an id was lost."""
+    """Store the id found in the session log, or a new id.
+
+    Log an error if the former id was lost.
+    """
     former = _id_in_session_log(directory / "log")
     chosen = former or f"gw-{secrets.token_hex(4)}"
     path = directory / ID_FILE
     if is_damaged:
-        # A hard link, not a rename: after a power cut before the new file, the damage must be found
-        # again.
+        # A hard link, not a rename. If power fails before the new file exists, the damage must be
+        # found again.
         aside = path.with_name(f"{ID_FILE}.damaged")
         aside.unlink(missing_ok=True)
         os.link(path, aside)
@@ -118,14 +125,14 @@ def _begin(directory: Path, *, is_damaged: bool) -> str:
 
 
 def _id_in_session_log(log_dir: Path) -> str | None:
-    """Return the gateway id of the newest segment."""
+    """Return the gateway id in the newest segment of the session log, or None."""
     return _id_in_chain(log_dir / "chain.json") or _id_in_names(log_dir)
 
 
 def _id_in_chain(path: Path) -> str | None:
-    """Read the id from a file of two lines: JSON and its SHA-256.
+    """Read the gateway id from the chain file, which has two lines: JSON and its SHA-256.
 
-    The newest head is the last one.
+    The last entry is the newest one. Return None if the file is missing or damaged.
     """
     try:
         text, _, checksum = path.read_bytes().partition(b"\n")

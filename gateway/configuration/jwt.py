@@ -1,4 +1,4 @@
-"""Authentication by an identity provider's tokens: `[access.jwt]`."""
+"""Settings for authentication with the tokens of an identity provider: `[access.jwt]`."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA"),
 )
-"""Algorithms with public keys. With HS256, a party that can check tokens could create them."""
+"""Algorithms with public keys. With HS256, anyone who can verify tokens could also create them."""
 
 _CLAIM = Text(r"[^\x00]{1,256}", "the name of a claim, 1 to 256 characters")
 _ALGORITHM = Text("|".join(ALGORITHMS), f"one of {', '.join(ALGORITHMS)}")
@@ -24,7 +24,7 @@ _URL = re.compile(r"[\x21-\x7e]{1,2048}")
 
 @dataclass(frozen=True, slots=True)
 class ProviderUrl(Quantity):
-    """URL of a provider's keys: https, or http on this machine."""
+    """URL of a provider's keys. It uses https, or http on this machine."""
 
     def value_of(self, written: object) -> str:
         allowed = 'a URL with https, or with http on loopback, like "https://login.example/keys"'
@@ -47,7 +47,7 @@ class ProviderUrl(Quantity):
 
 @dataclass(frozen=True, kw_only=True)
 class Jwt(Section):
-    """Tokens that an identity provider has signed (JWT, OpenID Connect)."""
+    """Authentication of users with tokens signed by an identity provider (JWT, OpenID Connect)."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "issuer": "The provider's name: the claim iss has to be equal to it.",

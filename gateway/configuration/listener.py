@@ -1,4 +1,4 @@
-"""An address on which the broker listens: `[[listeners]]`."""
+"""Settings of an address on which the broker listens: `[[listeners]]`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -108,8 +108,9 @@ class Listener(Section):
 
     @property
     def called(self) -> str:
-        """The listener's name in access rules, logs and queries: its name, or its configured
-        address.
+        """The listener's name in access rules, logs and queries.
+
+        This is `name`, or by default the configured address.
         """
         if self.name is not None:
             return self.name
@@ -117,7 +118,7 @@ class Listener(Section):
 
     @property
     def place(self) -> str:
-        """The address for messages to people."""
+        """The listener's address, as shown in messages to people."""
         return str(self.path) if self.path is not None else f"{self.bind} port {self.port}"
 
     @property
@@ -140,8 +141,8 @@ def paired(
     """Match the listeners of `after` with those of `before` at the same address.
 
     The pairs follow the order of `after`, with None for a new listener. Removed listeners come
-    last, with None as their partner. Several listeners with port 0 at the same address are matched
-    by name, or in their order.
+    last, paired with None. If several listeners have port 0 at the same address, they are matched
+    by name, otherwise by order.
     """
     left = list(before)
     pairs: list[tuple[Listener | None, Listener | None]] = []

@@ -2,8 +2,8 @@
 
 Later sources override earlier ones, key by key. Files in `conf.d/` add serial ports. Every key has
 an environment variable `ONCEGATE_<SECTION>_<KEY>`, and so has every list of tables, such as
-`ONCEGATE_LISTENERS`. Its text is read as a TOML value, where the quotes of a string may be left
-out. Loading writes nothing and opens no connection.
+`ONCEGATE_LISTENERS`. The variable contains a TOML value; the quotes of a string may be omitted.
+Loading writes no files and opens no connection.
 """
 
 import json
@@ -29,7 +29,7 @@ from gateway.process.declarations.directory import files_next_to
 from gateway.process.declarations.protocol import Protocols
 from gateway.process.declarations.section import fields_of, keys_of
 
-# A configuration is written by hand. A larger file is the wrong file.
+# A configuration is written by hand. A larger file cannot be one.
 FILE_BYTES_MAX = 1 << 20
 COMMAND_LINE = "the command line"
 LISTS = ("listeners", "queues", "user_quotas", "serial")
@@ -45,21 +45,21 @@ def load(
     *,
     replaced: Mapping[str, bytes | None] | None = None,
 ) -> Configuration:
-    """Return the configuration from `path` (None: no file), `environment` and `overrides`.
+    """Return the configuration from a file, the environment and the command line.
 
     Args:
-        path: the configuration file.
+        path: the configuration file, or None if there is no file.
         environment: all environment variables.
-        overrides: `"section.key"` (or `"listeners"`, `"serial"`) with values as in the file;
-            None: not given.
-        protocols: the values of `framing`, with their keys; None: `[[serial]]` is not accepted.
-        tenant: the tenant whose configuration is returned; None: that of the gateway, which
-            includes its tenants. Overrides outside the section `gateway` then apply to the tenant.
-        replaced: contents of files in `conf.d/`, by name, in place of those on disk; None: no such
-            file. A change is checked with it before it is written.
+        overrides: `"section.key"` (or `"listeners"`, `"serial"`) with values as in the file, or
+            None if the option was not given.
+        protocols: the values of `framing`, with their keys, or None to reject `[[serial]]`.
+        tenant: the tenant whose configuration is returned, or None for the gateway with its
+            tenants. Overrides outside the section `gateway` then apply to the tenant.
+        replaced: contents of files in `conf.d/` to use instead of those on disk, by name, or None
+            for a removed file. This checks a change before it is written.
 
     Raises:
-        ConfigurationError: one line for each mistake.
+        ConfigurationError: the configuration is invalid. It has one line for each mistake.
     """
     gathered = _Gathered(path)
     if path is not None:
@@ -77,7 +77,7 @@ def load(
 
 
 def _whole_of(gathered: "_Gathered", protocols: Protocols | None) -> Configuration:
-    """Return the configuration of all sources, with that of each tenant."""
+    """Return the configuration from all sources, including the configuration of each tenant."""
     from gateway.configuration.tenant_checking import whole_of  # noqa: PLC0415
 
     try:
@@ -94,7 +94,7 @@ def _whole_of(gathered: "_Gathered", protocols: Protocols | None) -> Configurati
 
 
 class _Gathered:
-    """Values set by the sources so far, and the mistakes found in them."""
+    """Values set by the sources so far, and the mistakes found in the sources."""
 
     def __init__(self, path: Path | None) -> None:
         self._has_file = path is not None
@@ -108,7 +108,7 @@ class _Gathered:
         """Sections that could not be read completely."""
 
     def source_of(self, location: Location) -> str:
-        """Return the source of the value at a location."""
+        """Return the name of the source that set the value at a location."""
         if len(location) > 1 and location[0] == conf_d.SECTION and location[1] in self._ports:
             return self._ports[int(location[1])].source_of(location[2:])
         for known in (tuple(location[:2]), tuple(location[:1])):
@@ -130,7 +130,7 @@ class _Gathered:
             if name in places:
                 self._add_variable(name, places[name], text)
             elif name.startswith(_PREFIX) and not is_reserved(name, text):
-                # They all have the same prefix and are too many to list.
+                # All variables have the same prefix, and there are too many to list.
                 mend = suggestion(name, (*places, *RESERVED), likeness=0.0)
                 self.problems.append(f"{name} sets no key of this version: {mend}")
 
@@ -144,7 +144,7 @@ class _Gathered:
                 self._set(tuple(name.split(".")), value, COMMAND_LINE, tables)
 
     def add_ports(self, folder: Path, replaced: Mapping[str, bytes | None]) -> None:
-        """Add the serial ports of a folder to those of the file or the environment."""
+        """Add the serial ports in a folder to those of the file or the environment."""
         found = conf_d.ports_in(folder, replaced)
         self.problems += found.problems
         before = self.tables.get(conf_d.SECTION, [])
@@ -162,21 +162,22 @@ class _Gathered:
         self.tables[conf_d.SECTION] = [*before, *(port.table for port in kept)]
 
     def shown(self, problems: Sequence[str]) -> list[str]:
-        """Return messages as people read them."""
+        """Rewrite messages for people: serial ports in `conf.d/` are identified by file and
+        line."""
         if self._folder is None:
             return [*problems]
         return conf_d.without_numbers(problems, self._folder)
 
     @property
     def sources(self) -> dict[str, str]:
-        """The source of each value that is set, as `Configuration.sources` has it."""
+        """The source of each value that is set, in the format of `Configuration.sources`."""
         named = {".".join(map(str, location)): name for location, name in self._sources.items()}
         ports = {f"{conf_d.SECTION}.{at}": str(port.path) for at, port in self._ports.items()}
         file = {"file": self._file_name} if self._has_file else {}
         return {"": self._file_name, **file, **named, **ports}
 
     def _tables_of(self, tenant: str | None) -> dict[str, Any]:
-        """Return a tenant's tables.
+        """Return the tables of a tenant, or of the gateway if `tenant` is None.
 
         For a tenant that does not exist, return a dictionary that is not used.
         """
@@ -220,7 +221,7 @@ class _Gathered:
 
 
 def variables() -> dict[str, Location]:
-    """Return every environment variable of the configuration, and the location that it sets."""
+    """Return the environment variables that set keys, each with the location of its key."""
     places: dict[str, Location] = {}
     for name in keys_of(Configuration):
         section = section_at(name)
@@ -255,7 +256,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _value_of(text: str) -> object:
-    """Parse a text as a TOML value, otherwise as JSON; otherwise return it unchanged."""
+    """Parse a string as a TOML value, otherwise as JSON. Return it unchanged if it is neither."""
     try:
         table = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -271,8 +272,9 @@ def _value_of(text: str) -> object:
 
 
 def _as_text_where_due(location: Location, value: object, text: str) -> object:
-    """Return the text for a key of type text or path, even if TOML reads it as a number
-    (`12345`).
+    """Return `text` if the key is a string or a path and the value is not.
+
+    TOML parses a string like `12345` as a number.
     """
     if isinstance(value, str | list | dict) or len(location) == 1:
         return value

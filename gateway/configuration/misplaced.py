@@ -1,4 +1,4 @@
-"""Messages for keys written in the wrong section."""
+"""Messages for keys written in the wrong section, with the right section."""
 
 import difflib
 from collections.abc import Iterator, Mapping
@@ -21,14 +21,16 @@ LISTS: dict[str, type[Section]] = {
 """Sections that are lists of tables, with the class of a table."""
 
 _NAMED_MAX = 4
-"""Sections named in a message, at most: with more, as for `ca`, none of them is likely."""
+"""Maximum number of sections in a message. If more have the key, as for `ca`, none of them is
+likely."""
 _LIKENESS = 0.8
 """Required similarity of a misspelled key, 0 (any) to 1 (equal): other sections have hundreds of
 keys."""
 
 
 def section_of(key: str, protocols: Protocols) -> str | None:
-    """Return in words where a misplaced key belongs; None if no section has it."""
+    """Return a phrase that names the section of a misplaced key, or None if no section has the
+    key."""
     for each in fields_of(Configuration):
         if key == each.name:
             return f"{_written(key)} is a section of its own"
@@ -37,7 +39,8 @@ def section_of(key: str, protocols: Protocols) -> str | None:
 
 
 def near_miss_of(key: str, protocols: Protocols) -> str | None:
-    """Return in words which section's key a misspelled one resembles; None if there is none."""
+    """Return a phrase that names the section of a similarly spelled key, or None if there is
+    none."""
     tables = dict(_tables(protocols))
     every = sorted({each for keys in tables.values() for each in keys})
     for near in difflib.get_close_matches(key, every, n=1, cutoff=_LIKENESS):
@@ -47,15 +50,15 @@ def near_miss_of(key: str, protocols: Protocols) -> str | None:
 
 
 def _homes_of(key: str, tables: Mapping[str, set[str]]) -> tuple[str, ...]:
-    """Return the tables that have a key; empty if there are too many to list."""
+    """Return the tables that have a key, or an empty tuple if there are too many to list."""
     found = tuple(table for table, keys in tables.items() if key in keys)
     return found if len(found) <= _NAMED_MAX else ()
 
 
 def _tables(protocols: Protocols) -> Iterator[tuple[str, set[str]]]:
-    """Yield each table's name in a file, with its keys.
+    """Yield the name of each table in a file, with the keys of the table.
 
-    A serial port has those of all protocols.
+    The table of a serial port has the keys of all protocols.
     """
     for each in fields_of(Configuration):
         section: Any = LISTS.get(each.name, each.type)

@@ -1,4 +1,4 @@
-"""Users in a MySQL or MariaDB database: `[access.mysql]`."""
+"""Settings for users in a MySQL or MariaDB database: `[access.mysql]`."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from gateway.process.declarations.quantities import Duration, Text, Whole, refus
 from gateway.process.declarations.section import Section
 
 PLACEHOLDERS = ("username", "clientid", "peerhost", "certificate", "listener")
-"""Names for `${...}` in a query, as in EMQX where it has them."""
+"""Names for `${...}` in a query. They are the same as in EMQX if EMQX has them."""
 
 DEFAULT_QUERY = "SELECT username, password_hash FROM mqtt_user WHERE username = ${username} LIMIT 1"
 
@@ -21,7 +21,7 @@ _NAME = Text(r"[^\x00]{1,128}", "a text of 1 to 128 characters")
 
 @dataclass(frozen=True, kw_only=True)
 class Mysql(Section):
-    """Users in a MySQL or MariaDB database."""
+    """Authentication of users with a MySQL or MariaDB database."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "server": "Where the database is on TCP. Either this or socket.",

@@ -1,4 +1,4 @@
-"""`[api]`: address of the status page and the REST interface, and who may use them."""
+"""Settings of the status page and the REST interface (`[api]`): their address and their users."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from gateway.process.declarations.quantities import Items, Text, Whole, refusal
 from gateway.process.declarations.section import Section
 
 ROLES = ("viewer", "operator", "administrator")
-"""Each role includes those before it."""
+"""Roles of users. Each role includes the rights of the earlier ones."""
 
 _UserName = Annotated[
     str, Text(r"[^\x00-\x1f\x7f]{1,1024}", "the name of a user of a source in [access]")
@@ -67,7 +67,7 @@ class Api(Section):
 
     @property
     def has_users(self) -> bool:
-        """True if the page requires a login."""
+        """True if the page requires a login because users are configured."""
         return bool(self.roles or self.group_roles)
 
     @property
@@ -87,9 +87,8 @@ class Api(Section):
 
     @property
     def stays_on_loopback(self) -> bool:
-        """True if the page listens on loopback, against its `bind`, because no users are
-        configured.
-        """
+        """True if the page listens on loopback instead of `bind`, because no users are
+        configured."""
         return not (is_loopback(self.bind) or self.has_users or self.allow_anonymous_network)
 
     @property

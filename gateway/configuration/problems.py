@@ -4,7 +4,7 @@
 
     gateway.toml: [mqtt] max_inflight = -1 is not allowed: use a whole number from 0 to 65535
 
-The annotations of the sections say what is allowed; this module only formats it.
+The allowed values come from the annotations of the sections. This module only formats them.
 """
 
 import difflib
@@ -28,8 +28,8 @@ _SHOWN_CHARACTERS_MAX = 60
 SECRET_KEYS = frozenset(
     {"username", "password_file", "local_username", "local_password_file", "target"}
 )
-"""Keys whose values are not shown: names of users, URLs with credentials, and files in whose place
-people write the password itself."""
+"""Keys whose values are not shown: user names, URLs with credentials, and paths of password files.
+People sometimes write the password itself in place of the path."""
 _ALLOWED = {
     "bool_type": "true or false",
     "string_type": "a text in quotes",
@@ -43,7 +43,7 @@ Location = Sequence[int | str]
 
 
 class ConfigurationError(Exception):
-    """The configuration is invalid. `problems` has one line for each mistake."""
+    """Error for an invalid configuration. `problems` has one line for each mistake."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__(problems)
@@ -55,20 +55,20 @@ class ConfigurationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The checked input: tables, the source of each value, and the protocols."""
+    """The input of a check: tables, the source of each value, and the serial protocols."""
 
     tables: Mapping[str, Any]
     source_of: Callable[[Location], str]
     protocols: Protocols
 
     def framing_at(self, location: Location) -> str:
-        """Return the protocol of the `[[serial]]` table that contains `location`."""
+        """Return the protocol (`framing`) of the `[[serial]]` table that contains `location`."""
         framing: str = self.tables[str(location[0])][location[1]].get("framing", DEFAULT_FRAMING)
         return framing
 
 
 def lines_of(error: "ValidationError", written: Written) -> list[str]:
-    """Return one line for each error."""
+    """Return one message for each of pydantic's errors."""
     return [
         _line_of(details, written)
         for details in error.errors()
@@ -79,7 +79,7 @@ def lines_of(error: "ValidationError", written: Written) -> list[str]:
 
 
 def shown(value: object) -> str:
-    """Return a value as written in the file, shortened to fit in a line."""
+    """Return a value as written in the file, truncated to fit in a line."""
     if isinstance(value, Path):
         value = str(value)
     try:
@@ -104,10 +104,10 @@ def suggestion(
     likeness: float = 0.6,
     elsewhere: Protocols | None = None,
 ) -> str:
-    """Return how to fix an unknown key: use the nearest known one, or one of all.
+    """Return how to fix an unknown key: the nearest known key, or a list of all known keys.
 
     `likeness` is the required similarity of the nearest key, from 0 (any) to 1 (equal). `elsewhere`
-    are the protocols of `[[serial]]`: if they are given, the suggestion can name a key of another
+    contains the protocols of `[[serial]]`. If it is given, the suggestion can name a key of another
     section.
     """
     names = sorted(known)
@@ -130,7 +130,7 @@ def place_of(location: Location) -> str:
         return "the configuration"
     section, *rest = location
     if _is_of_protocol(location):
-        # In the file they are in the port's own table.
+        # In the file these keys are in the table of the serial port.
         del rest[1]
     if section in LISTS and rest and isinstance(rest[0], int):
         head = f"[[{section}]] ({_ordinal(rest[0] + 1)})"

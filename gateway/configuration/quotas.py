@@ -1,5 +1,6 @@
-"""Quotas that reserve capacity for others: `[quotas]`, `[[user_quotas]]` for users, and
-flapping.
+"""Quotas for addresses, users and anonymous clients, and the limit for frequent reconnects.
+
+The sections are `[quotas]`, `[[user_quotas]]` and `[flapping]`.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ NAMES = Text(r"[^\x00]{1,1024}", "a user's name, in which * stands for any chara
 
 @dataclass(frozen=True, kw_only=True)
 class Quotas(Section):
-    """Quotas of one address, and of clients without a user."""
+    """Quotas for each address, and for clients without a user."""
 
     anonymous_share: Annotated[int, Whole(1, 100)] = 50
     anonymous_queued_bytes: Annotated[int, Size(MIB, 1 << 50)] | None = None
@@ -33,7 +34,7 @@ class Quotas(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class UserQuota(Section):
-    """Quotas of all clients of one user together. The first matching table applies."""
+    """Quotas for all clients of a user together. The first table that matches the user applies."""
 
     user: Annotated[str, Text(r"[^\x00]{1,1024}", "a user's name; * stands for any characters")] = (
         "*"
@@ -54,7 +55,7 @@ class UserQuota(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Flapping(Section):
-    """When a client that reconnects too often is banned, with EMQX's names."""
+    """Ban of clients that reconnect too often. The keys have the same names as in EMQX."""
 
     enable: bool = False
     max_count: Annotated[int, Whole(1, 100_000)] = 15

@@ -1,8 +1,8 @@
 """The JSON Schema of the configuration file (draft 2020-12), for editors.
 
-It is generated from the sections, so each key is defined once. It accepts every file that the
-loader accepts, and rejects what is wrong within one table. `oncegate check-config` checks ranges of
-durations and sizes, and rules across sections.
+The schema is generated from the sections, so each key is defined once. It accepts every file that
+the loader accepts, and rejects mistakes within one table. `oncegate check-config` also checks
+ranges of durations and sizes, and rules that concern several sections.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,8 @@ _PLAIN_TYPES: Final[Mapping[Any, str]] = {bool: "boolean", int: "integer", str: 
 
 
 def _where(key: str, value: str, then: Schema, otherwise: Schema) -> Schema:
-    """Return a schema: `then` applies if a key has the given value, and `otherwise` if not."""
+    """Return a schema in which `then` applies if a key has the given value, and `otherwise` if
+    not."""
     condition = {"properties": {key: {"const": value}}, "required": [key]}
     return {"if": condition, "then": then, "else": otherwise}
 
@@ -85,7 +86,7 @@ def _of_tenants(sections: Mapping[str, Schema]) -> Schema:
 
 
 def _add_protocols(serial: Schema, protocols: Protocols) -> None:
-    """Allow the keys of each protocol in a serial port's table, depending on `framing`."""
+    """Add the keys of each protocol to a serial port's table, depending on `framing`."""
     by_key: dict[str, list[Schema]] = {}
     for protocol in protocols.values():
         for key, made in _keys_of(protocol, protocol.descriptions).items():
@@ -145,7 +146,10 @@ def _default_of(key: Field[Any]) -> Any:
 
 
 def _of_type(written: Any, name: str) -> Schema:
-    """Return the schema of a type. TOML has no null, so an optional type accepts nothing more."""
+    """Return the schema of a type.
+
+    An optional type has the same schema, because TOML has no null.
+    """
     origin, arguments = get_origin(written), get_args(written)
     if isinstance(written, type) and issubclass(written, Section):
         return _of_section(written, name)

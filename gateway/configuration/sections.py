@@ -1,9 +1,9 @@
 """Sections that occur once in the configuration file, as classes with keys, defaults and limits.
 
-`gateway.configuration.checking` creates them from the file. `docs/configuration.md` gives the
-reason for each default, and a test compares the two. `[api]` is in `page.py`; `[[listeners]]` and
-`[[serial]]`, which may occur several times, are in `listener.py` and `serial_port.py`; `whole.py`
-combines them all.
+`gateway.configuration.checking` creates the objects from the file. `docs/configuration.md` gives
+the reason for each default, and a test compares the two. `[api]` is in `page.py`. `[[listeners]]`
+and `[[serial]]`, which may occur several times, are in `listener.py` and `serial_port.py`.
+`whole.py` combines all sections.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ GATEWAY_ID = r"[a-z0-9-]{1,64}"
 CONTROL_SOCKET, STATUS_SOCKET, OPERATE_SOCKET = "control.sock", "status.sock", "operate.sock"
 
 SOURCES = ("jwt", "password_file", "mysql")
-"""Default order in which the sources of users are queried: cheap ones first."""
+"""Default order in which the sources of users are queried; fast sources come first."""
 SOURCE = Text("|".join(SOURCES), f"the keys of sources, {', '.join(SOURCES)}")
 GROUP = Text(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", "the name of a group of this machine")
 Secret = Annotated[str, Text(r"[^\x00]{1,1024}", "a text of 1 to 1024 characters")]
@@ -58,23 +58,27 @@ class Gateway(Section):
 
     @property
     def control_socket(self) -> Path:
-        """The socket for all commands: used by `oncegate ctl`, the bridge and the uploader."""
+        """Path of the socket for all commands, used by `oncegate ctl`, the bridge and the
+        uploader."""
         return (self.control_dir or self.data_dir) / CONTROL_SOCKET
 
     @property
     def status_socket(self) -> Path:
-        """The socket for read-only commands: used by the status page."""
+        """Path of the socket for read-only commands, used by the status page."""
         return (self.control_dir or self.data_dir) / STATUS_SOCKET
 
     @property
     def operate_socket(self) -> Path:
-        """The socket for operators' actions on the page. It exists only if there are operators."""
+        """Path of the socket for operators' actions on the page.
+
+        It exists only if there are operators.
+        """
         return (self.control_dir or self.data_dir) / OPERATE_SOCKET
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mqtt(Section):
-    """Limits of sessions and packets, with the names that other brokers use."""
+    """Limits of sessions and packets, with the same names as in other brokers."""
 
     max_inflight: Annotated[int, Whole(0, 65535)] = 32
     max_mqueue_len: Annotated[int, Whole(0, 1_000_000_000)] = 1_000_000
@@ -122,7 +126,7 @@ class Limits(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Disk(Section):
-    """Shares of the disk. None: depends on the size of the file system."""
+    """Limits for the use of the disk. By default they depend on the size of the file system."""
 
     free_min: Annotated[int, Size(0, TIB)] | None = None
     log_max: Annotated[int, Size(0, TIB)] | None = None
@@ -133,7 +137,7 @@ class Disk(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Access(Section):
-    """Sources of users, and the rules about what each client may do."""
+    """Sources of users, and the rules for what each client may do."""
 
     password_file: Annotated[Path, FilePath()] | None = None
     rules_file: Annotated[Path, FilePath()] | None = None
@@ -183,7 +187,7 @@ class SessionLog(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Upload(Section):
-    """Upload target of sealed segments, and how many sent ones are kept."""
+    """Upload target for sealed segments, and the number of sent segments to keep."""
 
     target: Annotated[str, UploadTarget()] | None = None
     sent_keep: Annotated[int, Size(0, TIB)] = 256 * MIB

@@ -1,7 +1,8 @@
-"""Changes of sensors in `conf.d/`, one file for each: checked first, written whole, undone once.
+"""Changes to sensors in `conf.d/`. Each change is checked first, written atomically, and can be
+undone.
 
-`NAME.toml` has the port NAME. `NAME.toml.previous` has what the last change of it replaced, and is
-empty if there was no file.
+`NAME.toml` defines the port NAME. `NAME.toml.previous` contains the file before the last change. It
+is empty if there was no file.
 """
 
 import contextlib
@@ -23,12 +24,13 @@ from gateway.process.files.toml_text import text_of
 
 PREVIOUS: Final = ".previous"
 PREVIOUS_FILES_MAX: Final = 64
-"""Changes that can be undone, at most: as many as there are files. The oldest file is removed."""
+"""Maximum number of changes that can be undone: one for each file. The oldest file is removed."""
 PROBLEMS_SHOWN_MAX: Final = 5
-"""Mistakes of a refused change that its message has, at most: what a form has room for."""
+"""Maximum number of mistakes in the message about a refused change: a form has room for these."""
 FILE_MODE: Final = 0o644
 FOLDER_MODE: Final = 0o755
-"""Every process of the gateway reads the files. They have no secrets, as `gateway.toml`."""
+"""File modes. Every process of the gateway reads the files, and like `gateway.toml` they contain no
+secrets."""
 
 _NAME: Final = re.compile(NAME_PATTERN, re.ASCII)
 _HEAD: Final = (
@@ -41,7 +43,7 @@ Result = TypeVar("Result")
 
 
 class ChangeRefused(Exception):
-    """A change was not made. Has a code for programs and a sentence."""
+    """Error for a change that was not made. `code` is for programs, `message` for people."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -51,18 +53,18 @@ class ChangeRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PortFile:
-    """The file of a sensor, or the previous version of a removed one."""
+    """The file of a sensor. If it was removed, this represents the previous version of the file."""
 
     name: str
     version: str | None
-    """Digest of the contents, which a change has to name. None: the file was removed."""
+    """Digest of the contents, which the next change has to name. None if the file was removed."""
     table: Mapping[str, Any]
-    """Its `[[serial]]` table; empty if the file was removed."""
+    """The `[[serial]]` table in the file; empty if the file was removed."""
     has_previous: bool
-    """True if its last change can be undone."""
+    """True if the last change of the file can be undone."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for an answer."""
+        """Return the fields as JSON values."""
         return {
             "name": self.name,
             "version": self.version,
@@ -72,21 +74,24 @@ class PortFile:
 
 
 class SerialFiles(Generic[Result]):
-    """Reads and changes the files. One process uses it, one change at a time."""
+    """Reads and changes the files in `conf.d/`. One process uses it, for one change at a time."""
 
     def __init__(self, folder: Path | None, check: Callable[[Contents], Result]) -> None:
-        """Set the folder, and what checks a change before it is written.
+        """Store the folder and the function that checks a change.
 
         Args:
-            folder: the folder; None: there is no configuration file, and so no place for it.
-            check: reads the configuration with other contents of some files. Raises
-                ConfigurationError.
+            folder: the folder, or None if the gateway has no configuration file.
+            check: loads the configuration with replaced contents of some files. Raises
+                ConfigurationError if a change is invalid.
         """
         self._folder = folder
         self._check = check
 
     def listed(self) -> list[PortFile]:
-        """Return the files that can be changed here: those with one table, of the file's name."""
+        """Return the files that can be changed here.
+
+        Each contains one table, named like the file.
+        """
         if self._folder is None:
             return []
         found = {
@@ -98,15 +103,15 @@ class SerialFiles(Generic[Result]):
         return [found[name] for name in sorted(found)]
 
     def save(self, name: str, table: Mapping[str, Any], version: str | None) -> Result:
-        """Write the table of a port.
+        """Write the table of a port to its file.
 
         Args:
             name: the port's name.
-            table: its keys, without the name.
-            version: that of the file which it replaces; None: there is none yet.
+            table: the keys of the port, without the name.
+            version: version of the file that is replaced, or None if there is no file yet.
 
         Raises:
-            ChangeRefused: nothing was written.
+            ChangeRefused: the change is invalid or conflicts with another one. Nothing was written.
         """
         path = self._path_of(name)
         try:
@@ -128,7 +133,7 @@ class SerialFiles(Generic[Result]):
         return result
 
     def remove(self, name: str, version: str | None) -> Result:
-        """Remove the file of a port. Raises ChangeRefused: nothing was removed."""
+        """Remove the file of a port. Raises ChangeRefused if nothing was removed."""
         path = self._path_of(name)
         before = self._current(path, version)
         if before is None:
@@ -138,9 +143,10 @@ class SerialFiles(Generic[Result]):
         return result
 
     def undo(self, name: str, version: str | None) -> Result:
-        """Exchange the file of a port with its previous version. Raises ChangeRefused.
+        """Exchange the file of a port with its previous version. A second undo restores the first
+        state.
 
-        A second undo brings back what the first one replaced.
+        Raises ChangeRefused if there is no previous version, or the exchange is invalid.
         """
         path = self._path_of(name)
         before = self._current(path, version)
@@ -169,7 +175,7 @@ class SerialFiles(Generic[Result]):
         return self._folder / f"{name}{conf_d.ENDING}"
 
     def _current(self, path: Path, version: str | None) -> bytes | None:
-        """Return the contents of a file, which have to be of a version. Raises ChangeRefused."""
+        """Return the contents of a file. Raises ChangeRefused if the file has another version."""
         try:
             found = _read(path)
         except FileNotFoundError:
@@ -182,7 +188,7 @@ class SerialFiles(Generic[Result]):
         return found
 
     def _checked(self, path: Path, content: bytes | None) -> Result:
-        """Check the whole configuration as it would be. Raises ChangeRefused."""
+        """Check the whole configuration with the change. Raises ChangeRefused if it is invalid."""
         try:
             return self._check({path.name: content})
         except ConfigurationError as error:
@@ -195,7 +201,7 @@ class SerialFiles(Generic[Result]):
             raise ChangeRefused("invalid", "; ".join(lines)) from None
 
     def _change(self, path: Path, before: bytes | None, content: bytes | None) -> None:
-        """Put other contents in place, and keep those before. Raises ChangeRefused."""
+        """Replace the contents of a file, and store the previous contents. Raises ChangeRefused."""
         try:
             if not path.parent.is_dir():
                 make_folder(path.parent)
@@ -237,7 +243,8 @@ class SerialFiles(Generic[Result]):
         return [
             name.removesuffix(ending)
             for name, size in entries
-            # An empty one is that of a port that did not exist: there is nothing to bring back.
+            # An empty file belongs to a port that did not exist before: there is nothing to
+            # restore.
             if name.endswith(ending) and size and not name.startswith(".")
         ]
 
@@ -263,7 +270,7 @@ def _read(path: Path) -> bytes:
 
 
 def _as_json(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table with JSON values: TOML also has dates, `nan` and `inf`, which become text."""
+    """Return a table with JSON values. Dates, `nan` and `inf` are converted to strings."""
     found: dict[str, Any] = json.loads(json.dumps(table, default=str), parse_constant=str)
     return found
 
@@ -273,7 +280,7 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def _create(path: Path, content: bytes) -> None:
-    """Create a file durably. Raises FileExistsError if it exists by then."""
+    """Create a file durably. Raises FileExistsError if the file already exists."""
     whole = _hidden(path, "new")
     _put(whole, content)
     try:

@@ -1,6 +1,6 @@
-"""One serial port and the protocol on it: `[[serial]]`.
+"""Settings of a serial port and the protocol on it: `[[serial]]`.
 
-The keys of a protocol are declared with the protocol: `ProtocolSettings`.
+The keys of a protocol are declared with the protocol (`ProtocolSettings`).
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ DEFAULT_FRAMING = "board"
 DAY = 86400.0
 PORT_MAX = 65535
 RS485_DELAY_SECONDS_MAX = 0.1
-"""Linux limits longer delays to this (drivers/tty/serial/serial_core.c)."""
+"""Linux limits longer delays to this value, in seconds (drivers/tty/serial/serial_core.c)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,14 +84,16 @@ class Serial(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Move all keys that are not the port's own into `protocol`."""
+        """Move all keys that do not belong to the port itself into `protocol`."""
         own = {key: value for key, value in written.items() if key in keys_of(cls)}
         return {**own, "protocol": {key: written[key] for key in written if key not in own}}
 
     @property
     def line_settings(self) -> Line:
-        """`line`, or `baud_rate` with 8 data bits, no parity and 1 stop bit, or by default the line
-        of the protocol.
+        """The settings of the serial line: baud rate, data bits, parity and stop bits.
+
+        They come from `line`, or from `baud_rate` with 8 data bits, no parity and 1 stop bit. The
+        default is the line of the protocol.
         """
         if self.line is None and "baud_rate" not in self.given:
             return self.protocol.default_line
@@ -99,17 +101,15 @@ class Serial(Section):
 
     @property
     def rs485_settings(self) -> Rs485 | None:
-        """Settings for the driver's RS-485 mode.
-
-        None: the driver does not control the direction.
-        """
+        """Settings for the driver's RS-485 mode, or None if the driver does not control the
+        direction."""
         if not self.rs485:
             return None
         return Rs485(self.rs485_rts, self.rs485_delay_before_send, self.rs485_delay_after_send)
 
     @property
     def units_named(self) -> frozenset[str]:
-        """All units named in its own keys and in those of its protocol."""
+        """All units named in the keys of the port and of its protocol."""
         rules = () if self.readings is None else self.readings.quantities
         named = [*self.units.values(), *(rule.unit for rule in rules), *self.protocol.units]
         return frozenset(unit for unit in named if unit is not None)
@@ -141,9 +141,8 @@ class Serial(Section):
             raise refusal(f'a line of {bits} data bits with framing = "{self.framing}"')
 
     def _check_scheme(self) -> None:
-        """Reject an address that the protocol does not support, and keys that have no effect with
-        it.
-        """
+        """Reject an address that the protocol does not support, and keys that such an address
+        excludes."""
         if self.address is None:
             self.protocol.check_scheme(None)
             return
@@ -179,7 +178,8 @@ class Serial(Section):
             raise refusal('no flow_control = "rts_cts" with rs485: RTS switches the direction')
 
     def _check_rules(self) -> None:
-        """Reject rules that could match nothing, or measurements of several kinds."""
+        """Reject rules that could match nothing, and rules that would convert different kinds of
+        values."""
         for rule in () if self.readings is None else self.readings.quantities:
             is_part = "/" in rule.name
             if is_part and not self.protocol.has_several:

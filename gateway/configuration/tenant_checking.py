@@ -36,10 +36,10 @@ def whole_of(
         source_of: returns the source of a value, for messages.
         protocols: the values of `framing`.
         unknown: sections that could not be read completely.
-        problems: messages for mistakes found before.
+        problems: messages for mistakes found earlier.
 
     Raises:
-        ConfigurationError: one line for each mistake, including those of all tenants.
+        ConfigurationError: a configuration is invalid. It has one line for each mistake.
     """
     lines = [*problems]
     top = {name: table for name, table in tables.items() if name != "tenants"}
@@ -76,9 +76,10 @@ def _tenant_of(
     made: Configuration | None,
     source_of: SourceOf,
 ) -> Configuration:
-    """Return a tenant's configuration. Raises ConfigurationError.
+    """Return a tenant's configuration. Raises ConfigurationError if it is invalid.
 
-    If the top level has a mistake, which is reported separately, nothing is inherited from it.
+    If the top level has a mistake, which is reported separately, the tenant inherits nothing from
+    it.
     """
     gateway = made.gateway if made is not None else Configuration().gateway
     place = f"{DIRECTORY}/{name}"
@@ -107,10 +108,10 @@ def _tenant_of(
 
 
 def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
-    """Yield a message for each thing that two tenants would share and must not, with the fix.
+    """Yield a message for each resource that two tenants must not share, with the fix.
 
     Args:
-        configurations: by the tenant's name; the gateway's own is under "".
+        configurations: configurations by the tenant's name; the gateway's own has the name "".
     """
     for name, configuration in configurations.items():
         if name and 0 in _ports_of(configuration):
@@ -170,13 +171,13 @@ def _files_of(first: Configuration, second: Configuration) -> Iterator[tuple[str
 
 
 def _query_of(configuration: Configuration) -> object:
-    """Return the database and query used to look up users; None if there is none."""
+    """Return the database and query used to look up users, or None if there is no database."""
     mysql = configuration.access.mysql
     return None if mysql is None else (mysql.server, mysql.socket, mysql.database, mysql.query)
 
 
 def _one_authority(pair: str, first: Configuration, second: Configuration) -> Iterator[str]:
-    """Yield a message where a client certificate of one tenant would be valid for the other."""
+    """Yield a message if a client certificate of one tenant would be valid for another tenant."""
     for mine in _authorities_of(first):
         for theirs in _authorities_of(second):
             if mine == theirs or not certificates_in(mine).isdisjoint(certificates_in(theirs)):
@@ -194,7 +195,7 @@ def _authorities_of(configuration: Configuration) -> list[Path]:
 
 
 def _one_client_upstream(pair: str, first: Configuration, second: Configuration) -> Iterator[str]:
-    """Yield a message where two uplinks would use the same session at the upstream broker."""
+    """Yield a message if two uplinks would use the same session at the upstream broker."""
     mine, theirs = first.uplink, second.uplink
     if mine.address is None or mine.address != theirs.address or mine.client_id is None:
         return
@@ -207,6 +208,6 @@ def _words_of(tenant: str) -> str:
 
 
 def _within(one: str, other: str) -> bool:
-    """Return True if two folder URLs are equal, or one contains the other."""
+    """Return True if two folder URLs are equal, or one folder contains the other."""
     first, second = one.rstrip("/") + "/", other.rstrip("/") + "/"
     return first.startswith(second) or second.startswith(first)

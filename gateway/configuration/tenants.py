@@ -1,8 +1,8 @@
-"""Tenants: isolated projects on one gateway, each configured in its own tables `[tenants.NAME]`.
+"""Tenants: isolated projects on one gateway, each configured in tables `[tenants.NAME]`.
 
-Each tenant has a complete configuration. Limits that it does not set are inherited from the top
-level, key by key. Nothing is inherited that would make it reachable through another tenant:
-listeners, users, hooks, targets, the page (docs/decisions/0099-*.md).
+Each tenant has a complete configuration. Limits that a tenant does not set are inherited from the
+top level, key by key. Settings that would make a tenant reachable through another one are not
+inherited: listeners, users, hooks, targets, the page (docs/decisions/0099-*.md).
 """
 
 import re
@@ -12,21 +12,22 @@ from typing import Any, Final
 from gateway.configuration.problems import ConfigurationError, Location, shown, suggestion
 
 OWN: Final = ("listeners", "access", "hooks", "upload", "uplink", "api")
-"""Never inherited from the top level."""
+"""Sections that are never inherited from the top level."""
 INHERITED: Final = (
     *("mqtt", "queues", "quotas", "user_quotas", "flapping", "limits", "disk", "session_log"),
 )
-"""Inherited from the top level: a list as a whole, a table key by key."""
+"""Sections inherited from the top level: a list as a whole, a table key by key."""
 OF_THE_GATEWAY: Final = ("gateway", "bridge", "serial", "console")
-"""Only at the top level."""
+"""Sections that are allowed only at the top level."""
 
 NAME_PATTERN: Final = r"[a-z0-9-]{1,32}"
 NAME_ALLOWED: Final = "1 to 32 of a-z, 0-9 and -"
 TENANTS_MAX: Final = 64
-"""Each tenant takes at least two processes and 47 MB (docs/tenants.md)."""
+"""Maximum number of tenants: each takes at least two processes and 47 MB (docs/tenants.md)."""
 
 DIRECTORY: Final = "tenants"
-"""Folder in the data directory and in that of the control sockets, with one folder per tenant."""
+"""Folder with one folder per tenant, in the data directory and in the control sockets'
+directory."""
 
 _NAME = re.compile(NAME_PATTERN, re.ASCII)
 _SECTION = re.compile(rf"(\[{{1,2}})({'|'.join((*OWN, *INHERITED))})(?=[\].])")
@@ -35,7 +36,8 @@ SourceOf = Callable[[Location], str]
 
 
 def tenants_in(written: object, source_of: SourceOf) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return each tenant's tables by name, and messages for tenants that are invalid as a whole."""
+    """Return the tables of each tenant by name, and messages for tenants that are wholly
+    invalid."""
     if not isinstance(written, Mapping):
         what = f"{source_of(('tenants',))}: [tenants] = {shown(written)} is not allowed"
         return {}, [f"{what}: use a table for each tenant, like [[tenants.acme.listeners]]"]
@@ -70,7 +72,7 @@ def tables_of(
         own: the tenant's tables.
         around: the tables at the top level.
         data_dir: the tenant's data directory.
-        control_dir: directory of its control sockets; None: `data_dir`.
+        control_dir: directory of the tenant's control sockets, or None to use `data_dir`.
     """
     made: dict[str, Any] = {}
     for section in INHERITED:
@@ -79,7 +81,7 @@ def tables_of(
             made[section] = {**above, **(mine or {})}
         elif mine is None and above is not None:
             made[section] = above
-    # The id and the groups of the sockets belong to the machine and are the same for all.
+    # The id and the groups of the sockets belong to the machine and are the same for all tenants.
     gateway = {**around.get("gateway", {}), "data_dir": data_dir}
     if control_dir is not None:
         gateway["control_dir"] = control_dir
@@ -87,12 +89,12 @@ def tables_of(
 
 
 def in_tables_of(tenant: str, problems: list[str]) -> list[str]:
-    """Rewrite messages so that tables have the names used in the file for this tenant."""
+    """Rewrite messages so that they name the tenant's tables as written in the file."""
     return [_SECTION.sub(rf"\1tenants.{tenant}.\2", line) for line in problems]
 
 
 def refuse_unknown(tenants: Mapping[str, object], name: str) -> None:
-    """Raise ConfigurationError if there is no tenant of this name."""
+    """Raise ConfigurationError if there is no tenant with this name."""
     if name in tenants:
         return
     if not tenants:

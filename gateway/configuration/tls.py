@@ -1,4 +1,4 @@
-"""TLS settings, `tls = { ... }`: of listeners, of the page, and of connections to other brokers."""
+"""TLS settings (`tls = { ... }`) for listeners, the page, and connections to other brokers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,12 +42,12 @@ class Tls(Section):
 
     @property
     def proves_users(self) -> bool:
-        """True if a client certificate identifies a user."""
+        """True if a client certificate can identify a user."""
         return self.client_certificates != "none" and self.username != "none"
 
     @property
     def demands_users(self) -> bool:
-        """True if every client must prove a user by certificate before its CONNECT."""
+        """True if every client must identify its user with a certificate before its CONNECT."""
         return self.client_certificates == "required" and self.username != "none"
 
 
@@ -66,9 +66,8 @@ class PageTls(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class ClientTls(Section):
-    """TLS for connections to another broker: how it proves its identity, and this gateway its
-    own.
-    """
+    """TLS for connections to another broker: how this gateway and the broker prove their
+    identities."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "ca": "PEM file of the authorities that vouch for the broker. Default: the machine's.",

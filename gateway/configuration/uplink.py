@@ -1,4 +1,4 @@
-"""The connection to an upstream broker: `[uplink]`, `[[uplink.topics]]` and `tls = { ... }`."""
+"""Settings of the connection to an upstream broker: `[uplink]` and `[[uplink.topics]]`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ PREFIX = Text(r"([^\x00+#$][^\x00+#]{0,1023})?", 'a text without "+" and "#", li
 
 @dataclass(frozen=True, kw_only=True)
 class UplinkTopic(Section):
-    """A set of topics that the uplink carries, with the terms of Mosquitto's bridges."""
+    """Topics that the uplink carries. The keys are named as in Mosquitto's bridges."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "filter": "Topics that are carried, without the prefix of either side.",
@@ -45,7 +45,7 @@ class UplinkTopic(Section):
                     f'a prefix that ends a level, like "site-7/": {prefix + self.filter!r} is no '
                     "topic filter"
                 ) from None
-        # [MQTT5-4.7.2-1] such topics belong to the broker.
+        # [MQTT5-4.7.2-1] topics that begin with "$" belong to the broker.
         if (self.taken_from_remote and self.local_filter.startswith("$")) or (
             self.taken_from_local and self.remote_filter.startswith("$")
         ):
@@ -74,7 +74,7 @@ class UplinkTopic(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Uplink(Section):
-    """The connection to an upstream broker: exactly once at QoS 2."""
+    """The connection to an upstream broker. At QoS 2 each message is delivered exactly once."""
 
     address: Annotated[str, HostAndPort()] | None = None
     protocol: Annotated[int, Whole(4, 5)] = 5
@@ -107,7 +107,7 @@ class Uplink(Section):
             raise refusal(mend)
 
     def _overlaps(self) -> Iterator[str]:
-        """Yield messages for topics where a message would be carried twice or come back."""
+        """Yield messages for overlapping topics: a message would be carried twice, or returned."""
         out = [each for each in self.topics if each.taken_from_local]
         into = [each for each in self.topics if each.taken_from_remote]
         for one, other in combinations([each.local_filter for each in out], 2):
@@ -128,7 +128,7 @@ class Uplink(Section):
 
 
 def overlap(one: str, other: str) -> bool:
-    """Return True if some topic matches both filters."""
+    """Return True if there is a topic that matches both filters."""
     first, second = one.split("/"), other.split("/")
     # [MQTT5-4.7.2-1] a leading wildcard does not match names that begin with "$".
     for mine, yours in ((first[0], second[0]), (second[0], first[0])):

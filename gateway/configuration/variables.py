@@ -15,7 +15,7 @@ RESERVED = {
     "ONCEGATE_CONTAINER_ARCH": "of `make container-test`",
 }
 RESERVED_PREFIX = "ONCEGATE_TEST_"
-"""Used by the tests: ONCEGATE_TEST_SEED."""
+"""Prefix of variables used by the tests, such as ONCEGATE_TEST_SEED."""
 
 _SERVICE = re.compile(r"ONCEGATE_(\w+_)?SERVICE_(HOST|PORT(_\w+)?)", re.ASCII)
 _LINK = re.compile(r"ONCEGATE_(\w+_)?PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?", re.ASCII)
@@ -23,10 +23,10 @@ _LINK_VALUE = re.compile(r"(tcp|udp|sctp)://.*", re.ASCII)
 
 
 def is_reserved(name: str, value: str) -> bool:
-    """Return True if a variable has a meaning other than a configuration key.
+    """Return True if an environment variable has our prefix but does not set a configuration key.
 
-    Kubernetes sets variables in each container for each Service next to it. Those of a Service
-    called `oncegate` have our prefix.
+    Kubernetes sets variables in each container for each Service next to it. The variables for a
+    Service called `oncegate` have our prefix.
     """
     if name in RESERVED or name.startswith(RESERVED_PREFIX) or _SERVICE.fullmatch(name):
         return True

@@ -32,15 +32,16 @@ BRIDGE_PROTOCOL_VERSION = 4
 UPLINK_PROTOCOL_VERSION = 5
 UPLINK_WINDOW, UPLINK_WINDOW_MQTT_3 = 100, 19
 GATEWAY_TOPIC = "gateway"
-"""Topics `gateway/<id>/...`: states of the gateway itself, published by the bridge for Home
-Assistant."""
+"""Topics `gateway/<id>/...` with the states of the gateway itself. The bridge publishes them for
+Home Assistant."""
 BRIDGE_WINDOW = 100
-"""Enough for 100 readings per round trip and commit."""
+"""Maximum unacknowledged publications of the bridge: enough for 100 readings per round trip and
+commit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration(Section):
-    """The whole configuration: immutable, with values in range and converted."""
+    """The whole configuration: immutable, with values that are in range and converted."""
 
     gateway: Gateway = field(default_factory=Gateway)
     listeners: Annotated[tuple[Listener, ...], Items(1)] = (Listener(),)
@@ -62,32 +63,33 @@ class Configuration(Section):
     alarms: Alarms = field(default_factory=Alarms)
     api: Api = field(default_factory=Api)
     tenant: str | None = field(default=None, metadata=NO_KEY)
-    """The tenant that this configuration belongs to; None: the gateway itself."""
+    """The tenant of this configuration, or None for the gateway itself."""
     tenants: Mapping[str, "Configuration"] = field(default_factory=dict, metadata=NO_KEY)
-    """The tenants' configurations by name, each of them complete."""
+    """The configurations of the tenants, by name. Each of them is complete."""
     sources: Mapping[str, str] = field(
         default_factory=dict, metadata=NO_KEY, compare=False, repr=False
     )
     """Sources of values by `section.key`, `section` or, for a table in a list, `section.0`. The
     entry "" applies to all other values that are set, and "file" is the file if there is one."""
     brokers_count: int = field(default=1, metadata=NO_KEY)
-    """Brokers that share the disk: the gateway's own and one for each tenant."""
+    """Number of brokers that share the disk: the gateway's own broker and one for each tenant."""
 
     def source_of(self, section: str, key: str | int | None) -> str:
-        """Return the source of a value that is set: a file, a variable, the command line."""
+        """Return the source of a value that was set: a file, an environment variable or the command
+        line."""
         named = (f"{section}.{key}", section, "")
         return next((self.sources[name] for name in named if name in self.sources), "")
 
     @property
     def file(self) -> str | None:
-        """The configuration file. None: every key has its default, or is set elsewhere."""
+        """The configuration file, or None if no file was read."""
         return self.sources.get("file")
 
     @property
     def identity_dir(self) -> Path:
-        """The directory of the gateway's id.
+        """The directory in which the gateway's id is stored.
 
-        For a tenant, it is two levels above the tenant's directory.
+        For a tenant, this is two levels above the tenant's directory.
         """
         data_dir = self.gateway.data_dir
         return data_dir if self.tenant is None else data_dir.parent.parent
@@ -99,16 +101,16 @@ class Configuration(Section):
 
     @property
     def authenticates(self) -> bool:
-        """True if users are authenticated.
+        """True if users are authenticated by any means.
 
-        If any listener authenticates users by certificate, a user name without proof is accepted
-        nowhere.
+        If any listener authenticates users by certificate, no listener accepts a user name without
+        authentication.
         """
         return bool(self.access.sources) or any(each.proves_users for each in self.listeners)
 
     @property
     def reaches_broker(self) -> bool:
-        """True if the bridge has a broker: through a listener or `[bridge] broker`."""
+        """True if the bridge can reach a broker, through a listener or `[bridge] broker`."""
         return self.bridge.broker is not None or any(each.is_plain for each in self.listeners)
 
     @property
@@ -143,8 +145,9 @@ class Configuration(Section):
 
     @property
     def uplink_local_address(self) -> tuple[str, int]:
-        """Host and port at which the uplink reaches this gateway's broker, found as for the
-        bridge.
+        """Host and port at which the uplink reaches this gateway's broker.
+
+        This is `[uplink] local_broker`, or the first listener for plain MQTT.
         """
         if self.uplink.local_broker is not None:
             return host_and_port_of(self.uplink.local_broker)
@@ -152,9 +155,9 @@ class Configuration(Section):
 
     @property
     def uplink_window(self) -> int:
-        """Number of unacknowledged publications of the uplink.
+        """Maximum number of unacknowledged publications of the uplink.
 
-        This is `[uplink] window`, or by default 100. With MQTT 3.1.1 it is one less than
+        This is `[uplink] window`, or by default 100. With MQTT 3.1.1 the default is one less than
         Mosquitto's limit of 20, because such a broker cannot announce its limit.
         """
         if self.uplink.window is not None:
@@ -163,10 +166,10 @@ class Configuration(Section):
 
     @property
     def bridge_window(self) -> int:
-        """Number of unacknowledged publications of the bridge.
+        """Maximum number of unacknowledged publications of the bridge.
 
-        This is `[bridge] window`, or by default what its own broker holds for one client, limited
-        to what any other broker can be expected to hold.
+        This is `[bridge] window`. The default is the limit of its own broker for one client, but at
+        most the number that any other broker should support.
         """
         if self.bridge.window is not None:
             return self.bridge.window
