@@ -275,8 +275,8 @@ ORDER BY gateway LIMIT {GATEWAYS_SHOWN_MAX}
 
 
 def _gateways(asked: Queryable, tables: Queryable) -> tuple[list[GatewayRange], int]:
-    """Return the summary of each gateway, and the number of gateways. Events are counted from the
-    segments, or from `events` if segments of the gateway overlap."""
+    """Return the summaries of the first gateways, and the number of all gateways. The events of a
+    gateway are counted from its segments, or in `events` if its segments overlap."""
     rows = asked.query(_GATEWAYS)
     doubled = _events_of(tables, [row["gateway"] for row in rows if row["overlaps"]])
     ranges = [

@@ -141,7 +141,7 @@ def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
 def wrong_runs(
     releases: DataFrame, matched: DataFrame, in_runs: DataFrame, events: DataFrame
 ) -> DataFrame:
-    """Find entries that are missing from the batch of a release, or that should not be in it.
+    """Find queue entries that a release should have made and did not, or the reverse.
 
     The column `broken` of `releases` is True if the log has a gap before the release.
     """

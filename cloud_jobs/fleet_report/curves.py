@@ -85,7 +85,7 @@ def curves_of(
 
 
 class _Slots:
-    """Rows of one table for some gateways, as time slots with values, by series."""
+    """Values of some gateways' series, read from one table and arranged in time slots."""
 
     def __init__(
         self,

@@ -166,7 +166,10 @@ def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures
 
 
 def _troubled(silent: list[Row], faults: SensorFaults) -> list[str]:
-    """Return the listed gateways that are silent or have a sensor with a problem."""
+    """Return the gateways that are silent or have a sensor with a problem.
+
+    At most LINES_MAX problems of each kind are considered.
+    """
     lines = (*silent[:LINES_MAX], *faults.silent, *faults.missing, *faults.resets)
     return sorted({row["gateway"] for row in lines})
 

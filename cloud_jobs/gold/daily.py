@@ -120,7 +120,10 @@ def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
 
 
 def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
-    """Select readings that may belong to the days. Delta skips files with this filter."""
+    """Select the readings whose corrected day may be between `first` and `last`.
+
+    Delta skips files with this filter.
+    """
     after = f"{last} + INTERVAL 1 DAY"
     return readings.where(
         f"(time >= {first} AND time < {after}) OR (delivered_at >= {first} "

@@ -188,7 +188,10 @@ def _of_start(table: pa.Table) -> pa.Table:
 
 
 def _merge(made: Tables, rows: DataFrame, old: DataFrame, through: int) -> None:
-    """Write the rows that differ from the table, and remove rows whose range no longer exists."""
+    """Update `clock_corrections` with `rows`. Unchanged rows are not written.
+
+    Rows in `old` whose range of events no longer exists are deleted.
+    """
     new = rows.withColumn("batch", F.lit(through).cast("long")).withColumn(
         "day_before", F.col("written_day")
     )

@@ -171,9 +171,9 @@ def _with_state(rows: DataFrame, name: str) -> DataFrame:
 
 
 def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> None:
-    """Add rows to a table.
+    """Add a run's rows to a gold table, and combine them with existing rows of the same key.
 
-    `through` is the last batch of the run; repeated calls have no further effect.
+    `through` is the last batch of the run. Repeated calls have no further effect.
     """
     keys = KEYS[name]
     values = {
@@ -192,7 +192,7 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
 
 
 def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, through: int) -> None:
-    """Compute the rows again that have events among `changed`, from all their events.
+    """Recompute each row that has an event among `changed`, from all its events.
 
     The rows get the batch number `through`. Repeating the call has no further effect.
     """

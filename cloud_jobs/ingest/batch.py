@@ -283,8 +283,8 @@ class Batch:
         self.after_step("segments")
 
     def _commit_quarantine(self, refused: list[DataFrame], segments: list[dict[str, Any]]) -> None:
-        """Commit the refused data: the first rows of each kind, and all segments. Later runs
-        compare landed files with the refused segments."""
+        """Commit the refused data: a limited number of rows of each kind, and all refused segments.
+        Later runs compare landed files with these segments."""
         rows = [quarantine.bounded(reduce(DataFrame.unionByName, refused))] if refused else []
         if segments:
             rows.append(self.tables.frame("quarantine", segments))

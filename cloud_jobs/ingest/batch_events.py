@@ -15,7 +15,7 @@ from cloud_jobs.tables.delta_tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """The valid lines of a batch's trusted files."""
+    """The events (valid lines) in a batch's trusted files."""
 
     tables: Tables
     batch: int

@@ -72,7 +72,8 @@ def halves_before(
 
 
 def _near(messages: Iterable[Message]) -> tuple[str, dict[str, Values]]:
-    """Return an SQL condition that is true for all events of these messages, and the values in it.
+    """Return an SQL condition that is true for all events of these messages, and its parameter
+    values.
 
     With this condition Delta skips the files of other gateways and of older messages.
     """

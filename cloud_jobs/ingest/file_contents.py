@@ -61,7 +61,8 @@ def contents_of(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> Contents
 
 
 def _with_constants(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.RecordBatch:
-    """Return the columns of events that this module needs, including the constants of the file."""
+    """Return the columns of events that this module reads, with `constants` as additional
+    columns."""
     columns = {
         name: lines.column(name) for name in {*ARROW_DELIVERED.names, "event"} - {*constants}
     }

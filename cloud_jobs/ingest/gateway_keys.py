@@ -1,4 +1,4 @@
-"""The table `gateway_keys`, and the checks of a batch's files against it."""
+"""Queries and updates of the table `gateway_keys`, with which a batch's files are checked."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class BoardRun(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """Outline of a file's valid events."""
+    """Summary of a file's valid events for the driver."""
 
     good: int = 0
     """Number of readings in messages whose delivery is complete in the file."""
@@ -73,7 +73,7 @@ def runs_of(numbers: Iterable[int]) -> list[Run]:
 
 
 def text_of(outline: Outline) -> str | None:
-    """Return an outline as JSON, or None if it is too large for the driver."""
+    """Return an outline as JSON, or None if it is too large to be held by the driver."""
     if len(outline.messages) + len(outline.boards) > OUTLINE_RUNS_MAX:
         return None
     text = json.dumps(outline, separators=(",", ":"))

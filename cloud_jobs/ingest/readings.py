@@ -94,8 +94,10 @@ def any_stored(tables: Tables, found: Found, batch: int) -> bool:
 
 
 def _ranges_of(plain: Split) -> Iterator[Numbers]:
-    """Yield counts and ranges of numbers for each gateway, like `_counted`, but from file
-    outlines."""
+    """Yield the number of records and the ranges of their numbers, for each gateway.
+
+    They come from the summaries (outlines) of the staged files. `_counted` queries the same values.
+    """
     outlines: dict[str, list[Outline]] = {}
     for gateway, outline in plain.numbers:
         outlines.setdefault(gateway, []).append(outline)
@@ -147,7 +149,8 @@ def _near(rows: list[Numbers]) -> str:
 
 
 def _of_all(rows: list[Numbers]) -> Numbers:
-    """Return the widest range of numbers and the sum of the counts over all gateways."""
+    """Combine the rows of all gateways: the widest ranges of numbers, and the sums of the
+    counts."""
     found: dict[str, Any] = {
         name: sum(row[name] for row in rows) for name in ("good", "by_message")
     }
@@ -195,7 +198,10 @@ def first_readings(candidates: DataFrame) -> DataFrame:
 
 
 def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
-    """Select the candidates that are not in the table yet. Their identities are distinct."""
+    """Select the candidate readings that are not stored yet.
+
+    The candidates have distinct identities.
+    """
     known = readings.select("gateway", "identity")
     return candidates.join(known, ["gateway", "identity"], "left_anti").select(
         *READINGS.fieldNames()
@@ -203,11 +209,10 @@ def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
 
 
 def conflicting_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
-    """Select candidates that contradict a stored reading: same identity, different value, unit or
-    time.
+    """Select the candidate readings that contradict a stored reading.
 
-    Readings of a board whose counters restarted look like this. They must not be dropped as
-    duplicates.
+    Both have the same identity, but another value, unit or time. Readings of a board whose counters
+    restarted look like this. They must not be dropped as duplicates.
     """
     contents = [
         "name",

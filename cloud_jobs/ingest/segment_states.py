@@ -105,7 +105,7 @@ def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> l
 
 
 def _least(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the alphabetically first name for each hash."""
+    """Return, for each SHA-256, the alphabetically first name of a file with this hash."""
     found: dict[str, str] = {}
     for row in rows:
         found[row["file_sha256"]] = min(found.get(row["file_sha256"], row["name"]), row["name"])

@@ -102,7 +102,7 @@ def _positions(packs: pa.ListArray, of: pa.Int64Array) -> pa.Int64Array:
 
 
 def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
-    """For each base field and record, return the row with the base value (RFC 8428 section 4.6).
+    """Return, for each base field and record, the row with the base value (RFC 8428 section 4.6).
 
     This is the last record of the pack, up to the record itself, that has the base field. If there
     is none, the first record of the pack is returned, where the value is null.
