@@ -116,7 +116,7 @@ class HostAndPort(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class HostName(Quantity):
-    """A host name under which browsers request the page, without scheme and port."""
+    """A host name that browsers use to open the page, without scheme and port."""
 
     def value_of(self, written: object) -> str:
         if not isinstance(written, str) or _HOST_NAME.fullmatch(written) is None:
@@ -197,7 +197,7 @@ class Origin(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class TopicFilter(Quantity):
-    """An MQTT topic filter."""
+    """A topic filter as defined by MQTT."""
 
     def value_of(self, written: object) -> str:
         allowed = 'a topic filter of MQTT, like "sensors/#" ("+" and "#" only as whole levels)'

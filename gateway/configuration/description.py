@@ -60,7 +60,8 @@ def _keys_within(configuration: Configuration, prefix: str) -> Iterator[Key]:
 
 
 def tables(configuration: Configuration) -> dict[str, Any]:
-    """Return `table_of` for every section, and for each table in a list of tables.
+    """Return every section as a dictionary of its keys, and a list of tables as a list of
+    dictionaries.
 
     If there are tenants, `tenants` contains the same for each of them, by name.
     """

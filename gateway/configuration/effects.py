@@ -241,7 +241,7 @@ def changes_between(before: Configuration, after: Configuration) -> Changes:
 def in_force(before: Configuration, after: Configuration) -> Configuration:
     """Return the configuration in force after a reload.
 
-    This is `after`, but keys that need a restart have their values from `before`.
+    Keys that need a restart keep their values from `before`. All other values are from `after`.
     """
     sections: dict[str, Any] = {}
     for name in keys_of(Configuration):

@@ -272,9 +272,10 @@ def _value_of(text: str) -> object:
 
 
 def _as_text_where_due(location: Location, value: object, text: str) -> object:
-    """Return `text` if the key is a string or a path and the value is not.
+    """Return `text` if the key is a string or a path but TOML parsed another type, otherwise
+    `value`.
 
-    TOML parses a string like `12345` as a number.
+    For example, TOML parses the text `12345` as an integer.
     """
     if isinstance(value, str | list | dict) or len(location) == 1:
         return value

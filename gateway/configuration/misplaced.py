@@ -1,4 +1,4 @@
-"""Messages for keys written in the wrong section, with the right section."""
+"""Messages that name the right section for a key written in the wrong one."""
 
 import difflib
 from collections.abc import Iterator, Mapping

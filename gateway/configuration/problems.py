@@ -184,7 +184,10 @@ def _table_at(location: Location, written: Written) -> type[Section]:
 
 
 def _line_of_protocol(location: Location, kind: str, written: Written) -> str:
-    """Return the message for a missing or unknown key of a protocol, which depends on `framing`."""
+    """Return the message for a missing or unknown key of a serial protocol.
+
+    The allowed keys depend on `framing`.
+    """
     framing, key = written.framing_at(location), str(location[-1])
     own = written.protocols[framing]
     if kind == "missing":
