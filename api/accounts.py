@@ -1,8 +1,8 @@
-"""Checks of passwords, and of the proofs of existing logins, by the broker.
+"""Authentication of visitors by the broker: checks of passwords, and of logins that already exist.
 
-Passwords are sent over separate connections, so that no other request waits for their check. An
-address may have at most ``LOGIN_CHECKS_PER_ADDRESS_MAX`` checks in progress, all together
-``LOGIN_CHECKS_MAX``. Passwords are neither stored nor logged.
+Passwords are sent over separate connections, so that no other request waits for a password check.
+One address may have at most ``LOGIN_CHECKS_PER_ADDRESS_MAX`` checks in progress, and all addresses
+together at most ``LOGIN_CHECKS_MAX``. Passwords are neither stored nor logged.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _VERSIONS_DIFFER: Final = BrokerProblem(
 
 
 class TooManyLogins(Exception):
-    """Too many passwords are being checked already."""
+    """Raised if too many passwords are being checked already."""
 
 
 _NOT_NOW: Final = BrokerProblem(
@@ -37,17 +37,17 @@ _NOT_NOW: Final = BrokerProblem(
 
 @dataclass(frozen=True)
 class Account:
-    """An authenticated user."""
+    """An authenticated user, with the proof by which the login can be verified again later."""
 
     username: str
     groups: frozenset[str]
     proof: Proof
     seconds: float | None
-    """How long the proof is valid; None: without limit."""
+    """Seconds for which the proof is valid, or None if it does not expire."""
 
 
 class Accounts:
-    """The broker's users. Use it from one event loop."""
+    """A client of the broker's user database. Use it from one event loop."""
 
     def __init__(self, path: Path) -> None:
         self._idle: Final = [
@@ -62,8 +62,8 @@ class Accounts:
         """Check a password. Return the user, or None if the password is wrong.
 
         Raises:
-            BrokerProblem: the broker gave no usable answer, or cannot reach its source of users.
-            TooManyLogins: too many checks in progress, from this address or in total.
+            BrokerProblem: the broker gave no usable response, or cannot reach its source of users.
+            TooManyLogins: too many checks are in progress, from this address or in total.
         """
         address = _address_of(client)
         with self._turn_of(client[0]) as control_socket:
@@ -87,11 +87,12 @@ class Accounts:
         return _account_of(answer, username, address)
 
     async def still_holds(self, login: Login, now: float) -> bool:
-        """Return True if the proof of a login is still valid, as of a few seconds ago.
+        """Return True if the proof of a login is still valid, according to a check a few seconds
+        old.
 
-        If the broker does not answer, the login stays valid: a password change that it acknowledged
-        takes effect when it is back. While a database does not answer, existing logins stay valid,
-        as for MQTT clients.
+        If the broker does not respond, the login stays valid. A password that was changed meanwhile
+        ends the login as soon as the broker responds again. While a database does not respond,
+        existing logins stay valid, as they do for MQTT clients.
         """
         if now - login.confirmed < limits.LOGIN_CONFIRMED_SECONDS:
             return True
@@ -130,7 +131,10 @@ class Accounts:
 
 
 def _account_of(answer: dict[str, Any], asked: str, address: str) -> Account:
-    """Return the user in an answer. Raises BrokerProblem."""
+    """Return the user described by the broker's response.
+
+    Raises BrokerProblem if it is not usable.
+    """
     match answer:
         case {
             "ok": True,

@@ -1,7 +1,7 @@
 """Actions for programs: POST with JSON, with a bearer token or from one of our own pages.
 
-Role, origin and token are checked before any of the body is read. A page of another site cannot
-misuse the cookie, because ``X-Form-Token`` and ``Origin`` are required as well.
+Role, origin and token are checked before the body is read. A page of another site cannot misuse the
+cookie, because ``X-Form-Token`` and ``Origin`` are required as well.
 """
 
 from typing import Annotated, Any, Final, TypeVar
@@ -36,14 +36,14 @@ actions = APIRouter(prefix="/api/v1", tags=["actions"])
 
 
 def operator_of(request: Request) -> Operator:
-    """Return the operator object of this process."""
+    """Return this process's operator object, which sends commands to the broker."""
     operator = request.app.state.operator
     assert isinstance(operator, Operator)
     return operator
 
 
 def caller_of(request: Request) -> Caller:
-    """Return the caller that was accepted for an action."""
+    """Return the caller that the route's access check has accepted."""
     caller = request.state.caller
     assert isinstance(caller, Caller)
     return caller
@@ -52,23 +52,23 @@ def caller_of(request: Request) -> Caller:
 async def carried_out(
     request: Request, command: str, given: BaseModel, answer: type[_Answer]
 ) -> _Answer:
-    """Carry out a command for the caller of a request."""
+    """Execute a command on the broker on behalf of a request's caller, and return the result."""
     return await carried_out_by(operator_of(request), request, command, given, answer)
 
 
 async def carried_out_by(
     operator: Operator, request: Request, command: str, given: BaseModel, answer: type[_Answer]
 ) -> _Answer:
-    """Carry out a command with an operator object, whose other commands it waits for."""
+    """Execute a command with the given operator object, after its earlier commands are complete."""
     caller = caller_of(request)
     return await operator.carry_out(command, given, caller, host_of(request), answer)
 
 
 def takes(least: Admission, model: type[BaseModel], *also: int) -> dict[str, Any]:
-    """Return the options of a route that takes JSON from callers with a role.
+    """Return the options of a route that accepts JSON from callers with at least a role.
 
-    The body is described for OpenAPI; it is read here, with limits, and not by FastAPI. `also` are
-    status codes of problems beyond those of every such route.
+    `model` describes the body for OpenAPI; `given_in` reads the body, with limits, instead of
+    FastAPI. `also` adds status codes to the problems that every such route documents.
     """
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     content = {"application/json": {"schema": reference}}
@@ -80,10 +80,10 @@ def takes(least: Admission, model: type[BaseModel], *also: int) -> dict[str, Any
 
 
 async def given_in(request: Request, model: type[_Given]) -> _Given:
-    """Read the body of a request.
+    """Read the body of a request and validate it against a model.
 
     Raises:
-        FormRefused: it came from a page of another site, or cannot be read.
+        FormRefused: a page of another site sent the request, or the body is invalid.
     """
     login = caller_of(request).login
     if login is not None:
@@ -100,7 +100,7 @@ async def given_in(request: Request, model: type[_Given]) -> _Given:
 
 
 def fault_of(error: ValidationError) -> str:
-    """Return the first error in the given values."""
+    """Return a sentence about the first validation error: the field, and what is wrong with it."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(str(part)[:64] for part in fault["loc"])
     return f"{place or 'The body'}: {message_of(fault)}."
@@ -124,7 +124,7 @@ async def bans(
 async def kick(request: Request) -> Kicked:
     """Close a client's connection. For operators.
 
-    Its session and queued messages are kept. The client may connect again.
+    The client's session and queued messages are kept. The client may connect again.
     """
     return await carried_out(request, "kick", await given_in(request, Kick), Kicked)
 
@@ -137,7 +137,7 @@ async def ban(request: Request) -> Banned:
 
 @actions.post("/lift-ban", summary="Lift a ban", **takes(OPERATORS, OldBan, 404))
 async def lift_ban(request: Request) -> Lifted:
-    """Lift a ban of a client, a user or an address. For operators."""
+    """Lift a ban on a client, a user or an address. For operators."""
     return await carried_out(request, "lift_ban", await given_in(request, OldBan), Lifted)
 
 
@@ -147,6 +147,6 @@ async def lift_ban(request: Request) -> Lifted:
 async def reload(request: Request) -> Reloaded:
     """Reload configuration, users, rules and certificates. For administrators.
 
-    409: a file has a mistake, and nothing has changed.
+    Status 409 means that a file has a mistake and nothing has changed.
     """
     return await carried_out(request, "reload", await given_in(request, Reload), Reloaded)

@@ -1,7 +1,7 @@
-"""Actions for people: a page that asks for confirmation, a form, and the result.
+"""Pages for actions by people: a confirmation page with a form, then the result.
 
-Works without JavaScript. A GET changes nothing. A form is accepted only from one of our own pages,
-with this browser's token. If an action fails, the page shows the reason and the fix.
+The pages work without JavaScript, and a GET changes nothing. A form is accepted only from one of
+our own pages, with this browser's token. If an action fails, the page shows the reason and the fix.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from gateway.process.control.messages import Refused
 
 _Value = Annotated[str, Query(max_length=limits.LINKED_CHARACTERS_MAX)]
 _CONFIRMED: Final = "yes"
-"""Value of the field `confirmed`: the form was sent after its consequences were shown."""
+"""Value of the field `confirmed` if the user saw the consequences before sending the form."""
 _STALE: Final = "The form was out of date. Look at it and send it once more."
 _ANSWERS: Final[Mapping[str, tuple[type[BaseModel], type[BaseModel]]]] = {
     "kick": (Kick, Kicked),
@@ -38,7 +38,7 @@ _ANSWERS: Final[Mapping[str, tuple[type[BaseModel], type[BaseModel]]]] = {
 }
 
 FORM_FAILURES: Final = (ValidationError, FormRefused, BrokerProblem, Refused)
-"""Failures of an action that the page shows, with the form."""
+"""Exceptions of an action that the page shows as a message above the form."""
 
 actions_page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -58,85 +58,88 @@ async def bans_page(request: Request, first: Annotated[int, Query(ge=0, le=2**31
 
 @actions_page.get("/actions/kick", dependencies=[Depends(OPERATORS)])
 async def ask_kick(request: Request, client_id: _Value) -> Response:
-    """Ask for confirmation before disconnecting a client."""
+    """Show the confirmation page for disconnecting a client."""
     return await _asked_with_consequences(request, "kick", {"client_id": client_id})
 
 
 @actions_page.get("/actions/ban", dependencies=[Depends(OPERATORS)])
 async def ask_ban(request: Request, kind: _Value = "client", value: _Value = "") -> Response:
-    """Ask for the details of a new ban."""
+    """Show the form for a new ban."""
     return await _asked_with_consequences(request, "ban", {"kind": kind, "value": value})
 
 
 @actions_page.get("/actions/lift-ban", dependencies=[Depends(OPERATORS)])
 async def ask_lift_ban(request: Request, kind: _Value, value: _Value) -> Response:
-    """Ask for confirmation before lifting a ban."""
+    """Show the confirmation page for lifting a ban."""
     return _asked(request, "lift_ban", {"kind": kind, "value": value})
 
 
 @actions_page.get("/actions/reload", dependencies=[Depends(ADMINISTRATORS)])
 async def ask_reload(request: Request) -> Response:
-    """Ask for confirmation before reloading the configuration."""
+    """Show the confirmation page for reloading the configuration."""
     return _asked(request, "reload", {})
 
 
 @actions_page.get("/actions/publish", dependencies=[Depends(OPERATORS)])
 async def ask_publish(request: Request, topic: _Value = "") -> Response:
-    """Ask for a message to publish."""
+    """Show the form for publishing a message."""
     return _asked(request, "publish", {"topic": topic})
 
 
 @actions_page.get("/actions/clear-retained", dependencies=[Depends(OPERATORS)])
 async def ask_clear_retained(request: Request, topic: _Value) -> Response:
-    """Ask for confirmation before clearing a retained message."""
+    """Show the confirmation page for clearing a retained message."""
     return _asked(request, "clear_retained", {"topic": topic})
 
 
 @actions_page.post("/actions/publish", dependencies=[Depends(OPERATORS)])
 async def do_publish(request: Request) -> Response:
-    """Publish a message."""
+    """Publish the message from a submitted form, and show the result."""
     return await _done(request, "publish")
 
 
 @actions_page.post("/actions/clear-retained", dependencies=[Depends(OPERATORS)])
 async def do_clear_retained(request: Request) -> Response:
-    """Clear a retained message."""
+    """Clear the retained message named in a submitted form, and show the result."""
     return await _done(request, "clear_retained")
 
 
 @actions_page.post("/actions/kick", dependencies=[Depends(OPERATORS)])
 async def do_kick(request: Request) -> Response:
-    """Disconnect a client."""
+    """Disconnect the client named in a submitted form, and show the result."""
     return await _done(request, "kick")
 
 
 @actions_page.post("/actions/ban", dependencies=[Depends(OPERATORS)])
 async def do_ban(request: Request) -> Response:
-    """Ban a client, a user or an address."""
+    """Ban the client, user or address named in a submitted form, and show the result."""
     return await _done(request, "ban")
 
 
 @actions_page.post("/actions/lift-ban", dependencies=[Depends(OPERATORS)])
 async def do_lift_ban(request: Request) -> Response:
-    """Lift a ban."""
+    """Lift the ban named in a submitted form, and show the result."""
     return await _done(request, "lift_ban")
 
 
 @actions_page.post("/actions/reload", dependencies=[Depends(ADMINISTRATORS)])
 async def do_reload(request: Request) -> Response:
-    """Reload the configuration."""
+    """Reload the configuration after a submitted form, and show the result."""
     return await _done(request, "reload")
 
 
 def refuse_stale(request: Request, fields: Mapping[str, str]) -> None:
-    """Check the token of a form. Raises FormRefused if it is not this browser's."""
+    """Check a form's token.
+
+    Raises FormRefused if the token was not issued to this browser's login.
+    """
     login = caller_of(request).login
     if login is None or not is_same_secret(fields.get("token"), login.form_token):
         raise FormRefused(_STALE, 403)
 
 
 def shown_of(failure: Exception) -> tuple[str, int]:
-    """Return the text and the status code of one of ``FORM_FAILURES``."""
+    """Return the error message and HTTP status code for one of ``FORM_FAILURES``."""
     match failure:
         case ValidationError():
             return fault_of(failure), 422
@@ -203,7 +206,7 @@ async def _done(request: Request, command: str) -> Response:
 
 
 def _given_in(fields: Mapping[str, str], model: type[BaseModel]) -> BaseModel:
-    """Read the values of a form. Raises ValidationError."""
+    """Convert the fields of a form to a model. Raises ValidationError if a value is invalid."""
     values: dict[str, object] = {
         name: fields[name] for name in model.model_fields if fields.get(name)
     }
@@ -211,9 +214,9 @@ def _given_in(fields: Mapping[str, str], model: type[BaseModel]) -> BaseModel:
         try:
             values["seconds"] = float(str(values["seconds"]))
         except ValueError:
-            values["seconds"] = -1.0  # the model refuses it, and names the field
+            values["seconds"] = -1.0  # the model rejects this value, and names the field
     if "payload" in values:
-        values["payload"] = str(values["payload"]).replace("\r\n", "\n")  # HTML 4.10.21.4 adds it
+        values["payload"] = str(values["payload"]).replace("\r\n", "\n")  # HTML 4.10.21.4 adds CR
     if "qos" in values:
         values["qos"] = {"1": 1, "2": 2}.get(str(values["qos"]), -1)
     if "retain" in values:

@@ -1,8 +1,8 @@
-"""Access control of routes: one dependency, which every route declares.
+"""Access control of routes: one FastAPI dependency, which every route declares.
 
-If users are configured, a caller without the role for a route is sent to the login (people) or gets
-401 or 403 (programs), and nothing else happens. If no users are configured, every caller may read
-everything and change nothing; ``shielding`` and the listening address limit who can call.
+If users are configured, a caller without the role for a route is sent to the login page (people) or
+gets 401 or 403 (programs), and nothing else happens. If no users are configured, every caller may
+read everything and change nothing; ``shielding`` and the listening address then limit who can call.
 """
 
 import logging
@@ -26,16 +26,16 @@ logger = logging.getLogger(__name__)
 COOKIE: Final = "oncegate-login"
 FORM_COOKIE: Final = "oncegate-form"
 SECURE_PREFIX: Final = "__Host-"
-"""A browser accepts a cookie with such a name only over HTTPS and for this host alone."""
+"""Prefix of cookie names that a browser accepts only over HTTPS and for this host alone."""
 
 LOGIN_PATH: Final = "/login"
 PROGRAMS: Final = ("/api/", "/metrics", "/openapi.json")
-"""Paths for programs; all others are for people."""
+"""Prefixes of the paths for programs; all other paths are for people."""
 _SCHEME: Final = "bearer "
 
 
 class NotLoggedIn(Exception):
-    """The caller must authenticate. ``was_shown``: it sent a login or token that is not valid."""
+    """The caller must authenticate. ``was_shown`` is True if the caller sent an invalid token."""
 
     def __init__(self, *, was_shown: bool) -> None:
         super().__init__()
@@ -50,25 +50,25 @@ class NotAllowed(Exception):
 
 
 class ReadOnly(Exception):
-    """No actions are possible on this page, because it has no users."""
+    """Actions are impossible on this page, because no users are configured."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """The caller: a person who is logged in, or a program with a token."""
+    """An accepted caller: a person who is logged in, or a program with a token."""
 
     name: str
     role: Role
     login: Login | None
-    """None: a program."""
+    """The person's login, or None if the caller is a program."""
 
 
 @dataclass(kw_only=True)
 class Gate:
-    """Users, logins and tokens that are accepted. Use it from one event loop."""
+    """The accepted users, logins and tokens. Use it from one event loop."""
 
     roles: Roles
-    """Roles of users and groups; empty: no login is required."""
+    """Roles of users and groups. If there are none, no login is required."""
     accounts: Accounts
     tokens: Tokens | None
     logins: Logins = field(default_factory=Logins)
@@ -77,14 +77,15 @@ class Gate:
 
     @property
     def is_open(self) -> bool:
-        """True if everybody is accepted."""
+        """True if no login is required: everyone may read."""
         return not self.roles
 
     async def caller_of(self, request: Request) -> Caller | None:
-        """Return the caller of a request. None: no login and no token.
+        """Return the caller of a request, or None if the request has neither a token nor a valid
+        login.
 
         Raises:
-            NotLoggedIn: the program's token is not valid.
+            NotLoggedIn: the program's token is invalid.
         """
         now = time.monotonic()
         authorization = request.headers.get("authorization")
@@ -117,19 +118,22 @@ class Gate:
 
 
 def gate_of(request: Request) -> Gate:
-    """Return the gate of this process."""
+    """Return this process's gate, which holds the accepted users, logins and tokens."""
     gate = request.app.state.gate
     assert isinstance(gate, Gate)
     return gate
 
 
 def host_of(request: Request) -> str:
-    """Return the client's address of a request."""
+    """Return the IP address of the client that sent a request, or "" if it is unknown."""
     return request.client.host if request.client is not None else ""
 
 
 def shown_by(request: Request, cookie: str) -> str | None:
-    """Return the value of one of our cookies. None: missing or too long."""
+    """Return the value of one of our cookies, or None if the cookie is missing or too long.
+
+    Over HTTPS only the cookie with the ``__Host-`` prefix is accepted.
+    """
     names = [SECURE_PREFIX + cookie]
     if request.url.scheme != "https":
         names.append(cookie)
@@ -141,7 +145,7 @@ def shown_by(request: Request, cookie: str) -> str | None:
 
 
 def login_url_for(request: Request) -> str | None:
-    """Return the URL of the login page that leads back to this request; None for API requests."""
+    """Return the login page's URL with a link back to this request, or None for API requests."""
     url = request.url
     if url.path.startswith(PROGRAMS):
         return None
@@ -152,7 +156,7 @@ def login_url_for(request: Request) -> str | None:
 
 
 class Admission:
-    """The dependency. `least` is the lowest role that may use a route; None: everybody."""
+    """FastAPI dependency that admits callers with at least the role `least`; None admits all."""
 
     def __init__(self, least: Role | None) -> None:
         self.least: Final = least
@@ -161,7 +165,9 @@ class Admission:
         """Check the caller, and store it as ``request.state.caller``.
 
         Raises:
-            NotLoggedIn, NotAllowed, ReadOnly: the caller may not use the route.
+            NotLoggedIn: a login is required, and the request has none.
+            NotAllowed: the caller's role is too low.
+            ReadOnly: the route needs users, and none are configured.
         """
         gate = gate_of(request)
         request.state.caller = None

@@ -1,4 +1,4 @@
-"""The page of alarms: active ones with their fixes, and the history. Works without JavaScript."""
+"""The alarms page: active alarms with their fixes, and the history. Works without JavaScript."""
 
 from typing import Annotated
 
@@ -21,13 +21,13 @@ alarms_page = APIRouter(include_in_schema=False, default_response_class=HTMLResp
 async def alarms(
     request: Request, before: Annotated[int | None, Query(ge=0, le=2**62)] = None
 ) -> Response:
-    """Show the active alarms, and a page of the history."""
+    """Show the active alarms and one page of the history."""
     return await _shown(request, before)
 
 
 @alarms_page.post("/alarms/acknowledge", dependencies=[Depends(OPERATORS)])
 async def acknowledge(request: Request) -> Response:
-    """Acknowledge an alarm, and show the page again."""
+    """Acknowledge the alarm named in a submitted form, and show the page again."""
     try:
         fields = await form_of(request, request.app.state.hosts)
         refuse_stale(request, fields)

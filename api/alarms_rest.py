@@ -1,4 +1,4 @@
-"""Alarms for programs: listing, and acknowledgement by operators."""
+"""REST routes for alarms: listing, and acknowledgement by operators."""
 
 from typing import Annotated
 
@@ -19,23 +19,23 @@ alarms_rest = APIRouter(prefix="/api/v1", tags=["alarms"])
 
 
 def watch_of(request: Request) -> AlarmWatch:
-    """Return the watch of this process."""
+    """Return this process's watch, which holds the table of alarms."""
     watch = request.app.state.alarms
     assert isinstance(watch, AlarmWatch)
     return watch
 
 
 def report_of(alarm: Alarm) -> AlarmReport:
-    """Return an alarm for visitors."""
+    """Return an alarm as a model for visitors."""
     values = {**vars(alarm), "level": alarm.level.word}
     state: State = "active" if alarm.cleared_ms is None else "cleared"
     return AlarmReport(title=kind_of(alarm.id).title, state=state, **values)
 
 
 async def acknowledged(request: Request, given: Acknowledge) -> Alarm | None:
-    """Acknowledge an alarm for the caller of a request; None: no such alarm is active.
+    """Acknowledge an alarm for a request's caller. Return None if no such alarm is active.
 
-    The broker checks the role, and writes who did it to the session log.
+    The broker checks the caller's role, and records the caller in the session log.
     """
     watch, key = watch_of(request), Key(given.id, given.subject)
     if all(alarm.key != key for alarm in watch.active()):
@@ -63,7 +63,7 @@ async def alarms(
         int, Query(ge=1, le=limits.ALARMS_PER_REQUEST_MAX, description="Alarms on a page.")
     ] = limits.ALARMS_PER_REQUEST_MAX,
 ) -> AlarmPage:
-    """List alarms, by importance; cleared ones with the latest first."""
+    """List active alarms by importance, or cleared alarms with the latest first."""
     watch = watch_of(request)
     if state == "active":
         found = [each for each in watch.active() if level in (None, each.level.word)]
@@ -89,7 +89,7 @@ async def alarms(
 async def acknowledge(request: Request) -> AlarmReport:
     """Acknowledge an active alarm. For operators.
 
-    A loss whose condition has ended is cleared by this.
+    If the alarm is about a loss and its condition has ended, the alarm is cleared.
     """
     alarm = await acknowledged(request, await given_in(request, Acknowledge))
     if alarm is None:

@@ -1,4 +1,6 @@
-"""The FastAPI application: its layers, its OpenAPI description, and what ends it."""
+"""The FastAPI application: its middleware, its OpenAPI description, and faults that stop the
+server.
+"""
 
 import asyncio
 from typing import Any, cast
@@ -21,20 +23,22 @@ _GIVEN = (
     *(Kick, NewBan, OldBan, Reload, Acknowledge, PublishMessage, ClearRetained),
     *(DetectPort, SaveSensor, ChangeSensor, SetPassword, RemoveUser),
 )
-"""Arguments of actions, whose schemas FastAPI does not add by itself."""
+"""Models of action arguments, whose schemas FastAPI does not add to OpenAPI by itself."""
 
 
 class Application(FastAPI):
-    """FastAPI application with the shield as its outermost layer, around its own error responses
-    too, and compression below it.
+    """FastAPI application with its middleware.
+
+    The shield is the outermost layer and also covers FastAPI's own error responses. Compression is
+    the next layer.
     """
 
     hosts: tuple[str, ...]
     takes_tokens: bool
     stop: asyncio.Event
-    """Set it to stop the server."""
+    """Event that stops the server when it is set."""
     fault: BaseException | None = None
-    """Fault of our own in a background task."""
+    """Exception because of which a background task has ended, or None."""
 
     def note_end(self, task: "asyncio.Task[None]") -> None:
         """Stop the server because a background task has ended."""
@@ -50,7 +54,10 @@ class Application(FastAPI):
         return Shield(compressed, hosts=self.hosts)
 
     def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI description, created at the first request, because that is slow."""
+        """Return the OpenAPI description.
+
+        It is created at the first request, because that is slow.
+        """
         if self.openapi_schema is None:
             description = super().openapi()
             _describe_problems(description)
@@ -60,7 +67,7 @@ class Application(FastAPI):
 
 
 def _describe_tokens(description: dict[str, Any]) -> None:
-    """Add to the OpenAPI description that programs need a token, except for the probes."""
+    """Add to the OpenAPI description that all routes except the probes need a token."""
     description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     for path, operations in description["paths"].items():
         for operation in operations.values():
@@ -68,9 +75,9 @@ def _describe_tokens(description: dict[str, Any]) -> None:
 
 
 def _describe_problems(description: dict[str, Any]) -> None:
-    """Add the schemas of problem details and actions to the OpenAPI description.
+    """Add the schemas of problem details and of action arguments to the OpenAPI description.
 
-    FastAPI itself adds only those of responses.
+    FastAPI itself adds only the schemas of responses.
     """
     schemas = cast("dict[str, Any]", description["components"]["schemas"])
     for unused in ("HTTPValidationError", "ValidationError"):

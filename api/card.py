@@ -1,9 +1,9 @@
-"""The SD card's system: slots, last update, provisioning. Read from a file that root writes.
+"""The system on the SD card: slots, last update and provisioning, from a file that root writes.
 
-``read`` returns None if this machine does not run from such a card; otherwise the facts in the
-file, or why it is unreadable. It opens this file and two counters of the kernel, with limits on
-their size, and follows no links. The texts about updates are part of the file, so `oncegate-device
-status` shows the same.
+``read`` returns None if this machine does not run from such a card. Otherwise it returns the
+contents of the file, or the reason why the file is unreadable. The reader opens only this file and
+two counters of the kernel, limits their size, and follows no links. The texts about updates are
+part of the file, so `oncegate-device status` shows the same texts.
 """
 
 import os
@@ -23,17 +23,17 @@ Line = Annotated[str, Field(max_length=limits.SENTENCE_CHARACTERS_MAX)]
 
 
 class Slot(Reported):
-    """One of the two system slots."""
+    """One of the two system slots on the SD card."""
 
     slot: Literal["A", "B"]
     version: Line | None
-    """null: no version is known to be in it."""
+    """Version of the system in the slot; null if none is known."""
     store_format: Count | None
-    """Format of the gateway's data; a version reads formats up to its own."""
+    """Format of the gateway's data in this version; a version reads all formats up to its own."""
 
 
 class Update(Reported):
-    """The last update."""
+    """The last update of the system on the SD card."""
 
     state: Literal[
         "installing", "failed", "installed", "trial", "kept", "unhealthy", "returned", "interrupted"
@@ -41,15 +41,15 @@ class Update(Reported):
     slot: Literal["A", "B"]
     version: Line | None
     time_ms: Milliseconds
-    """When it came to this state."""
+    """Time at which the update reached this state."""
     clock: Literal["synchronised", "unsynchronised"]
-    """How good that time is."""
+    """Whether the clock was synchronised when `time_ms` was recorded."""
     ends_rollback: bool
-    """The version before it cannot read the data any more."""
+    """True if the previous version can no longer read the data."""
     sentence: Line
-    """Description of the event."""
+    """Description of the update's state."""
     advice: Line
-    """The next step; may be empty."""
+    """What to do next; may be empty."""
 
 
 class Provisioning(Reported):
@@ -57,42 +57,42 @@ class Provisioning(Reported):
 
     taken: bool
     lines: Annotated[list[Line], Field(max_length=limits.PROVISIONING_LINES_MAX)]
-    """The settings applied, or the lines that are wrong."""
+    """The settings that were applied, or the lines that are wrong."""
 
 
 class CardFacts(Reported):
-    """Facts that root wrote at startup and after each change."""
+    """The report that root writes at startup and after each change."""
 
     written_ms: Milliseconds
     booted: Slot
     other: Slot
     update: Update | None
     note: Line
-    """Problem with the record of updates; empty: none."""
+    """Problem with the record of updates; empty if there is none."""
     provisioning: Provisioning | None
-    """null: no gateway.toml was taken or refused yet."""
+    """Result of the last gateway.toml; null if none has been read yet."""
     device: Annotated[str, Field(pattern=r"^[a-z0-9]{1,32}$")] | None
 
 
 class CardReport(Reported):
-    """The card's report as shown on the page."""
+    """The SD card's report as shown on the page."""
 
     problem: str | None
-    """Why `facts` is null although this is such a card."""
+    """The reason why the report cannot be read; null if it can."""
     facts: CardFacts | None
     wear: Wear | None
-    """null where the kernel does not count what is written to the card."""
+    """Wear of the card; null if the kernel does not count the bytes written to it."""
 
 
 class CardReader:
-    """Reads the files again for each request: they are in memory and have a few kilobytes."""
+    """Reads the card's files again at each request. They are in memory and have a few kilobytes."""
 
     def __init__(self, file: Path, block_devices: Path) -> None:
         self._file: Final = file
         self._block_devices: Final = block_devices
 
     def read(self) -> CardReport | None:
-        """Read the card's report. None: this machine does not run from such a card."""
+        """Read the card's report. Return None if this machine does not run from such a card."""
         try:
             facts = CardFacts.model_validate(value_of_json(_bytes_of(self._file)))
         except FileNotFoundError:
@@ -133,8 +133,8 @@ def _bytes_of(file: Path) -> bytes:
     """Read a file of at most CARD_BYTES_MAX.
 
     Raises:
-        OSError: it is unreadable, or not a regular file.
-        ValueError: it is too long.
+        OSError: the file is unreadable, or not a regular file.
+        ValueError: the file is too long.
     """
     descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as opened:

@@ -1,8 +1,8 @@
-"""The page's certificate: loaded at startup, and again when its files change.
+"""The page's TLS certificate: loaded at startup, and again when its files change.
 
-The program that starts the page provides the loader, which is the same as for the broker's
-listeners. Unusable files change nothing. A present or coming problem is logged once a day, and
-shown on the page.
+The program that starts the page provides the function that loads the files; it is the same function
+as for the broker's listeners. Unusable new files change nothing. A present or coming problem is
+logged once a day, and shown on the page.
 """
 
 import logging
@@ -17,14 +17,14 @@ from gateway.process.files.file_state import states_of
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 60.0
-"""How often the files are checked: certbot renews by itself, and informs no other program."""
+"""Seconds between two checks of the files. certbot renews them without informing other programs."""
 
 SETTLE_SECONDS: Final = 2.0
-"""Certificate and key are two files: they are read when neither has changed for this long."""
+"""Seconds for which neither the certificate nor the key may change before both files are read."""
 
 
 WARNINGS_SECONDS: Final = 86_400.0
-"""A warning about a certificate that ends soon is repeated daily."""
+"""Seconds between two log lines that warn about a certificate that expires soon."""
 
 
 DAY_SECONDS: Final = 86_400
@@ -34,7 +34,7 @@ class ServedCertificate:
     """The certificate for new connections. Times are seconds of one monotonic clock."""
 
     def __init__(self, files: CertificateFiles) -> None:
-        """Load the files. Raises CertificateUnusable."""
+        """Load the files. Raises CertificateUnusable if they cannot be used."""
         self._files: Final = files
         self._tried = states_of(files.paths)
         self._settling: object = None
@@ -50,14 +50,12 @@ class ServedCertificate:
 
     @property
     def problem(self) -> str | None:
-        """Why the current files are not used, or that the certificate expires soon; None if
-        neither.
-        """
+        """Why the current files are not used, or that the certificate expires soon, or None."""
         return self._unused or self._usable.warning_at(time.time())
 
     @property
     def state(self) -> Certificate:
-        """The certificate, described like those of the broker's listeners."""
+        """The certificate, in the same form as the certificates of the broker's listeners."""
         not_after = self._usable.not_after
         return Certificate(
             subject=self._usable.subject,
@@ -68,7 +66,7 @@ class ServedCertificate:
         )
 
     def look(self, now: float) -> None:
-        """Load changed files once they have stopped changing."""
+        """Load changed files after they have stopped changing. Log a warning that is due."""
         if now < self._due:
             return
         self._due = now + LOOK_SECONDS

@@ -1,7 +1,7 @@
-"""The page's certificate files and their loader: settings of the API.
+"""The page's certificate files and the function that loads them: settings of the API.
 
-The program that starts the page imports this before it has read its command line, so nothing
-heavy is imported here.
+The program that starts the page imports this module before it has parsed its command line, so
+nothing heavy is imported here.
 """
 
 import ssl
@@ -16,20 +16,22 @@ class CertificateUnusable(Exception):
 
 @dataclass(frozen=True)
 class UsableCertificate:
-    """A loaded certificate."""
+    """A certificate that was loaded, with its TLS context."""
 
     context: ssl.SSLContext
     warning_at: Callable[[float], str | None]
-    """The warning that it ends soon or has ended, as a sentence, at a time in seconds since
-    1970."""
+    """Return a sentence if the certificate expires soon or has expired, or None.
+
+    The argument is the present time in seconds since 1970.
+    """
     subject: str
     not_after: float
-    """Seconds since 1970."""
+    """Time at which the certificate expires, in seconds since 1970."""
 
 
 @dataclass(frozen=True)
 class CertificateFiles:
-    """Certificate files and their loader, which raises CertificateUnusable."""
+    """Certificate files, and a function that loads them or raises CertificateUnusable."""
 
     paths: tuple[Path, ...]
     load: Callable[[], UsableCertificate]

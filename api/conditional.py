@@ -1,7 +1,8 @@
-"""ETag and 304 for the JSON of the REST interface: a program that polls fetches what has changed.
+"""ETag and status 304 for the JSON responses of the REST interface.
 
-The answer is made in any case, because the broker is asked at most four times a second, but not
-sent. Browsers keep nothing of it on disk (`no-store`). RFC 9110 8.8.3 and 13.1.2.
+A program that polls receives a body only if it has changed. The response is still computed each
+time, which is cheap because the broker is queried at most four times a second. Browsers do not
+store responses on disk (`no-store`). Source: RFC 9110, 8.8.3 and 13.1.2.
 """
 
 import hashlib
@@ -14,7 +15,10 @@ _PREFIX: Final = "/api/v1/"
 
 
 class ConditionalGet:
-    """ASGI middleware. It is below compression, so that the tag is that of the text itself."""
+    """ASGI middleware that adds an ETag and replaces unchanged responses by a 304.
+
+    It runs below compression, so that the tag depends on the uncompressed body.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -28,16 +32,19 @@ class ConditionalGet:
 
 
 class _Answer:
-    """One answer on its way. What is no JSON with status 200 is passed through."""
+    """One response that is being sent.
+
+    A response is passed through unless it is JSON with status 200.
+    """
 
     def __init__(self, send: Send, known: str) -> None:
         self._send = send
         self._known = [each.strip() for each in known.split(",")]
         self._start: Message | None = None
-        """The start of an answer whose body is awaited."""
+        """The start message of a response whose body has not arrived yet."""
 
     async def send(self, message: Message) -> None:
-        """Take a message from the application."""
+        """Process a message from the application."""
         if message["type"] == "http.response.start" and _is_json(message):
             self._start = message
         elif self._start is None:
@@ -50,7 +57,7 @@ class _Answer:
             await self._finish(self._start, message)
 
     async def _finish(self, start: Message, message: Message) -> None:
-        """Send a whole answer with its tag, or 304 to those who have it."""
+        """Send a complete response with its tag, or a 304 if the client already has this body."""
         digest = hashlib.blake2b(message.get("body", b""), digest_size=12).hexdigest()
         tag = f'W/"{digest}"'
         headers = MutableHeaders(scope=start)

@@ -1,8 +1,8 @@
-"""Uvicorn without signal handlers, and with limits on each connection's time and memory.
+"""Uvicorn without signal handlers, and with limits on the time and memory of each connection.
 
-A connection is closed if it has not sent a request's headers within ``HEAD_SECONDS_MAX``, or does
-not read its response within ``CONNECTION_SECONDS_MAX``. None buffers more than
-``REQUEST_HEAD_BYTES_MAX``. Uvicorn alone has no such limits. ``visitors`` decides which connection
+A connection is closed if it has not sent the headers of a request within ``HEAD_SECONDS_MAX``, or
+does not read its response within ``CONNECTION_SECONDS_MAX``. No connection buffers more than
+``REQUEST_HEAD_BYTES_MAX``. Uvicorn itself has no such limits. ``visitors`` decides which connection
 is closed when there are too many.
 """
 
@@ -30,7 +30,7 @@ _NO_PLACE: Final = (
 
 
 class Server(uvicorn.Server):
-    """A uvicorn server that its caller stops by setting ``stop``."""
+    """A uvicorn server that stops when its caller sets the event ``stop``."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class Server(uvicorn.Server):
         self._on_started()
 
     async def main_loop(self) -> None:
-        # Uvicorn looks for a reason to stop ten times a second; here an event stops it, and only
-        # its Date header needs a tick (every tenth of uvicorn's, so number 0).
+        # Uvicorn checks ten times a second whether to stop. Here an event stops the server, and
+        # only the Date header needs a tick: every tenth of uvicorn's, so tick number 0.
         while not self._stop.is_set() and not await self.on_tick(0):
             if self._on_second is not None:
                 self._on_second()
@@ -64,7 +64,7 @@ class Server(uvicorn.Server):
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """A visitor's connection."""
+    """A visitor's connection, with limits on time and memory."""
 
     _ending: asyncio.TimerHandle
     _head_deadline: asyncio.TimerHandle | None = None
@@ -136,7 +136,7 @@ class BoundedConnection(HttpToolsProtocol):
 def bounded_by(
     visitors: Visitors, certificate: ServedCertificate | None = None
 ) -> type[asyncio.Protocol]:
-    """Return a protocol factory for a server, in the form of uvicorn's setting ``http``."""
+    """Return a protocol factory for uvicorn's `http`, with connections limited by `visitors`."""
 
     def connection(**named: Any) -> asyncio.Protocol:
         http = BoundedConnection(visitors=visitors, **named)

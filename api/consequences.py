@@ -1,6 +1,7 @@
-"""Warnings about bans and disconnects that affect the gateway's own clients: bridge and uplink.
+"""Warnings if a ban or disconnect affects the gateway's own clients: the bridge and the uplink.
 
-Such a ban stops readings, or messages to the upstream broker. The page warns before the action.
+Such an action stops readings, or messages to the upstream broker. The page shows the warnings
+before the action.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,11 +24,11 @@ _OF_KICK: Final[Mapping[str, str]] = {
 async def consequences_of(
     observer: Observer, command: str, fields: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return a sentence for each of the gateway's own clients that an action would affect.
+    """Return one sentence for each of the gateway's own clients that an action would affect.
 
     Args:
         observer: queries the broker.
-        command: `ban` or `kick`; other commands affect none.
+        command: `ban` or `kick`; other commands affect none of these clients.
         fields: values of the form: `client_id`, or `kind` and `value`.
     """
     sentences = {"ban": STOPPED_BY_BAN, "kick": _OF_KICK}.get(command)
@@ -36,7 +37,7 @@ async def consequences_of(
     try:
         own = _own_clients_in(await observer.overview())
     except BrokerProblem:
-        return ()  # the action fails for the same reason, which is shown
+        return ()  # the action will fail for the same reason, and the page shows it
     return tuple(
         [
             sentences[name]
@@ -47,7 +48,7 @@ async def consequences_of(
 
 
 def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
-    """Yield the gateway's own clients and their client identifiers, from their reports."""
+    """Yield the names of the gateway's own clients, with the client identifiers they report."""
     bridge, uplink = overview.serial.status, overview.uplink.status
     if bridge is not None and bridge.mqtt.session is not None:
         yield "bridge", bridge.mqtt.session
@@ -67,13 +68,13 @@ async def _meets(
     try:
         session = await observer.session(client_id)
     except (BrokerProblem, Refused):
-        return False  # it has no session now
+        return False  # the client has no session now
     if kind == "user":
         return session.username is not None and value == session.username
     return kind == "address" and _is_in(value, session)
 
 
 def _is_in(network: str, session: SessionDetail) -> bool:
-    """Return True if a session's client connected from an address or network."""
+    """Return True if a session's client connected from a network, or from a single address."""
     host = (session.address or "").rpartition(":")[0].strip("[]")
     return is_in_network(host, network)

@@ -1,8 +1,8 @@
 """A connection to the broker's status socket, kept open, with one request at a time.
 
-``request`` returns the broker's result within ``ANSWER_SECONDS_MAX`` of its turn, or raises a
-``BrokerProblem`` with the cause and the fix, whatever the other side does. A broken connection is
-replaced at the next request. ``observer`` interprets the results.
+``request`` returns the broker's result within ``ANSWER_SECONDS_MAX`` after earlier requests are
+complete. Otherwise it raises a ``BrokerProblem`` with the cause and the fix, whatever the broker
+does. A broken connection is replaced at the next request. ``observer`` interprets the results.
 """
 
 import asyncio
@@ -22,9 +22,10 @@ _LOOK_AT_THE_LOG: Final = (
 
 
 class BrokerProblem(Exception):
-    """The broker gave no usable answer.
+    """The broker gave no usable response.
 
-    ``status_code`` is the HTTP status, and ``mend`` the fix, in words for people.
+    ``reason`` is the cause and ``mend`` the fix, both as sentences for people. ``status_code`` is
+    the HTTP status.
     """
 
     def __init__(self, reason: str, mend: str, status_code: int = 503) -> None:
@@ -34,12 +35,12 @@ class BrokerProblem(Exception):
         self.status_code = status_code
 
     def again(self) -> "BrokerProblem":
-        """Return a copy for another caller, since each needs its own exception to raise."""
+        """Return a copy to raise for another caller. Each caller needs its own exception object."""
         return BrokerProblem(self.reason, self.mend, self.status_code)
 
 
 class ControlSocket:
-    """A client of the socket at ``path``. Use it from one event loop."""
+    """A client of the broker's socket at ``path``. Use it from one event loop."""
 
     def __init__(
         self, path: Path, *, answer_seconds_max: float = limits.ANSWER_SECONDS_MAX
@@ -52,15 +53,17 @@ class ControlSocket:
         self._problem_until = 0.0
 
     async def request(self, command: Request) -> dict[str, Any]:
-        """Send a command and return its ``result``.
+        """Send a command and return the ``result`` of the broker's response.
 
-        Raises BrokerProblem, or Refused if the broker answered with an error.
+        Raises:
+            BrokerProblem: the broker gave no usable response.
+            Refused: the broker responded with an error.
         """
         async with self._turn:
             if self._problem is not None and time.monotonic() < self._problem_until:
                 raise self._problem.again()
             try:
-                # This package only asks questions, so each may be asked twice.
+                # All requests over this socket only read, so each may be repeated.
                 result = await self._client.read(command)
             except Refused:
                 self._problem = None
@@ -76,8 +79,8 @@ class ControlSocket:
         self._client.close()
 
     def _remembered(self, problem: BrokerProblem) -> BrokerProblem:
-        # One unreadable answer (a page of sessions with monstrous names) does not affect the
-        # answers to other questions.
+        # One unreadable response (a page of sessions with extremely long names) does not affect
+        # the responses to other requests.
         if problem.status_code == 503:
             self._problem = problem
             self._problem_until = time.monotonic() + limits.RETRY_SECONDS
@@ -87,7 +90,7 @@ class ControlSocket:
 def problem_of(
     error: OSError | EOFError | UnusableAnswer, path: Path, answer_seconds_max: float
 ) -> BrokerProblem:
-    """Return the cause and the fix if the broker gave no usable answer."""
+    """Return the cause and the fix for an error on the broker's socket."""
     match error:
         case UnusableAnswer():
             return BrokerProblem(

@@ -1,4 +1,4 @@
-"""Responses for expected errors: a page for people, problem details for programs.
+"""Responses to expected errors: a page for people, problem details for programs.
 
 A browser that requests a page gets a page with the cause and the fix. All other clients get
 ``application/problem+json``.
@@ -38,7 +38,10 @@ def problem_page(
     *,
     gateway: str,
 ) -> HTMLResponse:
-    """Return an error page with a link to the status page."""
+    """Return an error page with a link to the status page.
+
+    `mend` is the fix, and `gateway` the gateway's name.
+    """
     text = html_of(
         "problem.html",
         title=HTTPStatus(status).phrase,
@@ -65,7 +68,7 @@ def _response(
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Register handlers that answer every expected error."""
+    """Register handlers for all expected errors."""
     _install_those_of_admission(app)
 
     @app.exception_handler(BrokerProblem)
@@ -79,7 +82,7 @@ def install_problem_handlers(app: FastAPI) -> None:
             error.status_code,
             str(error),
             mend="Send it from a page of this gateway, or as JSON with a token; see /docs.",
-            headers={"Connection": "close"},  # the rest of the body is not waited for
+            headers={"Connection": "close"},  # do not wait for the rest of the body
         )
 
     @app.exception_handler(Refused)

@@ -1,8 +1,8 @@
-"""Reading of forms sent by browsers, with limits, and only from our own pages.
+"""Parsing of forms that browsers send, with limits, and only from our own pages.
 
 A form is accepted if its ``Origin`` is this page and it contains the token that this page put into
-it. Each of the two would be sufficient against forms on other sites, as would the cookie's
-``SameSite``. Together they still protect if an old browser, a proxy or a bug disables one.
+the form. Either check alone would stop forms on other sites, as would the cookie's ``SameSite``.
+Together they still protect if an old browser, a proxy or a bug disables one of them.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ _TYPE = "application/x-www-form-urlencoded"
 
 
 class FormRefused(Exception):
-    """The form is rejected. The message is a sentence for the person who sent it."""
+    """The form was rejected. The message is a sentence for the person who sent it."""
 
     def __init__(self, reason: str, status_code: int) -> None:
         super().__init__(reason)
@@ -27,10 +27,10 @@ class FormRefused(Exception):
 
 
 async def form_of(request: Request, hosts: Collection[str]) -> Mapping[str, str]:
-    """Read a form sent from one of our own pages.
+    """Read a form that was sent from one of our own pages.
 
     Raises:
-        FormRefused: it came from elsewhere, is too long, or did not arrive in time.
+        FormRefused: another site's page sent the form, or it is too long, invalid or too slow.
     """
     refuse_foreign(request, hosts)
     body = await body_of(request, _TYPE)
@@ -47,10 +47,10 @@ async def form_of(request: Request, hosts: Collection[str]) -> Mapping[str, str]
 
 
 async def body_of(request: Request, media_type: str) -> bytes:
-    """Read the body of a request, with limits.
+    """Read the body of a request, with limits on size and time.
 
     Raises:
-        FormRefused: it has another type, is too long, or did not arrive in time.
+        FormRefused: the body has another media type, is too long, or did not arrive in time.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != media_type:
         raise FormRefused(f"This has to be sent as {media_type}.", 415)
@@ -62,7 +62,7 @@ async def body_of(request: Request, media_type: str) -> bytes:
 
 
 def is_same_secret(one: str | None, other: str | None) -> bool:
-    """Compare two secrets in constant time. None or an empty text never matches."""
+    """Compare two secrets in constant time. None or an empty string never matches."""
     if not one or not other:
         return False
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
@@ -75,8 +75,9 @@ def is_from_https(request: Request) -> bool:
 
 
 def local_path_of(wanted: str) -> str:
-    """Return the path to go to after a login: `wanted` if it is a path of this page, otherwise
-    `/`.
+    """Return the path to redirect to after a login.
+
+    The result is `wanted` if that is a path of this page, otherwise `/`.
     """
     is_local = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
     if is_local and len(wanted) <= limits.NEXT_CHARACTERS_MAX and wanted.isascii():
@@ -90,7 +91,7 @@ def refuse_foreign(request: Request, hosts: Collection[str]) -> None:
     """Reject a request that a browser sends from a page of another site.
 
     Raises:
-        FormRefused: it does.
+        FormRefused: the request comes from another site.
     """
     origin = request.headers.get("origin", "")
     try:

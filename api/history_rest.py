@@ -1,4 +1,4 @@
-"""REST interface of the history: which series there are, and their points as JSON or CSV."""
+"""REST routes for the history: the list of series, and their points as JSON or CSV."""
 
 import csv
 import io
@@ -42,7 +42,7 @@ _EITHER: Final[dict[int | str, dict[str, Any]]] = {
 
 
 def history_of(request: Request) -> History:
-    """Return the history of this process."""
+    """Return this process's history."""
     history = request.app.state.history
     assert isinstance(history, History)
     return history
@@ -50,7 +50,7 @@ def history_of(request: Request) -> History:
 
 @history_rest.get("/history/series", summary="Series of the history")
 async def series(request: Request) -> SeriesList:
-    """List the series that are recorded or have points on disk, ordered by name."""
+    """List the series that are recorded or have points on disk, sorted by name."""
     history = history_of(request)
     return SeriesList(
         series=[SeriesName(name=name, unit=unit) for name, unit in history.names().items()],
@@ -96,11 +96,11 @@ async def history(
     step: _Step = None,
     format: _Format = None,
 ) -> HistoryAnswer | Response:
-    """Return lowest, mean, highest and last value of each step.
+    """Return the lowest, mean, highest and last value of each time step.
 
-    The last hour is in steps of 5 seconds, the last day in steps of 60, the last 31 days in steps
-    of 900. A step without a reading has no point. A convenience: the session log is the record that
-    can be audited.
+    The last hour has steps of 5 seconds, the last day steps of 60 seconds, and the last 31 days
+    steps of 900 seconds. A step without a reading has no point. The history is a convenience: only
+    the session log can be audited.
     """
     kept = history_of(request)
     now_ms = kept.now_ms or int(time.time() * 1000)
@@ -125,7 +125,10 @@ async def history(
 async def curves_of(
     history: History, names: list[str], ring: Ring, *, from_ms: int, to_ms: int
 ) -> list[Curve]:
-    """Return the curves of series, each once. Raises HTTPException if one does not exist."""
+    """Return the curve of each named series once.
+
+    Raises HTTPException if a series does not exist.
+    """
     known = history.names()
     for name in names:
         if name not in known:
@@ -138,7 +141,7 @@ async def curves_of(
 
 
 def csv_response(curves: list[Curve]) -> Response:
-    """Return points as CSV: a line for each, by series and time."""
+    """Return points as CSV with one line per point, grouped by series and sorted by time."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(_COLUMNS)
@@ -152,12 +155,12 @@ def csv_response(curves: list[Curve]) -> Response:
 
 
 def _cell(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula."""
+    """Return a text that no spreadsheet interprets as a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def shortened(mean: float) -> float:
-    """Round a mean to digits that a float32 has: the others come from the division."""
+    """Round a mean to the 7 digits of a float32; further digits come only from the division."""
     return float(f"{mean:.7g}")
 
 

@@ -1,7 +1,7 @@
-"""Binding of the TCP port, with a one-line error that names the process using it.
+"""Binding of the TCP port, with a one-line error that names the process using the port.
 
-The result is a listening socket. On failure ``CannotListen`` names the address, the process that
-uses it if ``/proc`` shows it, and the option to change.
+The result is a listening socket. If binding fails, ``CannotListen`` names the address, the process
+that uses it (if ``/proc`` shows this), and the option to change.
 """
 
 import errno
@@ -34,7 +34,7 @@ class CannotListen(OSError):
 
 
 class PortTaken(CannotListen):
-    """Another process listens at the address."""
+    """Another process already listens at the address."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,10 @@ class _Listener:
 
 
 def listen(settings: ApiSettings) -> socket.socket:
-    """Bind and listen. Raises CannotListen."""
+    """Return a socket that listens at the configured address.
+
+    Raises CannotListen if binding fails.
+    """
     where = f"{settings.bind}:{settings.port}"
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -100,8 +103,10 @@ def _explained(error: OSError, settings: ApiSettings, where: str) -> CannotListe
 
 
 def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
-    """Return the process that listens on a TCP port, as ``process 812 (python -m http.server)``, or
-    None.
+    """Return the process that listens on a TCP port, or None if it is unknown.
+
+    The text has the form ``process 812 (python -m http.server)``, or names the process's user if
+    the process itself is hidden.
     """
     listeners = list(_listeners_on(port, proc))
     for process in sorted(proc.glob("[0-9]*"), key=lambda path: int(path.name)):
@@ -113,7 +118,10 @@ def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
 
 
 def _listeners_on(port: int, proc: Path) -> Iterator[_Listener]:
-    """Read /proc/net/tcp: ``sl local_address rem_address st ... uid timeout inode ...``."""
+    """Yield the sockets that listen on a TCP port, from /proc/net/tcp and tcp6.
+
+    A line has the fields ``sl local_address rem_address st ... uid timeout inode ...``.
+    """
     for table in ("tcp", "tcp6"):
         try:
             lines = (proc / "net" / table).read_text("ascii").splitlines()[1:]

@@ -1,8 +1,8 @@
 """Login page, which works without JavaScript, and logout.
 
-Each login creates a new secret for the browser. After it, the browser is only sent to paths of this
-page. A person who is rejected learns that name and password do not match, but not which one is
-wrong.
+Each login creates a new secret for the browser. After the login, the browser is redirected only to
+paths of this page. A person who is rejected learns that name and password do not match, but not
+which of them is wrong.
 """
 
 import logging
@@ -60,7 +60,7 @@ async def show(
 
 @login_page.post(LOGIN_PATH)
 async def log_in(request: Request) -> Response:
-    """Check name and password, and log the browser in."""
+    """Check the name and password from a submitted form, and log the browser in."""
     gate = gate_of(request)
     if gate.is_open:
         return RedirectResponse("/", status_code=303)
@@ -89,7 +89,7 @@ async def log_in(request: Request) -> Response:
 
 @login_page.post("/logout")
 async def log_out(request: Request) -> Response:
-    """Log the browser out."""
+    """End the browser's login, and delete its cookie."""
     gate = gate_of(request)
     shown = shown_by(request, COOKIE)
     login = None if shown is None else gate.logins.find(shown, time.monotonic())
@@ -110,10 +110,10 @@ async def log_out(request: Request) -> Response:
 
 
 async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> tuple[Account, Role]:
-    """Return the user of a login form, and the user's role.
+    """Return the user named in a login form, and the user's role.
 
     Raises:
-        FormRefused: the person is rejected; the message is the reason.
+        FormRefused: the person is rejected; the message states the reason.
     """
     if not is_same_secret(fields.get("token"), shown_by(request, FORM_COOKIE)):
         raise FormRefused(_STALE, 403)
@@ -124,7 +124,7 @@ async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> t
     except BrokerProblem as problem:
         raise FormRefused(f"{problem.reason} {problem.mend}", problem.status_code) from None
     if account is None:
-        # The name is left out: people type passwords there.
+        # The user name is not logged, because people sometimes type their password there.
         line = gate.refused_logins.line_of(
             f"a login from {host_of(request)} was refused", time.monotonic()
         )
@@ -138,7 +138,7 @@ async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> t
 
 
 async def _checked(gate: Gate, request: Request, fields: Mapping[str, str]) -> Account | None:
-    """Return the user; None if name and password do not match."""
+    """Return the user, or None if name and password do not match."""
     username, password = fields.get("username", ""), fields.get("password", "")
     if not 0 < len(username.encode()) <= limits.USERNAME_BYTES_MAX:
         return None
@@ -168,7 +168,7 @@ def _form(
         token=token,
     )
     if problem is not None:
-        response.headers["Connection"] = "close"  # the rest of the form is not waited for
+        response.headers["Connection"] = "close"  # do not wait for the rest of the form
     if shown_before is None:
         _set_cookie(response, FORM_COOKIE, token, is_secure=request.url.scheme == "https")
     return response

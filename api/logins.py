@@ -1,8 +1,8 @@
 """Sessions of logged-in browsers, in memory, with limits on number and time. Pure.
 
 The caller provides the time. A browser holds a secret of 256 random bits, created at each login.
-Only its hash is stored, so reading this process's memory does not reveal it. The hash is the key of
-the table, so a lookup leaks nothing about a guess through its timing.
+Only the hash of this secret is stored, so reading this process's memory does not reveal the secret.
+The hash is the key of the table, so the timing of a lookup reveals nothing about a guess.
 """
 
 import hashlib
@@ -18,15 +18,15 @@ from api.roles import Role
 
 @dataclass(frozen=True)
 class Proof:
-    """Proof that authenticated a user at the broker, for repeated checks."""
+    """Data with which the broker can later check that a user's login is still valid."""
 
     asked: str
-    """The name that was typed; the source may have another name for the user."""
+    """The user name that was typed; the source may have another name for the user."""
     address: str
-    """The browser's address with its port: a query may depend on it."""
+    """The browser's address with its port, because a user query may depend on the address."""
     source: str
     version: str
-    """Version of the proof of the user, as the broker has it."""
+    """The broker's version of the user's credentials. It changes when the password changes."""
 
 
 @dataclass(eq=False)
@@ -37,13 +37,13 @@ class Login:
     role: Role
     proof: Proof
     form_token: str
-    """Each form of this browser has to contain it, so that no other site can send a form."""
+    """Token that each form of this browser must contain, so that no other site can send a form."""
     began: float
     used: float
     confirmed: float
-    """When the broker last confirmed this version."""
+    """Time at which the broker last confirmed this version of the credentials."""
     ends: float
-    """When the user's proof ends, such as a token that expires."""
+    """Time at which the user's credential expires, such as a token of an identity provider."""
 
     def is_over(self, now: float) -> bool:
         """Return True if the login has expired."""
@@ -72,12 +72,11 @@ class Logins:
     def begin(
         self, username: str, role: Role, proof: Proof, now: float, seconds: float | None = None
     ) -> tuple[str, Login]:
-        """Log a browser in. Return its secret and the login.
+        """Log a browser in. Return the browser's secret and the login.
 
-        The login ends after `seconds` at the latest; None: the proof does not expire.
-
-        If a limit is reached, the least recently used login ends: one of the same user if the
-        user's limit is reached, otherwise one of all.
+        The login ends after `seconds` at the latest, or has no such limit if `seconds` is None. If
+        a limit on logins is reached, the least recently used login ends: a login of the same user
+        if the user's limit is reached, otherwise a login of any user.
         """
         for key in [key for key, login in self._logins.items() if login.is_over(now)]:
             del self._logins[key]
@@ -94,7 +93,7 @@ class Logins:
         return shown, login
 
     def find(self, shown: str, now: float) -> Login | None:
-        """Return the login for a browser's secret, marked as used now, or None."""
+        """Return the login for a browser's secret and mark it as used now, or return None."""
         key = _key_of(shown)
         login = self._logins.pop(key, None)
         if login is None or login.is_over(now):
@@ -104,7 +103,7 @@ class Logins:
         return login
 
     def end(self, shown: str) -> None:
-        """End a login, if it exists."""
+        """End the login with a browser's secret, if it exists."""
         self._logins.pop(_key_of(shown), None)
 
     def end_user(self, username: str) -> None:

@@ -1,6 +1,6 @@
-"""The machine's own numbers, from the files of the Linux kernel.
+"""The machine's own counters and gauges, from files of the Linux kernel.
 
-A number that this machine or this service does not give is left out.
+A value is None if this machine, or the service's sandbox, does not provide it.
 """
 
 from dataclasses import dataclass
@@ -8,28 +8,28 @@ from pathlib import Path
 from typing import Final
 
 _FILE_BYTES_MAX: Final = 65_536
-"""/proc/stat of a machine with 64 processors has 8 kB."""
+"""Bytes read from one file, at most; /proc/stat of a machine with 64 processors has 8 kB."""
 _SECTOR_BYTES: Final = 512
 _DISKS: Final = ("mmcblk", "nvme", "sd", "vd")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Counters and gauges at one moment; None: not known."""
+    """Counters and gauges of the machine at one moment. None means unknown."""
 
     ticks: tuple[int, int] | None
-    """Ticks in which processors were busy, and all ticks, since the kernel's start."""
+    """Ticks in which processors were busy, and all ticks, since the kernel started."""
     memory_used_share: float | None
     temperature: float | None
-    """Degrees Celsius."""
+    """Temperature of the processor in degrees Celsius."""
     written_bytes: int | None
-    """Written to all disks since the kernel's start."""
+    """Bytes written to all disks since the kernel started."""
     is_under_voltage: bool = False
-    """True while the kernel's monitor of a Raspberry Pi's power supply reports under-voltage."""
+    """True while the kernel reports under-voltage from a Raspberry Pi's power supply monitor."""
 
 
 def read_machine(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Machine:
-    """Read the machine's numbers."""
+    """Read the machine's counters and gauges. `proc` and `sys` are the kernel's file systems."""
     return Machine(
         ticks=_ticks_of(_text_of(proc / "stat")),
         memory_used_share=_memory_of(_text_of(proc / "meminfo")),
@@ -40,7 +40,9 @@ def read_machine(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Machin
 
 
 def _ticks_of(text: str) -> tuple[int, int] | None:
-    """Return the ticks in which processors were busy, and all ticks (proc_stat(5))."""
+    """Return the ticks in which processors were busy, and all ticks, from /proc/stat
+    (proc_stat(5)).
+    """
     fields = text.partition("\n")[0].split()
     if len(fields) < 6 or fields[0] != "cpu" or not all(each.isdecimal() for each in fields[1:]):
         return None
@@ -71,7 +73,7 @@ def _written_of(block: Path) -> int | None:
         names = sorted(path.name for path in block.iterdir() if path.name.startswith(_DISKS))
     except OSError:
         return None
-    # A partition's link leads into its disk's directory, whose counter has it already.
+    # Partitions are left out, because the counter of the whole disk includes them.
     disks = [name for name in names if not (block / name / "partition").exists()]
     sectors = [_text_of(block / name / "stat").split() for name in disks]
     counts = [int(each[6]) for each in sectors if len(each) > 6 and each[6].isdecimal()]

@@ -1,8 +1,8 @@
 """Composition root of the API process.
 
 ``serve`` binds the port, or raises ``PortTaken`` (or another ``CannotListen``) with the fix in one
-line. It serves until ``stop`` is set, and leaves no task, socket or connection open. Signals, log
-format and configuration are up to its caller.
+line. It serves until ``stop`` is set, and leaves no task, socket or connection open. The caller is
+responsible for signals, the log format and the configuration.
 """
 
 import asyncio
@@ -98,9 +98,9 @@ def create_app(
     certificate: ServedCertificate | None = None,
     stop: asyncio.Event | None = None,
 ) -> Application:
-    """Create the application. Each request queries the broker at ``settings.status_socket``.
+    """Create the application. Its routes query the broker at ``settings.status_socket``.
 
-    It sets ``stop`` where it cannot continue.
+    The application sets ``stop`` if it cannot continue.
     """
 
     app = Application(
@@ -109,7 +109,7 @@ def create_app(
         summary="What the gateway does, and what operators do with it.",
         lifespan=lambda app: _running(app, settings, certificate),
         docs_url=None,
-        openapi_url=None,  # it is a route of `reference`, with a role like every other
+        openapi_url=None,  # `reference` has this route, with a role like every other route
         redoc_url=None,
         generate_unique_id_function=operation_id_of,
         redirect_slashes=False,
@@ -127,11 +127,11 @@ def create_app(
 async def _running(
     app: Application, settings: ApiSettings, certificate: ServedCertificate | None
 ) -> AsyncIterator[None]:
-    """Provide what the routes use, while the application runs."""
+    """Create the objects that the routes use in ``app.state``, and close them at the end."""
     observer = Observer(ControlSocket(settings.status_socket))
     app.state.observer = observer
     app.state.operator = Operator(settings.acts_at)
-    # Of its own: while the bridge is away, no other action waits for it.
+    # A second operator, so that no other action waits while the bridge does not respond.
     app.state.sensor_operator = Operator(settings.acts_at)
     app.state.certificate = certificate
     app.state.hosts = frozenset(settings.hosts)
@@ -164,8 +164,10 @@ async def _running(
 async def _beside(
     run: Callable[[], Coroutine[Any, Any, None]], app: Application
 ) -> AsyncIterator[None]:
-    """Run a task that does not return by itself meanwhile. A fault of our own in it ends the
-    process, so that the next one starts with all of them."""
+    """Run a task that does not return by itself inside the `async with` block.
+
+    If the task fails, the process stops, so that a supervisor can restart all of its tasks.
+    """
     task = asyncio.create_task(run())
     task.add_done_callback(app.note_end)
     try:
@@ -185,9 +187,13 @@ async def serve(
 ) -> None:
     """Serve until ``stop`` is set.
 
-    ``ready`` is called with the page's URL once it responds, ``alive`` every second while the event
-    loop runs. Raises CannotListen if the address cannot be used, CertificateUnusable if the
-    certificate cannot, and a fault of our own in a background task.
+    ``ready`` is called with the page's URL once the page responds, and ``alive`` every second while
+    the event loop runs.
+
+    Raises:
+        CannotListen: the address cannot be used.
+        CertificateUnusable: the certificate cannot be used.
+        Exception: a background task has failed.
     """
     certificate = None if settings.certificate is None else ServedCertificate(settings.certificate)
     listener = listen(settings)

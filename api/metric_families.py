@@ -1,4 +1,4 @@
-"""Families of metrics: a name, a text, and samples with their labels."""
+"""Families of metrics: a name, a help text, and samples with their labels."""
 
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
@@ -14,14 +14,14 @@ Samples = Iterable[tuple[Mapping[str, str], float | None]]
 
 
 def gauge(name: str, text: str, samples: Samples) -> "Metric":
-    """Return a gauge with the samples whose value is known."""
+    """Return a gauge with those samples whose value is known."""
     from prometheus_client.metrics_core import GaugeMetricFamily  # noqa: PLC0415 - memory, see metrics
 
     return _filled(GaugeMetricFamily(f"oncegate_{name}", text), f"oncegate_{name}", samples)
 
 
 def counter(name: str, text: str, samples: Samples) -> "Metric":
-    """Return a counter with the samples whose value is known."""
+    """Return a counter with those samples whose value is known."""
     from prometheus_client.metrics_core import CounterMetricFamily  # noqa: PLC0415 - memory, see metrics
 
     family = CounterMetricFamily(f"oncegate_{name}", text)
@@ -29,7 +29,7 @@ def counter(name: str, text: str, samples: Samples) -> "Metric":
 
 
 def histogram(name: str, text: str, journal: Journal) -> "Metric":
-    """Return the histogram of commits, in seconds."""
+    """Return the histogram of commit durations, in seconds."""
     from prometheus_client.metrics_core import HistogramMetricFamily  # noqa: PLC0415 - memory, see metrics
 
     histogram = journal.commit_histogram
@@ -41,7 +41,7 @@ def histogram(name: str, text: str, journal: Journal) -> "Metric":
 
 
 def _filled(family: "Metric", name: str, samples: Samples) -> "Metric":
-    """Add the samples whose value is known."""
+    """Add those samples whose value is known to a family, and return the family."""
     for labels, value in samples:
         if value is not None:
             family.add_sample(name, dict(labels), value)
@@ -49,20 +49,20 @@ def _filled(family: "Metric", name: str, samples: Samples) -> "Metric":
 
 
 def value(name: str, text: str, value: float) -> "Metric":
-    """Return a gauge with one sample."""
+    """Return a gauge with one sample and no labels."""
     return gauge(name, text, [({}, value)])
 
 
 def count(name: str, text: str, value: float) -> "Metric":
-    """Return a counter with one sample."""
+    """Return a counter with one sample and no labels."""
     return counter(name, text, [({}, value)])
 
 
 def by(label: str, values: Mapping[str, float | None]) -> Samples:
-    """Return a sample for each value, labelled with its name."""
+    """Return a sample for each value. `label` is set to the value's key."""
     return [({label: name}, value) for name, value in first(values)]
 
 
 def first(values: Mapping[str, float | None]) -> list[tuple[str, float | None]]:
-    """Return at most METRIC_REASONS_MAX values, sorted by name."""
+    """Return at most METRIC_REASONS_MAX values with their names, sorted by name."""
     return sorted(values.items())[: limits.METRIC_REASONS_MAX]

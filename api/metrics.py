@@ -1,8 +1,8 @@
-"""`/metrics`: the gateway's counters for Prometheus and OpenMetrics scrapers. Read-only.
+"""`/metrics`: the gateway's metrics for Prometheus and OpenMetrics scrapers. Read-only.
 
-The values are those of the REST interface, from the same answer of the broker, with the same access
-rules. There are no series per client, topic or device. The number of series depends only on the
-configuration, apart from reasons, of which at most `METRIC_REASONS_MAX` have a series each.
+The values come from the same overview as those of the REST interface, with the same access rules.
+There are no series per client, topic or device. The number of series depends only on the
+configuration, apart from reasons: at most `METRIC_REASONS_MAX` reasons have a series each.
 """
 
 from collections import Counter
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
 metrics = APIRouter(include_in_schema=False, dependencies=[Depends(VIEWERS)])
-"""Not part of the REST interface, whose answers are JSON: docs/metrics.md."""
+"""Router of `/metrics`.
+
+It is not part of the REST interface, which returns JSON (docs/metrics.md).
+"""
 
 _COUNTERS_OF_PORT: Final = {
     "bytes": "Bytes read.",
@@ -71,7 +74,7 @@ async def metrics_of_gateway(request: Request) -> Response:
     try:
         overview, is_up = await observer.overview(), True
     except BrokerProblem:
-        # The last answer has the other processes' reports; report_age_seconds is their age.
+        # The last overview has the other processes' reports; report_age_seconds is their age.
         overview, is_up = observer.last_overview, False
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(overview, watch_of(request).active(), is_up=is_up))
@@ -80,7 +83,7 @@ async def metrics_of_gateway(request: Request) -> Response:
 
 
 class _Collector:
-    """Adapter from one overview to the library's interface."""
+    """Adapter that provides one overview to the Prometheus library."""
 
     def __init__(self, overview: Overview | None, alarms: Sequence[Alarm], *, is_up: bool) -> None:
         self._overview = overview
@@ -98,7 +101,10 @@ class _Collector:
 
 
 def _of_alarms(alarms: Sequence[Alarm]) -> "Metric":
-    """Return the number of active alarms by kind and level: subjects would be series of clients."""
+    """Return the number of active alarms by kind and level.
+
+    Subjects are not labels, because there would be a series for each client.
+    """
     counted = Counter((alarm.id, alarm.level.word) for alarm in alarms)
     values = [({"id": id, "level": level}, count) for (id, level), count in counted.items()]
     return gauge("alarm", "Active alarms of a kind; absent: none.", values)
@@ -107,7 +113,7 @@ def _of_alarms(alarms: Sequence[Alarm]) -> "Metric":
 def _of_other_processes(overview: Overview, since: float) -> Iterator["Metric"]:
     """Yield the metric families of the processes that report to the broker.
 
-    `since` are the seconds since the broker answered, while it does not answer any more.
+    `since` is the age of the overview in seconds if the broker no longer responds, otherwise 0.
     """
     reports = {"bridge": overview.serial, "upload": overview.upload, "uplink": overview.uplink}
     yield from _of_reports(reports, since)
@@ -196,7 +202,7 @@ def _of_bridge(bridge: BridgeStatus) -> Iterator["Metric"]:
     yield value("outbox_inflight", "Readings under way.", outbox.in_flight)
     yield count("outbox_published", "Readings that the broker has.", outbox.published)
     yield value("outbox_bytes", "Bytes of the outbox.", outbox.bytes)
-    # A port that cannot be read has no name: with two of the same name a scraper would refuse all.
+    # Unreadable ports share one name, and a scraper would reject all metrics if a name came twice.
     by_name = {port.name: port for port in bridge.ports[: limits.METRIC_PORTS_MAX]}
     ports = list(by_name.values())
     states = [({"port": each.name}, int(each.state == "open")) for each in ports]

@@ -1,8 +1,8 @@
-"""Queries to the broker on behalf of all visitors, with a cache of the last answers.
+"""Queries to the broker on behalf of all visitors, with a cache of the latest responses.
 
-However many visitors there are, the broker gets the same query at most once in
-``ANSWER_REUSE_SECONDS``. Visitors that arrive meanwhile share its answer or failure. Answers are
-returned as types of ``models``; an answer that does not fit raises ``BrokerProblem``.
+However many visitors there are, the broker receives the same query at most once in
+``ANSWER_REUSE_SECONDS``. Visitors that arrive meanwhile share the response or the failure.
+Responses are returned as types from ``models``; an invalid response raises ``BrokerProblem``.
 """
 
 import asyncio
@@ -37,17 +37,23 @@ _Report = TypeVar("_Report", bound=Report)
 
 @dataclass(frozen=True, kw_only=True)
 class Overview:
-    """State of the whole gateway at one moment. ``answered_at`` is of the monotonic clock."""
+    """State of the whole gateway at one moment.
+
+    ``answered_at`` is a time of the monotonic clock.
+    """
 
     broker: BrokerStatus
     serial: SerialReport
     upload: UploadReport
     uplink: UplinkReport
-    """Without a time where no uplink has reported: most gateways have none."""
+    """The uplink's report.
+
+    Its time is None if no uplink has reported; most gateways have no uplink.
+    """
     answered_at: float
 
     def age_seconds(self) -> float:
-        """Return the seconds since the broker answered."""
+        """Return the seconds since the broker responded."""
         return time.monotonic() - self.answered_at
 
 
@@ -58,7 +64,7 @@ class _Question:
 
 
 class Observer:
-    """The observer of this process. Use it from one event loop."""
+    """Client of the broker that all visitors of this process share. Use it from one event loop."""
 
     def __init__(self, control_socket: ControlSocket) -> None:
         self._control_socket: Final = control_socket
@@ -66,12 +72,12 @@ class Observer:
         self.last_overview: Overview | None = None
 
     async def overview(self) -> Overview:
-        """Return status and reports, at most ``ANSWER_REUSE_SECONDS`` old."""
+        """Return the broker's status and all reports, at most ``ANSWER_REUSE_SECONDS`` old."""
         return await self._asked_once("overview", self._ask_overview)
 
     @property
     def gateway(self) -> str:
-        """The gateway's id, or the host name until the broker has answered."""
+        """The gateway's identifier, or the host name until the broker has responded."""
         if self.last_overview is None:
             return socket.gethostname()
         return self.last_overview.broker.gateway
@@ -79,9 +85,9 @@ class Observer:
     async def sessions(
         self, *, after: str | None, limit: int, chosen: Mapping[str, str] | None = None
     ) -> SessionPage:
-        """Return a page of sessions. `after` is the `next` of the page before.
+        """Return a page of sessions. `after` is the `next` of the previous page.
 
-        `chosen` has further members of the broker's command `sessions`.
+        `chosen` adds members to the broker's command `sessions`, such as filters.
         """
         wanted: dict[str, object] = {"limit": limit, **(chosen or {})}
         if after is not None:
@@ -96,25 +102,25 @@ class Observer:
         )
 
     async def bans(self, first: int) -> BanPage:
-        """Return a page of bans, starting with number `first`."""
+        """Return a page of bans, starting with the ban at index `first`."""
         command: dict[str, object] = {"command": "bans", "first": first}
         return await self._asked_once(("bans", first), lambda: self._ask(command, BanPage))
 
     async def events(self, wanted: Mapping[str, object]) -> EventPage:
-        """Return events. `wanted` has members of the broker's command `events`.
+        """Return events. `wanted` contains members of the broker's command `events`.
 
         Raises:
-            BrokerProblem: the broker does not answer.
-            Refused: the broker refuses the request.
+            BrokerProblem: the broker gave no usable response.
+            Refused: the broker refused the request.
         """
         return await self._page_of("events", wanted, EventPage)
 
     async def topics(self, wanted: Mapping[str, object]) -> TopicPage:
-        """Return topics. `wanted` has members of the broker's command `topics`.
+        """Return topics. `wanted` contains members of the broker's command `topics`.
 
         Raises:
-            BrokerProblem: the broker does not answer.
-            Refused: the broker refuses the request.
+            BrokerProblem: the broker gave no usable response.
+            Refused: the broker refused the request.
         """
         return await self._page_of("topics", wanted, TopicPage)
 
@@ -125,11 +131,12 @@ class Observer:
         )
 
     async def publish_alarms(self, kinds: Mapping[str, object]) -> None:
-        """Hand the present alarms to the broker, by kind, for the bridge to publish.
+        """Send the active alarms to the broker, as a payload for each kind, for the bridge to
+        publish.
 
         Raises:
-            BrokerProblem: the broker does not answer.
-            Refused: the broker refuses them.
+            BrokerProblem: the broker gave no usable response.
+            Refused: the broker refused the alarms.
         """
         await self._control_socket.request({"command": "alarms", "alarms": kinds})
 
@@ -156,7 +163,7 @@ class Observer:
     async def _page_of(
         self, command: str, wanted: Mapping[str, object], model: type[_Model]
     ) -> _Model:
-        """Answer a request for a page; concurrent equal ones share one answer."""
+        """Return a page from the broker. Equal requests that arrive together share one response."""
         request = {"command": command, **wanted}
         key = (command, json.dumps(request, sort_keys=True))
         return await self._asked_once(key, lambda: self._ask(request, model))
@@ -187,7 +194,7 @@ class Observer:
             task.add_done_callback(_look_at_failure)
             question = _Question(cast("asyncio.Task[Any]", task), time.monotonic())
             self._questions[key] = question
-        # The visitor who asked first may go away while others wait for the same answer.
+        # The first visitor may disconnect while others wait for the same response.
         return cast(_Answer, await asyncio.shield(question.task))
 
     def _forget_old_answers(self) -> None:
@@ -198,7 +205,7 @@ class Observer:
 
 
 def _look_at_failure(task: "asyncio.Future[Any]") -> None:
-    """Mark a failure as seen if all visitors have gone, so that asyncio does not log it."""
+    """Mark a failure as retrieved, since asyncio logs it if all visitors have disconnected."""
     if not task.cancelled():
         task.exception()
 
@@ -210,7 +217,7 @@ def _report_of(
     *,
     who: str,
 ) -> _Report:
-    """Return a process's report in the form for visitors; empty if there is none."""
+    """Return a process's report in the form for visitors, or an empty report if there is none."""
     if kept is None:
         return report(time_ms=None, age_seconds=None, problem=None, status=None)
     status, problem = _understood(kept.status, model, who=who)
@@ -222,7 +229,10 @@ def _report_of(
 def _understood(
     report: dict[str, object], model: type[_Model], *, who: str
 ) -> tuple[_Model | None, str | None]:
-    """Return the validated report, or why it is invalid. The broker does not validate it."""
+    """Return the validated report, or a sentence about why it is invalid.
+
+    The broker stores reports without validating them.
+    """
     try:
         return model.model_validate(report), None
     except ValidationError as error:

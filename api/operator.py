@@ -1,7 +1,7 @@
 """Execution of operators' and administrators' actions through the broker's operating socket.
 
-Each action is sent once, over a connection of its own, and never repeated automatically. The broker
-receives and logs who acts, with which role and from where.
+Each action is sent once, over a separate connection, and is never repeated automatically. The
+broker receives and logs who acts, with which role and from which address.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class Operator:
-    """The operator object of this process. Use it from one event loop.
+    """Sends the actions of this process to the broker, one at a time.
 
-    Actions run one at a time.
+    Use it from one event loop.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,10 +33,10 @@ class Operator:
     async def carry_out(
         self, command: str, given: BaseModel, caller: Caller, host: str, answer: type[_Model]
     ) -> _Model:
-        """Carry out a command for a caller at the address `host`.
+        """Execute a command for a caller at the address `host`, and return the broker's result.
 
         Raises:
-            BrokerProblem: there was no usable answer.
+            BrokerProblem: the broker gave no usable response, or too many actions are waiting.
             Refused: the broker refused the command.
         """
         if self._waiting >= limits.ACTIONS_WAITING_MAX:

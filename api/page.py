@@ -1,8 +1,9 @@
-"""The status page: rendered on the server, complete without JavaScript, bounded in size.
+"""The status page: rendered on the server, complete without JavaScript, limited in size.
 
-The response is 200 with everything the gateway reported, its age and its warnings; or 502 or 503
-with the reason why nothing was reported, and the fix. All foreign text is escaped, and no name can
-disturb the layout or the words around it. ``templates/`` and ``assets/`` define the design.
+The response is 200 with everything that the gateway reported, the age of the reports, and warnings.
+If nothing was reported, it is 502 or 503 with the reason and the fix. All untrusted text is
+escaped, and no name can disturb the layout or the words around it. ``templates/`` and ``assets/``
+define the design.
 """
 
 import hashlib
@@ -54,7 +55,7 @@ NAVIGATION: Final = (
     ("Alarms", "/alarms"),
     ("System", "/system"),
 )
-"""Pages at the top of every page, by name."""
+"""Links in the header of every page: title and path."""
 
 _MEDIA_TYPES: Final = {
     ".css": "text/css; charset=utf-8",
@@ -69,7 +70,10 @@ ASSETS: Final = {
 
 
 def asset_url_of(name: str) -> str:
-    """Return the URL of an asset. Browsers may cache it, because its contents never change."""
+    """Return the URL of an asset.
+
+    Browsers may cache the asset, because the URL contains its digest.
+    """
     return f"/assets/{name}?v={ASSETS[name].digest}"
 
 
@@ -128,7 +132,10 @@ def html_of(template: str, **values: object) -> str:
 def rendered(
     request: Request, template: str, *, status_code: int = 200, **values: object
 ) -> Response:
-    """Render a template as the response to a request; in parts for a page that is open."""
+    """Render a template as the response to a request.
+
+    If the request comes from the script of an open page, the response contains only changed parts.
+    """
     caller: Caller | None = request.state.caller
     values["caller"] = caller
     values["path"] = request.url.path
@@ -148,7 +155,7 @@ def rendered(
 
 @page.get("/", dependencies=[Depends(VIEWERS)])
 async def overview_page(request: Request) -> Response:
-    """Show an overview of the gateway: sensors first."""
+    """Show the overview of the gateway, with the sensors first."""
     history = history_of(request)
     try:
         overview = await observer_of(request).overview()
@@ -178,7 +185,7 @@ async def overview_page(request: Request) -> Response:
 
 @page.get("/assets/{name}", dependencies=[Depends(EVERYONE)])
 async def asset(request: Request, name: str, v: str = "") -> Response:
-    """Return a style sheet, script or picture of the page."""
+    """Return a style sheet, script or image of the page."""
     found = ASSETS.get(name)
     if found is None:
         raise HTTPException(404, "There is no such file.")
@@ -192,7 +199,7 @@ async def asset(request: Request, name: str, v: str = "") -> Response:
 
 
 def down_page(request: Request, problem: BrokerProblem) -> Response:
-    """Return the page of a broker that does not answer, with the fix."""
+    """Return the page for a broker that does not respond, with the reason and the fix."""
     return rendered(
         request,
         "down.html",

@@ -1,8 +1,8 @@
 """Error responses for programs: RFC 9457 problem details, each with the fix.
 
 All errors under ``/api`` (a stopped gateway, an unknown session, a bad parameter, an unknown
-address) have the same form, ``application/problem+json``. ``error_handlers`` decides who gets this
-and who gets a page.
+address) have the same form, ``application/problem+json``. ``error_handlers`` decides who gets
+problem details and who gets a page.
 """
 
 from collections.abc import Mapping
@@ -65,11 +65,11 @@ class ProblemDetail(BaseModel):
     detail: str
     """Description of the problem."""
     mend: str | None = None
-    """The fix, for a person."""
+    """How to fix the problem, for a person."""
 
 
 def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the errors of an endpoint for OpenAPI."""
+    """Describe the error responses of a route for OpenAPI, by HTTP status code."""
     return {
         status: {
             "description": HTTPStatus(status).phrase,
@@ -93,25 +93,25 @@ SESSIONS_REFUSED: Final[dict[int | str, dict[str, Any]]] = {
         "content": _TEXT_OR_PROBLEM,
     }
 }
-"""Refusals of a list that has several orders."""
+"""OpenAPI description of status 400 for the list of sessions."""
 ADDRESS_TOO_LONG: Final[dict[int | str, dict[str, Any]]] = {
     400: {"description": "The address is longer than 65,535 bytes.", "content": {"text/plain": {}}}
 }
-"""The answer of the HTTP parser, of endpoints that take a client id."""
+"""OpenAPI description of the HTTP parser's status 400, for routes that accept a client id."""
 
 
 def message_of(fault: Mapping[str, Any]) -> str:
-    """Return Pydantic's error message without its prefix to our own texts."""
+    """Return Pydantic's error message without the prefix that it adds to our own messages."""
     return str(fault["msg"]).removeprefix("Value error, ")
 
 
 def status_of(refusal: Refused) -> int:
-    """Return the HTTP status for a refusal by the broker."""
+    """Return the HTTP status code for a refusal by the broker."""
     return _STATUS_OF_CODE.get(refusal.code, 502)
 
 
 def mend_of(refusal: Refused) -> str | None:
-    """Return the fix for a refusal by the broker, or None."""
+    """Return the fix for a refusal by the broker, or None if none is known."""
     return _MEND_OF_CODE.get(refusal.code)
 
 
@@ -122,7 +122,7 @@ def problem_response(
     mend: str | None = None,
     headers: Any = None,
 ) -> JSONResponse:
-    """Return a response with problem details. A 503 has a Retry-After header."""
+    """Return a response with problem details. Status 503 includes a Retry-After header."""
     problem = ProblemDetail(
         title=HTTPStatus(status).phrase, status=status, detail=detail, mend=mend
     )
@@ -135,5 +135,5 @@ def problem_response(
 
 
 def retry_headers_of(status: int) -> dict[str, str]:
-    """Return the headers of a 503 that make programs wait before they retry."""
+    """Return a Retry-After header for status 503, and no headers for other codes."""
     return {"Retry-After": str(limits.RETRY_AFTER_SECONDS)} if status == 503 else {}

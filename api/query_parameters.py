@@ -1,4 +1,4 @@
-"""Refusal of unknown query parameters, so that a mistyped filter is not ignored."""
+"""Rejection of unknown query parameters, so that a mistyped filter is not ignored."""
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -8,10 +8,10 @@ from api import limits
 
 
 async def refuse_unknown(request: Request) -> None:
-    """Dependency of routes whose parameters are all declared.
+    """Reject a request with an undeclared query parameter. A dependency of routes.
 
     Raises:
-        RequestValidationError: the request has another one.
+        RequestValidationError: the request has an unknown query parameter.
     """
     route = request.scope["route"]
     assert isinstance(route, APIRoute)

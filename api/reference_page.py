@@ -1,8 +1,8 @@
 """The reference of the REST interface at ``/docs``, rendered from its OpenAPI description.
 
-It needs no network, no JavaScript and no exception to the page's content security policy, and
-cannot differ from ``/openapi.json``. Swagger UI, which FastAPI would load from another site, is 1.5
-MB of script for a few endpoints. Here each reading endpoint is a link to try.
+The page needs no network, no JavaScript and no exception to the content security policy, and always
+agrees with ``/openapi.json``. Swagger UI, which FastAPI would load from another site, is 1.5 MB of
+script for a few endpoints. Here each endpoint that only reads is a link.
 """
 
 from dataclasses import dataclass
@@ -34,9 +34,9 @@ class Endpoint:
     description: str
     parameters: tuple[Parameter, ...]
     answers: tuple[tuple[str, str, str], ...]
-    """Status code, what it means, name of the schema."""
+    """Status code, description and schema name of each response."""
     body: str | None
-    """Name of the schema of what is sent."""
+    """Name of the schema of the request body, or None if there is no body."""
 
     @property
     def can_be_tried(self) -> bool:
@@ -72,7 +72,7 @@ async def openapi(request: Request) -> JSONResponse:
 
 
 def endpoints_of(description: dict[str, Any]) -> list[Endpoint]:
-    """Return the endpoints of an OpenAPI description."""
+    """Return the endpoints in an OpenAPI description."""
     return [
         Endpoint(
             method=method.upper(),
@@ -92,7 +92,7 @@ def endpoints_of(description: dict[str, Any]) -> list[Endpoint]:
 
 
 def schemas_of(description: dict[str, Any]) -> dict[str, list[SchemaField]]:
-    """Return the named schemas with their fields."""
+    """Return the fields of each named schema in an OpenAPI description."""
     return {
         title: [_field_of(name, field) for name, field in schema.get("properties", {}).items()]
         for title, schema in sorted(description["components"]["schemas"].items())
@@ -125,7 +125,7 @@ def _schema_name_of(answer: dict[str, Any]) -> str:
 
 
 def _reference_of(schema: dict[str, Any]) -> str | None:
-    """Return the name of the schema to which this one refers, directly or in its parts, or None."""
+    """Return the name of the schema that a schema refers to, directly or inside, or None."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     inner = [schema["items"]] if "items" in schema else list(schema.get("anyOf", ()))

@@ -1,9 +1,10 @@
-"""The REST interface: the status socket's answers as typed JSON. Read-only.
+"""The REST interface: the status socket's responses as typed JSON. Read-only.
 
-GET and HEAD only, with a tag (``conditional``) and errors as in ``problems``. ``admission``
-controls access.
-``/healthz`` reports that this process runs, without querying another one. ``/readyz`` reports
-whether the broker answers.
+The routes accept only GET and HEAD. ``conditional`` adds ETags, ``problems`` defines the form of
+errors, and ``admission`` controls access.
+
+``/healthz`` reports that this process runs, without querying another process. ``/readyz`` reports
+whether the broker responds.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -28,10 +29,10 @@ _CLIENT_ID_DESCRIPTION: Final = "The client identifier, percent-encoded."
 
 
 class _ClientIdConvertor(Convertor[str]):
-    """URL convertor for a client id: the rest of the path, whatever it contains.
+    """URL convertor for a client identifier: the rest of the path, whatever it contains.
 
-    Starlette's own ``path`` stops at a line feed, which a client id may contain. For an id of ``a``
-    and a line feed, the session of ``a`` would be shown.
+    Starlette's own ``path`` stops at a line feed, which a client identifier may contain. For ``a``
+    followed by a line feed, the session of ``a`` would be shown.
     """
 
     regex = "(?s:.*)"
@@ -65,14 +66,14 @@ probes = APIRouter(tags=["probes"], dependencies=[Depends(EVERYONE)])
 
 
 def observer_of(request: Request) -> Observer:
-    """Return the observer of this process."""
+    """Return this process's observer, which queries the broker."""
     observer = request.app.state.observer
     assert isinstance(observer, Observer)
     return observer
 
 
 def card_of(request: Request) -> CardReport | None:
-    """Read the report about the SD card. None: this machine does not run from such a card."""
+    """Read the SD card's report. Return None if this machine does not run from such a card."""
     reader = request.app.state.card
     assert isinstance(reader, CardReader)
     return reader.read()
@@ -86,10 +87,10 @@ async def configuration(request: Request) -> ShownConfiguration:
 
 @rest.get("/status", responses=described(502, 503), summary="The broker's status")
 async def status(request: Request) -> BrokerStatus:
-    """Return the broker's counters since its start, its queues, journal, and warnings.
+    """Return the broker's counters since its start, its queues, journal and warnings.
 
-    `time_ms` is the broker's clock when it answered. The answer is at most a quarter of a second
-    old.
+    `time_ms` is the broker's clock at the time of its response. The response is at most a quarter
+    of a second old.
     """
     return (await observer_of(request).overview()).broker
 
@@ -145,7 +146,10 @@ async def session_by_query(
         Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION),
     ],
 ) -> SessionDetail:
-    """Like `/api/v1/sessions/{client_id}`, for ids that a path cannot contain (`.`, `..`)."""
+    """Return a session like `/api/v1/sessions/{client_id}`, also for ids such as `.` and `..`.
+
+    A path cannot contain these ids.
+    """
     return await observer_of(request).session(client_id)
 
 
@@ -160,7 +164,7 @@ async def session(
         str, Path(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION)
     ],
 ) -> SessionDetail:
-    """Return a session with its subscriptions and messages in flight.
+    """Return a session with its subscriptions and messages in transit.
 
     The client id may contain slashes.
     """
@@ -181,16 +185,15 @@ async def upload(request: Request) -> UploadReport:
 
 @rest.get("/uplink", responses=described(502, 503), summary="The uplink to an upstream broker")
 async def uplink(request: Request) -> UplinkReport:
-    """Return the uplink's latest report and its age; nulls if there is none."""
+    """Return the uplink's latest report and its age. All fields are null if there is no uplink."""
     return (await observer_of(request).overview()).uplink
 
 
 @rest.get("/card", responses=described(404), summary="The SD card: slots, updates, wear")
 async def card(request: Request) -> CardReport:
-    """Return the running slot, the state of the last update and of gateway.toml, and the card's
-    wear.
+    """Return the running slot, the last update, the result of gateway.toml, and the card's wear.
 
-    404 if the gateway does not run from the SD card's image, or is still starting.
+    The status is 404 if the gateway does not run from the SD card image, or is still starting.
     """
     report = card_of(request)
     if report is None:
@@ -202,16 +205,16 @@ async def card(request: Request) -> CardReport:
 
 @probes.get("/healthz", summary="Does this process live?")
 async def healthz() -> Alive:
-    """Return 200 while this process runs. A broker that is down does not affect it."""
+    """Return 200 while this process runs, even if the broker is down."""
     return Alive()
 
 
 @probes.get("/readyz", responses=described(502, 503), summary="Does the broker answer?")
 async def readyz(request: Request) -> Ready:
-    """Return 200 while the broker answers on its status socket."""
+    """Return 200 while the broker responds on its status socket."""
     return Ready(broker_state=(await observer_of(request).overview()).broker.state)
 
 
 def operation_id_of(route: Any) -> str:
-    """Return the function's name, from which generated clients derive their method names."""
+    """Return the route's function name, from which generated clients derive their method names."""
     return str(route.name)

@@ -1,7 +1,7 @@
 """Roles of people and programs on the page. Pure.
 
-Each role includes those before it: a viewer sees everything, an operator ends connections and bans
-clients, an administrator reloads the configuration.
+Each role includes the permissions of the roles before it. A viewer sees everything, an operator
+closes connections and bans clients, and an administrator reloads the configuration.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from enum import IntEnum
 
 
 class Role(IntEnum):
-    """A role, in rising order of permissions."""
+    """A role of a caller, in rising order of permissions."""
 
     VIEWER = 1
     OPERATOR = 2
@@ -27,13 +27,13 @@ ROLES_BY_WORD = {role.word: role for role in Role}
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """The roles of users by name, and of members of groups."""
+    """The roles of users by name, and of the members of groups."""
 
     users: Mapping[str, Role] = field(default_factory=dict)
     groups: Mapping[str, Role] = field(default_factory=dict)
 
     def of(self, username: str, groups: Iterable[str]) -> Role | None:
-        """Return the highest role of a user, by name or group; None if there is none."""
+        """Return the highest role of a user, by name or group, or None if the user has no role."""
         found = [self.users.get(username), *map(self.groups.get, groups)]
         return max((role for role in found if role is not None), default=None)
 

@@ -1,7 +1,7 @@
-"""Ports and sensors for programs: detect what is plugged in, add, change, remove, undo.
+"""REST routes for serial ports and sensors: detect a protocol, add, change, remove, undo.
 
-The bridge carries everything out, and judges it. The broker checks the role, passes requests on,
-and writes changes to the session log with who made them.
+The bridge validates and executes all requests. The broker checks the caller's role, forwards the
+requests, and records each change in the session log with the name of the caller.
 """
 
 from typing import Annotated, Final, TypeAlias, TypeVar
@@ -47,7 +47,7 @@ sensors_rest = APIRouter(prefix="/api/v1/serial", tags=["sensors"])
 async def asked_of_bridge(
     request: Request, command: str, given: BaseModel, answer: type[_Answer]
 ) -> _Answer:
-    """Send a command to the bridge for the caller of a request, and return its answer."""
+    """Send a command to the bridge for a request's caller, and return the bridge's response."""
     operator = request.app.state.sensor_operator
     assert isinstance(operator, Operator)
     return await carried_out_by(operator, request, command, given, answer)
@@ -66,9 +66,10 @@ async def ports(request: Request) -> SensorPorts:
 
 @sensors_rest.post("/detect", summary="Begin a detection", **takes(OPERATORS, DetectPort, 404, 409))
 async def begin(request: Request) -> Detection:
-    """Find out what a port receives, or return the progress of a detection that runs there.
+    """Detect the protocol on a port, or return the progress of a detection that is running there.
 
-    For operators. The port is opened, which restarts some boards. 409: it is read as a sensor.
+    For operators. The port is opened, which restarts some boards. Status 409 means that the port is
+    in use as a sensor.
     """
     return await asked_of_bridge(
         request, "serial_detect", await given_in(request, DetectPort), Detection
@@ -122,7 +123,7 @@ async def frames(
 ) -> LineFrames:
     """Return the latest 20 frames of a port: bytes, values, damage. For operators.
 
-    They may have the identity of a meter. Two frames that arrive together share an entry.
+    The frames may contain the identity of a meter. Two frames that arrive together share an entry.
     """
     return await asked_of_bridge(request, "serial_frames", AskedSensor(name=name), LineFrames)
 
@@ -131,9 +132,10 @@ async def frames(
     "/save", summary="Add or change a sensor", **takes(OPERATORS, SaveSensor, 404, 409)
 )
 async def save(request: Request) -> ChangedSensors:
-    """Write a sensor's file, checked as `oncegate check-config` does, and read it from now on.
+    """Write a sensor's file, checked as by `oncegate check-config`, and start reading the sensor.
 
-    For operators. 409: such a file exists already, or another operator has changed it.
+    For operators. Status 409 means that the file exists already, or that another operator has
+    changed it.
     """
     return await asked_of_bridge(
         request, "serial_save", await given_in(request, SaveSensor), ChangedSensors

@@ -1,7 +1,6 @@
-"""Settings of the API process.
+"""Settings of the API process. They never change while the process runs.
 
-They never change while the process runs. The command that starts it reads them from file,
-environment and options.
+The command that starts the process reads the settings from the file, the environment and options.
 """
 
 from collections.abc import Mapping
@@ -17,18 +16,21 @@ from api.roles import Role
 class ApiSettings:
     """Settings of the API: its address, the broker that it queries, and its users.
 
-    ``bind`` is an address or host name of this machine, ``port`` a TCP port (0: any free one).
-    ``bind_unused`` is the configured address if it is not used, because there are no users.
-    ``status_socket`` is the broker's Unix socket for reading commands, and ``operate_socket`` the
-    one for operators' commands; None: next to the former. ``hosts`` are host names by which
-    browsers may call this machine, in addition to its own.
+    ``bind`` is an address or host name of this machine, and ``port`` a TCP port; 0 selects any free
+    port. ``bind_unused`` is the configured address if it is ignored because no users are
+    configured. ``status_socket`` is the broker's Unix socket for commands that read, and
+    ``operate_socket`` the socket for operators' commands. If ``operate_socket`` is None, it is
+    ``operate.sock`` next to ``status_socket``. ``hosts`` are additional host names of this machine
+    in browsers.
 
     ``roles`` are the users who may log in, and ``group_roles`` the groups whose members may.
-    Without any, the page is open to everybody who can reach it, so loopback is the default.
-    ``tokens_file`` has the tokens of programs. With a ``certificate`` the page uses HTTPS.
+    Without either, the page is open to everyone who can reach it, so loopback is the default
+    address. ``tokens_file`` contains the tokens of programs. With a ``certificate`` the page uses
+    HTTPS.
+
     ``card_file`` is the report about the SD card, and ``block_devices`` the directory with the
-    kernel's counters of written sectors. ``history_dir`` is the directory of the history and of
-    alarms; without it they are in memory only. ``thresholds`` are those of alarms.
+    kernel's counters of written sectors. ``history_dir`` is the directory for the history and the
+    alarms; without it, both are in memory only. ``thresholds`` are the thresholds of alarms.
     """
 
     status_socket: Path
@@ -48,15 +50,15 @@ class ApiSettings:
 
     @property
     def acts_at(self) -> Path:
-        """The socket for actions."""
+        """Path of the broker's socket for actions."""
         return self.operate_socket or self.status_socket.with_name("operate.sock")
 
     @property
     def alarms_file(self) -> Path | None:
-        """The file that keeps alarms over a restart; None: they are in memory only."""
+        """The file that stores alarms across restarts, or None if they are in memory only."""
         return None if self.history_dir is None else self.history_dir / "alarms.db"
 
     @property
     def has_users(self) -> bool:
-        """True if callers have to log in."""
+        """True if callers must log in."""
         return bool(self.roles or self.group_roles)

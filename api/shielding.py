@@ -1,8 +1,8 @@
-"""Protection around the endpoints: security headers, HEAD requests, and checks of the host name.
+"""Protection around all routes: security headers, HEAD requests, and checks of the host name.
 
-Every response of the application, including errors, has the security headers. HEAD is answered like
-GET without the body. A page of another site cannot read this one by resolving its own name to this
-machine (DNS rebinding).
+Every response of the application, including errors, has the security headers. HEAD gets the same
+response as GET, without the body. The check of the host name prevents DNS rebinding: another site's
+page cannot read this page by resolving its own name to this machine.
 """
 
 import ipaddress
@@ -18,9 +18,9 @@ from api.error_handlers import problem_page, wants_page
 from api.problems import problem_response
 
 _ASSETS: Final = "/assets/"
-"""Style and script of a page that refuses a name: the same for everyone."""
+"""Path of the style sheet and script, which the page about an unknown host name needs as well."""
 
-# Nothing from elsewhere, nothing inline, no frame around the page, no form to elsewhere, no base.
+# Nothing from other sites, nothing inline, no frames, no forms sent elsewhere, no base element.
 _HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -36,7 +36,7 @@ _HEADERS: Final = {
 
 
 class Shield:
-    """ASGI middleware; the outermost one."""
+    """ASGI middleware that protects all routes. It must be the outermost layer."""
 
     def __init__(self, app: ASGIApp, *, hosts: Collection[str]) -> None:
         self._app = app
@@ -70,7 +70,7 @@ class Shield:
 
 
 def _misdirected(path: str, headers: Headers) -> ASGIApp:
-    """Return the response to a request with an unknown host name."""
+    """Return an application that rejects a request with an unknown host name (status 421)."""
     name = headers.get("host", "")[: limits.SHOWN_CHARACTERS_MAX]
     detail = f"This gateway does not know itself by the name {name!a}."
     mend = (
@@ -83,15 +83,16 @@ def _misdirected(path: str, headers: Headers) -> ASGIApp:
 
 
 def own_names() -> frozenset[str]:
-    """Return this machine's own names, in lower case."""
+    """Return this machine's own host names, in lower case."""
     name = socket.gethostname().lower()
     return frozenset((name, f"{name}.local"))
 
 
 def is_own_name(host: str, hosts: Collection[str] = ()) -> bool:
-    """Return True if a Host header has an address, localhost, or one of the names.
+    """Return True if a Host header contains an IP address, localhost, or one of the names in
+    `hosts`.
 
-    A stranger cannot make these resolve to this machine.
+    An attacker cannot serve a website under any of these names.
     """
     if len(host) > limits.HOST_CHARACTERS_MAX:
         return False

@@ -1,7 +1,7 @@
-"""TLS between socket and HTTP.
+"""TLS between the socket and HTTP.
 
-A connection counts among the visitors, and its request has a deadline, from the first moment. A
-browser that uses plain HTTP gets an HTTP response that refers to HTTPS.
+A TLS connection counts towards the limit of visitors, and its request has a deadline, from the
+moment it opens. A browser that uses plain HTTP gets an HTTP response that refers to HTTPS.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from api.certificate import ServedCertificate
 from gateway.process.tls_transport import TlsTransport
 
 _HANDSHAKE: Final = 0x16
-"""First byte of TLS: a record of a handshake (RFC 8446 section 5.1)."""
+"""First byte of a TLS connection: a handshake record (RFC 8446 section 5.1)."""
 
 _WORDS: Final = b"This port speaks HTTPS: write https:// in front of the address.\n"
 _USE_HTTPS: Final = (
@@ -31,7 +31,7 @@ class TlsConnection(TlsTransport[asyncio.Protocol]):
         self._certificate = certificate
 
     def data_received(self, data: bytes) -> None:
-        """Process received bytes: handshake messages or records."""
+        """Process received bytes: handshake messages or encrypted records."""
         if self._is_over:
             return
         tls = self._tls
@@ -45,22 +45,22 @@ class TlsConnection(TlsTransport[asyncio.Protocol]):
         try:
             self._take(tls, data)
         except ssl.SSLError:
-            self._flush()  # the alert with the reason
+            self._flush()  # send the TLS alert with the reason
             self._is_over = True
             self._socket.close()
 
     def pause_reading(self) -> None:
-        """Pause reading."""
+        """Stop reading from the socket, unless it is closing."""
         if not self._socket.is_closing():
             self._socket.pause_reading()
 
     def resume_reading(self) -> None:
-        """Resume reading."""
+        """Resume reading from the socket, unless it is closing."""
         if not self._socket.is_closing():
             self._socket.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return information about the socket, and the TLS context."""
+        """Return information about the socket, or the TLS context for the name ``sslcontext``."""
         if name == "sslcontext":
             return self._certificate.context
         return super().get_extra_info(name, default)

@@ -1,4 +1,4 @@
-"""Tokens of programs: a file with one line for each, read again when it changes::
+"""Tokens of programs: a file with one line per token, loaded again when it changes::
 
     # Tokens of Oncegate's REST interface, version 1
     dashboard:viewer:2026-11-24:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 HEADER: Final = "# Tokens of Oncegate's REST interface, version 1"
 PREFIX: Final = "ogt_"
-"""Prefix of every token: programs that look for leaked secrets find it."""
+"""Prefix of every token, by which scanners for leaked secrets recognise it."""
 
 _LINE: Final = re.compile(
     r"([A-Za-z0-9._-]{1,64}):([a-z]{1,16}):(\d{4}-\d\d-\d\d):([0-9a-f]{64})", re.ASCII
@@ -38,7 +38,7 @@ _VERSION: Final = re.compile(r"# Tokens of Oncegate's REST interface, version (\
 
 
 class TokensFileError(Exception):
-    """The file cannot be used. The message names it, the line and the fix."""
+    """The file cannot be used. The message names the file, the line and the fix."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +48,9 @@ class Token:
     name: str
     role: Role
     made: str
-    """The day it was made, such as 2026-11-24."""
+    """The day on which the token was created, such as 2026-11-24."""
     digest: str
-    """SHA-256 of the token, 64 hexadecimal digits."""
+    """SHA-256 of the token, as 64 hexadecimal digits."""
 
     @property
     def line(self) -> str:
@@ -62,7 +62,7 @@ def new_token(name: str, role: Role, made: str) -> tuple[str, Token]:
     """Return a new token, which is shown only once, and the properties to store.
 
     Raises:
-        TokensFileError: the name is not valid.
+        TokensFileError: the name is invalid.
     """
     text = PREFIX + secrets.token_urlsafe(32)
     token = Token(name=name, role=role, made=made, digest=_digest_of(text))
@@ -75,10 +75,10 @@ def new_token(name: str, role: Role, made: str) -> tuple[str, Token]:
 
 
 def read_tokens(path: Path) -> list[Token]:
-    """Read the file.
+    """Read all tokens from a file.
 
     Raises:
-        TokensFileError: it is unreadable, or one of its lines is invalid.
+        TokensFileError: the file is unreadable, or one of its lines is invalid.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -126,7 +126,7 @@ def _parsed(lines: Sequence[str], path: Path) -> list[Token]:
 
 
 class Tokens:
-    """The tokens of a file. Changes are noticed within ``TOKENS_LOOK_SECONDS``."""
+    """The tokens in a file. Changes of the file take effect within ``TOKENS_LOOK_SECONDS``."""
 
     def __init__(self, path: Path) -> None:
         self._path: Final = path
@@ -136,9 +136,10 @@ class Tokens:
         self._problem: str | None = None
 
     def find(self, shown: str, now: float) -> Token | None:
-        """Return the stored properties of a program's token; None if it is unknown.
+        """Return the stored properties of a program's token, or None if the token is unknown.
 
-        It is compared with all of them, each in constant time, so that timing reveals nothing.
+        The token is compared with all stored tokens in constant time, so that timing reveals
+        nothing.
         """
         self._look(now)
         digest = _digest_of(shown)
@@ -149,7 +150,7 @@ class Tokens:
         return found
 
     def all(self, now: float) -> tuple[list[Token], str | None]:
-        """Return the tokens, and why the file is not used, or None."""
+        """Return the tokens, and the reason why the file is not used, or None if it is."""
         self._look(now)
         return self._tokens, self._problem
 

@@ -1,4 +1,4 @@
-"""Topics for programs: listing, and publishing and clearing by operators."""
+"""REST routes for topics: listing, and publishing and clearing by operators."""
 
 from typing import Annotated, Final
 
@@ -19,7 +19,11 @@ _TEXT_MAX: Final = limits.TOPIC_CHARACTERS_MAX
 
 
 async def topics_for(request: Request, wanted: dict[str, object]) -> TopicPage:
-    """Return topics for the caller of a request. Raises BrokerProblem or Refused."""
+    """Return topics for a request's caller, without payloads for viewers.
+
+    Raises BrokerProblem if the broker gave no usable response, or Refused if it refused the
+    request.
+    """
     caller: Caller | None = request.state.caller
     page = await observer_of(request).topics(wanted)
     if caller is None or caller.role >= Role.OPERATOR:
@@ -53,8 +57,8 @@ async def topics(
 ) -> TopicPage:
     """List topics with their retained message, and with the latest message that was recorded.
 
-    Recorded are the messages of the newest MiB of the journal. Those that are not retained, not
-    logged and for no persistent session are not recorded.
+    Only messages in the newest MiB of the journal are recorded. A message is not in the journal if
+    it is not retained, not logged, and not queued for a persistent session.
     """
     wanted = {"search": search, "below": below, "retained": retained, "after": after}
     return await topics_for(request, {**wanted, "limit": limit})
@@ -66,8 +70,8 @@ async def topics(
 async def publish(request: Request) -> Published:
     """Publish a message as the operator. For operators.
 
-    It is durable when this is answered. Access rules apply: those of the user, and of the listener
-    `@page`.
+    The message is durable when the response is sent. The access rules of the user and of the
+    listener `@page` apply.
     """
     return await carried_out(request, "publish", await given_in(request, PublishMessage), Published)
 

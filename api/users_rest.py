@@ -1,6 +1,6 @@
-"""Users and tokens for administrators: listed, without any secret; users are also changed.
+"""REST routes for users and tokens, for administrators: listing without secrets, changing users.
 
-`oncegate api-token` changes the tokens: the page cannot write their file.
+Tokens are changed with `oncegate api-token`, because the page cannot write their file.
 """
 
 import time
@@ -28,7 +28,11 @@ users_rest = APIRouter(prefix="/api/v1", tags=["users"])
 
 
 async def users_for(request: Request, asked: AskedUsers) -> UserPage:
-    """Return users with their roles on the page. Raises BrokerProblem or Refused."""
+    """Return users with their roles on the page.
+
+    Raises BrokerProblem if the broker gave no usable response, or Refused if it refused the
+    request.
+    """
     page = await carried_out(request, "users", asked, UserPage)
     roles = gate_of(request).roles
     users = []
@@ -65,7 +69,7 @@ async def users(
         int, Query(ge=1, le=limits.USERS_PER_REQUEST_MAX, description="Users on a page.")
     ] = limits.USERS_PER_PAGE,
 ) -> UserPage:
-    """List the users of the password file, and others with sessions or retained messages.
+    """List the users in the password file, and other users with sessions or retained messages.
 
     For administrators.
     """
@@ -79,7 +83,7 @@ async def users(
     summary="Tokens of programs",
 )
 async def tokens(request: Request) -> TokenList:
-    """List the tokens of programs by name, without the tokens. For administrators."""
+    """List the tokens of programs by name, without their secrets. For administrators."""
     return tokens_of(request)
 
 
@@ -87,9 +91,9 @@ async def tokens(request: Request) -> TokenList:
     "/users/password", summary="Set a password", **takes(ADMINISTRATORS, SetPassword, 409)
 )
 async def set_password(request: Request) -> PasswordSet:
-    """Add a user, or replace the user's password. For administrators, not for their programs.
+    """Add a user, or replace the user's password. For administrators, but not for their programs.
 
-    The configuration is read again. 409: the broker may not write the password file.
+    The configuration is reloaded. Status 409 means that the broker may not write the password file.
     """
     given = await given_in(request, SetPassword)
     return await carried_out(request, "set_password", given, PasswordSet)
@@ -99,6 +103,9 @@ async def set_password(request: Request) -> PasswordSet:
     "/users/remove", summary="Remove a user", **takes(ADMINISTRATORS, RemoveUser, 404, 409)
 )
 async def remove_user(request: Request) -> UserRemoved:
-    """Remove a user of the password file, and end its connections. For administrators."""
+    """Remove a user from the password file, and close the user's connections.
+
+    For administrators.
+    """
     given = await given_in(request, RemoveUser)
     return await carried_out(request, "remove_user", given, UserRemoved)

@@ -1,6 +1,6 @@
-"""Verdict about the gateway's state: a headline for all present conditions. Pure.
+"""Verdict on the gateway's state: one headline for all present conditions. Pure.
 
-A part that was never started (no serial port, no uploader) is mentioned, but does not worsen the
+A process that was never started (no serial port, no uploader) is mentioned, but does not worsen the
 verdict.
 """
 
@@ -19,7 +19,7 @@ class Verdict:
 
 
 def verdict_of(conditions: tuple[Condition, ...]) -> Verdict:
-    """Return the verdict about conditions, of which the most severe come first."""
+    """Return the verdict on conditions, which must be sorted with the most severe first."""
     if conditions and conditions[0].level is Level.BAD:
         headline = kind_of(conditions[0].id).title
         return Verdict(level=Level.BAD, headline=headline, notices=conditions)

@@ -1,11 +1,13 @@
-"""Limits on visitors' connections, and who gives way when there are too many. Pure.
+"""Limits on visitors' connections, and which connection is closed when there are too many. Pure.
 
 The caller provides the time. A visitor that sends complete requests is served, however many idle
-connections others hold. A newcomer replaces the connection that has waited longest without
-completing a request: one of its own address if that has more than its share, otherwise one of all.
-A visitor whose request is being answered is protected for ``ANSWERING_SECONDS_PROTECTED``.
-Loopback, used by reverse proxies and people at the machine, has its own places, and so has each of
-its addresses.
+connections others hold. A new connection replaces the connection that has waited longest without
+completing a request: one from the same address if that address has reached its limit, otherwise any
+connection. A visitor whose request is being answered is protected for
+``ANSWERING_SECONDS_PROTECTED``.
+
+Loopback, used by reverse proxies and people at the machine, has a separate limit, and so has each
+of its addresses.
 """
 
 import ipaddress
@@ -14,15 +16,15 @@ from typing import Final, Protocol
 
 from api import limits
 
-# One subscriber of a network has at least a /64 of IPv6 to choose addresses from.
+# One customer of an internet provider usually has at least a /64 of IPv6 addresses.
 _IPV6_PREFIX_BITS: Final = 64
 
 
 class Visitor(Protocol):
-    """One connection."""
+    """A connection of a visitor, as `Visitors` needs it."""
 
     def send_away(self) -> None:
-        """Close the connection now."""
+        """Close the connection immediately."""
 
 
 @dataclass
@@ -40,9 +42,9 @@ class Visitors:
         self._loopback: Final[dict[Visitor, _Place]] = {}
 
     def admit(self, visitor: Visitor, host: str, now: float) -> bool:
-        """Accept a newcomer from an IP address, closing another connection if necessary.
+        """Accept a new connection from an IP address, closing another connection if necessary.
 
-        Return False if there is no room.
+        Return False if the connection must be rejected because there is no room.
         """
         address, on_loopback = _counted_as(host)
         if on_loopback:
@@ -67,11 +69,11 @@ class Visitors:
         self._move(visitor, now, answering=True)
 
     def answer_went(self, visitor: Visitor, now: float) -> None:
-        """Record that all requests of a visitor are answered."""
+        """Record that all requests of a visitor have been answered."""
         self._move(visitor, now, answering=False)
 
     def left(self, visitor: Visitor) -> None:
-        """Remove a visitor whose connection has ended."""
+        """Remove a visitor whose connection has closed."""
         self._network.pop(visitor, None)
         self._loopback.pop(visitor, None)
 
@@ -79,7 +81,7 @@ class Visitors:
         for places in (self._network, self._loopback):
             place = places.pop(visitor, None)
             if place is not None:
-                # To the end: the first one in the dict has waited longest.
+                # Move the visitor to the end; the first visitor in the dict has waited longest.
                 places[visitor] = _Place(place.address, now, answering)
 
 
@@ -95,8 +97,9 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 
 
 def _counted_as(host: str) -> tuple[str, bool]:
-    """Return the key by which an address is counted (for IPv6, its network), and whether it is
-    loopback.
+    """Return the key by which an address is counted, and whether it is a loopback address.
+
+    The key of an IPv6 address is its /64 network.
     """
     try:
         address = ipaddress.ip_address(host)
@@ -111,5 +114,5 @@ def _counted_as(host: str) -> tuple[str, bool]:
 
 
 def origin_of(host: str) -> str:
-    """Return the key by which an address is counted: for IPv6, its network."""
+    """Return the key by which an address is counted. For IPv6, the key is the /64 network."""
     return _counted_as(host)[0]

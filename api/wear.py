@@ -1,6 +1,6 @@
 """Bytes written to the SD card, and an estimate of its remaining life. Pure.
 
-There is no daily figure during the first hour, and each estimate states its assumption.
+There is no daily figure during the first hour, and each estimate states its assumptions.
 """
 
 from typing import Final
@@ -9,33 +9,40 @@ from api.models.values import Count, FiniteNumber, Reported, Seconds
 from api.wording import bytes_of
 
 SECTOR_BYTES: Final = 512
-"""The kernel counts in these, whatever the card's own are."""
+"""Bytes of a sector in the kernel's counters, whatever sectors the card itself has."""
 SECONDS_BEFORE_A_RATE: Final = 3600.0
-"""A start writes more than an hour of quiet work: a rate over less time would describe the
-start."""
+"""Seconds of uptime before a daily rate is calculated.
+
+Startup writes more than an hour of quiet work, so an earlier rate would describe only the startup.
+"""
 ERASURES: Final = 500
-"""How often a block of a card can be erased. Makers of cards do not say; their flash (TLC, QLC) is
-sold with 300 to 3,000, and the cheapest card has the cheapest flash."""
+"""Number of times that a block of a card can be erased.
+
+Makers of cards do not state this; their flash (TLC, QLC) is sold with 300 to 3,000 erasures, and
+the cheapest cards have the cheapest flash.
+"""
 AMPLIFICATION: Final = 10
-"""Bytes that a card writes internally for each byte written to it. It moves a whole block of
-megabytes for a few kilobytes in the middle of it; a card that appends has 2, a poor one with
-scattered writes more than 10."""
+"""Bytes that a card writes internally for each byte written to it.
+
+A card rewrites a whole block of megabytes for a few kilobytes in its middle. A card that appends
+has a factor of 2, a poor card with scattered writes more than 10.
+"""
 YEARS_SHOWN_MAX: Final = 30.0
-"""Beyond it other causes end a card's life."""
+"""Longest life that is shown in years; beyond it, other causes end a card's life."""
 
 
 class Wear(Reported):
-    """Writes since the kernel's start; the kernel has no older counts."""
+    """Bytes written since the kernel started; the kernel has no older counts."""
 
     written_bytes: Count
     up_seconds: Seconds
     card_bytes: Count
     bytes_a_day: Count | None
-    """null in the first hour."""
+    """Bytes written per day; null in the first hour."""
     life_years: FiniteNumber | None
-    """An estimate; null while `bytes_a_day` is, and where nothing is written."""
+    """Estimated life of the card; null in the first hour, or if nothing is written."""
     assumption: str
-    """Basis of the estimate."""
+    """Assumptions on which the estimate is based."""
 
 
 def wear_of(*, sectors_written: int, sectors: int, up_seconds: float) -> Wear:
@@ -63,9 +70,7 @@ def wear_of(*, sectors_written: int, sectors: int, up_seconds: float) -> Wear:
 
 
 def years_of(years: float) -> str:
-    """Format as ``about 4 months`` or ``about 7 years``, no more exactly than an estimate
-    allows.
-    """
+    """Format as ``about 4 months`` or ``about 7 years``, without suggesting false precision."""
     if years > YEARS_SHOWN_MAX:
         return f"more than {YEARS_SHOWN_MAX:.0f} years"
     if years < 1 / 12:

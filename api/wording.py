@@ -1,8 +1,8 @@
 """Formatting of numbers, ages and names for people. Pure.
 
-A formatted name shows every character that could hide or reorder others, and has at most
-``SHOWN_CHARACTERS_MAX`` characters, followed by the number of the others. The templates escape
-HTML.
+A formatted name shows every character that could hide or reorder others. It has at most
+``SHOWN_CHARACTERS_MAX`` characters, followed by the number of characters left out. The templates
+escape HTML.
 """
 
 import struct
@@ -38,8 +38,8 @@ _UNIT_SYMBOLS: Final = {
 # Invisible or direction-changing: control, format, surrogate, private use, unassigned, separators.
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
-# docs/formats/readings.md: a board's own number of its start has 32 bits; what is above counts how
-# often it was given. Only boards have such numbers.
+# docs/formats/readings.md: the low 32 bits are the board's own count of its starts; the bits above
+# count how often the board has repeated that count. Only boards have such counts.
 _BOOT_BITS: Final = 32
 _BOARDS: Final = "board-"
 
@@ -47,7 +47,7 @@ _BOARDS: Final = "board-"
 _FLOAT32_DIGITS_MAX: Final = 9
 _FLOAT32_MAX: Final = 3.4e38
 
-# Numbers outside these are written with an exponent, which is then shorter.
+# Numbers outside this range are written with an exponent, which is shorter for them.
 _PLAIN_FROM: Final = 1e-9
 _PLAIN_BELOW: Final = 1e16
 
@@ -56,7 +56,10 @@ _MARKS_MAX: Final = 2
 
 
 def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> str:
-    r"""Make a hostile name readable: hidden characters as ``\u{202e}``, long names shortened."""
+    r"""Make an untrusted name readable: escape hidden characters, shorten long names.
+
+    A hidden character is shown as ``\u{202e}``, for example.
+    """
     words = groupby(_words_of(text[:characters_max]))
     shown = "".join(_run_of(word, len(list(run))) for word, run in words)
     rest = len(text) - characters_max
@@ -64,7 +67,7 @@ def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> 
 
 
 def _words_of(text: str) -> Iterator[str]:
-    """Yield each character, with an escape in place of hidden ones and excess combining marks."""
+    """Yield each character, or an escape for hidden characters and excess combining marks."""
     marks = 0
     for character in text:
         marks = marks + 1 if unicodedata.combining(character) else 0
@@ -75,17 +78,17 @@ def _words_of(text: str) -> Iterator[str]:
 
 
 def _run_of(word: str, count: int) -> str:
-    """Shorten a run of one hidden character to one, followed by its count."""
+    """Shorten a run of one escaped character to a single escape, followed by the count."""
     return word * count if len(word) == 1 or count == 1 else f"{word}\N{MULTIPLICATION SIGN}{count}"
 
 
 def sentence_of(text: str) -> str:
-    """Like ``visible_of``, for a sentence from another process, with a longer limit."""
+    """Format a sentence from another process like ``visible_of``, with a longer limit."""
     return visible_of(text, limits.SENTENCE_CHARACTERS_MAX)
 
 
 def marked_of(text: str) -> Markup:
-    """Convert our own prose to HTML: escaped, with `` `words` `` as code."""
+    """Convert our own text to HTML: escaped, with `` `words` `` as code."""
     parts = text.split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if index % 2 else part
@@ -94,7 +97,7 @@ def marked_of(text: str) -> Markup:
 
 
 def duration_of(seconds: float) -> str:
-    """Format as ``0.4 s``, ``12 s``, ``3 min``, ``2 h 5 min`` or ``4 d 3 h``."""
+    """Format a duration as ``0.4 s``, ``12 s``, ``3 min``, ``2 h 5 min`` or ``4 d 3 h``."""
     if seconds < 1:
         return _unbroken(f"{seconds:.1f} s")
     if seconds < 120:
@@ -122,22 +125,22 @@ def time_of(milliseconds: int) -> datetime:
 
 
 def iso_of(milliseconds: int) -> str:
-    """Format as ``2026-11-21T09:14:03Z``, for programs."""
+    """Format a time in milliseconds since 1970 as ``2026-11-21T09:14:03Z``, for programs."""
     return time_of(milliseconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def clock_of(milliseconds: int) -> str:
-    """Format as ``2026-11-21 09:14:03 UTC``."""
+    """Format a time in milliseconds since 1970 as ``2026-11-21 09:14:03 UTC``."""
     return time_of(milliseconds).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def moment_of(milliseconds: int) -> str:
-    """Format as ``11-21 09:14:03.250``, in UTC: a log's lines are milliseconds apart."""
+    """Format a time as ``11-21 09:14:03.250`` in UTC. Lines of a log are milliseconds apart."""
     return time_of(milliseconds).strftime("%m-%d %H:%M:%S.%f")[:-3]
 
 
 def count_of(number: int | None) -> str:
-    """Format as ``1,234``; None as ``unknown``."""
+    """Format a count as ``1,234``, and None as ``unknown``."""
     return "unknown" if number is None else f"{number:,}"
 
 
@@ -147,12 +150,12 @@ def share_of(share: float) -> str:
 
 
 def counted_of(number: int, thing: str) -> str:
-    """Format as ``1 segment``, ``12 segments``."""
+    """Format a number with its noun, as ``1 segment`` or ``12 segments``."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def bytes_of(number: int) -> str:
-    """Format as ``812 B``, ``40.0 KiB``, ``1.5 GiB``."""
+    """Format a number of bytes as ``812 B``, ``40.0 KiB`` or ``1.5 GiB``."""
     if number < 1024:
         return _unbroken(f"{number} B")
     size = float(number)
@@ -169,7 +172,10 @@ def bytewise_of(digits: str) -> str:
 
 
 def printable_of(digits: str) -> str:
-    """Return the text of hexadecimal digits; empty if most bytes are not printable ASCII."""
+    """Decode hexadecimal digits as ASCII text.
+
+    Return an empty string if more than a quarter of the bytes are not printable.
+    """
     try:
         data = bytes.fromhex(digits)
     except ValueError:
@@ -179,12 +185,12 @@ def printable_of(digits: str) -> str:
 
 
 def _unbroken(text: str) -> str:
-    """Replace spaces by non-breaking ones, so that number and unit stay on one line."""
+    """Replace spaces by no-break spaces, so that number and unit stay on one line."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def value_of(value: int | float | bool | str | None) -> str:
-    """Format a reading with as many digits as the sensor sent. See `_number_of`."""
+    """Format a reading. A float is shown with as many digits as the sensor sent (`_number_of`)."""
     match value:
         case None:
             return "no value"
@@ -199,11 +205,11 @@ def value_of(value: int | float | bool | str | None) -> str:
 
 
 def _number_of(value: float) -> str:
-    """Return the fewest digits that represent this number.
+    """Format a float with the fewest digits that represent it.
 
-    A float32 may have become a float64 on its way: 21.3 arrives as 21.299999237060547. Such a
-    number is formatted with the fewest digits that represent the same float32, unless it is short
-    already.
+    A float32 may have been converted to a float64 in transit: 21.3 arrives as 21.299999237060547.
+    Such a value is formatted with the fewest digits that represent the same float32, unless it is
+    short already.
     """
     shown = Decimal(repr(value))
     if len(shown.as_tuple().digits) > _FLOAT32_DIGITS_MAX and _is_float32(value):
@@ -220,7 +226,7 @@ def _number_of(value: float) -> str:
 
 
 def _is_float32(value: float) -> bool:
-    """Return True if the value may be a float32. Whole numbers are exact in both formats."""
+    """Return True if the value may be a converted float32. Integers are exact in both formats."""
     is_exact = value.is_integer() and abs(value) < _PLAIN_BELOW
     return not is_exact and abs(value) <= _FLOAT32_MAX and _as_float32(value) == value
 
@@ -231,19 +237,19 @@ def _as_float32(value: float) -> float:
 
 
 def unit_of(unit: str | None) -> str:
-    """Format a unit, such as ``Cel`` as ``°C``. Unknown units are unchanged."""
+    """Format a unit for people, such as ``Cel`` as ``°C``. Unknown units are unchanged."""
     return visible_of(_UNIT_SYMBOLS.get(unit, unit)) if unit is not None else ""
 
 
 def quantity_name_of(name: str) -> str:
-    """Format ``water_level`` as ``water level``."""
+    """Format a name for people: ``water_level`` becomes ``water level``."""
     return visible_of(name.replace("_", " "))
 
 
 def address_of(listener: Listener) -> str:
-    """Format as ``127.0.0.1:1883``, ``[::1]:8083/mqtt (websocket)`` or a path.
+    """Format a listener as ``127.0.0.1:1883``, ``[::1]:8083/mqtt (websocket)`` or a path.
 
-    With TLS: ``0.0.0.0:8883 (mqtts, certificate for 59 days)``.
+    With TLS the text is, for example, ``0.0.0.0:8883 (mqtts, certificate for 59 days)``.
     """
     bind = listener.bind or "*"
     host = f"[{bind}]" if ":" in bind else bind
@@ -257,7 +263,10 @@ def address_of(listener: Listener) -> str:
 
 
 def start_of(device: Device) -> str:
-    """Format as ``start 3``, or ``start 3 (numbers reused, start 2)`` if they were."""
+    """Format a device's start count as ``start 3``, or as ``start 3 (numbers reused, start 2)``.
+
+    The second form means that the board has repeated the sequence numbers of an earlier start.
+    """
     if device.boot is None:
         return "start unknown"
     again, own = divmod(device.boot, 1 << _BOOT_BITS)
@@ -267,5 +276,5 @@ def start_of(device: Device) -> str:
 
 
 def protocol_of(level: int) -> str:
-    """Return the MQTT version for a protocol level of CONNECT."""
+    """Return the MQTT version for a protocol level in CONNECT."""
     return {3: "3.1", 4: "3.1.1", 5: "5.0"}.get(level, f"level {level}")

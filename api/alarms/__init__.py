@@ -1,6 +1,7 @@
-"""Alarms: conditions that need attention, since when, and who has acknowledged them.
+"""Alarms: conditions that need attention, since when they last, and who has acknowledged them.
 
-`conditions` derives the present conditions from what the processes report, each with an identifier
-of `kinds`. `table` keeps the alarms: raised, cleared, acknowledged, with hysteresis. `store` writes
-them to disk, and `watch` runs it all every few seconds. Except for the last two all of it is pure.
+`conditions` derives the present conditions from the reports of the processes. Each condition has an
+identifier from `kinds`. `table` stores the alarms: raised, cleared and acknowledged, with
+hysteresis. `store` writes the alarms to disk, and `watch` runs everything every few seconds. All
+modules except `store` and `watch` are pure.
 """

@@ -1,4 +1,4 @@
-"""An alarm: a condition with its times, and who acknowledged it. Pure."""
+"""An alarm: a condition, when it began and ended, and who acknowledged it. Pure."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from api.alarms.condition import Condition, Level
 
 
 class Key(NamedTuple):
-    """Identity of an alarm while it is active."""
+    """Identity of an alarm while it is active: the kind's identifier, and the subject."""
 
     id: str
     subject: str
@@ -15,9 +15,10 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Alarm:
-    """Times are milliseconds since 1970-01-01 UTC, by the gateway's clock.
+    """A condition with its history. Times are milliseconds since 1970-01-01 UTC.
 
-    It is active while its condition is true, and after a loss until it is acknowledged.
+    An alarm is active while its condition is true. An alarm about a loss stays active until someone
+    acknowledges it.
     """
 
     id: str
@@ -27,30 +28,30 @@ class Alarm:
     fix: str
     since_ms: int
     changed_ms: int
-    """Time at which the alarm was raised, changed its level, ended or was acknowledged."""
+    """Time at which the alarm was last raised, ended, acknowledged or changed in level."""
     ended_ms: int | None = None
-    """Time at which the condition ended; None while it is true."""
+    """Time at which the condition ended, or None while it is true."""
     cleared_ms: int | None = None
-    """Time at which the alarm was cleared; None while it is active."""
+    """Time at which the alarm was cleared, or None while it is active."""
     acknowledged_by: str | None = None
     acknowledged_ms: int | None = None
 
     @property
     def key(self) -> Key:
-        """Return the identity."""
+        """Return the alarm's identity."""
         return Key(self.id, self.subject)
 
     @property
     def is_present(self) -> bool:
-        """Return True while the condition is true."""
+        """Return True while the alarm's condition is true."""
         return self.ended_ms is None
 
     @property
     def is_acknowledged(self) -> bool:
-        """Return True if a person has acknowledged it."""
+        """Return True if a person has acknowledged the alarm."""
         return self.acknowledged_by is not None
 
     @property
     def condition(self) -> Condition:
-        """Return the condition as it was last seen."""
+        """Return the condition as it was when the gateway was last examined."""
         return Condition(self.id, self.subject, self.level, self.sentence, self.fix)

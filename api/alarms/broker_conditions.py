@@ -1,4 +1,4 @@
-"""Conditions of the broker, its disk and its clock. Pure."""
+"""Alarm conditions of the broker, its disk and its clock. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,11 +11,11 @@ from api.wording import bytes_of, duration_of, share_of, visible_of
 
 _DISK_FULL: Final = "disk_full"
 _LEVELS: Final = {"restart_needed": Level.INFORMATION}
-"""Levels of the broker's own warnings that are not `warning`."""
+"""Levels of the broker's own warnings, where they differ from `warning`."""
 
 
 def conditions_of_broker(broker: BrokerStatus, thresholds: Thresholds) -> Iterator[Condition]:
-    """Yield conditions of the broker, first those that it reports itself."""
+    """Yield the present conditions of the broker, its disk and its clock."""
     if broker.state != "running":
         yield Condition(
             "broker_state", "broker", Level.ATTENTION,
@@ -31,7 +31,7 @@ def conditions_of_broker(broker: BrokerStatus, thresholds: Thresholds) -> Iterat
             "Connect the gateway to a time server (NTP).",
         )  # fmt: skip
     for warning in broker.warnings:
-        # The page has a sentence of its own about a full disk, with numbers.
+        # `_of_disk` describes a full disk with figures, so the broker's warning is left out.
         if not (warning.id == _DISK_FULL and broker.disk is not None and _is_full(broker.disk)):
             level = _level_of(warning, broker)
             yield Condition(warning.id, warning.subject, level, warning.sentence, warning.fix)

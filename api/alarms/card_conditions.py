@@ -1,4 +1,4 @@
-"""Conditions of the SD card: its report, the last update, provisioning, wear. Pure."""
+"""Alarm conditions of the SD card: unreadable report, failed update, provisioning, wear. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,11 +9,11 @@ from api.card import CardFacts, CardReport
 from api.wear import Wear
 
 UPDATE_NEEDS_A_LOOK: Final = frozenset({"failed", "returned", "interrupted", "unhealthy"})
-"""Outcomes of an update that was wanted and did not succeed."""
+"""States of an update that was requested and did not succeed."""
 
 
 def conditions_of_card(card: CardReport, thresholds: Thresholds) -> Iterator[Condition]:
-    """Yield conditions of the card."""
+    """Yield the present conditions of the SD card."""
     if card.problem is not None:
         yield Condition("card_report", "card", Level.ATTENTION, f"{card.problem}.")
     if card.facts is not None:
@@ -31,7 +31,7 @@ def _of_facts(facts: CardFacts) -> Iterator[Condition]:
         advice = f"{update.advice}." if update.advice else ""
         yield Condition("update", f"slot {update.slot}", level, f"{update.sentence}.", advice)
     if provisioning is not None and not provisioning.taken:
-        # The first line has the result, the second the mistake.
+        # The first line contains the result, the second the mistake.
         yield Condition(
             "provisioning", "gateway.toml", Level.ATTENTION, " ".join(provisioning.lines[:2])
         )

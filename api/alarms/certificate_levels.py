@@ -1,6 +1,6 @@
-"""Levels of certificates: information from 30 days before the end, then warning, then critical.
+"""Alarm levels of certificates: information, then warning, then critical. Pure.
 
-Pure.
+A certificate has a problem from 30 days before it expires.
 """
 
 from typing import Final
@@ -8,18 +8,20 @@ from typing import Final
 from api.alarms.condition import Level
 
 WARNING_DAYS: Final = 7
-"""With fewer days left it is a warning: the monthly renewal has failed, and a week has a working
-day on which a person can repair it."""
+"""With fewer days left, the level is warning.
+
+The monthly renewal has failed by then, and a week includes a working day to repair it.
+"""
 CRITICAL_DAYS: Final = 1
-"""With fewer days left it is critical: clients are refused tomorrow."""
+"""With fewer days left, the level is critical: clients will be rejected from tomorrow."""
 
 
 def level_of_certificate(days_left: int, *, is_unused: bool) -> Level:
-    """Return the level of a certificate that has a problem.
+    """Return the alarm level of a certificate that has a problem.
 
     Args:
-        days_left: whole days until it expires; negative afterwards.
-        is_unused: newer files exist and cannot be used, which is a warning at any time.
+        days_left: whole days until the certificate expires; negative afterwards.
+        is_unused: newer files exist but cannot be used, which is at least a warning.
     """
     if days_left < CRITICAL_DAYS:
         return Level.BAD

@@ -28,7 +28,10 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Condition:
-    """`id` is one of `kinds`; `subject` distinguishes conditions with one identifier."""
+    """A condition that is true now.
+
+    `id` is an identifier from `kinds`. `subject` tells apart conditions with the same identifier.
+    """
 
     id: str
     subject: str
@@ -38,5 +41,5 @@ class Condition:
 
     @property
     def text(self) -> str:
-        """Return the sentence and the fix."""
+        """Return the condition's sentence, followed by the fix."""
         return f"{self.sentence} {self.fix}".rstrip()

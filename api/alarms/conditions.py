@@ -1,4 +1,4 @@
-"""All conditions of a gateway at one moment. Pure."""
+"""All alarm conditions of a gateway at one moment. Pure."""
 
 from collections.abc import Iterator
 
@@ -26,10 +26,10 @@ def conditions_of(
     """Return the present conditions, the most severe first.
 
     Args:
-        overview: what the processes report.
-        card: None without the SD card's image.
-        certificate: the page's own; None: it has none.
-        thresholds: of `[alarms]`.
+        overview: the reports of the processes.
+        card: the SD card's report, or None if the gateway does not run from the SD card image.
+        certificate: the page's own certificate, or None if the page has none.
+        thresholds: the values of `[alarms]` in the configuration.
     """
     found = [*_all_of(overview, thresholds)]
     if card is not None:

@@ -1,4 +1,7 @@
-"""Wrong passwords within the last hour, from a counter that only grows. Pure."""
+"""Detection of password guessing: wrong passwords within the last hour. Pure.
+
+The number is derived from a counter of the broker that only increases.
+"""
 
 from collections import deque
 from typing import Final
@@ -9,19 +12,22 @@ from api.wording import counted_of
 
 WINDOW_SECONDS: Final = 3600.0
 STEP_SECONDS: Final = 60.0
-"""Between two counts that are kept: 60 in the window."""
+"""Seconds between two stored counts; a window has 60 of them."""
 _ERRORS: Final = ("bad_user_name_or_password", "not_authorized")
 
 
 class Guessing:
-    """The counts of the last hour. A broker that has restarted counts from 0 again."""
+    """The counts of the last hour. They are discarded when the broker has restarted."""
 
     def __init__(self) -> None:
         self._counts: deque[tuple[float, int]] = deque()
         self._boot: str | None = None
 
     def conditions(self, broker: BrokerStatus, limit: int, *, now: float) -> tuple[Condition, ...]:
-        """Take the present count; return a condition if too many passwords were wrong."""
+        """Record the present count.
+
+        Return a condition if at least `limit` logins were refused recently.
+        """
         total = sum(broker.errors.get(name, 0) for name in _ERRORS)
         if broker.boot != self._boot:
             self._boot = broker.boot

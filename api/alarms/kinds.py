@@ -1,4 +1,4 @@
-"""Every kind of alarm: its title, whether it reports a loss, and how long it must last. Pure."""
+"""All kinds of alarms: the title of each, and whether it reports a loss. Pure."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,8 +8,8 @@ from typing import Final
 class Kind:
     """A kind of alarm.
 
-    `is_loss`: readings or messages were lost. Such an alarm stays until an operator acknowledges
-    it.
+    `is_loss` means that readings or messages were lost. Such an alarm stays active until an
+    operator acknowledges it.
     """
 
     title: str
@@ -67,12 +67,12 @@ KINDS: Final = {
     "upload_failing": Kind("Upload fails"),
     "users_unavailable": Kind("Source of users does not answer"),
 }
-"""By identifier. A condition with another identifier is a programming error, and a test fails."""
+"""All kinds by identifier. A test fails if a condition has an identifier that is missing here."""
 
 UNKNOWN: Final = Kind("Condition of another version")
-"""Kind of an identifier that a broker of another version reports."""
+"""Kind of an alarm whose identifier only a broker of another version knows."""
 
 
 def kind_of(id: str) -> Kind:
-    """Return the kind of an identifier."""
+    """Return the kind with an identifier, or `UNKNOWN` if there is none."""
     return KINDS.get(id, UNKNOWN)

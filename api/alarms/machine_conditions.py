@@ -1,4 +1,4 @@
-"""Conditions of the machine: the processor's temperature and its power supply. Pure."""
+"""Alarm conditions of the machine: the processor's temperature and its power supply. Pure."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from api.machine import Machine
 
 
 def conditions_of_machine(machine: Machine, thresholds: Thresholds) -> Iterator[Condition]:
-    """Yield the present conditions. A value that the kernel does not report is no condition."""
+    """Yield the present conditions. A value that the kernel does not report causes no condition."""
     celsius = machine.temperature
     if celsius is not None and celsius >= thresholds.temperature_celsius:
         yield Condition(

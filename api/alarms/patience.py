@@ -1,4 +1,4 @@
-"""Patience: conditions that must last before they count. Pure."""
+"""Delay of conditions: some kinds count only after they have lasted a while. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,14 +7,17 @@ from api.alarms.condition import Condition
 
 
 class Patience:
-    """Holds back conditions of some kinds until they have lasted. Times are in seconds."""
+    """Withholds conditions of some kinds until they have lasted long enough.
+
+    Times are in seconds.
+    """
 
     def __init__(self, seconds_by_id: Mapping[str, float]) -> None:
         self._seconds_by_id = seconds_by_id
         self._since: dict[Key, float] = {}
 
     def lasting(self, conditions: Sequence[Condition], *, now: float) -> list[Condition]:
-        """Return the conditions without those that have not lasted long enough yet."""
+        """Return the conditions without those that must last longer before they count."""
         waiting = {
             Key(each.id, each.subject) for each in conditions if each.id in self._seconds_by_id
         }

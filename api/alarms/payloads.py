@@ -1,4 +1,4 @@
-"""Alarms as the bridge publishes them: one retained JSON object per kind. Pure."""
+"""Alarms as MQTT payloads for the bridge to publish: one retained JSON object per kind. Pure."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -7,19 +7,22 @@ from typing import Final
 from api.alarms.alarm import Alarm
 
 SUBJECTS_MAX: Final = (8, 2, 1)
-"""Alarms of one kind in its payload, the most important first; fewer while all payloads together
-are too long. `count` has all."""
+"""Limits on the alarms listed in the payload of one kind, the most important first.
+
+The first limit is used, and the next lower one if all payloads together are too long. `count`
+always includes all alarms.
+"""
 SENTENCE_CHARACTERS_MAX: Final = 300
 BYTES_MAX: Final = 60 * 1024
-"""Bytes of all payloads: the broker accepts 64 KiB."""
+"""Bytes of all payloads together; the broker accepts 64 KiB."""
 
 
 def payloads_of(alarms: Sequence[Alarm], kinds: Iterable[str]) -> dict[str, object]:
-    """Return the payload of each kind; None for a kind without an active alarm.
+    """Return the payload of each kind of alarm, or None for a kind without an active alarm.
 
     Args:
-        alarms: active ones, the most important first.
-        kinds: all identifiers.
+        alarms: the active alarms, the most important first.
+        kinds: the identifiers of all kinds.
     """
     by_kind: dict[str, list[Alarm]] = {}
     for alarm in alarms:

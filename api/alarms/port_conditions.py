@@ -1,4 +1,4 @@
-"""Conditions of a serial port: problems and their fixes. Pure."""
+"""Alarm conditions of a serial port: problems and their fixes. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,9 +8,9 @@ from api.models.bridge import Port
 from api.wording import clock_of, counted_of, duration_of, sentence_of, share_of, visible_of
 
 FAILED_BEFORE_CONDITION: Final = 3
-"""Requests of a device without an answer, in a row: a single one may be a disturbance."""
+"""Failed requests to a device in a row before it counts; a single failure may be a disturbance."""
 DEVICES_NAMED_MAX: Final = 8
-"""Devices that a condition names: more than that are a fault of the line, not of a device."""
+"""Devices that one condition names, at most. If more fail, the fault is in the line."""
 _FULL: Final = "the outbox is full"
 _WHY_DROPPED: Final = {
     "outbox_age": "those in the outbox are older than outbox_max_age",
@@ -19,7 +19,7 @@ _WHY_DROPPED: Final = {
 
 
 def conditions_of_port(port: Port, *, now_ms: int) -> Iterator[Condition]:
-    """Yield conditions of a port and its devices."""
+    """Yield the present conditions of a serial port and its devices."""
     name = visible_of(port.name)
     if port.unreadable:
         fields = ", ".join(port.unreadable)
@@ -129,7 +129,10 @@ def _of_clocks(port: Port, name: str) -> Iterator[Condition]:
 
 
 def _of_failures(port: Port, name: str) -> Iterator[Condition]:
-    """Yield the polled devices that do not answer, unless other conditions name them."""
+    """Yield a condition that names polled devices that do not respond.
+
+    Devices that are already reported as silent are left out.
+    """
     failing = [
         f"{visible_of(each.device)} ({visible_of(each.failed.reason)})"
         for each in port.devices

@@ -1,4 +1,4 @@
-"""Conditions of the bridge, the uploader and the uplink, as they report themselves. Pure."""
+"""Alarm conditions of the bridge, the uploader and the uplink, from their own reports. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -22,7 +22,7 @@ _COMMANDS: Final = {"bridge": "bridge", "uploader": "upload", "uplink": "uplink"
 
 
 def conditions_of_serial(report: SerialReport, *, now_ms: int) -> Iterator[Condition]:
-    """Yield conditions of the bridge and its ports."""
+    """Yield the present conditions of the bridge and its serial ports."""
     yield from _of_report(report, "bridge")
     if report.status is not None and not is_stale(report):
         yield from _of_bridge(report.status)
@@ -33,14 +33,17 @@ def conditions_of_serial(report: SerialReport, *, now_ms: int) -> Iterator[Condi
 def conditions_of_upload(
     report: UploadReport, thresholds: Thresholds, *, now_ms: int
 ) -> Iterator[Condition]:
-    """Yield conditions of the uploader."""
+    """Yield the present conditions of the uploader."""
     yield from _of_report(report, "uploader")
     if report.status is not None and not is_stale(report):
         yield from _of_uploader(report.status, thresholds, now_ms)
 
 
 def conditions_of_uplink(report: UplinkReport) -> Iterator[Condition]:
-    """Yield conditions of the uplink; none if there is no uplink, as on most gateways."""
+    """Yield the present conditions of the uplink.
+
+    Most gateways have no uplink and no conditions.
+    """
     if report.problem is None and report.age_seconds is None:
         return
     yield from _of_report(report, "uplink")
@@ -49,7 +52,7 @@ def conditions_of_uplink(report: UplinkReport) -> Iterator[Condition]:
 
 
 def is_stale(report: Report) -> bool:
-    """Return True if a process has not reported for too long."""
+    """Return True if the process has not reported for longer than ``REPORT_AGE_SECONDS_MAX``."""
     return report.age_seconds is not None and report.age_seconds > limits.REPORT_AGE_SECONDS_MAX
 
 

@@ -1,7 +1,8 @@
-"""Alarms on disk: the active ones, so that they outlive a restart, and a history of cleared ones.
+"""Alarms on disk: the active alarms, which survive a restart, and a history of cleared alarms.
 
-A convenience, not the proof: the session log has what happened to each message. A file that cannot
-be read is put aside, and the alarms start again. Written on changes only.
+The file is a convenience; the evidence of what happened to each message is in the session log. A
+file that cannot be read is renamed, and the alarms start empty. The file is written only on
+changes.
 """
 
 import logging
@@ -18,9 +19,9 @@ from gateway.process.files.tables import Database
 logger = logging.getLogger(__name__)
 
 CLEARED_MAX: Final = 1_000
-"""Cleared alarms in the history, some 500 kB: a month of a gateway with 30 a day."""
+"""Cleared alarms in the history, about 500 kB: a month of a gateway with 30 alarms a day."""
 VERSION: Final = 1
-"""Number of the file's format (docs/formats/alarms.md)."""
+"""Version of the file's format (docs/formats/alarms.md)."""
 _COLUMNS: Final = {
     "number": int, "id": str, "subject": str, "level": int, "sentence": str, "fix": str,
     "since_ms": int, "changed_ms": int, "ended_ms": int, "cleared_ms": int,
@@ -29,15 +30,16 @@ _COLUMNS: Final = {
 
 
 class AlarmStore:
-    """The file of alarms. Without a usable file, or without a path, they exist in memory only.
+    """The SQLite file of alarms.
 
-    Methods may be called from different threads, one at a time.
+    Without a usable file, or without a path, nothing is stored on disk. Methods may be called from
+    different threads, but not concurrently.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._path: Final = path
         self.problem: str | None = None
-        """Why nothing is written; None: all is written."""
+        """The reason why alarms are not written to disk, or None if they are."""
         self._connection: sqlite3.Connection | None = None
 
     def open(self) -> list[Alarm]:
@@ -58,7 +60,7 @@ class AlarmStore:
             return []
 
     def save(self, changed: Iterable[Alarm]) -> None:
-        """Write changed alarms, in one transaction."""
+        """Write the changed alarms in one transaction."""
         rows = [_row_of(each) for each in changed]
         if not rows or self._connection is None:
             return
@@ -87,7 +89,10 @@ class AlarmStore:
     def cleared(
         self, *, before: int | None, limit: int, level: Level | None = None
     ) -> list[tuple[int, Alarm]]:
-        """Return cleared alarms, the latest first, with their numbers, below number `before`."""
+        """Return cleared alarms with their row numbers, the latest first.
+
+        At most `limit` alarms are returned. Their row numbers are below `before`, if it is given.
+        """
         lowest, highest = (min(Level), max(Level)) if level is None else (level, level)
         if self._connection is None:
             return []

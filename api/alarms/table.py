@@ -18,30 +18,36 @@ from api.alarms.condition import Condition
 from api.alarms.kinds import kind_of
 
 CLEAR_SECONDS: Final = 60.0
-"""Seconds without the condition before an alarm ends: loose contacts flicker for less."""
+"""Seconds without the condition before an alarm ends; a loose contact flickers faster."""
 ALARMS_MAX: Final = 200
-"""Active alarms, about 100 kB: a gateway with more has one cause that is among the first."""
+"""Active alarms, at most; 200 take about 100 kB.
+
+If a gateway has more, they have one cause, which is among the first alarms.
+"""
 
 
 class AlarmTable:
-    """Active alarms by identity. Times `now` are of the monotonic clock, in seconds."""
+    """Active alarms by identity. `now` is a time of the monotonic clock, in seconds."""
 
     def __init__(self, alarms: Iterable[Alarm] = ()) -> None:
-        """Start with the active alarms of an earlier run."""
+        """Load the active alarms of an earlier run."""
         self._alarms = {alarm.key: alarm for alarm in alarms}
         self._absent_since: dict[Key, float] = {}
         self.not_listed = 0
-        """Conditions beyond ``ALARMS_MAX`` at the latest update."""
+        """Number of conditions beyond ``ALARMS_MAX`` at the latest update."""
 
     def active(self) -> list[Alarm]:
-        """Return the active alarms: present before ended, severe before others, newest first."""
+        """Return the active alarms: present before ended, then by severity, then newest first."""
         return sorted(
             self._alarms.values(),
             key=lambda alarm: (not alarm.is_present, -alarm.level, -alarm.since_ms, alarm.key),
         )
 
     def update(self, conditions: Sequence[Condition], *, now: float, now_ms: int) -> list[Alarm]:
-        """Take the present conditions; return the alarms that changed, cleared ones included."""
+        """Update the alarms to the present conditions.
+
+        Return the alarms that changed or were cleared.
+        """
         seen = {Key(each.id, each.subject): each for each in conditions}
         changed = [
             alarm
@@ -56,7 +62,7 @@ class AlarmTable:
         return changed
 
     def acknowledge(self, key: Key, *, by: str, now_ms: int) -> Alarm | None:
-        """Acknowledge an alarm; return it, or None if no such alarm is active."""
+        """Acknowledge an alarm. Return the changed alarm, or None if no such alarm is active."""
         alarm = self._alarms.get(key)
         if alarm is None:
             return None
@@ -66,7 +72,10 @@ class AlarmTable:
         return alarm if alarm.is_present else self._clear(alarm, now_ms)
 
     def _see(self, key: Key, condition: Condition, now_ms: int) -> Alarm | None:
-        """Raise or refresh an alarm; return it if it is new, back, or of another level."""
+        """Raise or refresh the alarm of a present condition.
+
+        Return the alarm if it is new, present again, or has changed its level; otherwise None.
+        """
         self._absent_since.pop(key, None)
         before = self._alarms.get(key)
         if before is None:
@@ -85,7 +94,9 @@ class AlarmTable:
         return alarm if is_change else None
 
     def _miss(self, key: Key, now: float, now_ms: int) -> Alarm | None:
-        """End an alarm whose condition has been absent long enough; return it if it changed."""
+        """End the alarm if its condition has been absent for CLEAR_SECONDS; return it if it
+        changed.
+        """
         alarm = self._alarms[key]
         if not alarm.is_present or now - self._absent_since.setdefault(key, now) < CLEAR_SECONDS:
             return None

@@ -1,21 +1,24 @@
-"""Thresholds of alarms: the keys of `[alarms]`."""
+"""Thresholds of alarms: the keys of `[alarms]` in the configuration."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Thresholds:
-    """See docs/configuration.md for each key."""
+    """Values above or below which an alarm is raised. docs/configuration.md describes each key."""
 
     disk_free_share: float = 0.1
-    """Free share of the disk below which it is low."""
+    """Free fraction of the disk below which an alarm is raised."""
     clock_seconds: float = 600.0
-    """Seconds without a synchronised clock before that is an alarm."""
+    """Seconds without a synchronised clock before an alarm is raised."""
     upload_backlog_bytes: int = 64 * 1024 * 1024
-    """Bytes of segments waiting to be uploaded."""
+    """Bytes of segments waiting to be uploaded above which an alarm is raised."""
     temperature_celsius: float = 80.0
-    """Temperature of the processor; a Raspberry Pi slows down at 80 to 85 °C."""
+    """Temperature of the processor from which an alarm is raised.
+
+    A Raspberry Pi slows down at 80 to 85 °C.
+    """
     card_life_years: float = 2.0
-    """Expected life of the SD card."""
+    """Expected life of the SD card below which an alarm is raised."""
     wrong_passwords: int = 20
-    """Wrong passwords within the last hour."""
+    """Wrong passwords within the last hour from which an alarm is raised."""

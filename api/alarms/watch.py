@@ -1,7 +1,8 @@
-"""The watch: examines the gateway every few seconds and keeps its table of alarms.
+"""The watch: examines the gateway every few seconds and updates the table of alarms.
 
-Changes are written to disk, and sent by way of the broker to the bridge, which publishes them.
-While the broker does not answer, nothing is known of the rest: its alarms stay as they were.
+Changes are written to disk, and sent through the broker to the bridge, which publishes them. While
+the broker does not respond, the state of the other processes is unknown, and their alarms stay as
+they were.
 """
 
 import asyncio
@@ -41,16 +42,16 @@ STARTING_SECONDS: Final = {
     "broker_state": 60.0,
     "program_absent": 60.0,
 }
-"""Seconds that a condition must last which is normal while a gateway starts."""
+"""Seconds that a condition must last before it counts, if it is normal while a gateway starts."""
 
 
 _ALWAYS_KNOWN: Final = frozenset({"broker_down", "temperature", "under_voltage"})
-"""Kinds of alarms that need no answer of the broker."""
+"""Kinds of alarms whose conditions are known even if the broker does not respond."""
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Sources of conditions other than the broker."""
+    """Functions that return the state of the card, the certificate and the machine."""
 
     card: Callable[[], CardReport | None]
     certificate: Callable[[], Certificate | None]
@@ -58,7 +59,7 @@ class Sources:
 
 
 class AlarmWatch:
-    """`run` does not return by itself. Use it from one event loop."""
+    """Periodic examination of the gateway, with the table of alarms. Use it from one event loop."""
 
     def __init__(
         self,
@@ -83,18 +84,18 @@ class AlarmWatch:
         self._turn: Final = asyncio.Lock()
 
     async def run(self) -> None:
-        """Load the alarms of an earlier run, then examine the gateway again and again."""
+        """Load the alarms of an earlier run, then examine the gateway until cancelled."""
         await self.load()
         try:
             while True:
                 await self.look()
-                # With the history, whose question the observer shares.
+                # At the same time as the history, so that one query to the broker serves both.
                 await until_reported()
         finally:
             self._store.close()
 
     async def load(self) -> None:
-        """Load the alarms of an earlier run."""
+        """Load the active alarms of an earlier run from disk."""
         self._table = AlarmTable(await asyncio.to_thread(self._store.open))
 
     def active(self) -> Sequence[Alarm]:
@@ -103,7 +104,7 @@ class AlarmWatch:
 
     @property
     def problem(self) -> str | None:
-        """Why alarms are not written to disk; None: they are."""
+        """The reason why alarms are not written to disk, or None if they are."""
         return self._store.problem
 
     @property
@@ -114,11 +115,14 @@ class AlarmWatch:
     async def cleared(
         self, *, before: int | None, limit: int, level: Level | None = None
     ) -> list[tuple[int, Alarm]]:
-        """Return cleared alarms with their numbers, the latest first."""
+        """Return at most `limit` cleared alarms with their row numbers, the latest first.
+
+        `before` is a row number; only alarms with lower numbers are returned.
+        """
         return await asyncio.to_thread(self._store.cleared, before=before, limit=limit, level=level)
 
     async def look(self) -> None:
-        """Examine everything once."""
+        """Examine the gateway once, then save and publish the alarms that changed."""
         async with self._turn:
             conditions = await self._conditions()
             now = self._clock()
@@ -126,7 +130,7 @@ class AlarmWatch:
             await self._keep(self._table.update(lasting, now=now, now_ms=_now_ms()))
 
     async def acknowledge(self, key: Key, *, by: str) -> Alarm | None:
-        """Acknowledge an alarm; return it, or None if no such alarm is active."""
+        """Acknowledge an alarm. Return the changed alarm, or None if no such alarm is active."""
         async with self._turn:
             alarm = self._table.acknowledge(key, by=by, now_ms=_now_ms())
             if alarm is not None:

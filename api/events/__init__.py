@@ -1,1 +1,1 @@
-"""Events of the session log: a log page, the handshakes of a client, and REST."""
+"""Events of the session log: the log page, the handshakes of one client, and REST routes."""

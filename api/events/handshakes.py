@@ -1,7 +1,7 @@
 """The handshakes of one client, as the steps of a sequence diagram.
 
-Each step is a packet in one direction, or something that happened at the gateway. A step that is
-durable was synced to disk before the next packet in the other direction went out.
+Each step is a packet in one direction, or an event at the gateway. A durable step was synced to
+disk before the next packet in the other direction was sent.
 """
 
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ from api.models.events import Event
 from api.wording import counted_of
 
 Direction = Literal["in", "out", "here"]
-"""From the client, to the client, or at the gateway."""
+"""Direction of a step: from the client, to the client, or at the gateway."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One row of the diagram. `name` is a topic, as foreign text."""
+    """One row of the diagram. `name` is a topic, which is untrusted text."""
 
     time_ms: int
     direction: Direction
@@ -31,9 +31,11 @@ class Step:
 
 
 def steps_of(events: Iterable[Event]) -> list[Step]:
-    """Return the steps of a client's events, which are in the order of their numbers.
+    """Return the steps of one client's events, which must be in the order of their sequence
+    numbers.
 
-    A delivery's last event does not state its QoS: it is known from an earlier event, by message.
+    The last event of a delivery does not state the QoS, which is remembered from an earlier event
+    with the same message number.
     """
     qos_of: dict[int, int] = {}
     return [step for event in events for step in _steps_of(event, qos_of)]
@@ -78,9 +80,9 @@ def _steps_of(event: Event, qos_of: dict[int, int]) -> list[Step]:
 
 
 def _published(event: Event, topic: str) -> list[Step]:
-    """Return the steps of a message that was published. Its event has no packet identifier.
+    """Return the steps of a published message. Its event contains no packet identifier.
 
-    At QoS 2 it is one of a clean session, whose event is that of PUBREL.
+    At QoS 2 the message belongs to a clean session, and the event was recorded at PUBREL.
     """
     qos = event.number("qos") or 0
     if qos == 2:

@@ -1,4 +1,4 @@
-"""Events as lines for people."""
+"""Events of the session log as lines of text for people."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -70,7 +70,7 @@ _GATEWAY: Final = (
 HANDSHAKES: Final = (*_RECEIVED, *_DELIVERIES, *_CONNECTIONS)
 RESTARTS: Final = ("broker_started", "broker_stopped")
 BANDS: Final = (*_CONNECTIONS, *RESTARTS)
-"""Events that separate what is before them from what is after."""
+"""Events after which the earlier handshakes no longer continue, such as a new connection."""
 
 
 class Kind(StrEnum):
@@ -86,12 +86,12 @@ class Kind(StrEnum):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The events of this kind; none: all events."""
+        """The names of the events of this kind; empty for all events."""
         return _NAMES[self]
 
     @property
     def words(self) -> str:
-        """The words for people."""
+        """The title of this kind for people."""
         return _KIND_TITLES[self]
 
 
@@ -117,7 +117,10 @@ _KIND_TITLES: Final = {
 
 @dataclass(frozen=True)
 class EventLine:
-    """An event for people. `name` is a topic, a filter or a port, as foreign text."""
+    """An event as text for people.
+
+    `name` is a topic, a filter or a port, which is untrusted text.
+    """
 
     sequence: int
     time_ms: int
@@ -129,12 +132,15 @@ class EventLine:
 
 
 def title_of(name: str) -> str:
-    """Return the words for the name of an event, also of one that is newer than this page."""
+    """Return the title of an event by its name.
+
+    For an unknown name, derive the title from the name.
+    """
     return _TITLES.get(name, quantity_name_of(name))
 
 
 def line_of(event: Event) -> EventLine:
-    """Return an event as a line."""
+    """Return an event as a line of text for people."""
     return EventLine(
         sequence=event.sequence,
         time_ms=event.time,
@@ -147,7 +153,7 @@ def line_of(event: Event) -> EventLine:
 
 
 def _facts_of(event: Event) -> list[str]:
-    """Return what an event has beside its name, in the order of importance."""
+    """Return the details of an event as short texts, in the order of importance."""
     facts = [quantity_name_of(event.text(name)) for name in ("recovery", "action", "reason")]
     facts.append(quantity_name_of(event.text("limit")))
     facts.append(event.text("detail"))

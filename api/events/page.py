@@ -27,7 +27,7 @@ async def log_page(
     port: Annotated[str, Query(max_length=limits.EVENT_NAME_CHARACTERS_MAX)] = "",
     before: Annotated[int | None, Query(ge=0, le=SEQUENCE_MAX)] = None,
 ) -> Response:
-    """Show the newest events that match. ``before`` is the number after the first one."""
+    """Show the newest matching events with sequence numbers below ``before``."""
     observer = observer_of(request)
     chosen = {"client_id": client_id.strip(), "port": port.strip()}
     try:

@@ -1,4 +1,4 @@
-"""Events of the session log for programs: pages of them, and a stream of new ones."""
+"""REST routes for events of the session log: pages of events, and a stream of new events."""
 
 import asyncio
 import contextlib
@@ -50,14 +50,17 @@ events_rest = APIRouter(
 
 
 class Streams:
-    """Count of the streams that are open."""
+    """Counter of the open event streams, with a limit."""
 
     def __init__(self) -> None:
         self._open = 0
 
     @contextlib.contextmanager
     def place(self) -> Iterator[None]:
-        """Count one stream meanwhile. Raises HTTPException if there are too many."""
+        """Count one more open stream inside the `with` block.
+
+        Raises HTTPException if there are too many.
+        """
         if self._open >= limits.EVENT_STREAMS_MAX:
             raise HTTPException(503, f"{limits.EVENT_STREAMS_MAX} streams of events are open.")
         self._open += 1
@@ -68,7 +71,7 @@ class Streams:
 
 
 class EventStream(StreamingResponse):
-    """A response that has a place among the streams while it is sent, also if nothing can be."""
+    """A response that counts as an open stream while it is sent, even if sending fails."""
 
     media_type = "text/event-stream"
 
@@ -98,9 +101,9 @@ async def events(
         limits.EVENTS_PER_REQUEST_DEFAULT
     ),
 ) -> EventPage:
-    """List events, the newest first: those of the last hours, also from before a restart.
+    """List events of the last hours, the newest first, including those from before a restart.
 
-    `after` and `before` are sequence numbers, and exclude the event with that number.
+    `after` and `before` are sequence numbers. The event with that number itself is excluded.
     """
     wanted = {
         "client_id": client_id,
@@ -132,10 +135,10 @@ async def stream(
     event: Names = [],  # noqa: B006 - FastAPI copies it
     last_event_id: Annotated[int | None, Header(ge=0, le=SEQUENCE_MAX)] = None,
 ) -> EventStream:
-    """Send each new event as a server-sent event: `id` is its number, `data` the event as JSON.
+    """Send each new event as a server-sent event. `id` is its sequence number, `data` is JSON.
 
-    It begins after `Last-Event-ID`, otherwise now, and ends after 50 seconds: an `EventSource`
-    continues by itself.
+    The stream begins after `Last-Event-ID`, or with the next event if the header is missing. It
+    ends after 50 seconds, and an `EventSource` then reconnects automatically.
     """
     wanted: dict[str, object] = {"client_id": client_id, "port": port, "names": event}
     texts = _texts(observer_of(request), wanted, last_event_id)
@@ -145,7 +148,7 @@ async def stream(
 async def _texts(
     observer: Observer, wanted: dict[str, object], after: int | None
 ) -> AsyncIterator[str]:
-    """Yield server-sent events until the stream has lasted long enough."""
+    """Yield server-sent events as text for ``EVENT_STREAM_SECONDS``."""
     ends_at = time.monotonic() + limits.EVENT_STREAM_SECONDS
     yield "retry: 1000\n\n"
     while time.monotonic() < ends_at:
@@ -166,5 +169,5 @@ async def _texts(
                 after = each.sequence
                 yield f"id: {after}\nevent: {each.event}\ndata: {each.model_dump_json()}\n\n"
             if not page.events:
-                yield ":\n\n"  # A visitor who has gone is noticed by what is sent.
+                yield ":\n\n"  # Only sending reveals that the client has disconnected.
         await asyncio.sleep(limits.EVENT_STREAM_STEP_SECONDS)

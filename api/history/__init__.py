@@ -1,10 +1,11 @@
-"""History of what the page shows: sensors' quantities, and the gateway's own rates and queues.
+"""History of the values on the page: sensors' quantities, and the gateway's own rates and queues.
 
-``recorder`` asks the observer every 5 seconds. ``readings`` and ``gateway_series`` turn the answer
-into readings, ``history`` keeps them in three rings: an hour in steps of 5 seconds, a day in
-minutes, a month in quarters of an hour. ``chunks`` is the format on disk (docs/formats/history.md)
-and ``chunk_files`` the files. ``machine`` reads the kernel's counters.
+``recorder`` queries the observer every 5 seconds. ``readings`` and ``gateway_series`` turn the
+result into readings. ``history`` stores them in three rings: an hour in steps of 5 seconds, a day
+in steps of a minute, and a month in steps of 15 minutes. ``chunks`` is the format on disk
+(docs/formats/history.md) and ``chunk_files`` manages the files. ``machine`` reads the kernel's
+counters.
 
-A convenience, not the proof: the session log is what audits rely on. A file that is damaged or
-cannot be written is reported on the page and never makes a page fail.
+The history is a convenience; audits rely on the session log. A file that is damaged or cannot be
+written is reported on the page and never makes a page fail.
 """

@@ -1,8 +1,8 @@
-"""Files of one ring: chunks are appended, and the oldest file goes when there are too many.
+"""Files of one ring of the history: chunks are appended, and the oldest files are removed.
 
-The files are not fsynced, so that the card is not made to write: after a power cut the last chunk
-may be torn, which its checksum shows, and is cut off. Damage elsewhere keeps the file under another
-name, and the chunks before it in its place.
+The files are not fsynced, to reduce writes to the card. After a power cut the last chunk may be
+torn; its checksum shows this, and the next append overwrites it. A file that is damaged elsewhere
+is renamed, and the chunks before the damage are copied to a new file.
 
 Use one instance from one thread at a time.
 """
@@ -51,7 +51,7 @@ class ChunkFiles:
         self._ring: Final = ring
         self._files: list[_File] = []
         self.damaged: list[str] = []
-        """Names under which damaged files are kept."""
+        """Names to which damaged files were renamed."""
         self.bytes_written = 0
 
     def open(self) -> None:
@@ -68,7 +68,7 @@ class ChunkFiles:
         self._limit()
 
     def append(self, first: int, points: ChunkPoints) -> None:
-        """Write points from step `first` on as one chunk. Raises OSError: it is not written."""
+        """Write points from step `first` on as one chunk. Raises OSError if writing failed."""
         chunk = encoded(self._ring.step_seconds, first, points)
         file = self._files[-1] if self._files else None
         if file is None or file.steps >= self._ring.file_steps:
@@ -78,7 +78,7 @@ class ChunkFiles:
         descriptor = open_private(file.path, os.O_WRONLY | os.O_CREAT)
         try:
             end = file.bytes
-            # Whatever a failed append has left, or a power cut, is overwritten.
+            # Remove the remains of a failed append or a power cut.
             os.ftruncate(descriptor, end)
             _write_whole(descriptor, chunk, end)
         finally:
@@ -90,10 +90,11 @@ class ChunkFiles:
     def points_of(
         self, name: str, *, first: int, last: int, visible_before: int
     ) -> tuple[str | None, list[Point]]:
-        """Return unit and points of a series, in rising order of their steps.
+        """Return the unit of a series, and its points in rising order of their steps.
 
-        A chunk hides steps of earlier chunks that are not before its own first one: those have
-        times of a clock that was wrong. `visible_before` is the first step that is not on disk.
+        `first` and `last` are the first and last step to return, and `visible_before` is the first
+        step that is not on disk. A chunk hides all steps of earlier chunks from its own first step
+        on, because the clock was wrong when they were recorded.
         """
         found: list[list[Point]] = []
         unit = None
@@ -108,7 +109,7 @@ class ChunkFiles:
         return unit, [point for points in reversed(found) for point in points]
 
     def names(self) -> dict[str, str]:
-        """Return the units of the series in the newest chunk of each file, by name."""
+        """Return the units of all series in the newest chunk of each file, by series name."""
         found: dict[str, str] = {}
         for file in self._files:
             for chunk in file.chunks[-1:]:
@@ -117,9 +118,9 @@ class ChunkFiles:
         return found
 
     def latest(self, span_seconds: int) -> Iterator[tuple[tuple[str, str], list[Point]]]:
-        """Yield series and points of the chunks that end in the latest seconds on disk.
+        """Yield series with their points from the chunks of the latest `span_seconds` on disk.
 
-        A series comes once for each chunk, in rising order of its steps.
+        A series is yielded once for each chunk that contains it, in rising order of the steps.
         """
         chosen: list[tuple[_File, Chunk]] = []
         for file, chunk in self._chunks_newest_first():
@@ -141,7 +142,9 @@ class ChunkFiles:
     def _read(
         self, file: _File, chunk: Chunk, place: tuple[int, int], wanted: str | None = None
     ) -> dict[tuple[str, str], list[Point]]:
-        """Return the points of a group; none if it cannot be read any more."""
+        """Return the points of a group by series, or an empty dictionary if it can no longer be
+        read.
+        """
         try:
             descriptor = open_private(file.path, os.O_RDONLY)
             try:
@@ -155,7 +158,10 @@ class ChunkFiles:
         return {}
 
     def _scan(self, file: _File) -> None:
-        """Find the chunks of a file. What is no chunk is cut off, or the file is set aside."""
+        """Find the chunks of a file.
+
+        Ignore a torn last chunk; set the file aside if it is damaged.
+        """
         descriptor = open_private(file.path, os.O_RDONLY)
         with os.fdopen(descriptor, "rb") as opened:
             read = opened.read(2 * self._ring.bytes_max)
@@ -166,7 +172,7 @@ class ChunkFiles:
                 if chunk.step_seconds != self._ring.step_seconds:
                     raise Damaged("a chunk of another ring")
             except Damaged as damage:
-                # A power cut leaves the end of a chunk, or zeros, after the last whole one.
+                # A power cut leaves a torn chunk, or zeros, after the last complete chunk.
                 if b"OGH1" in read[offset + 1 :] or file is not self._files[-1]:
                     self._set_aside(file, read[:offset], str(damage))
                 return
@@ -175,7 +181,7 @@ class ChunkFiles:
 
     def _set_aside(self, file: _File, good: bytes, damage: str) -> None:
         aside = file.path.with_name(f"{self._ring.name}{_DAMAGED}")
-        file.path.rename(aside)  # one is kept of each ring: the newest
+        file.path.rename(aside)  # only the newest damaged file of each ring is kept
         logger.warning("%s is damaged: %s; it is kept as %s", file.path, damage, aside)
         self.damaged.append(aside.name)
         descriptor = open_private(file.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)

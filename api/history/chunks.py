@@ -1,4 +1,4 @@
-"""Chunks of the history's files: some steps of all series (docs/formats/history.md).
+"""Format of chunks in the history's files: some steps of all series (docs/formats/history.md).
 
 Integers are little-endian::
 
@@ -7,11 +7,12 @@ Integers are little-endian::
            groups
     group  zlib of: names bytes u32 | names | values
 
-A series is in group CRC-32(name) modulo the number of groups, so that one series is read without
-unpacking all of them. Names are JSON, ``[[name, unit], ...]``. Values are float64 without the lower
-half of their digits for means: of each series lowest, mean, highest and last, each a value per
-step, NaN where there is none. The first byte of all values comes first, then the second, and so on:
-neighbouring values have similar bytes, and zlib makes a third of them.
+A series is in group CRC-32(name) modulo the number of groups, so that one series can be read
+without unpacking all groups. Names are JSON, ``[[name, unit], ...]``. Values are float64. Each
+series has four columns (lowest, mean, highest, last) with one value per step, or NaN for a step
+without a value. Means are rounded to float32 precision. The first bytes of all values are stored
+first, then the second bytes, and so on: neighbouring values have similar bytes, which zlib
+compresses to a third.
 """
 
 import json
@@ -31,22 +32,28 @@ _BODY: Final = struct.Struct("<HHHQ")
 _LENGTH: Final = struct.Struct("<I")
 HEAD_BYTES: Final = _HEAD.size
 BODY_BYTES_MAX: Final = 40_000_000
-"""1,000 series of an hour in steps of 5 seconds have 23 MB before compression."""
+"""Bytes of a chunk's body, at most.
+
+1,000 series of an hour in steps of 5 seconds have 23 MB before compression.
+"""
 SERIES_PER_GROUP: Final = 64
 _GROUPS_MAX: Final = 1024
 _STEPS_MAX: Final = 4096
 GROUP_BYTES_MAX: Final = 16_000_000
-"""Unpacked: an attacker's file must not take more memory than the largest of ours."""
+"""Bytes of an unpacked group, at most: a crafted file must not use more memory than our largest."""
 _COLUMNS: Final = 4
 
 
 class Damaged(ValueError):
-    """Bytes that are no chunk."""
+    """The bytes are not a valid chunk."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Place of a chunk in its file, and its outline. Steps are `first` to `first + steps - 1`."""
+    """Position of a chunk in its file, and its outline.
+
+    Steps are `first` to `first + steps - 1`.
+    """
 
     offset: int
     bytes: int
@@ -54,29 +61,32 @@ class Chunk:
     first: int
     steps: int
     groups: tuple[tuple[int, int], ...]
-    """Offset in the file and bytes of each group."""
+    """Offset in the file and length in bytes of each group."""
 
     @property
     def last(self) -> int:
         return self.first + self.steps - 1
 
     def moved_to(self, offset: int) -> "Chunk":
-        """Return the same chunk at another place of a file."""
+        """Return the same chunk at another offset of a file."""
         by = offset - self.offset
         groups = tuple((place + by, length) for place, length in self.groups)
         return replace(self, offset=offset, groups=groups)
 
     def group_of(self, name: str) -> tuple[int, int]:
-        """Return offset and bytes of the group in which a series is, if it is in this chunk."""
+        """Return offset and length in bytes of the only group that may contain a series."""
         return self.groups[_number_of(name, len(self.groups))]
 
 
 Points = Mapping[tuple[str, str], Sequence[Point]]
-"""Points by name and unit of their series."""
+"""Points by the name and unit of their series."""
 
 
 def encoded(step_seconds: int, first: int, points: Points) -> bytes:
-    """Return a chunk from step `first` to that of the latest of the points; there is one."""
+    """Return a chunk with the points from step `first` to the latest step among them.
+
+    There must be at least one point. Raises ValueError if a chunk cannot hold that many steps.
+    """
     count = max(point.step for each in points.values() for point in each) - first + 1
     if not 0 < count <= _STEPS_MAX:
         raise ValueError(f"{count} steps do not fit a chunk")
@@ -110,7 +120,7 @@ def _group_of(
 
 
 def _shortened(mean: float) -> float:
-    """Round a mean to the 24 bits of a float32, which are more digits than a curve shows."""
+    """Round a mean to the 24 bits of a float32, which are more digits than a curve can show."""
     try:
         (rounded,) = struct.unpack("<f", struct.pack("<f", mean))
     except OverflowError:
@@ -119,10 +129,10 @@ def _shortened(mean: float) -> float:
 
 
 def outline_of(read: bytes, offset: int) -> Chunk:
-    """Return the outline of the chunk that begins at `offset` of a file's contents.
+    """Return the outline of the chunk at `offset` of a file's contents.
 
     Raises:
-        Damaged: there is none.
+        Damaged: there is no valid chunk at this offset.
     """
     if len(read) - offset < _HEAD.size:
         raise Damaged("the file ends in a chunk")
@@ -157,10 +167,10 @@ def _lengths_of(body: memoryview, groups: int) -> list[int]:
 def points_in(
     group: bytes, chunk: Chunk, wanted: str | None = None
 ) -> dict[tuple[str, str], list[Point]]:
-    """Return the points of a group's series, or of the wanted one alone.
+    """Return the points in a group by series; only the series `wanted`, if it is given.
 
     Raises:
-        Damaged: it is no group, although its checksum is right.
+        Damaged: the bytes are not a valid group, although the chunk's checksum is right.
     """
     names, planes = _unpacked(group)
     each = _COLUMNS * chunk.steps
@@ -174,7 +184,7 @@ def points_in(
 
 
 def _points_of(planes: bytes, begin: int, plane_bytes: int, chunk: Chunk) -> list[Point]:
-    """Return the points of the series whose values begin at a place of each plane."""
+    """Return the points of one series, whose bytes begin at offset `begin` in each byte plane."""
     steps = chunk.steps
     raw = bytearray(8 * _COLUMNS * steps)
     for byte in range(8):
@@ -190,7 +200,7 @@ def _points_of(planes: bytes, begin: int, plane_bytes: int, chunk: Chunk) -> lis
 
 
 def _unpacked(group: bytes) -> tuple[list[tuple[str, str]], bytes]:
-    """Return names with units, and the bytes of the values."""
+    """Return the names and units of a group's series, and the bytes of their values."""
     try:
         unpacker = zlib.decompressobj()
         plain = unpacker.decompress(group, GROUP_BYTES_MAX)

@@ -1,13 +1,13 @@
-"""Quantiles of the broker's commits, from its histogram. Pure."""
+"""Quantiles of the duration of the broker's commits, from its histogram. Pure."""
 
 from collections.abc import Sequence
 
 
 def quantile_of(bounds_ms: Sequence[float], counts: Sequence[int], share: float) -> float | None:
-    """Return the duration in milliseconds below which a share of the commits were.
+    """Return the duration in milliseconds that a fraction `share` of the commits did not exceed.
 
-    ``counts`` has one number for each bound, and one for the commits above all of them. Within a
-    class the commits are taken to be evenly spread. None: there was no commit.
+    ``counts`` has one count per bound, and one more for commits above the last bound. Within a
+    bucket the commits are assumed to be evenly spread. Return None if there was no commit.
     """
     total = sum(counts)
     if total == 0 or len(counts) != len(bounds_ms) + 1:

@@ -1,4 +1,4 @@
-"""The gateway's own series: rates, queues, latency, disk and machine."""
+"""The gateway's own series in the history: rates, queues, latency, disk and machine."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ UNITS: Final = {
     "temperature": "Cel",
     "upload_waiting": "",
 }
-"""Units of the series, by name without the prefix."""
+"""Units of the series, by name without the prefix ``gateway/``."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class _Moment:
 
 
 class GatewaySeries:
-    """Turns counters into rates, from one answer to the next."""
+    """Converts the broker's counters to rates between two consecutive overviews."""
 
     def __init__(self) -> None:
         self._before: _Moment | None = None

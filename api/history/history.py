@@ -1,8 +1,8 @@
 """The history: three rings of points for each series, in memory and on disk.
 
-The hour is in memory, and on disk after a stop. Of the day and the month only what is newer than
-the last chunk is in memory. All methods are for the event loop; files are read and written in a
-thread of their own.
+The hour is in memory, and is written to disk when the process stops. For the day and the month,
+only points newer than the last chunk on disk are in memory. All methods are called from the event
+loop; files are read and written in a separate thread.
 """
 
 import asyncio
@@ -24,15 +24,15 @@ logger = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
 PENDING_STEPS_MAX: Final = 96
-"""Steps kept in memory while the files cannot be written: an hour and a half, and a day."""
+"""Steps kept while the files cannot be written: 96 minutes of the day, a day of the month."""
 
 _FORGOTTEN_TOGETHER: Final = 36
-"""Steps of the hour that are removed together: each time arrays are copied."""
+"""Steps of the hour that are removed together, because each removal copies arrays."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Readings of one series that arrived together: most often one."""
+    """A summary of the readings of one series that arrived together, most often a single one."""
 
     name: str
     unit: str
@@ -66,14 +66,14 @@ class _Series:
             summary = self.summaries.get(ring.name)
             if summary is None or summary.step != step:
                 if summary is not None and summary.step > step:
-                    step = summary.step  # an old reading that came late: its clock is the device's
+                    step = summary.step  # a reading that arrived late, with the device's own time
                 else:
                     summary = self.summaries[ring.name] = Summary(step)
             summary.add(reading.count, reading.low, reading.mean, reading.high, reading.last)
             self.tracks[ring.name].put(summary.point())
 
     def forget_from(self, ring: Ring, step: int) -> None:
-        """Remove points with the times of a clock that was wrong."""
+        """Remove the points from `step` on, which were recorded with a wrong clock."""
         self.tracks[ring.name].forget_from(step)
         summary = self.summaries.get(ring.name)
         if summary is not None and summary.step >= step:
@@ -85,7 +85,7 @@ class _Series:
 
 
 class History:
-    """The history of one gateway. ``directory`` None: in memory only."""
+    """The history of one gateway. If ``directory`` is None, it exists in memory only."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory: Final = directory
@@ -100,12 +100,12 @@ class History:
         self.damage: str | None = None
         """A sentence about a damaged file, or None."""
         self.fault: str | None = None
-        """Why nothing can be written, in a sentence."""
+        """A sentence about why nothing can be written, or None."""
         self.refused = 0
-        """Readings of series beyond the limit, since the start."""
+        """Number of readings since the start that were rejected because of a limit on series."""
 
     async def open(self) -> None:
-        """Load what earlier runs have written. A fault is noted, not raised."""
+        """Load the points of earlier runs. A failure is stored in `fault`, not raised."""
         directory = self._directory
         if directory is not None:
             for name, unit, points in await self._in_thread(lambda: self._open_files(directory)):
@@ -114,7 +114,7 @@ class History:
 
     @property
     def now_ms(self) -> int:
-        """Time of the latest answer that was recorded; 0: none yet."""
+        """Time of the latest overview that was recorded, or 0 before the first one."""
         return self._now_ms
 
     @property
@@ -128,9 +128,9 @@ class History:
         return sum(files.bytes_written for files in self._files.values())
 
     def add(self, now_ms: int, readings: Iterable[Reading]) -> None:
-        """Add readings at a time of the gateway's clock.
+        """Add readings that arrived at `now_ms`, by the gateway's clock.
 
-        A clock that went back takes the later points with it: they had a wrong time.
+        If the clock was set back, later points are removed, because their times were wrong.
         """
         for ring in RINGS:
             step = now_ms // ring.step_ms
@@ -146,7 +146,7 @@ class History:
         self._forget_old_hours()
 
     def _forget_old_hours(self) -> None:
-        """Remove points older than an hour, some minutes of them at a time."""
+        """Remove points older than an hour, a few minutes' worth at a time."""
         horizon = self._now_ms // HOUR.step_ms - HOUR.steps
         if horizon - self._begins[HOUR.name] >= _FORGOTTEN_TOGETHER:
             self._begins[HOUR.name] = horizon
@@ -154,7 +154,7 @@ class History:
                 series.tracks[HOUR.name].forget_before(horizon)
 
     async def save(self) -> None:
-        """Write the points of day and month that are due."""
+        """Write the points of day and month when a chunk is complete."""
         for ring in (DAY, MONTH):
             step = self._now_ms // ring.step_ms
             if step - self._begins.get(ring.name, step) >= ring.chunk_steps:
@@ -165,19 +165,19 @@ class History:
             del self._stored[next(iter(self._stored))]
 
     async def close(self) -> None:
-        """Write what is in memory, as far as the disk takes it, and end the thread."""
+        """Write the points in memory to disk if possible, and stop the thread."""
         if self._loaded:
             for ring in RINGS:
                 await self._write(ring, before=self._now_ms // ring.step_ms + 1)
         self._thread.shutdown()
 
     def names(self) -> dict[str, str]:
-        """Return the unit of each series by its name, in the order of the names."""
+        """Return the unit of each series by its name, sorted by name."""
         known = self._stored | {name: each.unit for name, each in self._series.items()}
         return dict(sorted(known.items()))
 
     async def curve(self, name: str, ring: Ring, *, from_ms: int, to_ms: int) -> Curve:
-        """Return the points of a series from one time to another; none if nothing is known."""
+        """Return the points of a series between two times. An unknown series has no points."""
         first, last = from_ms // ring.step_ms, min(to_ms, self._now_ms) // ring.step_ms
         series = self._series.get(name)
         begin = self._begins.get(ring.name, last + 1)
@@ -193,7 +193,7 @@ class History:
         return Curve(name, known if series is None else series.unit, ring, stored + recent)
 
     def last_hour(self, name: str) -> Curve:
-        """Return the points of the last hour that are in memory."""
+        """Return the points of a series in the last hour. They are in memory."""
         step = self._now_ms // HOUR.step_ms
         series = self._series.get(name)
         points = [] if series is None else series.tracks[HOUR.name].between(step - HOUR.steps, step)
@@ -213,7 +213,7 @@ class History:
         return series
 
     async def _write(self, ring: Ring, *, before: int) -> None:
-        """Write the points before a step. On failure they stay in memory, up to a limit."""
+        """Write the points before a step, or keep a limited number in memory if writing fails."""
         begin = self._begins.get(ring.name)
         if begin is not None and ring is HOUR:
             begin = max(begin, before - HOUR.steps)
@@ -242,7 +242,7 @@ class History:
                 series.tracks[ring.name].forget_before(before)
 
     def _resume(self, name: str, unit: str, points: list[Point]) -> None:
-        """Continue the hour of a series with points of an earlier run, in rising order."""
+        """Continue a series' hour with points of an earlier run, in rising order of their steps."""
         series = self._series.get(name)
         if series is None:
             if len(self._series) >= limits.SERIES_MAX:
@@ -259,9 +259,9 @@ class History:
             )
 
     def _open_files(self, directory: Path) -> list[tuple[str, str, list[Point]]]:
-        """Open the files, and return the points of the latest hour on disk.
+        """Open the files. Return name, unit and points of each series in the latest hour on disk.
 
-        A stop writes it in steps of 5 seconds; what a power cut has left are its minutes.
+        After a power cut, the points are from the day ring and have steps of a minute.
         """
         found = []
         try:

@@ -1,4 +1,4 @@
-"""Points of a curve: lowest, mean, highest and last value of a step of time. Pure."""
+"""Points of a curve: lowest, mean, highest and last value in one time step. Pure."""
 
 from array import array
 from bisect import bisect_left
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Point(NamedTuple):
-    """Values of one step; `step` counts steps since 1970-01-01 UTC."""
+    """Values of one time step. `step` counts steps since 1970-01-01 UTC."""
 
     step: int
     low: float
@@ -19,7 +19,7 @@ class Point(NamedTuple):
 
 @dataclass(slots=True)
 class Summary:
-    """Readings of one step, summed up."""
+    """Aggregate of the readings in one time step."""
 
     step: int
     count: int = 0
@@ -29,7 +29,7 @@ class Summary:
     last: float = nan
 
     def add(self, count: int, low: float, mean: float, high: float, last: float) -> None:
-        """Add `count` readings."""
+        """Add `count` readings, given by their lowest, mean, highest and last value."""
         self.count += count
         self.total += count * mean
         self.low = min(self.low, low)
@@ -37,14 +37,14 @@ class Summary:
         self.last = last
 
     def point(self) -> Point:
-        """Return the point of the readings; there is at least one."""
+        """Return the readings as a point. At least one reading must have been added."""
         # The sum of many equal values may differ from them in the last digit.
         mean = min(max(self.total / self.count, self.low), self.high)
         return Point(self.step, self.low, mean, self.high, self.last)
 
 
 class Track:
-    """Points of one series in rising order of their steps: 40 bytes each, without gaps."""
+    """Points of one series in rising order of their steps. A point takes 40 bytes."""
 
     __slots__ = ("_columns", "_steps")
 
@@ -53,7 +53,7 @@ class Track:
         self._columns = tuple(array("d") for _ in range(4))
 
     def put(self, point: Point) -> None:
-        """Append a point. It replaces one of the same step, and later ones."""
+        """Append a point. It replaces a point of the same step, and removes later points."""
         steps = self._steps
         if steps and steps[-1] >= point.step:
             if steps[-1] == point.step:
@@ -66,12 +66,12 @@ class Track:
             column.append(value)
 
     def forget_from(self, step: int) -> None:
-        """Remove the points of a step and of later ones: their clock was wrong."""
+        """Remove the points from `step` on, because the clock was wrong when they were recorded."""
         if self._steps and self._steps[-1] >= step:
             self._keep(0, bisect_left(self._steps, step))
 
     def forget_before(self, step: int) -> None:
-        """Remove the points before a step."""
+        """Remove the points before `step`."""
         if self._steps and self._steps[0] < step:
             self._keep(bisect_left(self._steps, step), len(self._steps))
 
@@ -82,7 +82,7 @@ class Track:
         return list(map(Point, self._steps[begin:end], *columns))
 
     def latest(self) -> int | None:
-        """Return the step of the latest point, or None without points."""
+        """Return the step of the latest point, or None if there are no points."""
         return self._steps[-1] if self._steps else None
 
     def __len__(self) -> int:

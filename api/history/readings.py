@@ -1,4 +1,4 @@
-"""Readings of sensors, from the bridge's reports."""
+"""Extraction of sensors' readings from the bridge's reports."""
 
 from collections.abc import Iterator
 
@@ -9,23 +9,26 @@ from api.observer import Overview
 
 SENSORS = "sensors/"
 _TIMELY_MS = 60_000
-"""A reading whose own time is further from the gateway's is placed at the time of its report."""
+"""Largest difference between a reading's time and the gateway's time.
+
+A reading that is further away is recorded at the time of the report.
+"""
 
 
 def name_of(device: str, quantity: str) -> str:
-    """Return the name of a quantity's series."""
+    """Return the name of the series for a quantity of a device."""
     return f"{SENSORS}{device}/{quantity}"
 
 
 class Readings:
-    """Finds out which values of a report are new."""
+    """Finds the values in a report that the previous report did not contain."""
 
     def __init__(self) -> None:
         self._times: dict[str, int] = {}
         """Time of the latest reading of each series, as reported."""
 
     def new_in(self, overview: Overview) -> list[Reading]:
-        """Return the readings that the report before did not have."""
+        """Return the readings that were not in the previous report."""
         bridge, now_ms = overview.serial.status, overview.broker.time_ms
         if bridge is None:
             self._times = {}
@@ -64,5 +67,5 @@ class Readings:
 
 
 def _placed(time_ms: int, now_ms: int) -> int:
-    """Return where a reading is in the curve: in the past, and not long ago."""
+    """Return the time at which a reading is recorded: its own time if plausible, else `now_ms`."""
     return time_ms if now_ms - _TIMELY_MS <= time_ms <= now_ms else now_ms

@@ -1,4 +1,4 @@
-"""The task that records the history: it asks what the page asks, every 5 seconds."""
+"""The task that records the history: it queries the observer every 5 seconds."""
 
 import asyncio
 import logging
@@ -17,20 +17,20 @@ from gateway.process.control.messages import Refused
 logger = logging.getLogger(__name__)
 
 _LATE_SECONDS: Final = 1.5
-"""Seconds after the end of a step until the bridge has reported it: it reports once a second."""
+"""Seconds from the end of a step until the bridge has reported it: it reports once a second."""
 
 
 async def until_reported() -> None:
     """Wait until the bridge has reported the present step of 5 seconds, by the wall clock.
 
-    Tasks that wait here continue together, so that the observer asks once for all of them.
+    Tasks that wait here continue together, so that one query to the broker serves all of them.
     """
     into = (time.time() - _LATE_SECONDS) % HOUR.step_seconds
     await asyncio.sleep(HOUR.step_seconds - into)
 
 
 class Recorder:
-    """Records into a history until it is stopped."""
+    """Records the observer's overviews in a history until the task is cancelled."""
 
     def __init__(self, observer: Observer, history: History) -> None:
         self._observer: Final = observer
@@ -39,14 +39,17 @@ class Recorder:
         self._gateway: Final = GatewaySeries()
 
     async def run(self) -> None:
-        """Record every 5 seconds. Does not return by itself."""
+        """Load the history, then record every 5 seconds until cancelled."""
         await self._history.open()
         while True:
             await self.record()
             await until_reported()
 
     async def record(self) -> None:
-        """Ask once, and record the answer. A broker that is down leaves a gap."""
+        """Query the observer once, and record the result.
+
+        If the broker is down, the history gets a gap.
+        """
         try:
             overview = await self._observer.overview()
         except (BrokerProblem, Refused) as problem:

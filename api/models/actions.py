@@ -1,4 +1,4 @@
-"""Arguments and results of actions at the broker, and its list of bans."""
+"""Arguments and results of actions at the broker, and the list of active bans."""
 
 from typing import Annotated, Literal
 
@@ -18,10 +18,10 @@ class Ban(Reported):
     """A client identifier, a user name, or a network: `192.0.2.7/32`."""
     reason: str
     source: str
-    """`operator`: by hand; `flapping`: the client connected too often."""
+    """`operator`: an operator created the ban; `flapping`: the client connected too often."""
     since_ms: Milliseconds
     until_ms: Milliseconds | None
-    """Null: until it is lifted."""
+    """Time at which the ban ends; null if it applies until it is lifted."""
 
 
 class BanPage(Reported):
@@ -29,11 +29,11 @@ class BanPage(Reported):
 
     bans: list[Ban]
     next: Count | None
-    """Give this as `first` to get the next page; null on the last one."""
+    """Send this value as `first` to get the next page; null on the last page."""
 
 
 class Given(BaseModel):
-    """Base of arguments. Strict: unknown fields are rejected, not ignored."""
+    """Base of action arguments. Validation is strict: unknown fields are rejected, not ignored."""
 
     model_config = ConfigDict(
         strict=True, frozen=True, extra="forbid", use_attribute_docstrings=True
@@ -42,7 +42,7 @@ class Given(BaseModel):
 
 class Kick(Given):
     client_id: Annotated[str, Field(max_length=limits.CLIENT_ID_CHARACTERS_MAX)]
-    """Client whose connection ends; its session stays."""
+    """Client to disconnect; its session is kept."""
 
 
 class NewBan(Given):
@@ -50,9 +50,9 @@ class NewBan(Given):
     value: Annotated[str, Field(min_length=1, max_length=limits.BAN_CHARACTERS_MAX)]
     """A client identifier, a user name, or an address or network: `192.0.2.0/24`."""
     reason: Annotated[str, Field(max_length=limits.BAN_REASON_CHARACTERS_MAX)] = ""
-    """Shown in the log and in the list, and sent to MQTT 5.0 clients."""
+    """Reason that is shown in the log and in the list, and sent to MQTT 5.0 clients."""
     seconds: Annotated[float, Field(gt=0, le=BAN_SECONDS_MAX)] | None = None
-    """Null: until it is lifted."""
+    """Duration of the ban; null if it applies until it is lifted."""
 
 
 class OldBan(Given):
@@ -61,7 +61,7 @@ class OldBan(Given):
 
 
 class Reload(Given):
-    """Arguments of a reload: none, `{}`."""
+    """Arguments of a reload: an empty object, `{}`."""
 
 
 class Kicked(Reported):
@@ -71,9 +71,9 @@ class Kicked(Reported):
 class Banned(Reported):
     banned: Ban
     ended: Count
-    """Number of connections that ended."""
+    """Number of connections that were closed."""
     kept: bool
-    """True if it is on disk; if not, it applies until the broker ends."""
+    """True if the ban was written to disk; if false, it applies until the broker stops."""
 
 
 class Lifted(Reported):
@@ -82,14 +82,14 @@ class Lifted(Reported):
 
 
 class Reloaded(Reported):
-    """Result of a reload, by key as `section.key`."""
+    """Result of a reload. Each key is given as `section.key`."""
 
     changed: list[str]
     """Keys that took effect now."""
     new_connections: list[str]
     """Keys of `changed` that only affect new connections."""
     processes: dict[str, list[str]]
-    """Keys by process; each takes effect when the process restarts."""
+    """Keys by process; each key takes effect when that process restarts."""
     needs_restart: list[str]
-    """Keys that take effect at a restart of the gateway."""
+    """Keys that take effect when the whole gateway restarts."""
     connections_ended: Count

@@ -1,4 +1,4 @@
-"""Alarms as the REST interface returns them, and the arguments of their acknowledgement."""
+"""Alarms as the REST interface returns them, and the arguments of an acknowledgement."""
 
 from typing import Annotated, Literal
 
@@ -12,49 +12,52 @@ State = Literal["active", "cleared"]
 
 
 class AlarmReport(Reported):
-    """An alarm. Times are by the gateway's clock."""
+    """An alarm. Times are from the gateway's clock."""
 
     id: str
-    """Its kind: `disk_low`, `port_lost`, `messages_dropped`, ..."""
+    """Kind of the alarm: `disk_low`, `port_lost`, `messages_dropped`, ..."""
     title: str
-    """The kind in words."""
+    """Name of the kind, for people."""
     subject: str
-    """The port, client, disk or part that it is about."""
+    """The port, client, disk or component that the alarm is about."""
     level: LevelWord
     state: State
-    """`active` while its condition is true, and after a loss until it is acknowledged."""
+    """`active` while the condition is true.
+
+    An alarm about a loss stays active until acknowledged.
+    """
     sentence: str
     fix: str
-    """The remedy; may be empty."""
+    """How to remedy the condition; may be empty."""
     since_ms: Milliseconds
     changed_ms: Milliseconds
-    """When it was raised, changed its level, ended or was acknowledged."""
+    """Time at which the alarm was last raised, ended, acknowledged or changed in level."""
     ended_ms: Milliseconds | None
-    """When its condition ended; null while it is true."""
+    """Time at which the condition ended; null while it is true."""
     cleared_ms: Milliseconds | None
-    """When the alarm was cleared; null while it is active."""
+    """Time at which the alarm was cleared; null while it is active."""
     acknowledged_by: str | None
     acknowledged_ms: Milliseconds | None
 
 
 class AlarmPage(Reported):
-    """A page of alarms: active ones by importance, cleared ones latest first."""
+    """A page of alarms: active alarms by importance, or cleared alarms with the latest first."""
 
     alarms: list[AlarmReport]
     next: Annotated[str, Field(max_length=20)] | None
-    """Give this as `after` to get the next page; null on the last one."""
+    """Send this value as `after` to get the next page; null on the last page."""
     not_listed: Count
-    """Active conditions beyond the limit of active alarms."""
+    """Number of present conditions beyond the limit on active alarms."""
     problem: str | None
-    """Why alarms are not written to disk; null: they are."""
+    """Reason why alarms are not written to disk; null if they are."""
 
 
 class Acknowledge(Given):
     id: Annotated[str, Field(min_length=1, max_length=40)]
     """Kind of the alarm."""
     subject: Annotated[str, Field(max_length=1_000)]
-    """Subject of the alarm, exactly as the list has it."""
+    """Subject of the alarm, exactly as in the list."""
 
 
 class Accepted(Reported):
-    """The broker's answer: it has logged who acknowledged the alarm."""
+    """The broker's confirmation that it has logged who acknowledged the alarm."""

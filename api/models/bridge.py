@@ -1,4 +1,4 @@
-"""The bridge's report: its connection, its outbox, its ports and their devices."""
+"""The bridge's report: its MQTT connection, its outbox, its ports and their devices."""
 
 from typing import Annotated
 
@@ -11,10 +11,10 @@ class BridgeMqtt(Reported):
     connected: bool
     address: str
     session: str | None = None
-    """The client identifier of its session; None before the first connection."""
+    """Client identifier of the bridge's MQTT session; null before the first connection."""
     fault: str | None = None
-    """Why there is no connection, in a sentence; with the broker's code if it refused the
-    bridge.
+    """A sentence about why the bridge is not connected, with the broker's reason code if it
+    refused.
     """
 
 
@@ -22,21 +22,23 @@ class Outbox(Reported):
     waiting: Count
     """Readings on disk that have not been published."""
     in_flight: Count
-    """Published, and not yet completed by the broker."""
+    """Readings that were published but not yet acknowledged by the broker."""
     published: Count
-    """Completed by the broker."""
+    """Readings that were published and acknowledged by the broker."""
     bytes: Count
     bytes_max: Count | None = None
-    """Its limit: `outbox_max`."""
+    """Limit of the outbox: `outbox_max`."""
     full_by: str | None = None
-    """The limit that it has reached, so that it accepts no more readings: bytes, age or disk."""
+    """The limit because of which the outbox accepts no readings: bytes, age or disk."""
     delivery_seconds: FiniteNumber | None = None
-    """Mean time from a reading's last byte to the broker's PUBCOMP, of those in the latest 5
-    seconds; null: there was none."""
+    """Mean time from a reading's last byte to the broker's PUBCOMP, in the latest 5 seconds.
+
+    Null if no reading was completed in that time.
+    """
 
 
 class QuantityStep(Reported):
-    """Readings of one quantity in 5 seconds."""
+    """Summary of the readings of one quantity in 5 seconds."""
 
     start_ms: Milliseconds
     count: Annotated[int, Field(ge=1, le=2**63 - 1)]
@@ -50,24 +52,24 @@ class Quantity(FromSensors):
     name: str = "unknown"
     value: Integer | FiniteNumber | bool | str | None = None
     unit: str | None = None
-    """In SenML's form (RFC 8428)."""
+    """Unit in SenML's form (RFC 8428)."""
     time_ms: Milliseconds | None = None
     steps: list[QuantityStep] = Field([])
-    """The latest whole steps of a quantity with readings less than 10 seconds apart."""
+    """The latest complete steps, if readings arrive less than 10 seconds apart."""
 
 
 class Unread(FromSensors):
-    """A quantity that a polled device does not return now."""
+    """A quantity that a polled device does not return at present."""
 
     name: str = "unknown"
     place: str | None = None
-    """Table and register of a Modbus device."""
+    """Table and register in a Modbus device."""
     reason: str = "unknown"
-    """no_value, not_measured, value, no_answer, or the exception with which the device refuses."""
+    """no_value, not_measured, value, no_answer, or the exception that the device returned."""
 
 
 class Failed(FromSensors):
-    """Requests without a valid answer since the latest valid one."""
+    """Failed requests to a device since its latest valid response."""
 
     count: Count | None = None
     reason: str = "unknown"
@@ -77,17 +79,19 @@ class Failed(FromSensors):
 class Device(FromSensors):
     device: str = "unknown"
     boot: Count | None = None
-    """How often the device has started, as it counts itself. A board that gives the numbers of an
-    earlier start again has that number plus 2^32 * n, n = 1, 2, ..."""
+    """Number of times that the device has started, by its own count.
+
+    If a board repeats the sequence numbers of an earlier start, 2^32 * n is added (n = 1, 2, ...).
+    """
     sequence: Count | None = None
-    """The number of its latest frame."""
+    """Sequence number of the device's latest frame."""
     last_ms: Milliseconds | None = None
     clock_ms: Milliseconds | None = None
-    """The device's clock, if it is wrong; its readings have the time of arrival."""
+    """Time of the device's clock, if it is wrong; readings then have the time of arrival."""
     silent_seconds: Count | None = None
-    """How long it has sent nothing, if longer than `device_silent_after`."""
+    """Seconds since the device last sent anything, if more than `device_silent_after`."""
     failed: Failed | None = None
-    """Latest failed request of a polled device; null: it answered the latest request."""
+    """Failed requests to a polled device; null if it answered the latest request."""
     quantities: list[Quantity] = Field([])
     unread: list[Unread] = Field([])
 
@@ -97,45 +101,46 @@ class Port(FromSensors):
     path: str | None = None
     framing: str = "unknown"
     topic: str | None = None
-    """Topic of its readings with the placeholders `{device}` and `{quantity}`."""
+    """Topic of the port's readings with the placeholders `{device}` and `{quantity}`."""
     state: str = "unknown"
     """open, lost or waiting."""
     trouble: str | None = None
-    """Why the port is not open, in a sentence."""
+    """A sentence about why the port is not open."""
     bytes: Count | None = None
     frames: Count | None = None
     readings: Count | None = None
     damaged: dict[str, Count] = Field({})
     """Frames that were skipped, by reason."""
     refused: dict[str, Count] = Field({})
-    """Requests that devices refused with a sound answer, by reason."""
+    """Requests that devices rejected in a valid response, by reason."""
     damaged_share: FiniteNumber | None = None
-    """Share of damaged frames in the latest `damaged_share_seconds`, 0 to 1; null: no frames."""
+    """Fraction of damaged frames in the latest `damaged_share_seconds`; null if no frames arrived.
+    """
     damaged_share_seconds: Count | None = None
     damage_warning: bool | None = None
-    """True while that share is too large, and shortly afterwards."""
+    """True while `damaged_share` is too large, and shortly afterwards."""
     devices_watched: Count | None = None
     """Devices to which `device_silent_after` applies."""
     devices_silent: Count | None = None
-    """Watched devices that have been silent for longer than that."""
+    """Number of watched devices that are silent for longer than `device_silent_after`."""
     silent_devices: list[str] = Field([])
     """Names of the first silent devices."""
     left_out: dict[str, Count] = Field({})
-    """Values of good frames that were not published, by reason."""
+    """Values of valid frames that were not published, by reason."""
     repeated_starts: Count | None = None
-    """Starts of boards that reused the numbers of an earlier start."""
+    """Starts of boards that repeated the sequence numbers of an earlier start."""
     overruns: Count | None = None
-    """Times that bytes were lost before the bridge could read them."""
+    """Number of times that bytes were lost before the bridge could read them."""
     line_errors: dict[str, Count] = Field({})
-    """Errors counted by driver or serial server: overrun, buffer_overrun, framing, parity,
+    """Errors counted by the driver or serial server: overrun, buffer_overrun, framing, parity,
     break.
     """
     resyncs: Count | None = None
-    """How often frames were found again after damage."""
+    """Number of times that the bridge found the next frame after damaged bytes."""
     reopened: Count | None = None
     """How often the port was opened again."""
     resets: Count | None = None
-    """How often it was opened again because of silence."""
+    """Number of times that the port was opened again because it was silent."""
     dropped: dict[str, Count] = Field({})
     """Readings that the bridge could not store, by reason."""
     held: bool | None = None
@@ -143,9 +148,9 @@ class Port(FromSensors):
     when_full: str | None = None
     """Action of the port while the outbox is full: stop_reading, drop_oldest or drop_newest."""
     dropping: str | None = None
-    """The reason of `when_full` for which readings are dropped now; null: none are dropped."""
+    """Reason why readings are being dropped at present; null if none are."""
     silent_seconds: Count | None = None
-    """How long no byte has arrived, if longer than `silent_after`."""
+    """Seconds since the last byte arrived, if more than `silent_after`."""
     last_frame_ms: Milliseconds | None = None
     last_reading_ms: Milliseconds | None = None
     devices: list[Device] = Field([])

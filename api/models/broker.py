@@ -1,4 +1,4 @@
-"""The broker's status."""
+"""The broker's status: sessions, messages, journal, disk, listeners and warnings."""
 
 from typing import Annotated
 
@@ -11,11 +11,11 @@ class Certificate(Reported):
     subject: str
     not_after_ms: Milliseconds
     days_left: int
-    """Negative once it has expired."""
+    """Days until the certificate expires; negative afterwards."""
     problem: str | None = None
-    """A warning that it ends soon, or why the present files are not used."""
+    """A warning that the certificate expires soon, or the reason why new files are not used."""
     unused: bool = False
-    """True if newer files exist and cannot be used."""
+    """True if newer files exist but cannot be used."""
 
 
 class Listener(Reported):
@@ -26,7 +26,7 @@ class Listener(Reported):
     path: str | None = None
     """Path of the socket, or of the URL for a WebSocket listener."""
     certificate: Certificate | None = None
-    """Its certificate; null: no TLS."""
+    """Certificate of the listener; null without TLS."""
 
 
 class Connections(Reported):
@@ -51,14 +51,14 @@ class CountPerQos(Reported):
 
 
 class RecentCount(Reported):
-    """Messages dropped or denied for one client and reason within the last hour."""
+    """Messages dropped, or requests denied, for one client and reason within the last hour."""
 
     client_id: str
-    """Empty if a message was dropped before delivery to any receiver."""
+    """Client identifier; empty if a message was dropped before it was assigned to a receiver."""
     username: str | None
     reason: str
     topic: str | None
-    """The latest topic or filter."""
+    """The latest topic or filter that was affected."""
     count: Count
 
 
@@ -67,9 +67,9 @@ class SharedClientId(Reported):
 
     client_id: str
     addresses: list[str]
-    """Addresses of the connection displaced last and of its successor."""
+    """Addresses of the connection that was closed last and of the connection that replaced it."""
     count: Count
-    """Takeovers within the last hour."""
+    """Number of takeovers within the last hour."""
 
 
 class Messages(Reported):
@@ -82,7 +82,7 @@ class Messages(Reported):
     dropped_last_hour: Annotated[list[RecentCount], Field(default_factory=list)]
     """Messages dropped in the last hour, by client and reason: the 20 largest counts."""
     duplicates_suppressed: Count
-    """QoS 2 PUBLISH packets that came again before their PUBREL."""
+    """QoS 2 PUBLISH packets that were repeated before PUBREL and not published again."""
 
 
 class Queued(Reported):
@@ -92,18 +92,18 @@ class Queued(Reported):
     """Memory used by the queues of clean sessions."""
     memory_limit_bytes: Count = 0
     slowing: Count = 0
-    """Sessions for whose queues publishers wait."""
+    """Sessions whose full queues slow down publishers."""
     filling: Count = 0
-    """Sessions whose queues are at least 80 % full, and for which no publisher waits."""
+    """Sessions whose queues are at least 80 % full but do not slow down publishers."""
 
 
 class CommitHistogram(Reported):
     """Commits since the broker started, by duration."""
 
     bounds_ms: list[FiniteNumber]
-    """Upper bounds of the classes, in rising order."""
+    """Upper bounds of the buckets, in rising order."""
     counts: list[Count]
-    """Commits in each class, and above the last bound."""
+    """Commits in each bucket, and commits above the last bound."""
 
 
 class Journal(Reported):
@@ -112,9 +112,9 @@ class Journal(Reported):
     facts: Count
     first_sequence: Count
     last_sequence: Count
-    """The number of the newest event."""
+    """Sequence number of the newest event."""
     exported_sequence: Count
-    """The last event that is in a sealed segment of the session log."""
+    """Sequence number of the last event in a sealed segment of the session log."""
     bytes: Count
     commit_ms_mean: Annotated[float, Field(ge=0)]
     """Average duration of a commit."""
@@ -126,35 +126,35 @@ class Journal(Reported):
 
 class Store(Reported):
     recovery: str
-    """State of the database at the broker's start: new, clean, unclean or salvaged."""
+    """State of the database when the broker started: new, clean, unclean or salvaged."""
     detail: str | None
 
 
 class Disk(Reported):
-    """The file system of the data directory."""
+    """The file system that contains the data directory."""
 
     total_bytes: Count
     free_bytes: Count
     free_min: Count
-    """Minimum of free space: with less, nothing new is accepted."""
+    """Minimum of free bytes; if less is free, the broker accepts nothing new."""
     full: bool
-    """True if nothing new is accepted."""
+    """True if the broker accepts nothing new."""
     full_since_ms: Milliseconds | None
     waits: bool
-    """True if received messages cannot be written, and are not acknowledged."""
+    """True if received messages cannot be written and are therefore not acknowledged."""
     reserve: bool
-    """True if a reserved file exists for a full disk."""
+    """True if the reserved file exists that is used when the disk is full."""
     removed: dict[str, Count]
     """Files removed for lack of space, by kind."""
 
 
 class BrokerWarning(Reported):
-    """A warning of the broker, about now or the last hour."""
+    """A warning from the broker about the present state or the last hour."""
 
     id: str
-    """Its kind: `queue_filling`, `messages_dropped`, ..."""
+    """Kind of the warning: `queue_filling`, `messages_dropped`, ..."""
     subject: str
-    """The client, file or part that it is about; may be empty."""
+    """The client, file or component that the warning is about; may be empty."""
     sentence: str
     fix: str
 
@@ -163,21 +163,23 @@ class BrokerStatus(Reported):
     """The broker's status."""
 
     gateway: str
-    """The gateway's id."""
+    """Identifier of the gateway."""
     boot: str
     """16 hexadecimal digits, new at each start of the broker."""
     version: str
     compiled: bool
-    """True if the protocol's core runs compiled."""
+    """True if the protocol core runs as compiled code."""
     pid: Count
     state: str
     time_ms: Milliseconds
-    """The broker's clock when it answered, milliseconds since 1970-01-01 UTC."""
+    """Time of the response by the broker's clock, in milliseconds since 1970-01-01 UTC."""
     clock: str
-    """Quality of that time: `synchronised`, `unsynchronised`, or `unknown`. A time reported by
-    another process is as good as the gateway's clock was at that time."""
+    """Quality of `time_ms`: `synchronised`, `unsynchronised` or `unknown`.
+
+    Times in reports of other processes have the quality of the gateway's clock at that time.
+    """
     started_ms: Milliseconds
-    """`uptime_seconds` before `time_ms`: it moves when the clock is set."""
+    """Time that is `uptime_seconds` before `time_ms`; it changes when the clock is set."""
     uptime_seconds: Seconds
     listeners: list[Listener]
     connections: Connections
@@ -190,9 +192,9 @@ class BrokerStatus(Reported):
     queued: Queued
     """Messages that wait for a disconnected or busy client."""
     inflight: Count
-    """QoS 1 and 2 messages sent and not acknowledged."""
+    """QoS 1 and 2 messages that were sent but not yet acknowledged."""
     awaiting_release: Count
-    """QoS 2 messages received whose PUBREL has not come."""
+    """QoS 2 messages received, whose PUBREL has not arrived yet."""
     errors: dict[str, Count]
     """Errors of clients, by kind."""
     shared_client_ids_last_hour: Annotated[list[SharedClientId], Field(default_factory=list)]

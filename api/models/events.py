@@ -8,31 +8,38 @@ from api.models.values import Count, Milliseconds, Reported
 
 
 class Event(Reported):
-    """An event, with the further fields that the session log has for it."""
+    """An event of the session log, with all its fields.
+
+    Fields other than these depend on the event.
+    """
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True, allow_inf_nan=False)
 
     sequence: Count
     time: Milliseconds
-    """By the gateway's clock."""
+    """Time of the event by the gateway's clock."""
     event: Annotated[str, Field(pattern="^[a-z][a-z0-9_]{0,63}$")]
     client_id: str = ""
-    """Empty for events that are of no session."""
+    """Client identifier; empty for events that do not belong to a session."""
 
     def text(self, name: str) -> str:
-        """Return a further field as text; empty if the event has none of this name."""
+        """Return the value of a field that depends on the event, as a string; empty if it is
+        missing.
+        """
         value = (self.model_extra or {}).get(name)
         return "" if value is None or isinstance(value, dict | list) else str(value)
 
     def number(self, name: str) -> int | None:
-        """Return a further field that is a whole number; else None."""
+        """Return the value of a field that depends on the event if it is an integer, otherwise
+        None.
+        """
         value = (self.model_extra or {}).get(name)
         return value if type(value) is int else None
 
 
 class EventPage(Reported):
-    """A page of events."""
+    """A page of events, the newest first."""
 
     events: list[Event]
     next: Count | None
-    """Give this as `before` to get the next page; null on the last one."""
+    """Send this value as `before` to get the next page; null on the last page."""

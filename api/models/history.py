@@ -9,7 +9,7 @@ from api.models.values import Count, FiniteNumber, Milliseconds, Reported
 
 
 class StepSeconds(IntEnum):
-    """Length of a step: of the last hour, day and month."""
+    """Length of a time step in seconds, for the last hour, the last day and the last month."""
 
     HOUR = 5
     DAY = 60
@@ -20,21 +20,23 @@ class SeriesName(Reported):
     name: str
     """`sensors/DEVICE/QUANTITY` or `gateway/NAME`."""
     unit: str
-    """In SenML's form (RFC 8428) where the sensor has such a unit; may be empty."""
+    """Unit in SenML's form (RFC 8428) if the sensor has such a unit; may be empty."""
 
 
 class SeriesList(Reported):
     series: list[SeriesName]
     refused: Count
-    """Readings that were not recorded since the page started, because there were too many series
-    or a name was too long."""
+    """Readings that were not recorded since the page started.
+
+    There were too many series, or the name of a series was too long.
+    """
     problem: str | None
-    """Why the history is not complete or cannot be saved, in a sentence."""
+    """A sentence about why the history is incomplete or cannot be saved; null if it is neither."""
 
 
 class HistoryPoint(Reported):
     time_ms: Milliseconds
-    """Begin of the step."""
+    """Time at which the step begins."""
     low: FiniteNumber
     mean: FiniteNumber
     high: FiniteNumber
@@ -45,7 +47,7 @@ class SeriesHistory(Reported):
     name: str
     unit: str
     points: list[HistoryPoint]
-    """In rising order of time. Steps without a reading have no point."""
+    """Points in rising order of time. Steps without a reading have no point."""
 
 
 class HistoryAnswer(Reported):

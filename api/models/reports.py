@@ -1,6 +1,4 @@
-"""Reports of other processes, as stored by the broker and shown by the page and the REST
-interface.
-"""
+"""Reports of other processes, as the broker stores them, and as the page shows them."""
 
 from api.models.bridge import BridgeStatus
 from api.models.uplink import UplinkStatus
@@ -26,10 +24,10 @@ class Report(Reported):
     """The latest report of another process."""
 
     time_ms: Milliseconds | None
-    """When it was received, by the broker's clock; null: none since the broker started."""
+    """Time of receipt by the broker's clock; null if none was received since the broker started."""
     age_seconds: Seconds | None
     problem: str | None
-    """Why `status` is null although the process did report."""
+    """Reason why `status` is null although the process has reported."""
 
 
 class SerialReport(Report):

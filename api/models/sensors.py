@@ -1,4 +1,4 @@
-"""Ports, sensors and detections as operators see them, and the arguments of changes."""
+"""Serial ports, sensors and protocol detections, and the arguments of changes by operators."""
 
 from typing import Annotated, Any, Literal
 
@@ -21,52 +21,52 @@ class PluggedPort(Reported):
     by_id: str | None
     by_path: str | None
     usb: str | None
-    """Its USB identity, `VID:PID` or `VID:PID:SERIAL`."""
+    """USB identity of the port, `VID:PID` or `VID:PID:SERIAL`."""
     description: str | None
-    """How the device describes itself."""
+    """The USB device's description of itself."""
     hint: str | None
-    """The likely device, by its USB identity."""
+    """The probable device, guessed from the USB identity."""
     in_use: str | None
-    """The program that has it open, as far as the bridge sees it."""
+    """The program that has the port open, if the bridge can see it."""
     sensor: str | None
-    """The sensor that it is read as; null: it is not configured."""
+    """The configured sensor that uses this port; null if there is none."""
     selection: dict[str, str]
-    """The key of `[[serial]]` that selects this port and no other: `usb` or `path`."""
+    """The key of `[[serial]]` that selects exactly this port: `usb` or `path`."""
 
 
 class ConfiguredSensor(Reported):
-    """A `[[serial]]` table, or a removed one that can be brought back."""
+    """A `[[serial]]` table, or a removed table that can be restored."""
 
     name: str
     place: str | None
-    """Its path, USB identity or address; null if it was removed."""
+    """Path, USB identity or address of the sensor; null if it was removed."""
     framing: str | None
     source: str | None
-    """The file or the variable that has it."""
+    """The file or environment variable that contains the table."""
     version: str | None
-    """Give this with a change; null if it was removed, or cannot be changed here."""
+    """Send this value with a change; null if the sensor was removed or cannot be changed here."""
     can_change: bool
-    """True if it has a file of its own in `conf.d/`."""
+    """True if the sensor has its own file in `conf.d/`."""
     has_previous: bool
-    """True if its last change can be undone."""
+    """True if the last change of the sensor can be undone."""
 
 
 class SensorPorts(Reported):
-    """The ports of this machine, and the sensors that are configured."""
+    """The serial ports of this machine, and the configured sensors."""
 
     ports: list[PluggedPort]
     sensors: list[ConfiguredSensor]
     detections: dict[str, DetectionState]
-    """The detections that run, by port."""
+    """The detections that are running, by port."""
     protocols: list[str]
-    """The protocols that `framing` can name."""
+    """Protocols that are valid values of `framing`."""
 
 
 class TriedLine(Reported):
     line: str
     bytes: Count
     framing: str | None
-    """The likeliest protocol; null if none was recognised."""
+    """The most likely protocol; null if none was recognised."""
     sure: FiniteNumber | None
 
 
@@ -92,23 +92,23 @@ class FoundProtocol(Reported):
 
 
 class Detection(Reported):
-    """The progress of a detection. It ends 20 seconds after it was last asked for."""
+    """The progress of a protocol detection. It stops 20 seconds after the last request for it."""
 
     port: str
     state: DetectionState
     trouble: str | None
-    """Why it failed."""
+    """Reason why the detection failed."""
     seconds: Seconds
     line: str | None
-    """The line that is tried now."""
+    """The line settings that are being tried."""
     lines_left: Count
     tried: list[TriedLine]
     found: FoundProtocol | None
-    """The best so far."""
+    """The best match so far."""
 
 
 class SensorFile(Reported):
-    """The file of a sensor in `conf.d/`."""
+    """The configuration file of one sensor in `conf.d/`."""
 
     name: str
     version: str | None
@@ -117,16 +117,16 @@ class SensorFile(Reported):
 
 
 class LineFrame(Reported):
-    """Bytes on the line of a port, and the result of decoding them."""
+    """Bytes received on the line of a port, and the result of decoding them."""
 
     time_ms: Milliseconds
     state: Literal["sound", "damaged", "refused", "foreign", "request"]
-    """`refused`: the device answered with an error; `foreign`: bytes that belong to no frame."""
+    """`refused`: the device responded with an error; `foreign`: bytes that belong to no frame."""
     hex: str
-    """The first 256 bytes."""
+    """The first 256 bytes as hexadecimal digits."""
     bytes: Count
     text: str
-    """Decoded values, the reason of the damage, or the purpose of the request."""
+    """Decoded values, the reason why the frame is damaged, or the purpose of the request."""
 
 
 class LineFrames(Reported):
@@ -137,18 +137,18 @@ class LineFrames(Reported):
 
 class ChangedSensors(Reported):
     sensors: list[str]
-    """All sensors that are read now."""
+    """All sensors that are configured after the change."""
 
 
 class ListPorts(Given):
-    """Arguments of a list: none."""
+    """Arguments of a request for the list of ports: none."""
 
 
 class DetectPort(Given):
     port: PortText
     """A path, `/dev/ttyUSB0`, or a USB identity, `VID:PID[:SERIAL]`."""
     ask: bool = False
-    """Send the requests of meters (D0, M-Bus) if nothing is received."""
+    """If true, send the requests of meters (D0, M-Bus) when nothing is received."""
 
 
 class AskedPort(Given):
@@ -164,10 +164,10 @@ class SaveSensor(Given):
     table: Annotated[dict[str, Any], Field(max_length=100)]
     """The keys of `[[serial]]`, without `name`."""
     version: Version = None
-    """The version of the sensor before the change; null for a new one."""
+    """Version of the sensor before the change; null for a new sensor."""
 
 
 class ChangeSensor(Given):
     name: SensorName
     version: Version = None
-    """The version of the sensor as it was shown; null if it was removed."""
+    """Version of the sensor as it was shown; null if the sensor was removed."""

@@ -1,4 +1,4 @@
-"""Lists of sessions, and a session with its subscriptions and messages."""
+"""Lists of sessions, and one session with its subscriptions and messages."""
 
 from api.models.values import Count, Milliseconds, Reported
 
@@ -6,37 +6,37 @@ from api.models.values import Count, Milliseconds, Reported
 class _SessionFacts(Reported):
     client_id: str
     session: Count
-    """A client that starts a new session gets a new number."""
+    """Number of the session; a client that starts a new session gets a new number."""
     connected: bool
     clean: bool
     """True if the session ends with its connection."""
     protocol: int
     """Protocol level: 3 is MQTT 3.1, 4 is 3.1.1, 5 is 5.0."""
     username: str | None
-    """None: the client named no user."""
+    """User name of the client; null if the client gave none."""
     listener: str | None
-    """The listener of its last connection; null since a start until it is back."""
+    """Listener of the last connection; null until the client connects after a broker restart."""
     tls: bool | None
-    """True if its connection is encrypted by the broker; null: not connected."""
+    """True if the broker encrypts the connection; null if the client is not connected."""
     address: str | None
     connected_since_ms: Milliseconds | None
     last_seen_ms: Milliseconds | None
-    """When its last packet came, or its connection ended; null: unknown."""
+    """Time at which the last packet arrived or the connection ended; null if unknown."""
     keep_alive_seconds: Count
-    """0: the client promised nothing."""
+    """Keep Alive interval of the client; 0 if it is turned off."""
     subscription_count: Count
     awaiting_release: Count
     queued_messages: Count
     queued_bytes: Count
     dropped_messages: Count
-    """Not delivered, because its queue was full or they expired."""
+    """Messages that were not delivered because the queue was full or they expired."""
     received_messages: Count
     delivered_messages: Count
 
 
 class Session(_SessionFacts):
     inflight: Count
-    """QoS 1 and 2 messages sent and not acknowledged."""
+    """QoS 1 and 2 messages that were sent but not yet acknowledged."""
 
 
 class SessionPage(Reported):
@@ -44,7 +44,7 @@ class SessionPage(Reported):
 
     sessions: list[Session]
     next: str | None
-    """Give this as `after` to get the next page; null on the last one."""
+    """Send this value as `after` to get the next page; null on the last page."""
 
 
 class Subscription(Reported):
@@ -61,8 +61,8 @@ class InflightMessage(Reported):
 
 class SessionDetail(_SessionFacts):
     denials: Count
-    """Times that access rules denied what its client did."""
+    """Number of the client's requests that access rules denied."""
     subscriptions: list[Subscription]
-    """At most 1,000."""
+    """Subscriptions of the session, at most 1,000."""
     inflight: list[InflightMessage]
-    """At most 1,000."""
+    """Messages that are being delivered, at most 1,000."""

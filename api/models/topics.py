@@ -12,22 +12,22 @@ TopicName = Annotated[str, Field(min_length=1, max_length=limits.PUBLISHED_TOPIC
 
 
 class TopicMessage(Reported):
-    """A message of a topic. Payloads are shown to operators only."""
+    """A message on a topic. Payloads are shown to operators only."""
 
     text: str | None
-    """The first 256 bytes of the payload; null: it is not UTF-8, or the caller is a viewer."""
+    """The first 256 bytes of the payload; null if it is not UTF-8 or the caller is a viewer."""
     hex: str | None
     """The first 32 bytes of a payload that is not UTF-8; null for viewers."""
     bytes: Count
     """Size of the payload."""
     qos: Count
     client_id: str | None
-    """The publisher; null: unknown."""
+    """Client identifier of the publisher; null if unknown."""
     time_ms: Milliseconds | None
-    """When it was received, by the gateway's clock; null: not in the newest MiB of the journal."""
+    """Time of receipt by the gateway's clock; null if older than the newest MiB of the journal."""
 
     def without_payload(self) -> "TopicMessage":
-        """Return a copy for viewers."""
+        """Return a copy without the payload, for viewers."""
         return self.model_copy(update={"text": None, "hex": None})
 
 
@@ -35,18 +35,18 @@ class Topic(Reported):
     topic: str
     retained: TopicMessage | None
     latest: TopicMessage | None
-    """The latest recorded message; null: unknown, or it is the retained one."""
+    """The latest recorded message; null if it is unknown or is the retained message."""
 
 
 class TopicPage(Reported):
-    """A page of topics. A level is followed by the topics below it."""
+    """A page of topics. Each topic level is followed by the topics below it."""
 
     topics: list[Topic]
     next: str | None
-    """Give this as `after` to get the next page; null on the last one."""
+    """Send this value as `after` to get the next page; null on the last page."""
 
     def without_payloads(self) -> "TopicPage":
-        """Return a copy for viewers: access rules may keep the messages from them."""
+        """Return a copy without payloads, for viewers, who may not be allowed to read messages."""
         topics = [
             Topic(
                 topic=each.topic,
@@ -61,10 +61,10 @@ class TopicPage(Reported):
 class PublishMessage(Given):
     topic: TopicName
     payload: Annotated[str, Field(max_length=limits.PUBLISHED_PAYLOAD_CHARACTERS_MAX)] = ""
-    """At most 8,192 bytes as UTF-8."""
+    """Payload of at most 8,192 bytes in UTF-8."""
     qos: Literal[1, 2] = 1
     retain: bool = False
-    """True: new subscribers get the message until it is replaced or cleared."""
+    """If true, new subscribers receive the message until it is replaced or cleared."""
 
 
 class ClearRetained(Given):

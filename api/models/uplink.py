@@ -10,11 +10,11 @@ class UplinkSide(Reported):
     address: str
     session: str | None
     connections: Count
-    """Since the uplink started."""
+    """Number of connections since the uplink started."""
     fault: str | None
-    """Why the latest attempt to connect failed."""
+    """Reason why the latest attempt to connect failed."""
     repeats: Count
-    """QoS 2 messages that this broker repeated; they were not stored twice."""
+    """QoS 2 messages that this broker sent twice and the uplink stored once."""
 
 
 class UplinkWay(Reported):

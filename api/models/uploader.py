@@ -1,4 +1,4 @@
-"""The uploader's report: the open segment, waiting segments, and sent ones."""
+"""The uploader's report: the open segment, and segments that wait or were uploaded."""
 
 from pydantic import Field
 
@@ -28,4 +28,7 @@ class UploaderStatus(Reported):
     failing_since_ms: Milliseconds | None
     error: str | None
     public_keys: list[str] = Field(default_factory=list)
-    """Keys that segments are or were signed with, newest last; more than one: a key was lost."""
+    """Public keys for the signatures of segments, newest last.
+
+    Several if a private key was lost.
+    """

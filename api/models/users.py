@@ -12,22 +12,22 @@ from api.models.values import Count, Reported
 class User(Reported):
     username: str
     in_password_file: bool
-    """False: a database, a token or a certificate has proven it, or it was removed."""
+    """False if a database, a token or a certificate authenticated the user, or it was removed."""
     connections: Count
     sessions: Count
     queued_bytes: Count
     retained: Count
-    """Its retained messages."""
+    """Number of retained messages that belong to the user."""
     role: str | None = None
-    """The role on the page by this name; null: none, or by a group."""
+    """The role on the page by this user name; null if there is none, or only through a group."""
 
 
 class UserPage(Reported):
-    """A page of users, by name."""
+    """A page of users, sorted by name."""
 
     users: list[User]
     next: str | None
-    """Give this as `after` to get the next page; null on the last one."""
+    """Send this value as `after` to get the next page; null on the last page."""
 
 
 class AskedUsers(Given):
@@ -39,13 +39,13 @@ class ProgramToken(Reported):
     name: str
     role: str
     made: str
-    """The day it was created, in UTC."""
+    """The day on which the token was created, in UTC."""
 
 
 class TokenList(Reported):
     tokens: list[ProgramToken]
     problem: str | None
-    """Why the file of tokens is not used."""
+    """Reason why the file of tokens is not used; null if it is."""
 
 
 _Name = Annotated[str, Field(min_length=1, max_length=limits.USERNAME_BYTES_MAX)]
@@ -56,13 +56,13 @@ class SetPassword(Given):
     user: _Name
     password: _Password
     own_password: _Password
-    """The password of the administrator who does it."""
+    """The password of the administrator who makes the change."""
 
 
 class RemoveUser(Given):
     user: _Name
     own_password: _Password
-    """The password of the administrator who does it."""
+    """The password of the administrator who makes the change."""
 
 
 class PasswordSet(Reported):

@@ -1,7 +1,8 @@
-"""Base classes and types of numbers and times, and the handling of invalid values.
+"""Base classes of the models, types of numbers and times, and the handling of invalid values.
 
 Reports with values from sensors (``FromSensors``) are validated field by field: an invalid field
-becomes null and is listed in ``unreadable``. All other reports are rejected completely.
+becomes null and is listed in ``unreadable``. Any other report is rejected as a whole if one field
+is invalid.
 """
 
 from typing import Annotated, Any, Self
@@ -19,7 +20,7 @@ Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Integer = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 FiniteNumber = Annotated[float, Field(allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0)]
-# Up to the last millisecond of the year 9999, the last that a calendar here can show.
+# Up to the last millisecond of the year 9999, the last year that Python's datetime supports.
 Milliseconds = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
 
 
@@ -34,11 +35,13 @@ class Reported(BaseModel):
 class FromSensors(Reported):
     """Base of reports with values from sensors, which may be anything.
 
-    Every field has a default.
+    Every field has a default value, which replaces an invalid one.
     """
 
     unreadable: list[str] = []
-    """Reported fields that cannot be shown: an impossible time or number, or a wrong type."""
+    """Names of reported fields with an invalid value: an impossible time or number, or a wrong
+    type.
+    """
 
     @model_validator(mode="wrap")
     @classmethod

@@ -1,7 +1,7 @@
-"""Curves as paths of an SVG, with the labels of their axes. Pure.
+"""Curves as SVG paths, with the labels of their axes. Pure.
 
-The drawing has no text: it is stretched to the width of the screen, and labels are HTML beside it.
-A gap in the readings is a gap in the curve.
+The drawing contains no text, because it is stretched to the width of the screen; labels are HTML
+next to the drawing. A gap in the readings is a gap in the curve.
 """
 
 import math
@@ -18,17 +18,17 @@ from api.wording import duration_of, time_of, unit_of
 WIDTH: Final = 600
 HEIGHT: Final = 160
 _BINS_MAX: Final = 150
-"""Points of a drawn curve: four pixels each on a desk, two on a phone."""
+"""Points of a drawn curve, at most: one every four pixels on a desktop, every two on a phone."""
 _ROWS_MAX: Final = 12
-"""Rows of the table beside a curve."""
+"""Rows of the table next to a curve."""
 _GRID_LINES: Final = 4
 _GAP_FACTOR: Final = 3
-"""A gap is longer than this many times the usual distance of readings."""
+"""A gap is longer than this many times the usual interval between readings."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table beside a curve."""
+    """A row of the table next to a curve: lowest, mean and highest value of a time interval."""
 
     begin_ms: int
     low: str
@@ -42,14 +42,14 @@ class Chart:
 
     line: str
     band: str
-    """Path around lowest and highest values; empty where they are the means."""
+    """Path around the lowest and highest values; empty if they equal the means."""
     grid: tuple[int, ...]
-    """Heights of the lines across."""
+    """Vertical positions of the horizontal grid lines."""
     y_labels: tuple[str, ...]
-    """From top to bottom."""
+    """Labels of the vertical axis, from top to bottom."""
     x_labels: tuple[str, ...]
     label: str
-    """The numbers in a sentence."""
+    """A sentence with the curve's values, for screen readers."""
     low: str
     high: str
     unit: str
@@ -63,13 +63,13 @@ class _Bin:
     mean: float
     high: float
     begins: bool
-    """True after a gap."""
+    """True for the first point, and for the first point after each gap."""
 
 
 def chart_of(curve: Curve, name: str, *, now_ms: int, bins: int = _BINS_MAX) -> Chart | None:
-    """Return the chart of the whole span of a curve's ring, or None without a point in it.
+    """Return a chart of a curve over the span of its ring, or None if it has no point there.
 
-    `name` is the quantity's, for people who listen.
+    `name` is the quantity's name for screen readers, and `bins` the most points to draw.
     """
     ring = curve.ring
     end = now_ms // ring.step_ms
@@ -105,7 +105,7 @@ _SPANS: Final = {"hour": "hour", "day": "day", "month": "31 days"}
 
 
 def _with_prefix(points: list[Point], unit: str) -> tuple[list[Point], str]:
-    """Return bytes as kB, MB or GB; other units are what their sensors made them."""
+    """Scale bytes to kB, MB, GB or TB. Values in other units are returned unchanged."""
     if unit not in {"B", "B/s"}:
         return points, unit_of(unit)
     highest = max(each.high for each in points)
@@ -119,12 +119,12 @@ def _with_prefix(points: list[Point], unit: str) -> tuple[list[Point], str]:
 
 
 class _Scale:
-    """Heights of values, from a round number below the lowest to one above the highest."""
+    """Vertical positions of values. The axis ends at round numbers below and above all values."""
 
     def __init__(self, lowest: float, highest: float) -> None:
         self.lowest, self.highest = lowest, highest
         spread = highest - lowest
-        # A constant is in the middle, and the noise of its last digits is no mountain range.
+        # A constant is drawn in the middle, and noise in its last digits is not magnified.
         least = max(max(abs(highest), abs(lowest)) * 1e-6, 1e-9) if lowest or highest else 1.0
         if spread < least:
             below = 0.0 if 0 <= lowest < least else least / 2
@@ -140,24 +140,24 @@ class _Scale:
 
 
 def _round_step(rough: float) -> float:
-    """Return the next 1, 2 or 5 times a power of ten."""
+    """Return the smallest of 1, 2 or 5 times a power of ten that is at least `rough`."""
     power = 10.0 ** math.floor(math.log10(rough))
     return next(power * each for each in (1, 2, 5, 10) if power * each >= rough * 0.999)
 
 
 def _number(value: float, step: float) -> str:
-    """Format a number with the digits that a step of its axis needs."""
+    """Format a value with the decimals that an axis with this step needs."""
     decimals = min(max(0, -math.floor(math.log10(step) + 1e-9)), 12)
     rounded = round(value, decimals) + 0.0
     if abs(rounded) >= 1e15 or decimals >= 10:
         return f"{rounded:.6g}"
     if rounded.is_integer():
         return f"{rounded:,.0f}"
-    return f"{rounded:.{decimals}f}".rstrip("0")  # without commas, as `value_of` has it
+    return f"{rounded:.{decimals}f}".rstrip("0")  # without commas, as in `value_of`
 
 
 def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_Bin]:
-    """Join neighbouring points until no more than `bins` are left; gaps stay gaps."""
+    """Join neighbouring points until about `bins` remain. Gaps are kept."""
     gaps = _gaps_in(points)
     per_bin = (end - begin) / bins
     found: list[_Bin] = []
@@ -174,10 +174,10 @@ def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_
 
 
 def _gaps_in(points: Sequence[Point]) -> set[int]:
-    """Return the steps of the points after a gap.
+    """Return the steps of the points that follow a gap.
 
-    A gap is much longer than the usual distance, and than those around it: the hour may begin with
-    minutes that a power cut has left.
+    A gap is much longer than the usual interval between points, and than the intervals around it:
+    the hour may begin with points a minute apart, which were loaded after a power cut.
     """
     distances = [after.step - before.step for before, after in pairwise(points)]
     if not distances:
@@ -213,7 +213,7 @@ def _line_of(bins: Sequence[_Bin], scale: _Scale) -> str:
 
 
 def _steps_of(bins: Sequence[_Bin], scale: _Scale) -> str:
-    """Return the line of a door or a pump: open or closed, nothing in between."""
+    """Return the path of a Boolean quantity, such as a door: two levels with vertical edges."""
     parts = []
     for each in bins:
         place = f"{each.x:.0f} {scale.y_of(round(each.mean))}"
@@ -222,7 +222,7 @@ def _steps_of(bins: Sequence[_Bin], scale: _Scale) -> str:
 
 
 def _band_of(bins: Sequence[_Bin], scale: _Scale) -> str:
-    """Return the outline of each stretch without a gap: along the top, and back at the bottom."""
+    """Return the outline of each section without a gap: along the top, then back at the bottom."""
     if all(scale.y_of(each.low) == scale.y_of(each.high) for each in bins):
         return ""
     starts = [number for number, each in enumerate(bins) if each.begins]
@@ -236,7 +236,7 @@ def _band_of(bins: Sequence[_Bin], scale: _Scale) -> str:
 
 
 def _x_labels_of(span_seconds: int, now_ms: int) -> tuple[str, ...]:
-    """Return five labels, a quarter of the span apart."""
+    """Return five labels of the time axis, a quarter of the span apart."""
     quarters = [span_seconds * each // 4 for each in (4, 3, 2, 1)]
     if span_seconds > 86_400:
         dates = [time_of(max(0, now_ms - 1000 * seconds)) for seconds in quarters]

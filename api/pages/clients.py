@@ -1,4 +1,4 @@
-"""Filters and order of a list of sessions, as the broker takes them."""
+"""Filters and order of a list of sessions, in the form that the broker accepts."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class State(StrEnum):
-    """Sessions that are listed."""
+    """Filter of the sessions that are listed."""
 
     ALL = "all"
     CONNECTED = "connected"
@@ -15,7 +15,7 @@ class State(StrEnum):
 
 
 class Sort(StrEnum):
-    """Order of the sessions: by name, the longest silent first, or the largest number first."""
+    """Order of the sessions: by name, by the longest silence, or by the largest count."""
 
     CLIENT_ID = "client_id"
     LAST_SEEN = "last_seen"
@@ -26,22 +26,22 @@ class Sort(StrEnum):
 
 
 class Search(BaseModel):
-    """Conditions that a session has to match, and the order."""
+    """Conditions that a session must match, and the order of the list."""
 
     model_config = ConfigDict(frozen=True)
 
     search: str = ""
-    """Part of the client id; letters match in either case."""
+    """Part of the client identifier, not case-sensitive."""
     state: State = State.ALL
     user: str = ""
     sort: Sort = Sort.CLIENT_ID
 
     @property
     def is_narrow(self) -> bool:
-        """True if it may leave out a session."""
+        """True if the conditions may exclude a session."""
         return bool(self.search or self.user) or self.state is not State.ALL
 
     @property
     def chosen(self) -> dict[str, str]:
-        """The members that differ from their defaults."""
+        """The fields that differ from their defaults."""
         return self.model_dump(mode="json", exclude_defaults=True)

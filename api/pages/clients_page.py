@@ -1,4 +1,4 @@
-"""The pages of clients: the list of sessions, and one session with its handshakes."""
+"""The pages about clients: the list of sessions, and one session with its handshakes."""
 
 from typing import Annotated
 from urllib.parse import urlencode
@@ -33,7 +33,7 @@ async def clients(
     user: Annotated[str, Query(max_length=limits.USERNAME_BYTES_MAX)] = "",
     sort: Annotated[Sort, Query()] = Sort.CLIENT_ID,
 ) -> Response:
-    """List the sessions that match. ``after`` is the `next` of the page before."""
+    """List the matching sessions. ``after`` is the `next` of the previous page."""
     observer = observer_of(request)
     wanted = Search(search=search.strip(), state=state, user=user.strip(), sort=sort)
     try:
@@ -62,7 +62,7 @@ async def session_page(
     request: Request,
     client_id: Annotated[str, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)],
 ) -> Response:
-    """Show one session with its subscriptions and messages in transit."""
+    """Show one session with its subscriptions, its messages in transit and its handshakes."""
     observer = observer_of(request)
     session: SessionDetail | None
     try:
@@ -88,7 +88,7 @@ async def session_page(
 
 
 async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str | None]:
-    """Return a client's newest handshakes and the restarts among them, or why there are none."""
+    """Return a client's latest handshakes with any broker restarts, or why there are none."""
     try:
         own = await observer.events(
             {
@@ -112,7 +112,10 @@ async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str
 async def _found_by(
     observer: Observer, wanted: Search, after: str | None
 ) -> tuple[SessionPage | None, str | None]:
-    """Return the sessions, or why there are none. The rest of the page is shown without them."""
+    """Return a page of sessions, or the reason why there is none.
+
+    The rest of the web page is shown in either case.
+    """
     try:
         limit = limits.SESSIONS_PER_PAGE
         return await observer.sessions(after=after, limit=limit, chosen=wanted.chosen), None

@@ -1,4 +1,4 @@
-"""The configuration in force for people: each key, its value, and where it was set."""
+"""The page with the configuration in force: each key, its value, and where it was set."""
 
 from itertools import groupby
 from typing import Annotated, Literal
@@ -18,7 +18,7 @@ configuration_page = APIRouter(include_in_schema=False, default_response_class=H
 async def configuration(
     request: Request, show: Annotated[Literal["all", "set"], Query()] = "set"
 ) -> Response:
-    """Show the configuration in force."""
+    """Show the configuration in force: the keys that are set, or all keys."""
     try:
         found = await observer_of(request).configuration()
     except BrokerProblem as problem:

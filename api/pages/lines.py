@@ -1,4 +1,4 @@
-"""One line on the overview for each part of the gateway, with a link and a curve. Pure."""
+"""Summary lines on the overview, with a link and a curve, for each part of the gateway. Pure."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from api.pages.chart import Chart, chart_of
 from api.wording import bytes_of, count_of, counted_of, duration_of, value_of
 
 CurveOf = Callable[[str], Curve]
-"""Returns the last hour of a series by its name."""
+"""Function that returns the last hour of a series by its name."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the overview."""
+    """A summary line on the overview."""
 
     name: str
     address: str
@@ -25,7 +25,7 @@ class Line:
 
 
 def lines_of(overview: Overview, curve_of: CurveOf) -> Iterator[Line]:
-    """Yield the lines, most important first."""
+    """Yield the summary lines, the most important first."""
     yield _messages(overview, curve_of)
     yield _clients(overview)
     yield from _readings(overview, curve_of)

@@ -1,8 +1,8 @@
-"""Pages in parts: an open page fetches what has changed since its last answer.
+"""Pages in parts: an open page fetches only the parts that have changed since its last request.
 
-Templates separate the parts with a comment. The script sends the digests of the parts that it has
-as ``X-Parts``, and gets a list with a digest and the text of each part, or null where it is the
-same. It puts them together again, so that neither side knows what a part is about.
+Templates separate the parts with a comment. The script sends the digests of its parts as
+``X-Parts``. The response is a list with the digest of each part and its HTML, or null if the part
+is unchanged. The script joins the parts again, so neither side needs to know their contents.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ from api.problems import retry_headers_of
 SEPARATOR: Final = "<!--part-->"
 HEADER: Final = "x-parts"
 _DIGESTS_MAX: Final = 64
-"""Parts of a page: the longest has a section for each kind of fact, some fifteen."""
+"""Digests that are read from a request, at most. The longest page has about fifteen parts."""
 
 
 def parts_response(html: str, header: str, *, status_code: int = 200) -> Response:
-    """Return the parts of a page, without those that the caller has."""
+    """Return the parts of a page, without the parts whose digests are in `header`."""
     known = header.split(",")[:_DIGESTS_MAX]
     parts = [(_digest_of(part), part) for part in html.split(SEPARATOR)]
     answer = [

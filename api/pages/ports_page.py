@@ -1,6 +1,6 @@
 """*Add a sensor* for people: ports, a detection, a form, the first reading; change, remove, undo.
 
-Works without JavaScript. Pages with a form do not reload, so that nothing that was typed is lost.
+The pages work without JavaScript. Pages with a form do not reload, so that no input is lost.
 """
 
 from collections.abc import Awaitable
@@ -46,19 +46,19 @@ ports_page = APIRouter(include_in_schema=False, default_response_class=HTMLRespo
 
 @ports_page.get("/ports", dependencies=[Depends(OPERATORS)])
 async def ports(request: Request) -> Response:
-    """Show the ports that are plugged in, and the sensors."""
+    """Show the ports that are plugged in, and the configured sensors."""
     return await _ports(request)
 
 
 @ports_page.get("/ports/other", dependencies=[Depends(OPERATORS)])
 async def other(request: Request) -> Response:
-    """Ask for the path of a port that is not listed."""
+    """Show a form for the path of a port that is not listed."""
     return _other(request, "")
 
 
 @ports_page.get("/ports/frames", dependencies=[Depends(OPERATORS)])
 async def frames(request: Request, name: _Name) -> Response:
-    """Show the latest frames of a port."""
+    """Show the latest frames of a sensor's port."""
     given = AskedSensor(name=name)
     found, problem, status_code = await _tried(
         asked_of_bridge(request, "serial_frames", given, LineFrames)
@@ -77,7 +77,7 @@ async def frames(request: Request, name: _Name) -> Response:
 
 @ports_page.post("/ports/detect", dependencies=[Depends(OPERATORS)])
 async def begin(request: Request) -> Response:
-    """Begin a detection, and show its progress."""
+    """Begin a protocol detection on a port, and redirect to its progress."""
     port = ""
     try:
         fields = await form_of(request, request.app.state.hosts)
@@ -92,7 +92,7 @@ async def begin(request: Request) -> Response:
 
 @ports_page.get("/ports/detect", dependencies=[Depends(OPERATORS)])
 async def progress(request: Request, port: _PortText) -> Response:
-    """Show the progress of a detection, and the values as they arrive."""
+    """Show the progress of a protocol detection, and the values as they arrive."""
     detection, problem, status_code = await _detection_on(request, port)
     return rendered(
         request,
@@ -108,8 +108,8 @@ async def progress(request: Request, port: _PortText) -> Response:
 async def new(
     request: Request, port: Annotated[str, Query(max_length=limits.PORT_CHARACTERS_MAX)] = ""
 ) -> Response:
-    """Show the form of a new sensor, filled with what the detection on its port has found."""
-    # Without a detection the form is filled in by hand.
+    """Show the form for a new sensor, filled in from the result of a detection on its port."""
+    # Without a detection the user fills in the form.
     detection = (await _detection_on(request, port))[0] if port else None
     if detection is None or detection.found is None:
         return await _form(request, SensorForm(port=port))
@@ -118,7 +118,7 @@ async def new(
 
 @ports_page.get("/ports/change", dependencies=[Depends(OPERATORS)])
 async def change(request: Request, name: _Name) -> Response:
-    """Show the form of a sensor."""
+    """Show the form for changing a sensor."""
     try:
         file = await asked_of_bridge(request, "serial_port", AskedSensor(name=name), SensorFile)
     except _FAILURES as failure:
@@ -128,7 +128,7 @@ async def change(request: Request, name: _Name) -> Response:
 
 @ports_page.post("/ports/save", dependencies=[Depends(OPERATORS)])
 async def save(request: Request) -> Response:
-    """Add or change a sensor, and show its first reading."""
+    """Add or change a sensor, and redirect to its first reading."""
     form = SensorForm()
     try:
         fields = await form_of(request, request.app.state.hosts)
@@ -143,7 +143,7 @@ async def save(request: Request) -> Response:
 
 @ports_page.get("/ports/sensor", dependencies=[Depends(OPERATORS)])
 async def sensor(request: Request, name: _Name) -> Response:
-    """Show whether a sensor is read, and its first reading."""
+    """Show whether a sensor is being read, and its first reading."""
     try:
         overview = await observer_of(request).overview()
     except BrokerProblem as problem:
@@ -162,25 +162,25 @@ async def sensor(request: Request, name: _Name) -> Response:
 
 @ports_page.get("/ports/remove", dependencies=[Depends(OPERATORS)])
 async def ask_remove(request: Request, name: _Name) -> Response:
-    """Ask for confirmation before removing a sensor."""
+    """Show the confirmation page for removing a sensor."""
     return await _asked(request, "remove", name)
 
 
 @ports_page.get("/ports/undo", dependencies=[Depends(OPERATORS)])
 async def ask_undo(request: Request, name: _Name) -> Response:
-    """Ask for confirmation before undoing the last change of a sensor."""
+    """Show the confirmation page for undoing the last change of a sensor."""
     return await _asked(request, "undo", name)
 
 
 @ports_page.post("/ports/remove", dependencies=[Depends(OPERATORS)])
 async def remove(request: Request) -> Response:
-    """Remove a sensor."""
+    """Remove the sensor named in a submitted form."""
     return await _changed(request, "remove")
 
 
 @ports_page.post("/ports/undo", dependencies=[Depends(OPERATORS)])
 async def undo(request: Request) -> Response:
-    """Undo the last change of a sensor."""
+    """Undo the last change of the sensor named in a submitted form."""
     return await _changed(request, "undo")
 
 
@@ -204,12 +204,12 @@ def _other(
 
 
 async def _listed(request: Request) -> tuple[SensorPorts | None, str | None, int]:
-    """Return the ports and sensors; or why there are none, and the status code."""
+    """Return the ports and sensors, or None with an error message; and the HTTP status code."""
     return await _tried(asked_of_bridge(request, "serial_ports", ListPorts(), SensorPorts))
 
 
 async def _detection_on(request: Request, port: str) -> tuple[Detection | None, str | None, int]:
-    """Return the progress of a detection; or why there is none, and the status code."""
+    """Return a detection's progress, or None with an error message; and the HTTP status code."""
     given = AskedPort(port=port)
     return await _tried(asked_of_bridge(request, "serial_progress", given, Detection))
 

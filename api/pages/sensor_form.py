@@ -1,4 +1,4 @@
-"""The form of a sensor: fields for what every port has, and lines of TOML for its protocol."""
+"""The form for a sensor: fields for common keys, and lines of TOML for the protocol's keys."""
 
 import json
 import tomllib
@@ -12,22 +12,22 @@ from gateway.process.files.toml_text import text_of_keys
 
 _PLACES: Final = ("path", "usb", "address")
 _FIELDS: Final = ("name", *_PLACES, "framing", "line")
-"""Keys with a field of their own."""
+"""Keys of `[[serial]]` that have their own field in the form."""
 _ENDED: Final = "a protocol's table"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SensorForm:
-    """The values of the form, as text."""
+    """The values of the form, as strings."""
 
     name: str = ""
     version: str = ""
-    """Empty for a new sensor."""
+    """Version of the sensor's file; empty for a new sensor."""
     port: str = ""
     """A path, a USB identity or an address."""
     framing: str = ""
     line: str = ""
-    """Empty: that of the protocol."""
+    """Line settings; if empty, the protocol's default is used."""
     settings: str = ""
     """All other keys, as lines of TOML."""
 
@@ -36,7 +36,7 @@ class SensorForm:
         """The `[[serial]]` table, without the name.
 
         Raises:
-            FormRefused: the settings are no TOML, or have a key of a field.
+            FormRefused: the settings are not valid TOML, or contain a key that has its own field.
         """
         settings = _tables_in(self.settings)
         again = next((key for key in _FIELDS if key in settings), None)
@@ -47,7 +47,7 @@ class SensorForm:
 
 
 def form_of_table(name: str, version: str | None, table: Mapping[str, Any]) -> SensorForm:
-    """Return the form that shows a table."""
+    """Return a form that is filled in from a `[[serial]]` table."""
     rest = {key: value for key, value in table.items() if key not in _FIELDS}
     return SensorForm(
         name=name,
@@ -60,7 +60,7 @@ def form_of_table(name: str, version: str | None, table: Mapping[str, Any]) -> S
 
 
 def form_in(fields: Mapping[str, str]) -> SensorForm:
-    """Read the fields that a browser has sent."""
+    """Read the form from the fields that a browser has sent."""
     names = ("name", "version", "port", "framing", "line", "settings")
     return SensorForm(**{name: fields.get(name, "").strip() for name in names})
 
@@ -78,7 +78,7 @@ def _tables_in(settings: str) -> dict[str, Any]:
         )
     try:
         found = tomllib.loads(settings.replace("\r\n", "\n"))
-        # Dates are TOML and no value of any key.
+        # TOML has dates, but no key accepts a date; JSON rejects them here.
         return dict(json.loads(json.dumps(found, allow_nan=False)))
     except (TypeError, ValueError, RecursionError) as error:
         reason = (

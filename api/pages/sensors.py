@@ -13,7 +13,7 @@ from api.wording import quantity_name_of
 
 @dataclass(frozen=True)
 class ShownQuantity:
-    """A quantity with the curve of its last hour; None: nothing is known of the hour."""
+    """A quantity with the curve of its last hour. `chart` is None if nothing was recorded."""
 
     quantity: Quantity
     series: str
@@ -23,17 +23,17 @@ class ShownQuantity:
 
 @dataclass(frozen=True)
 class ShownDevice:
-    """A device of a port."""
+    """A device with the port that it is connected to."""
 
     port: Port
     device: Device
     quantities: tuple[ShownQuantity, ...]
     others: int
-    """Quantities that are not among them."""
+    """Number of the device's quantities that are not in `quantities`."""
 
 
 def devices_of(bridge: BridgeStatus) -> Iterator[tuple[Port, Device]]:
-    """Yield all devices with their ports: those with warnings first."""
+    """Yield all devices with their ports, silent devices first."""
     found = [(port, device) for port in bridge.ports for device in port.devices]
     yield from sorted(found, key=lambda each: each[1].silent_seconds is None)
 
@@ -41,7 +41,7 @@ def devices_of(bridge: BridgeStatus) -> Iterator[tuple[Port, Device]]:
 def shown_on_overview(
     bridge: BridgeStatus, history: History, *, now_ms: int
 ) -> tuple[list[ShownDevice], int]:
-    """Return the first devices with a few quantities each, and how many devices are left out."""
+    """Return the first devices with a few quantities each, and how many devices were left out."""
     found = list(devices_of(bridge))
     curves_left = limits.CURVES_ON_OVERVIEW_MAX
     shown = []
@@ -71,12 +71,12 @@ def _shown(
 
 
 def found_device(bridge: BridgeStatus, name: str) -> tuple[Port, Device] | None:
-    """Return a device with its port by the device's name, or None."""
+    """Return a device with its port by the device's name, or None if there is none."""
     return next((each for each in devices_of(bridge) if each[1].device == name), None)
 
 
 def topic_filter_of(port: Port, device: Device) -> str | None:
-    """Return the topic filter of a device's readings, or None if it has none of its own."""
+    """Return a topic filter for this device's readings alone, or None if that is impossible."""
     if port.topic is None or "{device}" not in port.topic:
         return None
     levels = port.topic.replace("{device}", device.device).split("/")
@@ -86,6 +86,6 @@ def topic_filter_of(port: Port, device: Device) -> str | None:
 
 
 def csv_series_of(quantities: Sequence[ShownQuantity]) -> list[str]:
-    """Return the series of a CSV file: the numbers among the quantities, as many as are allowed."""
+    """Return the series for a CSV download: the numeric quantities, as many as are allowed."""
     numbers = [each.series for each in quantities if isinstance(each.quantity.value, int | float)]
     return numbers[: limits.SERIES_PER_REQUEST_MAX]

@@ -1,4 +1,4 @@
-"""The pages about sensors: all of them, and one with its curves of an hour, a day or a month."""
+"""The pages about sensors: the list, and one sensor with curves of an hour, a day or a month."""
 
 from typing import Annotated, Final, Literal
 

@@ -1,4 +1,4 @@
-"""The page about the gateway itself: counters, session log, card, and curves."""
+"""The page about the gateway itself: counters, session log, SD card, and curves."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -39,7 +39,7 @@ _NAMES: Final = {
     "memory": "Memory in use",
     "temperature": "Temperature",
 }
-"""Series in the order of the page."""
+"""Titles of the series, in the order of the page."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class NamedChart:
 @dataclass(frozen=True)
 class NamedCertificate:
     where: str
-    """The listener, or the page."""
+    """The listener's address, or the page."""
     certificate: Certificate
     level: Level
 
@@ -81,7 +81,7 @@ async def system(request: Request, span: Annotated[Span, Query()] = "hour") -> R
 
 
 def _certificates_of(request: Request, broker: BrokerStatus) -> list[NamedCertificate]:
-    """Return the certificates of the listeners and of the page, those that end first first."""
+    """Return the certificates of the listeners and of the page, sorted by expiry date."""
     found = [
         _named(address_of(each.model_copy(update={"certificate": None})), each.certificate)
         for each in broker.listeners

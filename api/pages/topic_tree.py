@@ -1,4 +1,4 @@
-"""Topics as a tree: levels with what is below them. Pure."""
+"""Topics as a tree: each level contains the levels below it. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,21 +9,21 @@ from api.models.topics import Topic
 
 @dataclass
 class Branch:
-    """A line of the tree: a level, or several where the tree does not branch."""
+    """A line of the tree: one topic level, or several levels that do not branch."""
 
     label: str
     path: str
-    """The topic up to here."""
+    """The topic from the root to this line."""
     topic: Topic | None = None
-    """The topic of this name; None: only those below it have messages."""
+    """The topic with this path, or None if only topics below it have messages."""
     below: list["Branch"] = field(default_factory=list)
 
 
 def tree_of(topics: Sequence[Topic], *, below: str = "") -> list[Branch]:
-    """Return a tree of topics, which are ordered so that a level is followed by those below it.
+    """Return topics as a tree. Each topic must be followed by the topics below it.
 
-    Deeper levels than TOPIC_LEVELS_SHOWN share a line, so that the tree fits a phone. `below` is
-    the topic at its root, whose own levels are one line.
+    Levels deeper than TOPIC_LEVELS_SHOWN share one line, so that the tree fits on a phone. `below`
+    is the topic at the root of the tree, whose own levels are one line.
     """
     root = Branch("", "")
     for each in topics:
@@ -37,7 +37,7 @@ def tree_of(topics: Sequence[Topic], *, below: str = "") -> list[Branch]:
 
 
 def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
-    """Yield the path and the label of each line that leads to a topic."""
+    """Yield the path and the label of each line from the root to a topic."""
     start = 0
     if below and (topic == below or topic.startswith(f"{below}/")):
         yield below, below
@@ -54,7 +54,7 @@ def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(branch: Branch) -> Branch:
-    """Join levels that have neither a message nor more than one level below them."""
+    """Join each branch with its only child, if the branch itself has no message."""
     while branch.topic is None and len(branch.below) == 1:
         (only,) = branch.below
         branch = Branch(f"{branch.label}/{only.label}", only.path, only.topic, only.below)

@@ -1,4 +1,4 @@
-"""The page of users and tokens, for administrators, with the forms that change users."""
+"""The page of users and tokens, for administrators, with the forms for changing users."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Final
@@ -35,7 +35,7 @@ users_page = APIRouter(include_in_schema=False, default_response_class=HTMLRespo
 async def users(
     request: Request, after: Annotated[str, Query(max_length=limits.USERNAME_BYTES_MAX)] = ""
 ) -> Response:
-    """List users and tokens. ``after`` is the name before the first one."""
+    """List users and tokens. ``after`` is the last user name of the previous page."""
     problem, status_code = None, 200
     try:
         page = await users_for(request, AskedUsers(after=after))
@@ -56,30 +56,33 @@ async def users(
 
 @users_page.get("/users/password", dependencies=[Depends(ADMINISTRATORS)])
 async def ask_password(request: Request, user: _Name = "") -> Response:
-    """Ask for a new password of a user, or for a new user."""
+    """Show the form for setting a user's password or adding a user."""
     return _form(request, "password", user)
 
 
 @users_page.get("/users/remove", dependencies=[Depends(ADMINISTRATORS)])
 async def ask_remove(request: Request, user: _Name) -> Response:
-    """Ask for confirmation before removing a user."""
+    """Show the confirmation page for removing a user."""
     return _form(request, "remove", user)
 
 
 @users_page.post("/users/password", dependencies=[Depends(ADMINISTRATORS)])
 async def do_password(request: Request) -> Response:
-    """Set a password, and show the users."""
+    """Set the password from a submitted form, and redirect to the list of users."""
     return await _changed(request, "password", "set_password", _password_in, PasswordSet)
 
 
 @users_page.post("/users/remove", dependencies=[Depends(ADMINISTRATORS)])
 async def do_remove(request: Request) -> Response:
-    """Remove a user, and show the others."""
+    """Remove the user named in a submitted form, and redirect to the list of users."""
     return await _changed(request, "remove", "remove_user", _removal_in, UserRemoved)
 
 
 def _password_in(fields: Mapping[str, str]) -> SetPassword:
-    """Return the fields of a form. Raises FormRefused or ValidationError."""
+    """Convert the fields of a form to the arguments of the command.
+
+    Raises FormRefused if the two passwords differ, or ValidationError if a value is invalid.
+    """
     if fields.get("password") != fields.get("again"):
         raise FormRefused(_NOT_ALIKE, 422)
     own, password = fields.get("own_password", ""), fields.get("password", "")
@@ -87,7 +90,10 @@ def _password_in(fields: Mapping[str, str]) -> SetPassword:
 
 
 def _removal_in(fields: Mapping[str, str]) -> RemoveUser:
-    """Return the fields of a form. Raises ValidationError."""
+    """Convert a form's fields to the command's arguments.
+
+    Raises ValidationError if one is invalid.
+    """
     return RemoveUser(user=fields.get("user", ""), own_password=fields.get("own_password", ""))
 
 
@@ -98,7 +104,10 @@ async def _changed(
     given_in: Callable[[Mapping[str, str]], BaseModel],
     answer: type[BaseModel],
 ) -> Response:
-    """Carry out what a form asks for, and show the users; or the form again, with the problem."""
+    """Execute the command of a submitted form, and redirect to the list of users.
+
+    If the command fails, show the form again with the problem.
+    """
     user = ""
     try:
         fields = await form_of(request, request.app.state.hosts)
