@@ -1,4 +1,4 @@
-"""Authentication of visitors by the broker: checks of passwords, and of logins that already exist.
+"""Authentication of visitors by the broker: checks of passwords, and of existing logins.
 
 Passwords are sent over separate connections, so that no other request waits for a password check.
 One address may have at most ``LOGIN_CHECKS_PER_ADDRESS_MAX`` checks in progress, and all addresses
@@ -47,7 +47,7 @@ class Account:
 
 
 class Accounts:
-    """A client of the broker's user database. Use it from one event loop."""
+    """A client of the broker's database of users. Use one instance from one event loop."""
 
     def __init__(self, path: Path) -> None:
         self._idle: Final = [
@@ -87,8 +87,7 @@ class Accounts:
         return _account_of(answer, username, address)
 
     async def still_holds(self, login: Login, now: float) -> bool:
-        """Return True if the proof of a login is still valid, according to a check a few seconds
-        old.
+        """Return True if a login is still valid. The broker is asked at most every few seconds.
 
         If the broker does not respond, the login stays valid. A password that was changed meanwhile
         ends the login as soon as the broker responds again. While a database does not respond,
@@ -110,7 +109,7 @@ class Accounts:
         return True
 
     def close(self) -> None:
-        """Close the connections. Later requests open new ones."""
+        """Close all connections to the broker. Later requests open new connections."""
         for each in (*self._all, self._versions):
             each.close()
 
@@ -133,7 +132,7 @@ class Accounts:
 def _account_of(answer: dict[str, Any], asked: str, address: str) -> Account:
     """Return the user described by the broker's response.
 
-    Raises BrokerProblem if it is not usable.
+    Raises BrokerProblem if the response is invalid.
     """
     match answer:
         case {

@@ -36,7 +36,7 @@ actions = APIRouter(prefix="/api/v1", tags=["actions"])
 
 
 def operator_of(request: Request) -> Operator:
-    """Return this process's operator object, which sends commands to the broker."""
+    """Return this process's `Operator`, which sends actions to the broker."""
     operator = request.app.state.operator
     assert isinstance(operator, Operator)
     return operator
@@ -59,16 +59,17 @@ async def carried_out(
 async def carried_out_by(
     operator: Operator, request: Request, command: str, given: BaseModel, answer: type[_Answer]
 ) -> _Answer:
-    """Execute a command with the given operator object, after its earlier commands are complete."""
+    """Execute a command with the given operator, which executes one command at a time."""
     caller = caller_of(request)
     return await operator.carry_out(command, given, caller, host_of(request), answer)
 
 
 def takes(least: Admission, model: type[BaseModel], *also: int) -> dict[str, Any]:
-    """Return the options of a route that accepts JSON from callers with at least a role.
+    """Return the FastAPI options of a route that accepts JSON from callers with at least one role.
 
-    `model` describes the body for OpenAPI; `given_in` reads the body, with limits, instead of
-    FastAPI. `also` adds status codes to the problems that every such route documents.
+    `least` checks the role. `model` describes the body for OpenAPI; `given_in` reads the body, with
+    limits, instead of FastAPI. `also` adds status codes to the problems that every such route
+    documents.
     """
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     content = {"application/json": {"schema": reference}}
@@ -131,7 +132,7 @@ async def kick(request: Request) -> Kicked:
 
 @actions.post("/ban", summary="Ban a client, a user or an address", **takes(OPERATORS, NewBan))
 async def ban(request: Request) -> Banned:
-    """Ban a client, a user or an address, and close its connections. For operators."""
+    """Ban a client, a user or an address, and close the connections concerned. For operators."""
     return await carried_out(request, "ban", await given_in(request, NewBan), Banned)
 
 

@@ -50,7 +50,7 @@ class NotAllowed(Exception):
 
 
 class ReadOnly(Exception):
-    """Actions are impossible on this page, because no users are configured."""
+    """An action was requested, but actions are impossible because no users are configured."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def gate_of(request: Request) -> Gate:
 
 
 def host_of(request: Request) -> str:
-    """Return the IP address of the client that sent a request, or "" if it is unknown."""
+    """Return the IP address of the client that sent a request, or "" if the address is unknown."""
     return request.client.host if request.client is not None else ""
 
 

@@ -1,6 +1,4 @@
-"""The FastAPI application: its middleware, its OpenAPI description, and faults that stop the
-server.
-"""
+"""The FastAPI application: its middleware, its OpenAPI description, and how faults stop it."""
 
 import asyncio
 from typing import Any, cast
@@ -54,10 +52,7 @@ class Application(FastAPI):
         return Shield(compressed, hosts=self.hosts)
 
     def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI description.
-
-        It is created at the first request, because that is slow.
-        """
+        """Return the OpenAPI description. Creating it is slow, and happens at the first request."""
         if self.openapi_schema is None:
             description = super().openapi()
             _describe_problems(description)

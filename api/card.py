@@ -43,13 +43,13 @@ class Update(Reported):
     time_ms: Milliseconds
     """Time at which the update reached this state."""
     clock: Literal["synchronised", "unsynchronised"]
-    """Whether the clock was synchronised when `time_ms` was recorded."""
+    """Quality of `time_ms`: `synchronised` or `unsynchronised`."""
     ends_rollback: bool
     """True if the previous version can no longer read the data."""
     sentence: Line
     """Description of the update's state."""
     advice: Line
-    """What to do next; may be empty."""
+    """The recommended next step; may be empty."""
 
 
 class Provisioning(Reported):

@@ -50,7 +50,7 @@ class ServedCertificate:
 
     @property
     def problem(self) -> str | None:
-        """Why the current files are not used, or that the certificate expires soon, or None."""
+        """Why new files are not used, or a warning that the certificate expires soon, or None."""
         return self._unused or self._usable.warning_at(time.time())
 
     @property

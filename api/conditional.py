@@ -15,9 +15,9 @@ _PREFIX: Final = "/api/v1/"
 
 
 class ConditionalGet:
-    """ASGI middleware that adds an ETag and replaces unchanged responses by a 304.
+    """ASGI middleware that adds an ETag, and sends status 304 in place of an unchanged response.
 
-    It runs below compression, so that the tag depends on the uncompressed body.
+    It runs below compression, so that the ETag depends on the uncompressed body.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -32,10 +32,7 @@ class ConditionalGet:
 
 
 class _Answer:
-    """One response that is being sent.
-
-    A response is passed through unless it is JSON with status 200.
-    """
+    """One response that is being sent. Only JSON with status 200 gets an ETag."""
 
     def __init__(self, send: Send, known: str) -> None:
         self._send = send
@@ -57,7 +54,7 @@ class _Answer:
             await self._finish(self._start, message)
 
     async def _finish(self, start: Message, message: Message) -> None:
-        """Send a complete response with its tag, or a 304 if the client already has this body."""
+        """Send a complete response with its ETag, or a 304 if the client already has this body."""
         digest = hashlib.blake2b(message.get("body", b""), digest_size=12).hexdigest()
         tag = f'W/"{digest}"'
         headers = MutableHeaders(scope=start)

@@ -30,7 +30,7 @@ async def form_of(request: Request, hosts: Collection[str]) -> Mapping[str, str]
     """Read a form that was sent from one of our own pages.
 
     Raises:
-        FormRefused: another site's page sent the form, or it is too long, invalid or too slow.
+        FormRefused: another site's page sent the form, or the form is too long, invalid or slow.
     """
     refuse_foreign(request, hosts)
     body = await body_of(request, _TYPE)

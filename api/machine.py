@@ -40,9 +40,7 @@ def read_machine(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Machin
 
 
 def _ticks_of(text: str) -> tuple[int, int] | None:
-    """Return the ticks in which processors were busy, and all ticks, from /proc/stat
-    (proc_stat(5)).
-    """
+    """Return busy and total processor ticks from the text of /proc/stat (proc_stat(5))."""
     fields = text.partition("\n")[0].split()
     if len(fields) < 6 or fields[0] != "cpu" or not all(each.isdecimal() for each in fields[1:]):
         return None

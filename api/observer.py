@@ -125,7 +125,7 @@ class Observer:
         return await self._page_of("topics", wanted, TopicPage)
 
     async def configuration(self) -> ShownConfiguration:
-        """Return the configuration in force."""
+        """Return the configuration that the broker currently uses."""
         return await self._asked_once(
             "configuration", lambda: self._ask({"command": "configuration"}, ShownConfiguration)
         )
@@ -141,7 +141,7 @@ class Observer:
         await self._control_socket.request({"command": "alarms", "alarms": kinds})
 
     async def close(self) -> None:
-        """Cancel running queries and close the connection."""
+        """Cancel running queries, and close the connection to the broker."""
         tasks = [question.task for question in self._questions.values()]
         for task in tasks:
             task.cancel()
@@ -163,7 +163,7 @@ class Observer:
     async def _page_of(
         self, command: str, wanted: Mapping[str, object], model: type[_Model]
     ) -> _Model:
-        """Return a page from the broker. Equal requests that arrive together share one response."""
+        """Return a page from the broker. Equal concurrent requests share one response."""
         request = {"command": command, **wanted}
         key = (command, json.dumps(request, sort_keys=True))
         return await self._asked_once(key, lambda: self._ask(request, model))
@@ -205,7 +205,10 @@ class Observer:
 
 
 def _look_at_failure(task: "asyncio.Future[Any]") -> None:
-    """Mark a failure as retrieved, since asyncio logs it if all visitors have disconnected."""
+    """Mark a query's failure as retrieved, so that asyncio does not log it.
+
+    The failure is not retrieved elsewhere if all visitors have disconnected.
+    """
     if not task.cancelled():
         task.exception()
 

@@ -1,9 +1,9 @@
 """The status page: rendered on the server, complete without JavaScript, limited in size.
 
-The response is 200 with everything that the gateway reported, the age of the reports, and warnings.
-If nothing was reported, it is 502 or 503 with the reason and the fix. All untrusted text is
-escaped, and no name can disturb the layout or the words around it. ``templates/`` and ``assets/``
-define the design.
+The response has status 200 and contains everything that the gateway reported, the age of the
+reports, and warnings. If nothing was reported, the status is 502 or 503, and the page shows the
+reason and the fix. All untrusted text is escaped, and no name can disturb the layout or the words
+around it. ``templates/`` and ``assets/`` define the design.
 """
 
 import hashlib

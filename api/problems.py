@@ -101,7 +101,7 @@ ADDRESS_TOO_LONG: Final[dict[int | str, dict[str, Any]]] = {
 
 
 def message_of(fault: Mapping[str, Any]) -> str:
-    """Return Pydantic's error message without the prefix that it adds to our own messages."""
+    """Return Pydantic's error message, without Pydantic's prefix before our own messages."""
     return str(fault["msg"]).removeprefix("Value error, ")
 
 

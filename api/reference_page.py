@@ -125,7 +125,7 @@ def _schema_name_of(answer: dict[str, Any]) -> str:
 
 
 def _reference_of(schema: dict[str, Any]) -> str | None:
-    """Return the name of the schema that a schema refers to, directly or inside, or None."""
+    """Return the name of the schema to which a schema refers, directly or in a part, or None."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     inner = [schema["items"]] if "items" in schema else list(schema.get("anyOf", ()))

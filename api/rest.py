@@ -89,8 +89,8 @@ async def configuration(request: Request) -> ShownConfiguration:
 async def status(request: Request) -> BrokerStatus:
     """Return the broker's counters since its start, its queues, journal and warnings.
 
-    `time_ms` is the broker's clock at the time of its response. The response is at most a quarter
-    of a second old.
+    `time_ms` is the time of the broker's response. The response is at most a quarter of a second
+    old.
     """
     return (await observer_of(request).overview()).broker
 

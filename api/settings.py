@@ -1,4 +1,4 @@
-"""Settings of the API process. They never change while the process runs.
+"""Settings of the API process. The settings do not change while the process runs.
 
 The command that starts the process reads the settings from the file, the environment and options.
 """

@@ -70,7 +70,7 @@ class Shield:
 
 
 def _misdirected(path: str, headers: Headers) -> ASGIApp:
-    """Return an application that rejects a request with an unknown host name (status 421)."""
+    """Return an ASGI application that responds with status 421 because of an unknown host name."""
     name = headers.get("host", "")[: limits.SHOWN_CHARACTERS_MAX]
     detail = f"This gateway does not know itself by the name {name!a}."
     mend = (
@@ -89,8 +89,7 @@ def own_names() -> frozenset[str]:
 
 
 def is_own_name(host: str, hosts: Collection[str] = ()) -> bool:
-    """Return True if a Host header contains an IP address, localhost, or one of the names in
-    `hosts`.
+    """Return True if a Host header is an IP address, localhost, or one of the names in `hosts`.
 
     An attacker cannot serve a website under any of these names.
     """

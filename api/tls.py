@@ -1,7 +1,7 @@
 """TLS between the socket and HTTP.
 
-A TLS connection counts towards the limit of visitors, and its request has a deadline, from the
-moment it opens. A browser that uses plain HTTP gets an HTTP response that refers to HTTPS.
+From the moment it opens, a TLS connection counts towards the limit on visitors, and its request has
+a deadline. A browser that uses plain HTTP gets an HTTP response that refers to HTTPS.
 """
 
 import asyncio

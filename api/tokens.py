@@ -38,7 +38,7 @@ _VERSION: Final = re.compile(r"# Tokens of Oncegate's REST interface, version (\
 
 
 class TokensFileError(Exception):
-    """The file cannot be used. The message names the file, the line and the fix."""
+    """The file of tokens cannot be used. The message names the file, the line and the fix."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,8 +138,7 @@ class Tokens:
     def find(self, shown: str, now: float) -> Token | None:
         """Return the stored properties of a program's token, or None if the token is unknown.
 
-        The token is compared with all stored tokens in constant time, so that timing reveals
-        nothing.
+        The token is compared with all stored tokens in constant time, to prevent timing attacks.
         """
         self._look(now)
         digest = _digest_of(shown)
@@ -150,7 +149,7 @@ class Tokens:
         return found
 
     def all(self, now: float) -> tuple[list[Token], str | None]:
-        """Return the tokens, and the reason why the file is not used, or None if it is."""
+        """Return all tokens, and the reason why the file is not used (None if it is used)."""
         self._look(now)
         return self._tokens, self._problem
 

@@ -21,7 +21,7 @@ _IPV6_PREFIX_BITS: Final = 64
 
 
 class Visitor(Protocol):
-    """A connection of a visitor, as `Visitors` needs it."""
+    """Interface of a visitor's connection, which `Visitors` can close."""
 
     def send_away(self) -> None:
         """Close the connection immediately."""

@@ -78,7 +78,7 @@ def _words_of(text: str) -> Iterator[str]:
 
 
 def _run_of(word: str, count: int) -> str:
-    """Shorten a run of one escaped character to a single escape, followed by the count."""
+    """Shorten a run of one escaped character to a single escape, followed by the run's length."""
     return word * count if len(word) == 1 or count == 1 else f"{word}\N{MULTIPLICATION SIGN}{count}"
 
 

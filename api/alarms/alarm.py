@@ -7,7 +7,7 @@ from api.alarms.condition import Condition, Level
 
 
 class Key(NamedTuple):
-    """Identity of an alarm while it is active: the kind's identifier, and the subject."""
+    """Identity of an active alarm: the identifier of its kind, and its subject."""
 
     id: str
     subject: str
@@ -38,7 +38,7 @@ class Alarm:
 
     @property
     def key(self) -> Key:
-        """Return the alarm's identity."""
+        """Return the alarm's identity: the identifier of its kind, and its subject."""
         return Key(self.id, self.subject)
 
     @property

@@ -30,7 +30,7 @@ _WORDS = {
 class Condition:
     """A condition that is true now.
 
-    `id` is an identifier from `kinds`. `subject` tells apart conditions with the same identifier.
+    `id` is an identifier from `kinds`. `subject` distinguishes conditions with the same identifier.
     """
 
     id: str

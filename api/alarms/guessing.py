@@ -17,7 +17,7 @@ _ERRORS: Final = ("bad_user_name_or_password", "not_authorized")
 
 
 class Guessing:
-    """The counts of the last hour. They are discarded when the broker has restarted."""
+    """Failed logins of the last hour. The counts are discarded when the broker has restarted."""
 
     def __init__(self) -> None:
         self._counts: deque[tuple[float, int]] = deque()

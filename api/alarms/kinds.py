@@ -1,4 +1,4 @@
-"""All kinds of alarms: the title of each, and whether it reports a loss. Pure."""
+"""All kinds of alarms: the title of each kind, and whether it reports a loss. Pure."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +8,7 @@ from typing import Final
 class Kind:
     """A kind of alarm.
 
-    `is_loss` means that readings or messages were lost. Such an alarm stays active until an
+    If `is_loss` is True, readings or messages were lost. Such an alarm stays active until an
     operator acknowledges it.
     """
 

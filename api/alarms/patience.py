@@ -17,7 +17,7 @@ class Patience:
         self._since: dict[Key, float] = {}
 
     def lasting(self, conditions: Sequence[Condition], *, now: float) -> list[Condition]:
-        """Return the conditions without those that must last longer before they count."""
+        """Return the conditions that have lasted long enough to count."""
         waiting = {
             Key(each.id, each.subject) for each in conditions if each.id in self._seconds_by_id
         }

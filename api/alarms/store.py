@@ -91,7 +91,8 @@ class AlarmStore:
     ) -> list[tuple[int, Alarm]]:
         """Return cleared alarms with their row numbers, the latest first.
 
-        At most `limit` alarms are returned. Their row numbers are below `before`, if it is given.
+        At most `limit` alarms are returned, with row numbers below `before` unless that is None.
+        `level` selects the alarms of one level.
         """
         lowest, highest = (min(Level), max(Level)) if level is None else (level, level)
         if self._connection is None:

@@ -94,8 +94,9 @@ class AlarmTable:
         return alarm if is_change else None
 
     def _miss(self, key: Key, now: float, now_ms: int) -> Alarm | None:
-        """End the alarm if its condition has been absent for CLEAR_SECONDS; return it if it
-        changed.
+        """End the alarm if its condition has been absent for CLEAR_SECONDS.
+
+        Return the alarm if it changed, otherwise None.
         """
         alarm = self._alarms[key]
         if not alarm.is_present or now - self._absent_since.setdefault(key, now) < CLEAR_SECONDS:

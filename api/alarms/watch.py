@@ -69,7 +69,7 @@ class AlarmWatch:
         thresholds: Thresholds,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Set the dependencies. `clock` returns monotonic seconds."""
+        """Store the objects to examine. `clock` returns monotonic seconds."""
         self._clock: Final = clock
         self._observer: Final = observer
         self._store: Final = store
@@ -84,7 +84,7 @@ class AlarmWatch:
         self._turn: Final = asyncio.Lock()
 
     async def run(self) -> None:
-        """Load the alarms of an earlier run, then examine the gateway until cancelled."""
+        """Load stored alarms, then examine the gateway every few seconds until cancelled."""
         await self.load()
         try:
             while True:
@@ -122,7 +122,7 @@ class AlarmWatch:
         return await asyncio.to_thread(self._store.cleared, before=before, limit=limit, level=level)
 
     async def look(self) -> None:
-        """Examine the gateway once, then save and publish the alarms that changed."""
+        """Examine the gateway once. Save and publish the alarms that changed."""
         async with self._turn:
             conditions = await self._conditions()
             now = self._clock()

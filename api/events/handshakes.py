@@ -31,11 +31,10 @@ class Step:
 
 
 def steps_of(events: Iterable[Event]) -> list[Step]:
-    """Return the steps of one client's events, which must be in the order of their sequence
-    numbers.
+    """Return the steps of one client's events. The events must be sorted by sequence number.
 
-    The last event of a delivery does not state the QoS, which is remembered from an earlier event
-    with the same message number.
+    The last event of a delivery does not contain the QoS, so the QoS is remembered from an earlier
+    event with the same message number.
     """
     qos_of: dict[int, int] = {}
     return [step for event in events for step in _steps_of(event, qos_of)]

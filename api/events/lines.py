@@ -132,10 +132,7 @@ class EventLine:
 
 
 def title_of(name: str) -> str:
-    """Return the title of an event by its name.
-
-    For an unknown name, derive the title from the name.
-    """
+    """Return the title of an event by its name. An unknown name is shown with spaces."""
     return _TITLES.get(name, quantity_name_of(name))
 
 

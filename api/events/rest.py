@@ -57,9 +57,9 @@ class Streams:
 
     @contextlib.contextmanager
     def place(self) -> Iterator[None]:
-        """Count one more open stream inside the `with` block.
+        """Count one more open stream for the duration of a `with` block.
 
-        Raises HTTPException if there are too many.
+        Raises HTTPException if too many streams are open.
         """
         if self._open >= limits.EVENT_STREAMS_MAX:
             raise HTTPException(503, f"{limits.EVENT_STREAMS_MAX} streams of events are open.")
@@ -135,7 +135,7 @@ async def stream(
     event: Names = [],  # noqa: B006 - FastAPI copies it
     last_event_id: Annotated[int | None, Header(ge=0, le=SEQUENCE_MAX)] = None,
 ) -> EventStream:
-    """Send each new event as a server-sent event. `id` is its sequence number, `data` is JSON.
+    """Send each new event as a server-sent event: `id` is the sequence number, `data` is JSON.
 
     The stream begins after `Last-Event-ID`, or with the next event if the header is missing. It
     ends after 50 seconds, and an `EventSource` then reconnects automatically.

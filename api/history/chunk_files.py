@@ -44,7 +44,7 @@ class _File:
 
 
 class ChunkFiles:
-    """The files of one ring in a directory."""
+    """The files of one ring, in a directory. A ring is one resolution of the history."""
 
     def __init__(self, directory: Path, ring: Ring) -> None:
         self._directory: Final = directory
@@ -142,8 +142,9 @@ class ChunkFiles:
     def _read(
         self, file: _File, chunk: Chunk, place: tuple[int, int], wanted: str | None = None
     ) -> dict[tuple[str, str], list[Point]]:
-        """Return the points of a group by series, or an empty dictionary if it can no longer be
-        read.
+        """Return the points of a group by series. The result is empty if the group cannot be read.
+
+        A group is the part of a chunk that contains some of its series.
         """
         try:
             descriptor = open_private(file.path, os.O_RDONLY)
@@ -158,10 +159,7 @@ class ChunkFiles:
         return {}
 
     def _scan(self, file: _File) -> None:
-        """Find the chunks of a file.
-
-        Ignore a torn last chunk; set the file aside if it is damaged.
-        """
+        """Find the chunks of a file. A torn last chunk is ignored; a damaged file is renamed."""
         descriptor = open_private(file.path, os.O_RDONLY)
         with os.fdopen(descriptor, "rb") as opened:
             read = opened.read(2 * self._ring.bytes_max)

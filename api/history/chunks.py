@@ -1,4 +1,4 @@
-"""Format of chunks in the history's files: some steps of all series (docs/formats/history.md).
+"""Format of a chunk in the history's files: some steps of all series (docs/formats/history.md).
 
 Integers are little-endian::
 
@@ -50,9 +50,9 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True)
 class Chunk:
-    """Position of a chunk in its file, and its outline.
+    """Position of a chunk in its file, and its header.
 
-    Steps are `first` to `first + steps - 1`.
+    The steps are `first` to `first + steps - 1`.
     """
 
     offset: int
@@ -74,7 +74,7 @@ class Chunk:
         return replace(self, offset=offset, groups=groups)
 
     def group_of(self, name: str) -> tuple[int, int]:
-        """Return offset and length in bytes of the only group that may contain a series."""
+        """Return offset and length in bytes of the only group that can contain a series."""
         return self.groups[_number_of(name, len(self.groups))]
 
 
@@ -129,7 +129,7 @@ def _shortened(mean: float) -> float:
 
 
 def outline_of(read: bytes, offset: int) -> Chunk:
-    """Return the outline of the chunk at `offset` of a file's contents.
+    """Return the position and header of the chunk at `offset` in a file's contents.
 
     Raises:
         Damaged: there is no valid chunk at this offset.
@@ -167,7 +167,7 @@ def _lengths_of(body: memoryview, groups: int) -> list[int]:
 def points_in(
     group: bytes, chunk: Chunk, wanted: str | None = None
 ) -> dict[tuple[str, str], list[Point]]:
-    """Return the points in a group by series; only the series `wanted`, if it is given.
+    """Return the points in a group, by series. If `wanted` is given, return only that series.
 
     Raises:
         Damaged: the bytes are not a valid group, although the chunk's checksum is right.

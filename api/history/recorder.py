@@ -21,7 +21,7 @@ _LATE_SECONDS: Final = 1.5
 
 
 async def until_reported() -> None:
-    """Wait until the bridge has reported the present step of 5 seconds, by the wall clock.
+    """Wait until the bridge has reported the current step of 5 seconds, by the wall clock.
 
     Tasks that wait here continue together, so that one query to the broker serves all of them.
     """

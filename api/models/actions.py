@@ -33,7 +33,10 @@ class BanPage(Reported):
 
 
 class Given(BaseModel):
-    """Base of action arguments. Validation is strict: unknown fields are rejected, not ignored."""
+    """Base class of action arguments.
+
+    Validation is strict: unknown fields are rejected, not ignored.
+    """
 
     model_config = ConfigDict(
         strict=True, frozen=True, extra="forbid", use_attribute_docstrings=True

@@ -8,10 +8,7 @@ from api.models.values import Count, Milliseconds, Reported
 
 
 class Event(Reported):
-    """An event of the session log, with all its fields.
-
-    Fields other than these depend on the event.
-    """
+    """An event of the session log. Fields that depend on the kind of event are extra fields."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True, allow_inf_nan=False)
 
@@ -23,16 +20,12 @@ class Event(Reported):
     """Client identifier; empty for events that do not belong to a session."""
 
     def text(self, name: str) -> str:
-        """Return the value of a field that depends on the event, as a string; empty if it is
-        missing.
-        """
+        """Return the value of an extra field as a string, or "" if it is missing."""
         value = (self.model_extra or {}).get(name)
         return "" if value is None or isinstance(value, dict | list) else str(value)
 
     def number(self, name: str) -> int | None:
-        """Return the value of a field that depends on the event if it is an integer, otherwise
-        None.
-        """
+        """Return the value of an extra field if it is an integer, otherwise None."""
         value = (self.model_extra or {}).get(name)
         return value if type(value) is int else None
 

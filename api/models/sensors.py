@@ -92,7 +92,10 @@ class FoundProtocol(Reported):
 
 
 class Detection(Reported):
-    """The progress of a protocol detection. It stops 20 seconds after the last request for it."""
+    """The progress of a protocol detection.
+
+    The detection stops 20 seconds after the last request.
+    """
 
     port: str
     state: DetectionState

@@ -25,7 +25,7 @@ Milliseconds = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
 
 
 class Reported(BaseModel):
-    """Base of all reports: strict, immutable, with finite numbers."""
+    """Base class of all reports: strict, immutable, with finite numbers."""
 
     model_config = ConfigDict(
         strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
@@ -33,9 +33,9 @@ class Reported(BaseModel):
 
 
 class FromSensors(Reported):
-    """Base of reports with values from sensors, which may be anything.
+    """Base class of reports with values from sensors, which may be anything.
 
-    Every field has a default value, which replaces an invalid one.
+    Every field has a default value, which replaces an invalid value.
     """
 
     unreadable: list[str] = []

@@ -67,9 +67,10 @@ class _Bin:
 
 
 def chart_of(curve: Curve, name: str, *, now_ms: int, bins: int = _BINS_MAX) -> Chart | None:
-    """Return a chart of a curve over the span of its ring, or None if it has no point there.
+    """Return a chart of a curve over the span of its ring, or None if the span has no points.
 
-    `name` is the quantity's name for screen readers, and `bins` the most points to draw.
+    `name` is the quantity's name for screen readers, and `bins` the largest number of points to
+    draw.
     """
     ring = curve.ring
     end = now_ms // ring.step_ms
@@ -146,7 +147,7 @@ def _round_step(rough: float) -> float:
 
 
 def _number(value: float, step: float) -> str:
-    """Format a value with the decimals that an axis with this step needs."""
+    """Format a value with as many decimals as an axis with the given step needs."""
     decimals = min(max(0, -math.floor(math.log10(step) + 1e-9)), 12)
     rounded = round(value, decimals) + 0.0
     if abs(rounded) >= 1e15 or decimals >= 10:
@@ -157,7 +158,10 @@ def _number(value: float, step: float) -> str:
 
 
 def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_Bin]:
-    """Join neighbouring points until about `bins` remain. Gaps are kept."""
+    """Join neighbouring points until about `bins` points remain. Gaps are kept.
+
+    `begin` and `end` are the first and last step of the time axis.
+    """
     gaps = _gaps_in(points)
     per_bin = (end - begin) / bins
     found: list[_Bin] = []
@@ -176,8 +180,8 @@ def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_
 def _gaps_in(points: Sequence[Point]) -> set[int]:
     """Return the steps of the points that follow a gap.
 
-    A gap is much longer than the usual interval between points, and than the intervals around it:
-    the hour may begin with points a minute apart, which were loaded after a power cut.
+    A gap is much longer than the usual interval between points, and longer than the intervals
+    around it. The hour may begin with points a minute apart, which were loaded after a power cut.
     """
     distances = [after.step - before.step for before, after in pairwise(points)]
     if not distances:

@@ -1,4 +1,4 @@
-"""*Add a sensor* for people: ports, a detection, a form, the first reading; change, remove, undo.
+"""The pages to add a sensor, step by step, and to change a sensor, remove it, or undo a change.
 
 The pages work without JavaScript. Pages with a form do not reload, so that no input is lost.
 """

@@ -23,7 +23,7 @@ class ShownQuantity:
 
 @dataclass(frozen=True)
 class ShownDevice:
-    """A device with the port that it is connected to."""
+    """A device, the port that it is connected to, and the quantities to show."""
 
     port: Port
     device: Device

@@ -22,8 +22,8 @@ class Branch:
 def tree_of(topics: Sequence[Topic], *, below: str = "") -> list[Branch]:
     """Return topics as a tree. Each topic must be followed by the topics below it.
 
-    Levels deeper than TOPIC_LEVELS_SHOWN share one line, so that the tree fits on a phone. `below`
-    is the topic at the root of the tree, whose own levels are one line.
+    Levels deeper than TOPIC_LEVELS_SHOWN share one line, so that the tree fits on a phone. If
+    `below` is given, it is the root of the tree and a single line.
     """
     root = Branch("", "")
     for each in topics:

@@ -92,7 +92,7 @@ def _password_in(fields: Mapping[str, str]) -> SetPassword:
 def _removal_in(fields: Mapping[str, str]) -> RemoveUser:
     """Convert a form's fields to the command's arguments.
 
-    Raises ValidationError if one is invalid.
+    Raises ValidationError if a value is invalid.
     """
     return RemoveUser(user=fields.get("user", ""), own_password=fields.get("own_password", ""))
 

@@ -1,6 +1,4 @@
-"""Argon2 hashes in their standard text form: how new ones are created, and how passwords are
-verified.
-"""
+"""Argon2 hashes in their standard string form: creation and verification."""
 
 from dataclasses import dataclass
 
@@ -20,7 +18,7 @@ class Argon2Hash:
 
     @classmethod
     def of(cls, password: bytes | str) -> "Argon2Hash":
-        """Return a hash of a password, with a new salt."""
+        """Return a new hash of a password, with a new random salt."""
         return cls(_HASHER.hash(password))
 
     def holds(self, password: bytes) -> bool:

@@ -1,11 +1,11 @@
 """Authentication of clients: the only entry point of this package.
 
-The sources of users are queried in order. The first one that knows the user, or that handles the
-kind of credential, gives the answer (decision 90). Enhanced authentication (MQTT 5.0 section 4.12)
-is a separate exchange for each connection, by a method that belongs to one source. Every answer is
-awaited, because a check may run in a thread or query another process. Password guessing is slowed
-down here (gateway/broker/access/guesses.py). The server limits how many exchanges may be open, and
-for how long.
+The sources of users are queried in order. The first source that knows the user, or that handles the
+kind of credential, decides (decision 90). Enhanced authentication (MQTT 5.0 section 4.12) is a
+separate exchange for each connection, by a method that belongs to one source. All checks are
+asynchronous, because they may run in a thread or query another process. Failed guesses delay later
+checks (gateway/broker/access/guesses.py). The server limits how many exchanges may be open, and for
+how long.
 """
 
 from collections.abc import Sequence
@@ -24,15 +24,13 @@ from gateway.broker.wire.codes import BAD_USER_NAME_OR_PASSWORD, SERVER_BUSY
 
 
 class Exchange(Protocol):
-    """Enhanced authentication of one client: answers each message that the client sends, in
-    order.
-    """
+    """Enhanced authentication of one client. It responds to the client's messages in order."""
 
     async def step(self, data: bytes) -> AuthenticationAnswer:
-        """Answer the authentication data of a CONNECT or AUTH packet.
+        """Process the authentication data of a CONNECT or AUTH packet.
 
-        The answer's reason code is 0 (accepted, with the user's name), 0x18 (the client has to
-        answer its data) or 0x80 and above (refused; the exchange is over).
+        The reason code of the result is 0 (accepted, with the user's name), 0x18 (the client must
+        respond to the result's data) or 0x80 and above (rejected; the exchange is over).
         """
 
 
@@ -53,59 +51,62 @@ class Source(Protocol):
 
     @property
     def problem(self) -> str | None:
-        """A message for people: why this source cannot answer now. None if no problem is known."""
+        """A message for people: why this source cannot respond now. None if no problem is known."""
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
         """Check a login.
 
-        Return `Proven` if it is accepted, and None if this source does not know the user.
-
-        Raises Busy and Abandoned.
+        Return `Proven` if the login is accepted, a rejection if it is not, or None if this source
+        does not know the user. Raises Busy if too many logins are queued, and Abandoned if the
+        client no longer waits.
         """
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the current data that proves this user, as in `Proven`. None: no such user.
+        """Return the current data that authenticates a user, as in `Proven`, or None for an unknown
+        user.
 
-        Raises NotKnown.
+        Raises NotKnown if the source does not respond.
         """
 
     @property
     def recheck_seconds(self) -> float | None:
-        """Seconds between repeated checks of the proofs of open connections.
+        """Seconds between repeated checks of the credentials of open connections.
 
-        None: they are not repeated, because the proof changes only with a reload.
+        None means that there are no repeated checks, because credentials change only with a reload.
         """
 
     async def digest_of(
         self, login: Login, digest: bytes, checks: Checks, since: float
     ) -> bytes | None:
-        """Return the `Proven.digest` that a login with the digest `digest` would get now.
+        """Return the `Proven.digest` that the same login would get now.
 
-        None: the user no longer exists. An answer obtained after `since` (in the event loop's time)
-        is reused. Raises NotKnown.
+        `digest` is the digest from the time of the login. Return None if the user no longer exists.
+        A result that was obtained after `since` (in the event loop's time) is reused. Raises
+        NotKnown if the source does not respond.
         """
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """Hashes for unknown users: verifying one takes as long as for a real user, and always
-        fails.
+        """Hashes to verify for unknown users.
+
+        Verification takes as long as for an existing user, and always fails.
         """
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
-        """Start an exchange by one of `methods`."""
+        """Start an exchange for enhanced authentication, by a method in `methods`."""
 
     def close(self) -> None:
         """Stop querying external systems."""
 
 
 class Authenticator:
-    """Checks clients against sources of users. Without sources there are no users."""
+    """Authenticates clients against sources of users. Without sources there are no users."""
 
     def __init__(self, sources: Sequence[Source] = (), checks: Checks | None = None) -> None:
-        """Query the sources in the given order.
+        """Store the sources, which are queried in the given order.
 
-        `checks` are taken over from the authenticator that this one replaces, so that its record of
-        wrong guesses is kept.
+        `checks` comes from the previous authenticator, if there was one, so that wrong guesses are
+        not forgotten.
         """
         self._sources = sources
         self._by_method = {method: each for each in sources for method in each.methods}
@@ -130,19 +131,22 @@ class Authenticator:
 
     @property
     def problems(self) -> list[str]:
-        """Messages from the sources that cannot answer now, and why."""
+        """Messages from the sources that cannot respond now, with the reasons."""
         return [each.problem for each in self._sources if each.problem is not None]
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Replace the users of the password file. See `FileUsers.replace`."""
+        """Replace the users of the password file.
+
+        Return the users whose passwords are no longer valid, or None if nothing changed.
+        """
         assert self._file is not None, "the core was made without users"
         return self._file.replace(users)
 
     async def check(self, login: Login) -> AuthenticationAnswer:
-        """Check whether a client that sent a password is the user that it names.
+        """Check whether a client that sent a password is the user that it claims to be.
 
         Raises:
-            Abandoned: the client no longer waits for the answer.
+            Abandoned: the client no longer waits for the result.
         """
         try:
             answer = await self._answer_of(login)
@@ -161,16 +165,17 @@ class Authenticator:
             if answer is not None:
                 return answer
         if self._with_passwords is not None:
-            # A login with an unknown name costs as much as one with a known name, so timing reveals
-            # nothing.
+            # A login with an unknown name costs as much as a login with a known name, so timing
+            # reveals nothing.
             decoys = self._with_passwords.decoys
             await self.checks.held(login, decoys, login.password or b"")
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, source: str, login: Login) -> bytes | None:
-        """Return the current data that proves the user of a login at the source named `source`.
+        """Return the current data that authenticates a user at the source named `source`.
 
-        None: the user or the source does not exist (any more). Raises NotKnown.
+        Return None if the user or the source no longer exists. Raises NotKnown if the source does
+        not respond.
         """
         for each in self._sources:
             if each.name == source:
@@ -178,17 +183,20 @@ class Authenticator:
         return None
 
     def begin(self, method: str, login: Login) -> Exchange:
-        """Start an exchange by one of `methods`. Its steps can also raise Busy and Abandoned."""
+        """Start an exchange by a method in `methods`.
+
+        The steps of the exchange can raise Busy and Abandoned.
+        """
         assert method in self._by_method, f"{method!r} is not among {self.methods}"
         return self._by_method[method].begin(login, self.checks)
 
     def close(self) -> None:
-        """Stop checking. Checks that are already running finish on their own."""
+        """Stop all checks. A check that is already running finishes on its own."""
         self.checks.close()
         self.close_sources()
 
     def close_sources(self, successor: "Authenticator | None" = None) -> None:
-        """Close all sources, except those that `successor` continues to use."""
+        """Close all sources, except those that the authenticator `successor` still uses."""
         kept = () if successor is None else successor.sources.values()
         for source in self._sources:
             if not any(source is each for each in kept):

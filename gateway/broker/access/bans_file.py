@@ -1,6 +1,6 @@
-"""Bans, and the file that keeps them across restarts (docs/formats/bans.md).
+"""Bans, and the file that stores them across restarts (docs/formats/bans.md).
 
-Everything but `load` and `save` is pure.
+Everything except `load` and `save` is pure.
 """
 
 import ipaddress
@@ -18,16 +18,16 @@ FILE_NAME: Final = "broker.bans.json"
 FORMAT: Final = 1
 
 FILE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""More than `BANS_MAX` of the longest bans need. A larger file is not a file of bans."""
+"""Size of the file, at most: more than `BANS_MAX` of the longest bans need."""
 
 BANS_MAX: int = 10_000
-"""Bans, at most: some MB of memory and disk. People do not add more by hand."""
+"""Bans, at most, which take a few MB of memory and disk. People do not create more by hand."""
 
 VALUE_BYTES_MAX: Final = 1_024
-"""Same limit as for a client identifier."""
+"""Bytes of a banned value, at most: the same limit as for a client identifier."""
 
 REASON_CHARACTERS_MAX: Final = 200
-"""One sentence: shown in the log, and sent to MQTT 5.0 clients."""
+"""Characters of a reason: one sentence, which is logged and sent to MQTT 5.0 clients."""
 
 
 class BansFileError(AccessFileError):
@@ -35,7 +35,7 @@ class BansFileError(AccessFileError):
 
 
 class Kind(StrEnum):
-    """The kind of thing that a ban applies to."""
+    """The kind of value that is banned."""
 
     CLIENT = "client"
     USER = "user"
@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
 
 class Source(StrEnum):
-    """The origin of a ban: an operator, or flapping detection."""
+    """The origin of a ban: an operator, or the detection of clients that connect too often."""
 
     OPERATOR = "operator"
     FLAPPING = "flapping"
@@ -60,14 +60,14 @@ class Ban:
     source: Source
     since_ms: int
     until_ms: int | None
-    """None: until it is lifted."""
+    """Time at which the ban ends, or None if it applies until it is lifted."""
 
 
 def ban_of(record: dict[str, Any]) -> Ban:
-    """Return the ban that a record of the file, or a request, describes.
+    """Return the ban that a JSON object describes, from the file or from a request.
 
     Raises:
-        ValueError: the record is invalid. The message states what was expected.
+        ValueError: the object is invalid. The message states what was expected.
     """
     value, reason = record.get("value"), record.get("reason", "")
     since_ms, until_ms = record.get("since_ms"), record.get("until_ms")
@@ -93,7 +93,7 @@ def ban_of(record: dict[str, Any]) -> Ban:
 
 
 def kind_of(written: object) -> Kind:
-    """Return the kind of ban that a text names. Raises ValueError if there is no such kind."""
+    """Return the kind of ban with the given name. Raises ValueError if there is no such kind."""
     if not isinstance(written, str) or written not in set(Kind):
         raise ValueError(f"'kind' has to be one of {', '.join(Kind)}")
     return Kind(written)
@@ -108,7 +108,7 @@ def _time_of(value: object) -> int:
 def value_of(kind: Kind, written: str) -> str:
     """Return the canonical form of a banned value.
 
-    Raises ValueError for an invalid address or network.
+    Raises ValueError if an address or network is invalid.
     """
     if kind is not Kind.ADDRESS:
         return written
@@ -120,13 +120,13 @@ def value_of(kind: Kind, written: str) -> str:
         ) from None
     if isinstance(network, ipaddress.IPv6Network) and network.prefixlen >= 96:
         mapped = network.network_address.ipv4_mapped
-        if mapped is not None:  # such an address of a connection appears as IPv4
+        if mapped is not None:  # connections show an IPv4-mapped address as IPv4
             return str(ipaddress.ip_network((mapped, network.prefixlen - 96)))
     return str(network)
 
 
 def load(path: Path) -> list[Ban]:
-    """Return the bans stored in a file; an empty list if the file does not exist.
+    """Return the bans stored in a file, or an empty list if the file does not exist.
 
     Raises:
         BansFileError: the file cannot be read, or has the wrong format.
@@ -156,14 +156,14 @@ def _bans_in(data: bytes) -> list[Ban]:
 
 
 def text_of(bans: list[Ban]) -> bytes:
-    """Return the contents of the file."""
+    """Return the contents of a file that stores the given bans."""
     document = {"format": FORMAT, "bans": [asdict(ban) for ban in bans]}
     return json.dumps(document, indent=1).encode() + b"\n"
 
 
 def save(path: Path, bans: list[Ban]) -> None:
-    """Replace the file. It is on disk when this function returns. Raises OSError.
+    """Replace the file of bans durably. Raises OSError if writing fails.
 
-    Call it in a thread: writing the largest possible list takes 0.1 s.
+    Call this function in a thread: writing the longest possible list takes 0.1 s.
     """
     replace_durably(path, text_of(bans), partial=path.with_name(f"{path.name}.partial"))

@@ -1,8 +1,8 @@
-"""Certificate of a TLS listener: reads and checks the files, and creates a context for handshakes.
+"""The certificate of a TLS listener: checks of its files, and a TLS context for handshakes.
 
-Loading performs a handshake of the certificate with itself, in memory. This proves that certificate
-and key can serve clients, and returns the certificate's contents. The caller checks the dates:
-while a machine without a battery-backed clock is starting, they cannot be trusted.
+To load a certificate, this module performs a handshake in memory, with itself as the client. This
+proves that certificate and key can serve clients, and returns the certificate's fields. The caller
+checks the dates, because a clock without a battery may be wrong while the machine starts.
 """
 
 import datetime
@@ -18,16 +18,23 @@ from gateway.broker.access.revocation import Issued, NotDer, revoked_in
 from gateway.process.files.pem import certificates_in
 
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""For TLS 1.2: only forward secrecy and authenticated encryption. All ciphers of TLS 1.3 are
-good."""
+"""Ciphers for TLS 1.2, all with forward secrecy and authenticated encryption.
+
+All ciphers of TLS 1.3 have both.
+"""
 
 FILE_BYTES_MAX: Final = 1 << 20
-"""Size of each file, at most. A revocation list of this size names 25,000 certificates and takes
-some 50 ms to read; a chain has a few kilobytes."""
+"""Size of each file, at most.
+
+A revocation list of this size contains 25,000 certificates and takes about 50 ms to parse. A
+certificate chain has a few kilobytes.
+"""
 
 WARNING_DAYS: Final = 30
-"""A warning is shown from this many days before the expiry: certbot renews at 30 days, so a
-certificate with less time left was not renewed."""
+"""Days before expiry from which a warning is shown.
+
+certbot renews 30 days before expiry, so a certificate with less time left was not renewed.
+"""
 
 DAY_SECONDS: Final = 86_400
 _NO_CHECK_TIME: Final = 0x200000
@@ -53,12 +60,12 @@ class TlsFiles:
     certificate: Path
     key: Path
     ca: Path | None = None
-    """The authorities of client certificates."""
+    """File with the authorities that sign client certificates."""
     crl: Path | None = None
     client_certificates: str = "none"
     """`none`, `optional` or `required`."""
     username: str = "common_name"
-    """The part of a client's certificate that names its user: see `access.peer_names`."""
+    """The field of a client's certificate that contains the user name: see `access.peer_names`."""
     min_version: str = "1.2"
     alpn: str = "mqtt"
 
@@ -80,17 +87,18 @@ class Loaded:
     """Seconds since 1970, like `not_after`."""
     not_after: float
     revoked: frozenset[Issued]
-    """Client certificates named in the revocation list."""
+    """Client certificates in the revocation list."""
     authorities: frozenset[bytes] = frozenset()
-    """SHA-256 of the certificates in the file of client authorities."""
+    """SHA-256 digests of the certificates in the file `ca`."""
 
     def days_left(self, now: float) -> int:
-        """Return the whole days until the certificate expires; negative after it has expired."""
+        """Return the whole days until the certificate expires; negative after its expiry."""
         return int((self.not_after - now) // DAY_SECONDS)
 
     def problem_at(self, now: float) -> str | None:
-        """Return a sentence if the certificate is not valid at the time `now`, with the fix;
-        otherwise None.
+        """Return a sentence with the fix if the certificate is not valid at `now`, otherwise None.
+
+        `now` is in seconds since 1970.
         """
         if now < self.not_before:
             date = _date_of(self.not_before)
@@ -100,9 +108,7 @@ class Loaded:
         return None
 
     def warning_at(self, now: float) -> str | None:
-        """Return a sentence if the certificate has expired, is not yet valid or expires soon;
-        otherwise None.
-        """
+        """Return a sentence if the certificate is not valid at `now` or expires soon, or None."""
         days = self.days_left(now)
         if now < self.not_before or days >= WARNING_DAYS or days < 0:
             return self.problem_at(now)
@@ -135,12 +141,15 @@ def load(files: TlsFiles) -> Loaded:
 
 
 def _context_of(files: TlsFiles) -> ssl.SSLContext:
-    """Return a TLS context that serves the certificate and requests none from clients yet."""
+    """Return a TLS context for the certificate.
+
+    The context does not request client certificates.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = _VERSIONS[files.min_version]
     context.set_ciphers(CIPHERS)
     context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
-    # All ciphers on offer are good. A client without AES hardware may choose the one it is fast at.
+    # All ciphers are good, so a client without AES hardware may choose its fastest cipher.
     context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     context.set_alpn_protocols([files.alpn])
     try:
@@ -164,7 +173,7 @@ def _chain_problem(files: TlsFiles, error: ssl.SSLError) -> str:
 
 
 def _accept_clients(context: ssl.SSLContext, files: TlsFiles) -> None:
-    """Request client certificates, as far as the configuration requires them."""
+    """Set up a TLS context to verify client certificates, as the configuration requires."""
     context.verify_mode = _MODES[files.client_certificates]
     if files.ca is not None:
         _read_pem(files.ca, b"CERTIFICATE", "the certificates of clients' authorities")
@@ -185,7 +194,10 @@ def _load_trusted(context: ssl.SSLContext, path: Path) -> None:
 
 
 def revoked_of(crl: Path | None) -> frozenset[Issued]:
-    """Return the certificates that a revocation list names. Raises CertificateError."""
+    """Return the certificates in a revocation list file, or an empty set without a file.
+
+    Raises CertificateError if the file cannot be used.
+    """
     if crl is None:
         return frozenset()
     try:
@@ -210,8 +222,10 @@ def _check_key(path: Path) -> None:
 
 
 def _read_pem(path: Path, label: bytes, what: str) -> bytes:
-    """Return the contents of a file, checked to contain a PEM block whose label ends with
-    `label`.
+    """Return the contents of a PEM file.
+
+    Raises CertificateError if the file is unreadable or too long, or contains no block whose label
+    ends with `label`. `what` describes the expected contents for the message.
     """
     try:
         with path.open("rb") as file:
@@ -233,13 +247,14 @@ def _read_pem(path: Path, label: bytes, what: str) -> bytes:
 
 
 def _described(files: TlsFiles) -> dict[str, Any]:
-    """Return the certificate's fields, read through a handshake with a client that trusts only
-    it.
+    """Return the certificate's fields, read in a handshake in memory with a client of our own.
+
+    The client trusts only this certificate.
     """
     path = files.certificate
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
-    # Not |=: that would lose flags that Python has no names for.
+    # Not |=, which would lose flags for which Python has no names.
     client.verify_flags = ssl.VerifyFlags(int(ssl.VERIFY_X509_PARTIAL_CHAIN) | _NO_CHECK_TIME)
     _load_trusted(client, path)
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -270,7 +285,7 @@ def _has_shaken_hands(end: ssl.SSLObject) -> bool:
 
 
 def said_by(error: ssl.SSLError) -> str:
-    """Return the reason given by OpenSSL, without its source position."""
+    """Return the reason in an OpenSSL error, without the position in OpenSSL's source."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return error.verify_message
     return (error.reason or str(error)).lower().replace("_", " ")

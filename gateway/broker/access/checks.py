@@ -1,8 +1,8 @@
-"""Credential checks that take CPU time: queued, and only run for a client that is still waiting.
+"""Credential checks that take CPU time: queued, and run only if the client still waits.
 
-Passwords are checked in other processes: a hashing thread holds the interpreter lock from time to
-time, which would delay the event loop when the machine is busy. Tokens take less than a millisecond
-and are checked in threads.
+Passwords are checked in other processes. A hashing thread would sometimes hold the interpreter
+lock, which would delay the event loop on a busy machine. Token checks take less than a millisecond
+and run in threads.
 """
 
 import asyncio
@@ -19,11 +19,14 @@ from gateway.broker.core.effects import AuthenticationAnswer
 from gateway.broker.wire.codes import BAD_USER_NAME_OR_PASSWORD
 
 PASSWORD_CHECKS_MAX = 2
-"""Password checks running concurrently, and processes for them: each one uses a core and tens of
-MiB while it runs. docs/services.md has the memory of an idle process."""
+"""Concurrent password checks, each in a process of its own.
+
+A check uses one core and tens of MiB of memory. docs/services.md states the memory of an idle
+process.
+"""
 
 PROOFS_MAX = 1
-"""SCRAM proofs checked concurrently: they run on the event loop's thread, in microseconds."""
+"""Concurrent checks of SCRAM proofs, which take microseconds on the event loop's thread."""
 
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
@@ -34,7 +37,7 @@ class Checks:
 
     def __init__(self, guesses: Guesses) -> None:
         self.guesses = guesses
-        """Failures that delay logins of all kinds."""
+        """Failed logins, which delay later logins of all kinds."""
         self.proofs = Turns(guesses, PROOFS_MAX)
         self._turns = Turns(guesses, PASSWORD_CHECKS_MAX)
         self._workers = PasswordWorkers()
@@ -53,17 +56,17 @@ class Checks:
 
     @property
     def failed(self) -> int:
-        """Number of processes that ended while they checked a password, since the start."""
+        """Number of worker processes since the start that exited while they checked a password."""
         return self._workers.failed
 
     async def held(
         self, login: Login, hashes: Sequence[PasswordHash], password: bytes
     ) -> list[bool]:
-        """Return, for each hash, whether it is the hash of `password`. Waits for the login's turn.
+        """Wait for the login's turn. Return for each hash whether it is the hash of `password`.
 
         Raises:
             Busy, Abandoned: the password was not checked.
-            WorkerFailed: no process could check it.
+            WorkerFailed: no worker process could check the password.
         """
         await self._turns.begin(login)
         return await self._to_the_end(login, self._workers.held(hashes, password))
@@ -87,9 +90,10 @@ class Checks:
         )
 
     async def _to_the_end(self, login: Login, check: Awaitable[Result]) -> Result:
-        """Wait for a check.
+        """Wait for a running check.
 
-        If the caller is cancelled, the check and its turn still run to completion.
+        If the caller is cancelled, the check still runs to completion, and keeps its place until
+        the end.
         """
         running = asyncio.ensure_future(check)
         self._running.add(running)
@@ -98,14 +102,15 @@ class Checks:
         try:
             return await asyncio.shield(running)
         finally:
-            del running, check  # its exception holds this frame: a cycle
+            del running, check  # their exception refers to this frame, which is a reference cycle
 
     def remember(self, login: Login, answer: AuthenticationAnswer) -> None:
-        """Record the result of a login: a failure delays guessing, a success marks the user as
-        known.
+        """Record the result of a login.
+
+        A failure delays later guesses; a success makes the user known.
 
         A token can belong to another user than the packet names. Such a login proves nothing about
-        the user named in the packet.
+        the user in the packet.
         """
         place = self.guesses.place_of(login.origin, login.username)
         if answer.reason_code == 0 and answer.username == login.username:
@@ -115,7 +120,7 @@ class Checks:
             self.guesses.failed(place, login.password, now)
 
     def close(self) -> None:
-        """Stop checking."""
+        """Start no more checks, and stop the worker processes."""
         self._turns.stop()
         self.proofs.stop()
         self._workers.close()

@@ -18,10 +18,13 @@ from gateway.broker.access.password_worker import PasswordHash
 Kind = Literal["by_form", "sha256", "sha512", "pbkdf2-sha256", "pbkdf2-sha512"]
 
 BCRYPT_COST_MAX: Final = 13
-"""The cost doubles with each step; a Raspberry Pi needs 1 to 2 s for this one."""
+"""Highest accepted bcrypt cost. Each step doubles the time; 13 takes a Raspberry Pi 1 to 2 s."""
 
 BCRYPT_PASSWORD_BYTES: Final = 72
-"""bcrypt ignores further bytes, and the program that created the hash did too."""
+"""Bytes of a password that bcrypt uses.
+
+The program that created the hash ignored the rest as well.
+"""
 
 HASH_CHARACTERS_MAX: Final = 1_024
 SALT_BYTES_MAX: Final = 256
@@ -31,30 +34,30 @@ _USER = b"user:"
 
 
 class HashRefused(ValueError):
-    """The column holds no supported hash. The message does not quote the value."""
+    """The column contains no supported hash. The message does not quote the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class BcryptHash:
-    """A bcrypt hash in its standard text form."""
+    """A bcrypt hash in its standard string form."""
 
     text: str
 
     def holds(self, password: bytes) -> bool:
-        """Return True if this is the hash of `password`. bcrypt uses only its first 72 bytes."""
+        """Return True if this is the hash of `password`. bcrypt uses only the first 72 bytes."""
         found = bcrypt.hashpw(password[:BCRYPT_PASSWORD_BYTES], self.text.encode())
         return hmac.compare_digest(found, self.text.encode())
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """A SHA-2 digest, plain or derived by PBKDF2."""
+    """A SHA-2 digest of a password, either plain or derived with PBKDF2."""
 
     name: Literal["sha256", "sha512"]
     iterations: int
-    """0: a single hash, not PBKDF2."""
+    """Iterations of PBKDF2; 0 means a single SHA-2 hash."""
     before: bytes
-    """Bytes before the password, or the salt of PBKDF2."""
+    """Bytes hashed before the password, or the salt of PBKDF2."""
     after: bytes
     digest: bytes
 
@@ -69,14 +72,17 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class HashRules:
-    """Format of the hash column: its kind, the position of the salt, and the iterations."""
+    """Format of the hash column: the kind of hash, the position of the salt, and the iterations."""
 
     kind: Kind = "by_form"
     salt_position: Literal["before", "after", "none"] = "before"
     iterations: int = 0
 
     def parse(self, text: object, salt: object) -> PasswordHash:
-        """Return the hash given by the columns `password_hash` and `salt`. Raises HashRefused."""
+        """Return the hash in the values of the columns `password_hash` and `salt`.
+
+        Raises HashRefused if the values are not a supported hash.
+        """
         written = text.decode("ascii", "replace") if isinstance(text, bytes) else text
         if not isinstance(written, str) or not 1 <= len(written) <= HASH_CHARACTERS_MAX:
             raise HashRefused(f"password_hash is not a text of 1 to {HASH_CHARACTERS_MAX}")

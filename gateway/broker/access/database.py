@@ -1,4 +1,4 @@
-"""Queries to a MySQL or MariaDB database, with a bounded number of connections and a timeout.
+"""Queries to a MySQL or MariaDB database, with limits on connections and time.
 
 While the database is known to be down, queries fail without a connection attempt.
 """
@@ -17,13 +17,12 @@ from asyncmy.errors import MySQLError
 
 logger = logging.getLogger(__name__)
 
-# Not Final: tests make it short enough to pass.
+# Not Final, because tests shorten it.
 DOWN_SECONDS: float = 5.0
-"""No query is tried for this long after a failure."""
+"""Seconds after a failure during which no query is sent."""
 
 IDLE_SECONDS_MAX: Final = 60.0
-"""A connection idle for longer is not reused, because servers and firewalls drop such
-connections."""
+"""Longest idle time of a connection that is reused. Servers and firewalls drop idle connections."""
 
 LOG_SECONDS: Final = 60.0
 """Shortest time between two log lines."""
@@ -31,13 +30,13 @@ LOG_SECONDS: Final = 60.0
 SERVER_ERROR_MIN: Final = 1_000
 
 CLIENT_ERRORS: Final = range(2_000, 3_000)
-"""Error numbers reported by the client library: a connection was lost, or could not be opened."""
+"""Error codes of the client library: a connection was lost, or could not be opened."""
 
 ENDING_ERRORS: Final = frozenset({1_053, 1_077, 1_079, 1_152, 1_158, 1_159, 1_160, 1_161, 1_184})
-"""Error numbers with which a server ends connections: it shuts down, or the network failed."""
+"""Error codes with which a server closes a connection: it shuts down, or the network failed."""
 
 ROWS_MAX: Final = 2
-"""One row is a user. With a second row the query is ambiguous."""
+"""Rows to fetch. One row is a user; a second row shows that the query is ambiguous."""
 
 REASON_CHARACTERS_MAX: Final = 300
 
@@ -45,16 +44,16 @@ Row = Mapping[str, object]
 
 
 class DatabaseDown(Exception):
-    """The database did not answer a query. The message gives the reason."""
+    """The database did not respond to a query. The message states the reason."""
 
 
 class _StatementRefused(Exception):
-    """The server reported that it cannot execute the statement with these values."""
+    """The server reported that it cannot execute the statement with the given values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """Address of the database, and the account that reads it."""
+    """Address of the database server, and the account for reading."""
 
     host: str | None = None
     port: int = 3306
@@ -72,18 +71,21 @@ class Database:
         self._server = server
         self._timeout_seconds = timeout_seconds
         self._idle: list[tuple[float, Any]] = []
-        """Idle connections with the time of their last use; the last one is the newest."""
+        """Idle connections with the times of their last use, the most recently used last."""
         self._down_until = float("-inf")
         self._logged_at = float("-inf")
         self.failure: str | None = None
-        """Why the database does not answer; None: no failure is known."""
+        """The reason why the database does not respond, or None if no failure is known."""
 
     async def rows(self, statement: str, values: Sequence[str]) -> list[Row]:
-        """Run a query and return its rows, at most ROWS_MAX of them. Raises DatabaseDown.
+        """Run a query and return at most ROWS_MAX of its rows.
 
         Args:
-            statement: with `%s` where a value is to be, and `%%` for a percent sign.
-            values: sent apart from the statement.
+            statement: SQL with `%s` for each value, and `%%` for a percent sign.
+            values: the values, which are sent separately from the statement.
+
+        Raises:
+            DatabaseDown: the query failed.
         """
         loop = asyncio.get_running_loop()
         if loop.time() < self._down_until:
@@ -92,7 +94,7 @@ class Database:
             async with asyncio.timeout(self._timeout_seconds):
                 rows = await self._rows(statement, tuple(values))
         except _StatementRefused as refused:
-            # The server is up. A value may be the cause, which must not keep other clients out.
+            # The server is up. One client's value may be the cause, so other clients may continue.
             self._log(str(refused))
             raise DatabaseDown(str(refused)) from None
         except (MySQLError, OSError, EOFError, TimeoutError) as error:
@@ -120,7 +122,7 @@ class Database:
     async def _rows(self, statement: str, values: tuple[str, ...]) -> list[Row]:
         connection = self._take_idle()
         if connection is not None:
-            # The server may have closed an idle connection: a new one shows whether it is down.
+            # The server may have closed the idle connection. A new one shows whether it is down.
             with suppress(MySQLError, OSError, EOFError):
                 return await self._query(connection, statement, values)
         return await self._query(await self._connect(), statement, values)
@@ -141,7 +143,7 @@ class Database:
             if is_whole:
                 self._idle.append((asyncio.get_running_loop().time(), connection))
             else:
-                connection.close()  # an answer may still be in transit
+                connection.close()  # a response may still be in transit
         return rows
 
     def _take_idle(self) -> Any:

@@ -1,4 +1,4 @@
-"""Users in a database: one query per login, with a short-lived cache."""
+"""Users in a database, with one query for each login and a short-lived cache."""
 
 import asyncio
 import re
@@ -20,29 +20,34 @@ from gateway.broker.core.effects import AuthenticationAnswer
 from gateway.broker.wire.codes import BAD_USER_NAME_OR_PASSWORD, SERVER_UNAVAILABLE
 
 REMEMBERED_MAX: Final = 4_096
-"""Cached rows, at most: some 500 bytes each. The one read longest ago is dropped first."""
+"""Cached rows, at most, each about 500 bytes.
 
-# Not Final: tests make it short enough to pass.
+The row that was read from the database longest ago is dropped first.
+"""
+
+# Not Final, because tests shorten it.
 RECHECK_SECONDS_MIN: float = 10.0
-"""Shortest time between two checks of the row on which a connection depends, unless rows are cached
-for longer."""
+"""Shortest time between two checks of a connected user's row.
+
+If rows are cached for longer, the time is as long as the cache's.
+"""
 
 GROUPS_MAX: Final = 256
 GROUPS_CHARACTERS_MAX: Final = 16_384
-"""All group names of a user together: the same limit as for a token."""
+"""Characters of all group names of a user together: the same limit as for a token."""
 
 COLUMNS: Final = ("username", "password_hash", "salt", "user_groups")
-"""The columns that are read."""
+"""The columns that are read from the result of the query."""
 
 NAME_CHARACTERS_MAX: Final = 1_024
-"""Longest user name that is looked up, as in the password file."""
+"""Longest user name that is looked up: the same limit as in the password file."""
 
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """An SQL statement with `%s` placeholders, and the login fields to fill in, in their order."""
+    """An SQL statement with `%s` placeholders, and the names of the login fields that fill them."""
 
     statement: str
     names: tuple[str, ...]
@@ -54,7 +59,7 @@ class Query:
         return cls(_PLACEHOLDER.sub("%s", written.replace("%", "%%")), names)
 
     def values_of(self, login: Login) -> tuple[str, ...]:
-        """Return the values of a login for the placeholders."""
+        """Return a login's values for the placeholders, in the order of the placeholders."""
         known = {
             "username": login.username,
             "clientid": login.client_id,
@@ -70,11 +75,11 @@ class User:
     """A user, as read from a row of the database."""
 
     name: str | None
-    """The name in the row; None: the row has no name."""
+    """The user name in the row, or None if the row contains no name."""
     password_hash: PasswordHash
     groups: frozenset[str]
     entry: bytes = field(repr=False)
-    """The fields of the row that matter: name, hash, salt and groups."""
+    """The fields of the row that decide a login, serialised: name, hash, salt and groups."""
 
 
 class DatabaseUsers:
@@ -103,10 +108,10 @@ class DatabaseUsers:
         self._turns: Turns | None = None
         self._remembered: OrderedDict[tuple[str, ...], tuple[float, User]] = OrderedDict()
         self._usual: PasswordHash = decoy_hash()
-        """A typical hash, verified for users that do not exist so that both take the same time."""
+        """A typical hash, verified for unknown users so that their logins take the same time."""
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Check the password of a user. None: the query finds no such user.
+        """Check the password of a user. Return None if the query does not find the user.
 
         Raises:
             Busy, Abandoned: the password was not checked.
@@ -129,18 +134,16 @@ class DatabaseUsers:
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the fields of the user's current row that decide a login.
-
-        None: the query finds no user.
+        """Return the fields of a user's row that decide a login, or None if there is no such row.
 
         Raises:
-            NotKnown: the database does not answer.
+            NotKnown: the database does not respond.
         """
         values = self._query.values_of(login)
         user = self._remembered_user(values)
         if user is None:
             try:
-                # No password is checked, so guessing from the same address must not delay this.
+                # No password is checked, so wrong guesses from this address must not delay it.
                 user = await self._read(values, Login(""), checks)
             except (DatabaseDown, Busy, Abandoned) as error:
                 raise NotKnown(f"the database of users: {error}") from None
@@ -150,16 +153,21 @@ class DatabaseUsers:
 
     @property
     def recheck_seconds(self) -> float:
-        """Seconds between repeated checks: as often as a cached row is read again."""
+        """Seconds between repeated checks: the time for which a row is cached.
+
+        The shortest time is RECHECK_SECONDS_MIN.
+        """
         return max(self._cache_seconds, RECHECK_SECONDS_MIN)
 
     async def digest_of(
         self, login: Login, digest: bytes, checks: Checks, since: float
     ) -> bytes | None:
-        """Return the digest of the user's current row. None: the query finds no user.
+        """Return the digest of the user's current row, or None if the query does not find the user.
+
+        A row that was cached after `since` is reused.
 
         Raises:
-            NotKnown: the database does not answer.
+            NotKnown: the database does not respond.
         """
         values = self._query.values_of(login)
         found = self._remembered.get(values)
@@ -178,21 +186,21 @@ class DatabaseUsers:
 
     @property
     def problem(self) -> str | None:
-        """Why the database does not answer now; None if it does."""
+        """The reason why the database does not respond now, or None if it does."""
         failure = self._database.failure
         return None if failure is None else f"the database of users: {failure}"
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """One hash whose verification takes as long as that of a typical user."""
+        """One hash, whose verification takes as long as that of a typical user."""
         return (self._usual,)
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
-        """Raise AssertionError: this source has no method of enhanced authentication."""
+        """Raise AssertionError, because a database has no method of enhanced authentication."""
         raise AssertionError("a database has no method of enhanced authentication")
 
     def close(self) -> None:
-        """Stop querying and close the connections."""
+        """Stop sending queries, and close the connections."""
         if self._turns is not None:
             self._turns.stop()
         self._database.close()
@@ -212,9 +220,10 @@ class DatabaseUsers:
         return user
 
     async def _read(self, values: tuple[str, ...], login: Login, checks: Checks) -> User | None:
-        """Read the user from the database.
+        """Read a user from the database, or return None if there is no such user.
 
-        Raises DatabaseDown, HashRefused, Busy and Abandoned.
+        Raises DatabaseDown if the query fails, HashRefused if the row is invalid, and Busy or
+        Abandoned if the query was not sent.
         """
         if self._turns is None:
             self._turns = Turns(checks.guesses, self._connections)
@@ -250,7 +259,10 @@ def _accepted(user: User, login: Login) -> Proven:
 
 
 def _name_of(row: Row) -> str | None:
-    """Return the user's name as the database spells it, since the database may ignore case."""
+    """Return the user name as the database spells it.
+
+    The database may compare names ignoring case.
+    """
     if "username" not in row:
         return None
     name = row["username"]
@@ -260,7 +272,7 @@ def _name_of(row: Row) -> str | None:
 
 
 def _groups_of(written: object) -> frozenset[str]:
-    """Return the groups in a column, separated by spaces or commas."""
+    """Return the group names in the column `user_groups`, separated by spaces or commas."""
     if written is None:
         return frozenset()
     if not isinstance(written, str):

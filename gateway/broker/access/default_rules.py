@@ -1,9 +1,9 @@
-"""Default access rules for a broker with users and a network listener, if no rules file is
-configured.
+"""Default access rules, used without a rules file if there are users and a network listener.
 
-Each user may use its own topics and read the sensors' topics; it may not write anywhere else. An
-operator may publish at the page to every topic but those of commands and of the sensors' readings.
-Listeners without authentication (on loopback, or where the operator allows it) are unrestricted.
+Each user may use the topics `users/NAME/...` and subscribe to the sensors' topics, but may not
+publish anywhere else. An operator may publish from the page to every topic except those of commands
+and sensors' readings. Listeners without authentication (on loopback, or where the operator allows
+this) are unrestricted.
 """
 
 from collections.abc import Sequence
@@ -14,15 +14,18 @@ from gateway.broker.access.rules_file import RulesFile, parse
 
 NAME: Final = "the default rules"
 SENSORS: Final = "sensors/#"
-"""Written only by the bridge: the readings of docs/formats/readings.md."""
+"""Topics of readings (docs/formats/readings.md). Only the bridge publishes to them."""
 COMMANDS: Final = "commands/+/+"
-"""Commands for boards, read by the bridge. Without a rules file no user may publish there."""
+"""Topics of commands for boards. Only the bridge subscribes to them.
+
+Without a rules file no user may publish commands.
+"""
 ANSWERS: Final = "answers/#"
-"""Results of commands, published by the bridge."""
+"""Topics of the results of commands, published by the bridge."""
 PAGE_LISTENER: Final = "@page"
-"""Listener name of what operators publish at the page. No configured listener can have it."""
+"""Listener name for messages that operators publish on the page; no real listener can have it."""
 HEALTH: Final = "oncegate-health/+"
-"""Topic of the card's health check, which sends itself a message as the bridge's user."""
+"""Topics of the SD card's health check, which sends messages to itself as the bridge's user."""
 
 
 def default_rules(
@@ -35,13 +38,13 @@ def default_rules(
     """Return the default access rules.
 
     Args:
-        open_listeners: listeners where everything is allowed.
+        open_listeners: listeners on which everything is allowed.
         bridge_user: the user that publishes to `sensors/#`; None if the bridge connects to an open
             listener.
-        home_assistant_prefix: topic prefix of device discovery: the bridge writes it, users read
-            it. None if discovery is off.
-        states: topic filters for the states of the gateway, its ports and devices: the bridge
-            writes them, users read them.
+        home_assistant_prefix: topic prefix of device discovery, which the bridge publishes and
+            users subscribe to; None if discovery is off.
+        states: topic filters for the states of the gateway, its ports and devices, which the bridge
+            publishes and users subscribe to.
     """
     lines = ["# what holds without [access] rules_file: oncegate acl show"]
     lines += [f"allow listener {quoted(name)} all" for name in open_listeners]
@@ -65,7 +68,7 @@ def default_rules(
 def _for_home_assistant(prefix: str, bridge_user: str | None) -> list[str]:
     """Return the rules for device discovery.
 
-    Home Assistant is an ordinary user that publishes its status.
+    Home Assistant is an ordinary user that also publishes its status.
     """
     lines = [f"allow user * subscribe {prefix}/#", f"allow user * publish {prefix}/status"]
     if bridge_user is not None:
@@ -74,5 +77,5 @@ def _for_home_assistant(prefix: str, bridge_user: str | None) -> list[str]:
 
 
 def _topic(topic_filter: str) -> str:
-    """Return a filter as it is written in a rule, with "%" escaped."""
+    """Return a topic filter as it is written in a rule, with "%" escaped."""
     return quoted(topic_filter.replace("%", "%%"))

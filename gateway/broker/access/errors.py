@@ -1,8 +1,8 @@
-"""Base class of the errors for files that configure access."""
+"""Base class of the errors in files that configure access."""
 
 
 class AccessFileError(Exception):
     """A file that configures access cannot be used.
 
-    The message names it, the problem and the fix.
+    The message names the file, the problem and the fix.
     """

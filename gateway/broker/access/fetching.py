@@ -1,7 +1,6 @@
-"""Fetching of an identity provider's documents, over HTTP or from a file, with limits on size and
-time.
+"""Fetching of an identity provider's documents over HTTP or from a file, with limits.
 
-Blocking: call it in a thread.
+The functions limit size and time. They block, so call them in a thread.
 """
 
 import json
@@ -17,17 +16,17 @@ from urllib.parse import urlsplit
 from gateway.process.files.disk_errors import line_of
 
 DOCUMENT_BYTES_MAX: Final = 262_144
-"""The keys of a large provider are some 10 KiB."""
+"""Size of a document, at most. The keys of a large provider have about 10 KiB."""
 
 CHUNK_BYTES: Final = 16_384
 
 
 class NotFetched(Exception):
-    """The document could not be fetched. The message gives the reason."""
+    """The document could not be fetched. The message states the reason."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Rejects HTTP redirects: one could lead from TLS to plain HTTP. Configure the final URL."""
+    """Rejects HTTP redirects, which could lead from TLS to plain HTTP. Configure the final URL."""
 
     def redirect_request(  # noqa: PLR0917 - as the library calls it
         self,
@@ -42,10 +41,13 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class Fetcher:
-    """Fetches documents of one identity provider."""
+    """Fetches documents of one identity provider, with a timeout."""
 
     def __init__(self, timeout_seconds: float, ca: Path | None = None) -> None:
-        """Create a fetcher. Raises NotFetched if the CA file cannot be used."""
+        """Load the CA file, or use the system's CAs if `ca` is None.
+
+        Raises NotFetched if the file cannot be used.
+        """
         self._timeout_seconds = timeout_seconds
         try:
             context = ssl.create_default_context(cafile=None if ca is None else str(ca))
@@ -57,7 +59,7 @@ class Fetcher:
         )
 
     def fetch(self, url: str) -> dict[str, Any]:
-        """Fetch a JSON object from an HTTP or HTTPS URL. Raises NotFetched."""
+        """Fetch a JSON object from an HTTP or HTTPS URL. Raises NotFetched if this fails."""
         if urlsplit(url).scheme not in ("http", "https"):
             raise NotFetched(f"{url}: expected http or https")
         request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310
@@ -73,7 +75,7 @@ class Fetcher:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file. Raises NotFetched."""
+    """Return the JSON object in a file. Raises NotFetched if the file cannot be used."""
     try:
         with path.open("rb") as file:
             content = file.read(DOCUMENT_BYTES_MAX + 1)
@@ -90,7 +92,7 @@ def _read(response: HTTPResponse, deadline: float, url: str) -> bytes:
         content += chunk
         if len(content) > DOCUMENT_BYTES_MAX:
             raise NotFetched(f"{url}: longer than {DOCUMENT_BYTES_MAX} bytes")
-        # The socket's own timeout restarts with each byte.
+        # The socket's own timeout starts again with each byte.
         if time.monotonic() > deadline:
             raise NotFetched(f"{url}: timed out")
     return content

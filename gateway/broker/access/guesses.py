@@ -1,12 +1,12 @@
-"""Wrong passwords on record, and how long they delay the next check.
+"""Records of wrong passwords, and how long they delay the next check.
 
-Failures are counted in three bounded tables: by origin (address), by user, and by pair of both. If
-the same pair sends the same wrong password again, that is not a new guess: a device with an
-outdated password counts only for its own pair. Counts halve every minute.
+Failures are counted in three bounded tables: by origin (address), by user, and by pair of origin
+and user. If the same pair sends the same wrong password again, this is not a new guess: a device
+with an outdated password counts only for its own pair. Counts halve every minute.
 
-A pair that logged in successfully not long ago is *known*. Guesses by others do not delay it, so a
-stranger cannot lock a user out. All functions take the time as an argument: seconds of a monotonic
-clock.
+A pair with a recent successful login is *known*. Guesses by other pairs do not delay a known pair,
+so a stranger cannot lock a user out. All functions take the time as an argument, in seconds of a
+monotonic clock.
 """
 
 import hashlib
@@ -14,49 +14,57 @@ import secrets
 from collections import OrderedDict
 
 FREE_FAILURES = 5
-"""Free failures: a person mistypes, or a device is about to get its new password."""
+"""Failures without a delay: a person mistypes, or a device does not have its new password yet."""
 
 DELAY_SECONDS_FIRST = 0.25
-"""Delay after one more failure; each further failure doubles it."""
+"""Delay after the first failure beyond FREE_FAILURES. Each further failure doubles the delay."""
 
 ORIGIN_DELAY_SECONDS_MAX = 4.0
-"""Longest delay between two checks for an origin or a pair: some 20,000 guesses a day. A correct
-login of another user at the same address still succeeds within `connect_timeout`, 10 s."""
+"""Longest delay between two checks for an origin or a pair: about 20,000 guesses a day.
+
+A correct login of another user at the same address still succeeds within `connect_timeout`, 10 s.
+"""
 
 USER_DELAY_SECONDS_MAX = 2.0
-"""Longest wait of a correct login from an unknown address after more than FREE_FAILURES other
-addresses have guessed its user's password."""
+"""Longest delay of a correct login from an unknown address because of other addresses' guesses.
+
+The delay begins when more than FREE_FAILURES addresses have guessed the user's password.
+"""
 
 HALF_LIFE_SECONDS = 60.0
-"""After this time a failure counts half."""
+"""Seconds after which a failure counts half."""
 
 REMEMBERED_MAX = 4_096
-"""Entries of each table, at most: some 200 bytes each. The one with the oldest failure is dropped
-first."""
+"""Entries of each table, at most, each about 200 bytes.
+
+The entry with the oldest failure is dropped first.
+"""
 
 KNOWN_MAX = 4_096
-"""Successful pairs, at most: 100 bytes each. The one that succeeded longest ago is dropped
-first."""
+"""Known pairs, at most, each about 100 bytes.
+
+The least recently successful pair is dropped first.
+"""
 
 FAILURES_OF_KNOWN_MAX = 5
-"""After this many failures since its last success a pair is not known any more."""
+"""Failures since the last success after which a pair is no longer known."""
 
 
 class Failed:
-    """Failure count of one key, with the time of the last failure."""
+    """Failure count for one key, with the time of the last failure."""
 
     __slots__ = ("at", "count", "password")
 
     def __init__(self) -> None:
         self.count = 0.0
-        """The count at the time `at`."""
+        """The failure count at the time `at`."""
         self.at = 0.0
         self.password = b""
         """Digest of the last wrong password."""
 
 
 class Failures:
-    """A bounded table of failures by key."""
+    """A bounded table of failure counts by key: an origin, a user or a pair."""
 
     def __init__(self, delay_seconds_max: float) -> None:
         self._delay_seconds_max = delay_seconds_max
@@ -67,7 +75,7 @@ class Failures:
         return len(self._entries)
 
     def add(self, key: bytes, now: float) -> Failed:
-        """Count one more failure and return the entry."""
+        """Count one more failure for a key, and return the key's entry."""
         entry = self._entries.setdefault(key, Failed())
         entry.count = _decayed(entry, now) + 1
         entry.at = now
@@ -77,22 +85,22 @@ class Failures:
         return entry
 
     def forget(self, key: bytes) -> None:
-        """Reset the failures of a key."""
+        """Remove the failures of a key."""
         self._entries.pop(key, None)
 
     def get(self, key: bytes) -> Failed | None:
-        """Return the entry of a key, or None."""
+        """Return the entry of a key, or None if it has no failures."""
         return self._entries.get(key)
 
     def delay_seconds(self, key: bytes, now: float) -> float:
-        """Return by how many seconds the key's failures delay a check now."""
+        """Return the seconds by which a key's failures delay a check that begins now."""
         entry = self._entries.get(key)
         if entry is None:
             return 0.0
         return self._delay_seconds_of(_decayed(entry, now))
 
     def free_at(self, key: bytes) -> float:
-        """Return the time at which the next check for the key may start."""
+        """Return the time at which the next check for a key may start."""
         entry = self._entries.get(key)
         if entry is None:
             return 0.0
@@ -111,7 +119,10 @@ def _decayed(entry: Failed, now: float) -> float:
 
 
 class Place:
-    """Table keys of a login. They are keyed digests, because names can be 64 KiB long."""
+    """The table keys of a login: its origin, its user, and the pair of both.
+
+    The keys are keyed digests, because names can be 64 KiB long.
+    """
 
     __slots__ = ("origin", "pair", "user")
 
@@ -122,7 +133,7 @@ class Place:
 
 
 class Guesses:
-    """Failed and successful logins by origin and user."""
+    """Failed and successful logins, counted by origin, by user and by pair of both."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
@@ -130,15 +141,15 @@ class Guesses:
         self._users = Failures(USER_DELAY_SECONDS_MAX)
         self._pairs = Failures(ORIGIN_DELAY_SECONDS_MAX)
         self._known: OrderedDict[bytes, int] = OrderedDict()
-        """Failures of each pair since its last success."""
+        """Number of failures of each known pair since its last success."""
 
     @property
     def tables(self) -> tuple[Failures, Failures, Failures]:
-        """The failures by origin, by user and by pair."""
+        """The tables of failures by origin, by user and by pair."""
         return self._origins, self._users, self._pairs
 
     def place_of(self, origin: str, username: str) -> Place:
-        """Return the table keys of a login."""
+        """Return the table keys of a login from `origin` as `username`."""
         return Place(
             self._digest(b"origin", origin.encode()),
             self._digest(b"user", username.encode()),
@@ -146,13 +157,16 @@ class Guesses:
         )
 
     def failed(self, place: Place, password: bytes | None, now: float) -> None:
-        """Record a failed login. Failures without a password count as repeats of each other."""
+        """Record a failed login.
+
+        Consecutive failures without a password count as the same guess.
+        """
         before = self._pairs.get(place.pair)
         digest = self._digest(b"password", password or b"")
         if before is None or before.password != digest:
             self._origins.add(place.origin, now)
         if before is None or now - before.at > HALF_LIFE_SECONDS:
-            # Once per address: repeated failures of one address only delay that address.
+            # Counted once per address, because repeated failures delay only their own address.
             self._users.add(place.user, now)
         self._pairs.add(place.pair, now).password = digest
         if place.pair in self._known:
@@ -161,7 +175,7 @@ class Guesses:
                 del self._known[place.pair]
 
     def succeeded(self, place: Place) -> None:
-        """Record that a user logged in successfully from an origin."""
+        """Record that a user has logged in successfully from an origin."""
         self._pairs.forget(place.pair)
         self._known[place.pair] = 0
         self._known.move_to_end(place.pair)
@@ -169,7 +183,7 @@ class Guesses:
             self._known.popitem(last=False)
 
     def is_known(self, place: Place) -> bool:
-        """Return True if the user logged in from this origin not long ago."""
+        """Return True if the user has recently logged in from this origin."""
         return place.pair in self._known
 
     def is_suspect(self, place: Place) -> bool:
@@ -177,15 +191,14 @@ class Guesses:
         return self._origins.get(place.origin) is not None
 
     def user_wait_seconds(self, place: Place, now: float) -> float:
-        """Return by how many seconds a login is delayed from now because of failures of its
-        user.
+        """Return the seconds by which failed logins of the same user delay a login.
+
+        A known pair is not delayed.
         """
         return 0.0 if self.is_known(place) else self._users.delay_seconds(place.user, now)
 
     def free_at(self, place: Place) -> float:
-        """Return the time at which a login may be checked, given the failures of its origin and
-        pair.
-        """
+        """Return the earliest time for a login's check, after failures of its origin or pair."""
         free_at = self._pairs.free_at(place.pair)
         if self.is_known(place):
             return free_at

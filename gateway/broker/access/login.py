@@ -1,4 +1,4 @@
-"""A login as the checks see it, and the network origin of its client."""
+"""A login as the checks receive it, and the network origin of its client."""
 
 import ipaddress
 from collections.abc import Callable
@@ -8,7 +8,7 @@ LOOPBACK = "loopback"
 LOCAL = "local"
 
 IPV6_PREFIX = 64
-"""The network of a home or host: a person with one of its addresses has all of them."""
+"""Bits of an IPv6 address that count. A person with one address of a /64 can use all of them."""
 
 
 def _is_wanted() -> bool:
@@ -20,20 +20,20 @@ class Login:
     """Credentials of a client that wants to log in, and where it connects from."""
 
     username: str
-    """The name in the packet; may be empty."""
+    """The user name in the packet; may be empty."""
     password: bytes | None = field(default=None, repr=False)
-    """The password, or a token instead; None: the client uses a proof."""
+    """The password or token; None if the client sends a SCRAM proof."""
     client_id: str = ""
     listener: str = ""
     address: str = ""
     """`192.0.2.7:40000`, `[2001:db8::1]:40000`, or the name of a Unix socket's peer."""
     certificate: str | None = None
-    """The user that a certificate has already authenticated."""
+    """The user that a client certificate has already authenticated."""
     is_wanted: Callable[[], bool] = field(default=_is_wanted, repr=False, compare=False)
-    """Returns whether the client still waits for the answer."""
+    """Function that returns True while the client still waits for the result."""
 
     def of(self, username: str) -> "Login":
-        """Return the same login with the user name that the exchange has established."""
+        """Return this login with the user name from an exchange, and without a password."""
         return replace(self, username=username, password=None)
 
     @property
@@ -43,7 +43,7 @@ class Login:
 
 
 def host_of(address: str) -> str:
-    """Return the host of "host:port", without brackets; an empty text for a Unix socket."""
+    """Return the host of "host:port" without brackets, or an empty string for a Unix socket."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit():
         return ""
@@ -51,9 +51,9 @@ def host_of(address: str) -> str:
 
 
 def origin_of(address: str) -> str:
-    """Return a name for all the addresses that one person can easily obtain.
+    """Return a name that covers all addresses that one person can easily obtain.
 
-    It is the IPv4 address, the first 64 bits of an IPv6 address, `loopback`, or `local` for
+    The name is the IPv4 address, the /64 network of an IPv6 address, `loopback`, or `local` for
     anything that is not an IP address.
     """
     try:

@@ -1,8 +1,9 @@
-"""Conversion of a Mosquitto ACL file into our own rules.
+"""Conversion of a Mosquitto ACL file to our own rules.
 
-In Mosquitto all lines about a client apply together: a `deny` takes precedence over every other
-line, and what no line allows is denied. `topic` lines before the first `user` apply to clients
-without a user; `topic` lines after one apply to that user; `pattern` lines apply to every client.
+In Mosquitto all lines about a client apply together: a `deny` line takes precedence over every
+other line, and a topic that no line allows is denied. `topic` lines before the first `user` line
+apply to clients without a user. `topic` lines after a `user` line apply to that user. `pattern`
+lines apply to every client.
 """
 
 from gateway.broker.access.rule_line import Mistake, quoted, shown
@@ -18,7 +19,10 @@ _ACTIONS = {
 
 
 def rules_text_of(content: bytes, name: str) -> str:
-    """Return our rules for a Mosquitto acl file. Raises RulesFileError."""
+    """Return our rules for the contents of a Mosquitto ACL file.
+
+    Raises RulesFileError if a line is invalid. `name` is the file's name in messages.
+    """
     if len(content) > FILE_BYTES_MAX:
         raise RulesFileError([f"{name}: longer than {FILE_BYTES_MAX} bytes"])
     who = "anonymous"
@@ -42,12 +46,15 @@ def rules_text_of(content: bytes, name: str) -> str:
     if problems:
         raise RulesFileError(problems)
     lines = [f"# from {name}", *(f"{word} {each}" for word in rules for each in rules[word])]
-    lines.append("allow anyone connect")  # ACL files have no rule for that
+    lines.append("allow anyone connect")  # ACL files have no rule for connecting
     return "".join(f"{line}\n" for line in lines)
 
 
 def _rule_of(keyword: str, rest: str, who: str) -> tuple[str, str]:
-    """Return `allow` or `deny`, and the rest of the rule. Raises Mistake."""
+    """Return `allow` or `deny`, and the rest of our rule. Raises Mistake if the line is invalid.
+
+    `who` is the client condition from the latest `user` line.
+    """
     if keyword not in ("topic", "pattern") or not rest:
         raise Mistake("is no line of an acl file: use user, topic or pattern")
     access, topic = _access_of(rest)
@@ -62,7 +69,7 @@ def _rule_of(keyword: str, rest: str, who: str) -> tuple[str, str]:
 
 
 def _access_of(rest: str) -> tuple[str, str]:
-    """Return the access mode and the topic of a line. The topic may contain spaces."""
+    """Return the access mode and the topic in a line. The topic may contain spaces."""
     first, _, topic = rest.partition(" ")
     if first in _ACTIONS and topic.strip():
         return first, topic.strip()

@@ -3,9 +3,9 @@
     $6$salt$hash              SHA-512 of the password and the salt, once
     $7$iterations$salt$hash   PBKDF2 with HMAC-SHA-512
 
-Salt and hash are base64. Such a line stays as it is in our file until the user gets a new password.
-A stolen `$6$`, or a `$7$` of 101 iterations (the default), is guessed thousands of times as fast as
-an Argon2 hash.
+Salt and hash are base64. Such a line stays unchanged in our file until the user gets a new
+password. A stolen `$6$` hash, or a `$7$` hash with 101 iterations (the default), can be guessed
+thousands of times faster than an Argon2 hash.
 """
 
 import base64
@@ -17,17 +17,19 @@ from dataclasses import dataclass
 PREFIXES = ("$6$", "$7$")
 
 ITERATIONS_MAX = 400_000
-"""Limit on the cost of a CONNECT with a line from elsewhere: a second on a Raspberry Pi.
-mosquitto_passwd writes 101, or 1,000."""
+"""Iterations, at most, to limit the cost of a CONNECT with an imported hash.
+
+400,000 take a second on a Raspberry Pi. mosquitto_passwd writes 101 or 1,000.
+"""
 
 SALT_BYTES_MAX = 256
-"""Mosquitto writes 12, later versions 64."""
+"""Bytes of a salt, at most. Mosquitto writes 12, later versions 64."""
 
 HASH_BYTES = hashlib.sha512().digest_size
 
 
 class MosquittoHashError(ValueError):
-    """The text is not a Mosquitto hash. The message gives the reason."""
+    """The string is not a Mosquitto hash. The message states the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +37,14 @@ class MosquittoHash:
     """A Mosquitto hash of one user's password."""
 
     iterations: int
-    """Iterations of PBKDF2; 0: a single SHA-512."""
+    """Iterations of PBKDF2; 0 means a single SHA-512 hash."""
     salt: bytes
     digest: bytes
 
     def holds(self, password: bytes) -> bool:
         """Return True if this is the hash of `password`.
 
-        The result does not affect the time taken.
+        The time taken does not depend on the result.
         """
         if self.iterations:
             found = hashlib.pbkdf2_hmac("sha512", password, self.salt, self.iterations)
@@ -51,13 +53,13 @@ class MosquittoHash:
         return hmac.compare_digest(found, self.digest)
 
     def text(self) -> str:
-        """Return the entry as written in the file."""
+        """Return the hash as written in the password file."""
         kind = f"$7${self.iterations}" if self.iterations else "$6"
         return f"{kind}${_base64_of(self.salt)}${_base64_of(self.digest)}"
 
 
 def parse(text: str) -> MosquittoHash:
-    """Parse a Mosquitto hash. Raises MosquittoHashError."""
+    """Parse a Mosquitto hash. Raises MosquittoHashError if the string is not a valid hash."""
     fields = text.split("$")
     if text.startswith("$6$") and len(fields) == 4:
         iterations = 0

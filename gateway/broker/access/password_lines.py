@@ -12,7 +12,7 @@ from gateway.broker.access.mosquitto_passwords import MosquittoHash, MosquittoHa
 from gateway.broker.access.saslprep import Unprepared, prepared_of
 from gateway.broker.access.scram_keys import ScramKeys, ScramKeysError
 
-# Limits on the cost of a CONNECT with a password file from elsewhere.
+# Limits on the cost of a CONNECT with an imported password file.
 MEMORY_COST_KIB_MAX = 262_144
 TIME_COST_MAX = 20
 USERNAME_BYTES_MAX = 1024
@@ -32,7 +32,7 @@ class UsernameRefused(PasswordFileError):
 
 
 def refuse_username(username: str) -> None:
-    """Raise UsernameRefused for a name that the password file cannot represent."""
+    """Raise UsernameRefused if the password file cannot represent a user name."""
     if _USERNAME.fullmatch(username) is None or len(username.encode()) > USERNAME_BYTES_MAX:
         raise UsernameRefused(
             f"{ascii(username)[:60]} cannot be a user name: use 1 to {USERNAME_BYTES_MAX} bytes, "
@@ -41,15 +41,15 @@ def refuse_username(username: str) -> None:
 
 
 def refuse_password(password: bytes) -> None:
-    """Raise PasswordFileError for an empty password, or one that is too long for MQTT."""
+    """Raise PasswordFileError if a password is empty or too long for MQTT."""
     # [MQTT-3.1.3-11] the password field holds 0 to 65535 bytes.
     if not 1 <= len(password) <= PASSWORD_BYTES_MAX:
         raise PasswordFileError(f"a password has 1 to {PASSWORD_BYTES_MAX} bytes")
 
 
 def refuse_unprepared(username: str) -> None:
-    """Raise PasswordFileError for a name that a SCRAM client would never send."""
-    # Clients send the prepared form (RFC 5802 section 5.1), so another form would never match.
+    """Raise PasswordFileError if a SCRAM client would never send this user name."""
+    # Clients send the SASLprep form (RFC 5802 section 5.1), so another form would never match.
     try:
         prepared = prepared_of(username, stored=True)
     except Unprepared as unprepared:
@@ -59,9 +59,9 @@ def refuse_unprepared(username: str) -> None:
 
 
 def parse(line: bytes, place: str) -> tuple[str, Entry] | None:
-    """Parse a line into the user and the entry. None: the line is empty or a comment.
+    """Parse a line into user and entry, or return None if the line is empty or a comment.
 
-    Raises PasswordFileError with `place` in its message.
+    Raises PasswordFileError, with `place` in the message, if the line is invalid.
     """
     try:
         text = line.decode().rstrip("\r")

@@ -1,14 +1,14 @@
-"""Worker process that checks passwords: hashing in the broker would block its interpreter.
+"""Worker process that checks passwords, because hashing would block the broker's interpreter.
 
-It reads requests from standard input and writes answers to standard output (integers are
+The worker reads requests from standard input and writes responses to standard output (integers are
 big-endian)::
 
     request   size u32 | a pickle of (hashes, password), `size` bytes long
     answer    one byte per hash: 1 if it is the password's, else 0; always 0 for an empty password
 
-The worker has only Python's path in its environment, and no files or connections. Pickles are only
-sent by the broker that started it, never back. It exits when standard input closes, so it never
-outlives the broker.
+The worker has no files or connections, and only Python's path in its environment. Pickles are sent
+only by the broker that started the worker, never back. The worker exits when standard input closes,
+so it never outlives the broker.
 """
 
 import os
@@ -27,46 +27,49 @@ from gateway.process.scheduling import take_usual_turns, take_what_others_leave
 SIZE: Final = struct.Struct(">I")
 
 NICENESS: Final = 5
-"""Clients that are already connected come first, but logins must succeed within `connect_timeout`
-on a busy machine: at 10 they got a hundredth of the CPU."""
+"""Nice value of a worker, so that connected clients have priority.
+
+Logins must still succeed within `connect_timeout` on a busy machine: at 10, workers got a hundredth
+of the CPU.
+"""
 
 GIVES_WAY: Final = "gives-way"
-"""Argument of a process that only uses CPU time which no other process needs."""
+"""Argument for a process that uses only CPU time that no other process needs."""
 
 OUT_OF_MEMORY_SCORE: Final = 500
 """If memory runs out, the kernel kills a worker, which is restarted, before the broker."""
 
 
 class PasswordHash(Protocol):
-    """A picklable hash of one user's password."""
+    """Interface of a hash of one user's password, which can be pickled."""
 
     def holds(self, password: bytes) -> bool:
         """Return True if this is the hash of `password`.
 
-        The result does not affect the time taken.
+        The time taken does not depend on the result.
         """
 
 
 def request_of(hashes: Sequence[PasswordHash], password: bytes) -> bytes:
-    """Return the request to check a password against several hashes."""
+    """Return a request to check a password against several hashes."""
     pickled = pickle.dumps((tuple(hashes), password))
     return SIZE.pack(len(pickled)) + pickled
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer requests in order until the input ends."""
+    """Process requests in order until the input ends."""
     while len(size := requests.read(SIZE.size)) == SIZE.size:
         pickled = requests.read(*SIZE.unpack(size))
         hashes, password = pickle.loads(pickled)  # noqa: S301 - our parent wrote it
-        # An empty password takes the same time, and never matches.
+        # The check of an empty password takes the same time, and always fails.
         answers.write(bytes(each.holds(password) and bool(password) for each in hashes))
         answers.flush()
 
 
 def main() -> None:
-    """Lower this process's scheduling priority and serve requests."""
+    """Lower this process's scheduling priority, and process requests."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # meant for the broker, which may still send requests
+        signal.signal(number, signal.SIG_IGN)  # the broker may still send requests while it stops
     os.nice(NICENESS)
     with suppress(OSError):  # like the broker, if the system allows it
         take_usual_turns()
@@ -75,7 +78,7 @@ def main() -> None:
             take_what_others_leave()
     with suppress(OSError):  # not available on every system
         Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
-    argon2_hash.Argon2Hash.of("")  # load it now, before the first client waits
+    argon2_hash.Argon2Hash.of("")  # load the library now, before the first client waits
     serve(sys.stdin.buffer, sys.stdout.buffer)
 
 

@@ -1,7 +1,7 @@
 """Pool of password worker processes, started on demand and restarted after a failure.
 
 The workers run at the lowest priority, so that password guessing delays no client. If other
-programs or the broker use all CPU time, workers with a normal share replace them for a while
+programs or the broker use all CPU time, workers with normal priority replace them for a while
 (docs/decisions/0154).
 """
 
@@ -17,64 +17,75 @@ from typing import Final
 from gateway.broker.access.password_worker import GIVES_WAY, PasswordHash, request_of
 
 CHECK_SECONDS_MAX: Final = 30.0
-"""Time limit for one password: the costliest hash allowed in a file takes a Raspberry Pi some
-seconds. After that the worker is killed."""
+"""Timeout of one password check, after which the worker is killed.
+
+The costliest hash that a file may contain takes a Raspberry Pi several seconds.
+"""
 
 LOOK_SECONDS: Final = 0.2
-"""Interval of checks how much CPU time a low-priority worker has got. If the CPU is busy, a
-client's login takes that much longer."""
+"""Seconds between two checks of a low-priority worker's CPU time.
+
+If the CPU is busy, a client's login takes this much longer.
+"""
 
 SHARE_LEAST: Final = 0.1
-"""Smallest share of a core. With less, the worker is ended and one with normal priority repeats the
-check."""
+"""Smallest fraction of a core that a low-priority worker must get.
+
+With less, the worker is killed, and a worker with normal priority repeats the check.
+"""
 
 BUSY_SECONDS: Final = 60.0
-"""How long workers then run with normal priority, before a low-priority one is tried again: the
-delay that this costs a client must be rare."""
+"""Seconds for which workers then run with normal priority.
+
+Trying a low-priority worker again may delay a client, so it must be rare.
+"""
 
 ATTEMPTS_MAX: Final = 2
-"""Workers tried for one password: the first may have been killed by accident."""
+"""Workers that are tried for one password, since the first may have been killed by accident."""
 
 # -P: ignore a directory called `gateway` in the caller's working directory.
 COMMAND: Final = (sys.executable, "-P", "-m", "gateway.broker.access.password_worker")
 
 LARGE_BLOCK_BYTES: Final = 8 << 20
-"""Freed memory blocks from this size are returned to the system, such as the 19 MiB of a check;
-otherwise glibc keeps the largest block (mallopt(3))."""
+"""Size from which freed memory is returned to the system, such as the 19 MiB of a check.
+
+Otherwise glibc keeps the largest block (mallopt(3)).
+"""
 
 ENVIRONMENT: Final = {"MALLOC_MMAP_THRESHOLD_": str(LARGE_BLOCK_BYTES)} | {
     name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ
 }
-"""Environment of a worker: only where Python finds its modules."""
+"""Environment of a worker: only the path of Python's modules."""
 
 
 class WorkerFailed(Exception):
-    """A password could not be checked: its worker process could not be started, or ended."""
+    """A password could not be checked, because its worker process did not start or exited."""
 
 
 class _Starved(Exception):
     """A low-priority worker gets almost no CPU time."""
 
 
-# clock_getcpuclockid(3): a process's clock id is the complement of its number, with this.
+# clock_getcpuclockid(3): a process's clock ID is built from its process ID and this constant.
 _CPUCLOCK_SCHED: Final = 2
 
 
 class PasswordWorkers:
-    """Gives each password to an idle worker process."""
+    """Pool of worker processes. Each password is checked by an idle worker."""
 
     def __init__(self) -> None:
         self.failed = 0
-        """Workers that ended, or did not answer, since the start."""
+        """Number of workers since the start that exited or did not respond."""
         self._busy_until = float("-inf")
-        """Until this time of the event loop's clock workers run with normal priority."""
+        """Time of the event loop's clock until which workers run with normal priority."""
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
 
     async def held(self, hashes: Sequence[PasswordHash], password: bytes) -> list[bool]:
         """Return, for each hash, whether it is the hash of `password`.
 
-        One process is started for each concurrent check. The caller limits how many there are.
+        Each concurrent check runs in its own process. The caller limits the number of concurrent
+        checks.
 
         Raises:
             WorkerFailed: the password could not be checked.
@@ -97,13 +108,13 @@ class PasswordWorkers:
 
     @property
     def process_ids(self) -> list[int]:
-        """Process ids of the running workers."""
+        """Process IDs of the running workers."""
         return [worker.process.pid for worker in self._all]
 
     async def _checked(self, request: bytes, count: int) -> bytes | None:
-        """Return the answer of a worker that gets enough CPU time. None: the worker failed.
+        """Return the response of a worker that gets enough CPU time, or None if the worker failed.
 
-        Raises OSError if no process can be started.
+        `count` is the number of hashes in the request. Raises OSError if no process can be started.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -119,9 +130,9 @@ class PasswordWorkers:
             return None
 
     async def _unless_starved(self, request: bytes, count: int) -> bytes | None:
-        """Return the answer of a low-priority worker. None: the worker failed.
+        """Return the response of a low-priority worker, or None if the worker failed.
 
-        Raises _Starved if other processes leave it too little CPU time.
+        Raises _Starved if other processes leave the worker too little CPU time.
         """
         worker = self._worker(gives_way=True)
         answer = asyncio.ensure_future(self._asked(worker, request, count))
@@ -137,7 +148,10 @@ class PasswordWorkers:
             answer.cancel()
 
     def _worker(self, *, gives_way: bool) -> "_Worker":
-        """Return an idle worker; start one if necessary. Raises OSError."""
+        """Return an idle worker, or start a new one.
+
+        Raises OSError if no process can be started.
+        """
         while self._idle:
             worker = self._idle.pop()
             if worker.gives_way is gives_way:
@@ -148,15 +162,14 @@ class PasswordWorkers:
         return worker
 
     async def _asked(self, worker: "_Worker", request: bytes, count: int) -> bytes | None:
-        """Return a worker's answer. None: the worker failed and has been removed."""
+        """Return a worker's response, or None if the worker failed and was removed."""
         answer = None
         try:
             answer = await worker.ask(request, count)
         except ConnectionError:
             self.failed += 1
         finally:
-            # Also when the caller is cancelled: otherwise its answer would be read as that of the
-            # next one.
+            # Also if the caller is cancelled. Otherwise the next caller would read this response.
             if answer is None:
                 self._end(worker)
         if answer is not None and worker in self._all:
@@ -170,10 +183,10 @@ class PasswordWorkers:
 
 
 class _Worker:
-    """A worker process, and our end of its socket."""
+    """A worker process, and the socket through which the broker communicates with it."""
 
     def __init__(self, *, gives_way: bool) -> None:
-        """Start the process. Raises OSError."""
+        """Start the process. Raises OSError if this fails."""
         self.gives_way = gives_way
         command = (*COMMAND, GIVES_WAY) if gives_way else COMMAND
         self._socket, theirs = socket.socketpair()
@@ -189,14 +202,17 @@ class _Worker:
                 raise
 
     def processor_seconds(self) -> float:
-        """Return the CPU time that the process has used, in seconds; infinity if it has ended."""
+        """Return the process's CPU time in seconds, or infinity if the process has exited."""
         try:
             return time.clock_gettime(~self.process.pid << 3 | _CPUCLOCK_SCHED)
         except OSError:
             return float("inf")
 
     async def ask(self, request: bytes, count: int) -> bytes:
-        """Send a request and return the `count` bytes of its answer. Raises ConnectionError."""
+        """Send a request, and return the `count` bytes of the response.
+
+        Raises ConnectionError if the worker exits.
+        """
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(self._socket, request)
         answer = b""
@@ -208,7 +224,7 @@ class _Worker:
         return answer
 
     def end(self) -> None:
-        """Kill the process and wait for it to exit, which is immediate."""
+        """Kill the process and wait until it has exited."""
         self._socket.close()
         self.process.kill()
         self.process.wait()

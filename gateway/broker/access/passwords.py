@@ -5,12 +5,12 @@
     sensor-2:{SCRAM-SHA-256}15000:c2FsdHNhbHQ=:StoredKey:ServerKey
     sensor-3:$7$101$c2FsdHNhbHQ=$...
 
-An Argon2id hash serves clients that send their password. SCRAM keys serve those clients too, and
+An Argon2id hash serves clients that send their password. SCRAM keys serve these clients and also
 clients that only prove that they know the password (gateway/broker/access/scram.py). `$6$` and
 `$7$` are Mosquitto's hashes (gateway/broker/access/mosquitto_passwords.py).
 
-A check deliberately costs tens of milliseconds of CPU and 19 MiB of memory, so the broker leaves it
-to another process (gateway/broker/access/password_workers.py). Passwords themselves are never
+A check deliberately costs tens of milliseconds of CPU time and 19 MiB of memory, so the broker runs
+it in another process (gateway/broker/access/password_workers.py). Passwords themselves are never
 stored, shown or logged.
 """
 
@@ -54,7 +54,7 @@ FILE_MODE = 0o600
 
 
 class PasswordFile:
-    """Users and their hashes or keys; immutable after loading."""
+    """Users with their hashes or keys, as loaded from the password file. Immutable."""
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
         self._entries = dict(entries)
@@ -66,12 +66,12 @@ class PasswordFile:
         self.usual_scram_iterations = max(
             iterations, key=iterations.__getitem__, default=scram_keys.ITERATIONS_DEFAULT
         )
-        """The iteration count of most users with SCRAM keys."""
-        decoy_hash()  # now, before the first client needs it
+        """The iteration count that most users with SCRAM keys have."""
+        decoy_hash()  # compute and cache it now, before the first client needs it
 
     @classmethod
     def load(cls, path: Path) -> "PasswordFile":
-        """Load the file. Raises PasswordFileError, which names the wrong line."""
+        """Load the file. Raises PasswordFileError, which names the first invalid line."""
         try:
             with path.open("rb") as file:
                 content = file.read(FILE_BYTES_MAX + 1)
@@ -96,7 +96,7 @@ class PasswordFile:
         return cls(entries)
 
     def __contains__(self, username: str) -> bool:
-        """Return True if the file has an entry for the name."""
+        """Return True if the file contains a user with this name."""
         return username in self._entries
 
     @property
@@ -105,11 +105,11 @@ class PasswordFile:
         return frozenset(self._entries)
 
     def differs_from(self, other: "PasswordFile") -> bool:
-        """Return True if the users or their passwords differ."""
+        """Return True if the two files have different users or passwords."""
         return self._entries != other._entries
 
     def revoked_since(self, before: "PasswordFile") -> frozenset[str]:
-        """Return the users of `before` that were removed or have another password now."""
+        """Return the users of `before` that were removed or have a different password now."""
         return frozenset(user for user in before._entries if not self.has_same_entry(before, user))
 
     def has_same_entry(self, other: "PasswordFile", username: str) -> bool:
@@ -117,7 +117,7 @@ class PasswordFile:
         return self._entries.get(username) == other._entries.get(username)
 
     def entry_of(self, username: str) -> bytes | None:
-        """Return the user's line, which changes with the password. None: no such user."""
+        """Return the user's line, which changes with the password, or None for an unknown user."""
         entry = self._entries.get(username)
         if entry is None:
             return None
@@ -125,16 +125,15 @@ class PasswordFile:
         return f"{username}:{text}".encode()
 
     def scram_keys_of(self, username: str) -> ScramKeys | None:
-        """Return the user's SCRAM keys, or None if there are none."""
+        """Return the user's SCRAM keys, or None if the user has no SCRAM keys."""
         entry = self._entries.get(username)
         return entry if isinstance(entry, ScramKeys) else None
 
     def hashes_of(self, username: str) -> tuple[Sequence[PasswordHash], PasswordHash | None]:
-        """Return the hashes to check a password against, and the user's own one of them (None: no
-        such user).
+        """Return the hashes to check a password against, and the user's own hash among them.
 
-        They are of the same kinds for every name, including unknown ones, so that the time taken
-        does not reveal which names exist.
+        The own hash is None for an unknown user. The hashes are of the same kinds for every name,
+        including unknown names, so that the time taken does not reveal which names exist.
         """
         entry = self._entries.get(username)
         hashes: list[PasswordHash] = [entry if isinstance(entry, Argon2Hash) else decoy_hash()]
@@ -145,7 +144,10 @@ class PasswordFile:
         return hashes, entry
 
     def verify(self, username: str, password: bytes) -> bool:
-        """Return True if `password` is the password of `username`. Checks it in this process."""
+        """Return True if `password` is the password of `username`.
+
+        The check runs in this process.
+        """
         hashes, own = self.hashes_of(username)
         held = [each for each in hashes if each.holds(password)]
         return any(each is own for each in held) and bool(password)
@@ -165,8 +167,9 @@ class PasswordFile:
 
 
 def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
-    """Return a hash that no password matches and that costs as much as most Mosquitto hashes
-    here.
+    """Return a hash that no password matches, or None if the file has no Mosquitto hashes.
+
+    The hash has the same cost as most Mosquitto hashes in the file.
     """
     hashes = [entry for entry in entries.values() if isinstance(entry, MosquittoHash)]
     if not hashes:
@@ -186,11 +189,9 @@ def set_password(
 ) -> bool:
     """Add a user, or replace the user's password. Return True if the user is new.
 
-    With `scram_iterations`, SCRAM keys are written; otherwise an Argon2 hash.
-
-    The new file is written next to the old one with mode 0600, synced, and renamed over it. A
-    reader always gets either the old or the new file complete, even after a power cut. Comments are
-    kept.
+    With `scram_iterations` SCRAM keys are written, otherwise an Argon2 hash. The new file is
+    written next to the old file with mode 0600, synced, and renamed over the old file. A reader
+    always gets either the old or the new file complete, even after a power cut. Comments are kept.
     """
     refuse_username(username)
     refuse_password(password)
@@ -217,13 +218,13 @@ class Imported:
 
     added: int
     kept: list[str]
-    """Users that already existed and are unchanged."""
+    """Users that already existed and were not changed."""
     without_password: list[str]
     """Users with an empty password, which were not added."""
 
 
 def import_users(path: Path, source: Path) -> Imported:
-    """Add the users of another password file, such as Mosquitto's, with their hashes.
+    """Add the users from another password file, such as Mosquitto's, with their hashes.
 
     Raises:
         PasswordFileError: one of the files cannot be used. Nothing was changed.
@@ -251,7 +252,7 @@ def import_users(path: Path, source: Path) -> Imported:
 
 
 def remove_user(path: Path, username: str) -> bool:
-    """Remove a user. Return True if the user existed."""
+    """Remove a user from the password file. Return True if the user existed."""
     PasswordFile.load(path)
     lines = path.read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if not line.startswith(f"{username}:")]

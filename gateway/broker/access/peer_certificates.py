@@ -1,4 +1,4 @@
-"""Details of a client's certificate that can end its connection later."""
+"""Details of a client's certificate because of which its connection may be closed later."""
 
 import hashlib
 import ssl
@@ -12,14 +12,20 @@ class Peer(NamedTuple):
 
     issued: Issued
     anchor: bytes | None
-    """SHA-256 of the authority at the end of its chain; None: the handshake resumed an earlier
-    session."""
+    """SHA-256 of the authority at the end of the certificate chain.
+
+    None if the handshake resumed an earlier TLS session.
+    """
     not_after: float
-    """Expiry in seconds since 1970."""
+    """Time at which the certificate expires, in seconds since 1970."""
 
 
 def peer_of(tls: ssl.SSLObject, certificate: bytes) -> Peer:
-    """Return the details to keep of a verified certificate, given in DER. Raises NotDer."""
+    """Return the details of a verified certificate, given in DER, that are stored with a
+    connection.
+
+    Raises NotDer if the certificate cannot be parsed.
+    """
     chain = _verified_chain_of(tls)
     anchor = hashlib.sha256(chain[-1]).digest() if chain else None
     described = tls.getpeercert() or {}
@@ -29,12 +35,10 @@ def peer_of(tls: ssl.SSLObject, certificate: bytes) -> Peer:
 
 
 def _verified_chain_of(tls: ssl.SSLObject) -> list[bytes]:
-    """Return the certificate chain in DER, from the client's certificate to the trusted
-    authority.
-    """
+    """Return the chain in DER, from the client's certificate to the trusted authority."""
     if hasattr(tls, "get_verified_chain"):
         return list(tls.get_verified_chain() or [])
-    # Before Python 3.13 only the inner object has it, and returns certificate objects.
+    # Before Python 3.13 only the inner object has this method, which returns certificate objects.
     inside: Any = tls._sslobj  # type: ignore[attr-defined]
     return [
         ssl.PEM_cert_to_DER_cert(each.public_bytes()) for each in inside.get_verified_chain() or ()

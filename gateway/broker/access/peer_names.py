@@ -1,4 +1,4 @@
-"""User name in a client's certificate, selected by the listener's `username` setting."""
+"""The user name in a client's certificate, selected by the listener's setting `username`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -6,13 +6,13 @@ from typing import Any, Final
 from gateway.broker.wire.topics import has_control_character
 
 USERNAME_BYTES_MAX: Final = 1_024
-"""Same limit as in the password file."""
+"""Bytes of a user name, at most: the same limit as in the password file."""
 
 NO_NAME: Final = "none"
-"""Value of `username`: the certificate opens the connection but names no user."""
+"""Value of the setting `username` if certificates open connections but contain no user name."""
 
 ALTERNATIVES: Final = {"dns_name": "DNS", "email": "email"}
-"""Values of `username` other than `common_name`, and their names in Python's `ssl` module."""
+"""Values of the setting `username` other than `common_name`, by their names in Python's `ssl`."""
 
 
 class NoUser(Exception):
@@ -20,10 +20,12 @@ class NoUser(Exception):
 
 
 def user_of(peer: Mapping[str, Any], username: str) -> str | None:
-    """Return the user named by a verified certificate (`ssl.SSLObject.getpeercert`).
+    """Return the user named in a verified certificate (`ssl.SSLObject.getpeercert`).
+
+    `username` is the listener's setting; for the value `none` the result is None.
 
     Raises:
-        NoUser: the certificate has no name, several names, or an invalid one.
+        NoUser: the certificate has no name, several names, or an invalid name.
     """
     if username == NO_NAME:
         return None
@@ -36,7 +38,7 @@ def user_of(peer: Mapping[str, Any], username: str) -> str | None:
 
 
 def checked_user(name: str) -> str:
-    """Return `name` if it is a valid user name. Raises NoUser."""
+    """Return `name` if it is a valid user name. Raises NoUser if it is not."""
     is_long = len(name.encode()) > USERNAME_BYTES_MAX
     if not name or is_long or "\0" in name or has_control_character(name):
         raise NoUser(f"the certificate's name {name[:64]!r} cannot be a user's")

@@ -1,7 +1,7 @@
-"""An accepted login and its proof, so that the broker notices when the proof is no longer valid.
+"""An accepted login, with the data that shows later whether the login is still valid.
 
-A version is a text that changes with the proof: with the entry in the password file, the row in the
-database, or the settings for accepting tokens.
+A version is a string that changes when this data changes: the entry in the password file, the row
+in the database, or the settings for accepting tokens.
 """
 
 import hashlib
@@ -14,11 +14,11 @@ NO_GROUPS: frozenset[str] = frozenset()
 
 
 class NotKnown(Exception):
-    """A source of users does not answer now. The message gives the reason."""
+    """A source of users does not respond now. The message states the reason."""
 
 
 class Proven(AuthenticationAnswer):
-    """The answer of a source that accepts a login."""
+    """The result of a source that accepts a login."""
 
     def __init__(
         self,
@@ -36,24 +36,29 @@ class Proven(AuthenticationAnswer):
         self.source = source
         """The source's key in `[access]`."""
         self.entry = entry
-        """The data that proves the user: a secret, used only in `version_of` and `digest_of`."""
+        """The data that authenticates the user.
+
+        It is secret, and only `version_of` and `digest_of` use it.
+        """
         self.digest = digest_of(entry if key is None else key)
-        """Digest of what the source may withdraw during the connection: the entry, or the
-        provider's key that signed the token."""
+        """Digest of the credential that the source may revoke while the client is connected.
+
+        The credential is the entry, or the provider's key that signed the token.
+        """
 
 
 def digest_of(entry: bytes) -> bytes:
-    """Return a digest of a credential, kept while a connection uses it.
+    """Return a digest of a credential, which is stored while a connection uses the credential.
 
-    The secret is not stored.
+    The credential itself is not stored.
     """
     return hashlib.sha256(entry).digest()
 
 
 def version_of(source: str, entry: bytes, key: bytes) -> str:
-    """Return the version of a proof, as 32 hexadecimal digits.
+    """Return the version of an entry, as 32 hexadecimal digits.
 
     `key` is secret: without it, the version reveals nothing about the entry.
     """
-    # Names of sources contain no colon.
+    # Names of sources do not contain a colon.
     return hmac.digest(key, b"version:%b:%b" % (source.encode(), entry), "sha256")[:16].hex()

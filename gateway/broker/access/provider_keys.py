@@ -1,9 +1,9 @@
 """Keys of an identity provider (RFC 7517), fetched in a thread and cached.
 
-They are fetched again when they are older than `cache_seconds`, and when a token names an unknown
-key, since the provider may have a new one. There are at least FETCH_PAUSE_SECONDS between two
-fetches, so that invented key names cause no load. While the provider does not answer, the last keys
-remain valid for another `keep_seconds`.
+The keys are fetched again when they are older than `cache_seconds`, and when a token names an
+unknown key, since the provider may have a new key. At least FETCH_PAUSE_SECONDS pass between two
+fetches, so that invented key names cause no load. While the provider does not respond, the last
+keys remain valid for another `keep_seconds`.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from gateway.broker.access.proven import digest_of
 
 logger = logging.getLogger(__name__)
 
-# Not Final: tests make it short enough to pass.
+# Not Final, because tests shorten it.
 FETCH_PAUSE_SECONDS: float = 10.0
 """Shortest time between two fetches."""
 
 KEYS_MAX: Final = 100
-"""Providers have two or three keys, large ones ten for all their clients."""
+"""Keys of a provider, at most. Providers have two or three keys, large providers about ten."""
 
 DISCOVERY_PATH: Final = "/.well-known/openid-configuration"
 
@@ -32,15 +32,15 @@ _MATERIAL: Final = ("kty", "crv", "x", "y", "n", "e")
 
 Key = Mapping[str, Any]
 Fetch = Callable[[], list[Key]]
-"""Returns the keys; raises NotFetched. Blocking."""
+"""Function that returns the keys or raises NotFetched. It blocks."""
 
 
 class Unavailable(Exception):
-    """No keys are available: they could not be fetched, and the cached ones have expired."""
+    """No keys are available: they could not be fetched, and the cached keys have expired."""
 
 
 class ProviderKeys:
-    """Cache of the provider's keys, by name."""
+    """Cache of an identity provider's keys, by key name."""
 
     def __init__(self, fetch: Fetch, *, cache_seconds: float, keep_seconds: float) -> None:
         self._fetch = fetch
@@ -53,12 +53,13 @@ class ProviderKeys:
         self._fetching: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "keys")
         self.failure: str | None = None
-        """Why the last fetch failed; None if it succeeded."""
+        """The reason why the last fetch failed, or None if it succeeded."""
 
     async def get(self, key_id: str | None) -> Key | None:
-        """Return the key with this name, or the only key if a token names none. None: no such key.
+        """Return the key with this name, or None if there is no such key.
 
-        Raises Unavailable.
+        If `key_id` is None, return the provider's only key. Raises Unavailable if there are no
+        valid keys.
         """
         age_seconds = self._age_seconds()
         if age_seconds > self.cache_seconds + self._keep_seconds or not self._keys:
@@ -67,7 +68,7 @@ class ProviderKeys:
                 raise Unavailable(self.failure or "the provider's keys were not fetched yet")
             return self._find(key_id)
         if age_seconds > self.cache_seconds:
-            self._begin()  # meanwhile the present keys are used
+            self._begin()  # the present keys are used until the fetch is complete
         found = self._find(key_id)
         if found is None:
             await self._renew()
@@ -75,18 +76,17 @@ class ProviderKeys:
         return found
 
     async def digests(self) -> frozenset[bytes]:
-        """Return the current keys as values of `Proven.digest`.
+        """Return the digests of the current keys, in the form of `Proven.digest`.
 
-        Fetches them again if the cache has expired.
-
-        While they cannot be fetched, the last keys are used, however old they are.
+        The keys are fetched again if the cache has expired. If this fails, the last keys are used,
+        however old they are.
         """
         if self._age_seconds() > self.cache_seconds:
             await self._renew()
         return self._digests
 
     def close(self) -> None:
-        """Stop fetching. A fetch that is running finishes on its own."""
+        """Stop fetching. A fetch that is already running finishes on its own."""
         if self._fetching is not None:
             self._fetching.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
@@ -100,7 +100,7 @@ class ProviderKeys:
         return next((key for key in self._keys if key.get("kid") == key_id), None)
 
     async def _renew(self) -> None:
-        """Start a fetch if one is allowed now, and wait for the running fetch."""
+        """Start a fetch unless the last one is too recent, and wait for any running fetch."""
         self._begin()
         if self._fetching is not None:
             await asyncio.shield(self._fetching)
@@ -130,13 +130,16 @@ class ProviderKeys:
 
 
 def material_of(key: Key) -> bytes:
-    """Return the parameters that identify a key regardless of its name (RFC 7638)."""
+    """Return the parameters that identify a key independently of its name (RFC 7638)."""
     members = {name: key[name] for name in _MATERIAL if name in key}
     return json.dumps(members, sort_keys=True).encode()
 
 
 def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:
-    """Return the keys of a key set that can be used for signatures. Raises NotFetched."""
+    """Return those keys of a key set that can be used for signatures.
+
+    Raises NotFetched if `document` is not a key set. `source` is its path or URL for the message.
+    """
     keys = document.get("keys")
     if not isinstance(keys, list) or len(keys) > KEYS_MAX:
         raise NotFetched(f"{source}: expected a list keys, of at most {KEYS_MAX}")
@@ -162,8 +165,8 @@ def from_issuer(issuer: str, fetcher: Fetcher, may_be_fetched: Callable[[str], b
 
     Args:
         issuer: URL of the issuer.
-        fetcher: fetches the discovery document and the keys that it names.
-        may_be_fetched: whether keys may be fetched from a given URL.
+        fetcher: fetches the discovery document, and the keys from the URL in it.
+        may_be_fetched: returns True if keys may be fetched from a given URL.
     """
 
     def fetch() -> list[Key]:

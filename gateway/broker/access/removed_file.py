@@ -1,6 +1,6 @@
 """The file that records removed users (docs/formats/removed-users.md).
 
-Everything but `load` and `save` is pure.
+Everything except `load` and `save` is pure.
 """
 
 import json
@@ -17,8 +17,7 @@ FILE_NAME: Final = "broker.removed-users.json"
 FORMAT: Final = 1
 
 FILE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Four times the size of all names in the largest password file. A larger file is not of this
-kind."""
+"""Size of the file, at most: four times the size of all names in the largest password file."""
 
 
 class RemovedFileError(AccessFileError):
@@ -30,18 +29,20 @@ class Kept:
     """Contents of the file of removed users."""
 
     known: frozenset[str] = frozenset()
-    """Users in the password file when it was last read."""
+    """Users that were in the password file when it was last loaded."""
     removed: frozenset[str] = frozenset()
-    """Users that a source no longer has, and that still have a session."""
+    """Users that a source no longer contains, but that still have a session."""
     ends: Mapping[str, int | None] = field(default_factory=dict)
-    """Expiry of the proofs of users that are in no list, in milliseconds of gateway time; None: as
-    long as the database has them."""
+    """Expiry times of the credentials of users in no list, in milliseconds of gateway time.
+
+    None means that the credential is valid as long as the database contains the user.
+    """
     certificates: Mapping[str, str] = field(default_factory=dict)
     """Certificates with which clients of stored sessions authenticated, by client identifier."""
 
 
 def load(path: Path) -> Kept:
-    """Load the file. Return empty contents if it does not exist.
+    """Load the file of removed users. Return empty contents if the file does not exist.
 
     Raises:
         RemovedFileError: the file cannot be read, or has the wrong format.
@@ -95,7 +96,7 @@ def _certificates_in(value: object) -> dict[str, str]:
 
 
 def text_of(kept: Kept) -> bytes:
-    """Return the contents of the file."""
+    """Return the contents of the file as JSON."""
     document = {
         "format": FORMAT,
         "known": sorted(kept.known),
@@ -107,5 +108,5 @@ def text_of(kept: Kept) -> bytes:
 
 
 def save(path: Path, kept: Kept) -> None:
-    """Replace the file. It is on disk when this function returns. Raises OSError."""
+    """Replace the file durably. Raises OSError if writing fails."""
     replace_durably(path, text_of(kept), partial=path.with_name(f"{path.name}.partial"))

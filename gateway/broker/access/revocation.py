@@ -1,8 +1,8 @@
 """Parsing of certificate revocation lists (CRLs), and the identity of certificates in them.
 
 Only the fields needed for comparison are read from the DER, with definite lengths, as DER requires.
-OpenSSL verifies the list's signature at every handshake. Here a list decides which existing
-connections end because their certificate has since been revoked.
+OpenSSL verifies the list's signature at every handshake. This module decides which existing
+connections must be closed because their certificate has been revoked since.
 
 Source: RFC 5280, sections 4.1 (Certificate) and 5.1 (CertificateList)::
 
@@ -38,9 +38,7 @@ class Issued(NamedTuple):
 
     @property
     def name(self) -> str:
-        """A short text for the identity: a hash of the issuer, and the serial number in
-        hexadecimal.
-        """
+        """The identity as a short string: a hash of the issuer, and the serial number in hex."""
         return f"{hashlib.sha256(self.issuer).hexdigest()[:32]}:{self.serial:x}"
 
 
@@ -55,7 +53,7 @@ class _Element(NamedTuple):
 
 
 def issued_of(certificate: bytes) -> Issued:
-    """Return the identity of a certificate given in DER. Raises NotDer."""
+    """Return the identity of a certificate given in DER. Raises NotDer if it cannot be parsed."""
     fields = _fields_of_signed(certificate)
     if fields and fields[0].tag == _VERSION:
         del fields[0]
@@ -64,12 +62,15 @@ def issued_of(certificate: bytes) -> Issued:
 
 
 def names_of(lists: Iterable[frozenset[Issued]]) -> frozenset[str]:
-    """Return the names of the certificates in several lists."""
+    """Return the short names of all certificates in several sets."""
     return frozenset(issued.name for each in lists for issued in each)
 
 
 def revoked_in(lists: bytes) -> frozenset[Issued]:
-    """Return all certificates revoked by the lists in a PEM file. Raises NotDer."""
+    """Return all certificates revoked by the lists in a PEM file.
+
+    Raises NotDer if a list is invalid.
+    """
     return frozenset(revoked for found in _LIST.findall(lists) for revoked in _revoked_in(found))
 
 
@@ -89,20 +90,20 @@ def _revoked_in(encoded: bytes) -> Iterator[Issued]:
                 (serial,) = _expected(list(_elements(data, entry.start, entry.end)), (_INTEGER,))
                 yield Issued(name, _number_of(data, serial))
         elif field.tag not in _TIMES:
-            return  # extensions: the list of certificates has ended
+            return  # extensions, which follow the list of certificates
 
 
 def _fields_of_signed(data: bytes) -> list[_Element]:
-    """Return the signed fields: the elements of the first element of the outer sequence."""
+    """Return the signed fields: the elements of the first element in the outer sequence."""
     (outer,) = _expected(list(_elements(data, 0, len(data))), (_SEQUENCE,))
     (signed,) = _expected(list(_elements(data, outer.start, outer.end)), (_SEQUENCE,))
     return list(_elements(data, signed.start, signed.end))
 
 
 def _expected(fields: list[_Element], tags: tuple[int | None, ...]) -> list[_Element]:
-    """Return the leading fields, checked to have the given tags (None matches any).
+    """Return the first fields, after checking that they have the given tags. None matches any tag.
 
-    Raises NotDer.
+    Raises NotDer if the tags differ.
     """
     first = fields[: len(tags)]
     matches = all(tag in (None, field.tag) for tag, field in zip(tags, first, strict=False))
@@ -112,7 +113,7 @@ def _expected(fields: list[_Element], tags: tuple[int | None, ...]) -> list[_Ele
 
 
 def _elements(data: bytes, position: int, end: int) -> Iterator[_Element]:
-    """Yield the DER elements between two positions, without descending into them."""
+    """Yield the DER elements between two positions, without parsing their contents."""
     while position < end:
         header = data[position : position + 2]
         if len(header) < 2:

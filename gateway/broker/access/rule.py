@@ -1,4 +1,4 @@
-"""An access rule: whom it applies to, what it decides, and its line in the file."""
+"""An access rule: the clients it applies to, its decision, and its line in the file."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,16 +9,20 @@ CONNECT: Final = 1 << 10
 RECEIVE: Final = 1 << 9
 _SUBSCRIBE_SHIFT: Final = 6
 SUBSCRIBE: Final = 7 << _SUBSCRIBE_SHIFT
-"""Kinds of questions are bits: PUBLISH by QoS and RETAIN, then SUBSCRIBE by QoS."""
+"""Bits of all questions about SUBSCRIBE, one bit for each QoS.
+
+A question is a kind of action that rules decide. The bits for PUBLISH, by QoS and RETAIN, are
+lower.
+"""
 
 
 def publish_kind(qos: int, retain: bool) -> int:
-    """Return the bit for the question whether a message may be published."""
+    """Return the bit for publishing a message with this QoS and RETAIN flag."""
     return 1 << (2 * qos + retain)
 
 
 def subscribe_kind(qos: int) -> int:
-    """Return the bit of a rule that allows or denies subscriptions with this QoS."""
+    """Return the bit for subscribing with this QoS."""
     return 1 << (_SUBSCRIBE_SHIFT + qos)
 
 
@@ -26,13 +30,13 @@ def subscribe_kind(qos: int) -> int:
 class ClientPattern:
     """Pattern of a client identifier or listener name. `*` matches any characters.
 
-    In a pattern of a client identifier, `%u` is replaced by the client's user.
+    In a pattern of a client identifier, `%u` is replaced by the client's user name.
     """
 
     text: str
 
     def matches(self, name: str, username: str | None = None) -> bool:
-        """Return True if the name matches, in time proportional to its length.
+        """Return True if the name matches, in time proportional to the length of the name.
 
         A pattern with `%u` matches nothing if there is no user. A `*` in the user name is literal.
         """
@@ -58,16 +62,16 @@ class ClientPattern:
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """The clients that a rule applies to: every condition that is not None must hold."""
+    """The clients that a rule applies to. Every condition that is not None must be fulfilled."""
 
     user: str | None = None
     """Exactly this authenticated user."""
     named: bool | None = None
-    """True: any authenticated user; False: a client without one."""
+    """True for any authenticated user, False for clients without a user."""
     members: frozenset[str] | None = None
     """The users of a group."""
     group: str | None = None
-    """The group's name: a token may add members."""
+    """The group's name. A token may add its user to the group."""
     client: ClientPattern | None = None
     listener: ClientPattern | None = None
 
@@ -79,11 +83,11 @@ class Who:
         listener: str,
         groups: frozenset[str] = frozenset(),
     ) -> bool:
-        """Return True if a rule applies to this client.
+        """Return True if the rule applies to this client.
 
-        After a restart the listener of a stored session is unknown until its client reconnects.
-        Until then, without a user it matches any listener, so that the session loses nothing; with
-        a user it matches none.
+        After a restart, the listener of a stored session is unknown until its client reconnects.
+        Until then, a session without a user matches any listener, so that the session keeps its
+        rights, and a session with a user matches no listener.
         """
         if self.user is not None and username != self.user:
             return False
@@ -100,15 +104,15 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule of the file."""
+    """One rule in the access rules file."""
 
     line: int
-    """Line number in the file, from 1."""
+    """Line number in the file, starting at 1."""
     text: str
-    """The rule as written."""
+    """The rule as written in the file."""
     allow: bool
     who: Who
     kinds: int
-    """The questions that the rule decides, as a bit mask."""
+    """The kinds of actions that the rule decides, as a bit mask."""
     patterns: tuple[str, ...] | None
-    """Topic patterns with their placeholders; None: all topics."""
+    """Topic patterns with their placeholders, or None for all topics."""

@@ -1,4 +1,4 @@
-"""One line of the access rules file: its words, and the questions that its actions decide.
+"""One line of the access rules file: its words, and the kinds of actions that it decides.
 
 Every error in a line is raised as a `Mistake` with the fix.
 """
@@ -20,15 +20,15 @@ _WORD = re.compile(r'"((?:[^"\\]|\\["\\])*)"(?=[ \t]|$)|([^ \t"]+)(?=[ \t]|$)')
 _ESCAPED = re.compile(r'\\(["\\])')
 _SHOWN_CHARACTERS_MAX: Final = 60
 _SUGGESTED_AMONG_MAX: Final = 1_000
-"""Known names with which a word is compared to find the one that was meant, at most."""
+"""Known names that are compared with an unknown word to make a suggestion, at most."""
 
 
 class Mistake(Exception):
-    """An error in one line, with its fix."""
+    """An error in one line. The message contains the fix."""
 
 
 def actions_of(words: list[str], position: int) -> list[str]:
-    """Return the actions at a position of the line. Raises Mistake."""
+    """Return the actions at a position in the line. Raises Mistake if there is no valid action."""
     if position >= len(words):
         raise Mistake(f"names no action: use one of {', '.join(ACTIONS)}")
     actions = words[position].split(",")
@@ -43,7 +43,10 @@ def actions_of(words: list[str], position: int) -> list[str]:
 def kinds_of(
     allow: bool, actions: list[str], patterns: list[str], conditions: Mapping[str, str]
 ) -> int:
-    """Return the questions that a rule decides, as a bit mask. Raises Mistake."""
+    """Return the kinds of actions that a rule decides, as a bit mask.
+
+    Raises Mistake if the actions do not fit the patterns or conditions.
+    """
     everything = "all" in actions
     publishes = everything or "publish" in actions
     subscribes = everything or "subscribe" in actions
@@ -65,8 +68,8 @@ def kinds_of(
         kinds |= sum(publish_kind(each, flag) for each in qos for flag in retain)
     if subscribes:
         kinds |= sum(subscribe_kind(each) for each in qos)
-    # A client that may subscribe receives the messages. The QoS of a message does not matter there,
-    # so a deny for some QoS alone does not decide about it.
+    # A client that may subscribe also receives the messages, whatever their QoS. So a deny rule for
+    # only some QoS does not deny receiving.
     if "receive" in actions or (subscribes and (allow or "qos" not in conditions)):
         kinds |= RECEIVE
     return kinds
@@ -90,7 +93,10 @@ def _retain_of(written: str | None) -> list[bool]:
 
 
 def text_of(raw: bytes) -> str:
-    """Decode a line and strip the surrounding spaces. Raises Mistake."""
+    """Decode a line and strip the surrounding spaces.
+
+    Raises Mistake if the line is not UTF-8 or contains a null character.
+    """
     try:
         text = raw.decode().removesuffix("\r")
     except UnicodeDecodeError:
@@ -101,7 +107,10 @@ def text_of(raw: bytes) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """Split a line into words. Double quotes group several words into one. Raises Mistake."""
+    """Split a line into words. Double quotes group several words into one word.
+
+    Raises Mistake if a double quote is missing.
+    """
     words: list[str] = []
     position = 0
     while position < len(text):
@@ -117,7 +126,7 @@ def words_of(text: str) -> list[str]:
 
 
 def quoted(word: str) -> str:
-    """Return a word as it is written in a line, with double quotes if it needs them."""
+    """Return a word as it is written in a line, with double quotes if necessary."""
     if word and not any(character in ' \t"' for character in word):
         return word
     escaped = word.replace("\\", "\\\\").replace('"', '\\"')
@@ -125,7 +134,7 @@ def quoted(word: str) -> str:
 
 
 def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Return a suggestion for an unknown word: the closest known one, or `otherwise`."""
+    """Return a suggestion for an unknown word: the closest known word, or `otherwise`."""
     if len(word) > _SHOWN_CHARACTERS_MAX:
         return otherwise
     names = list(islice(known, _SUGGESTED_AMONG_MAX))
@@ -134,8 +143,6 @@ def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def shown(word: str) -> str:
-    """Return a word of the file for a message, shortened and with unprintable characters
-    escaped.
-    """
+    """Return a word of the file for a message, shortened and escaped to ASCII."""
     is_long = len(word) > _SHOWN_CHARACTERS_MAX
     return ascii(word[: _SHOWN_CHARACTERS_MAX - 3] + "..." if is_long else word)

@@ -1,9 +1,8 @@
-"""Evaluation of access rules: the first matching line decides, and without a match access is
-denied.
+"""Evaluation of access rules: the first matching rule decides; without a match access is denied.
 
-Rules are grouped by the clients that they apply to when the file is read, and selected for each
-client at its first question. What remains is a search by topic levels. Clients with the same rules
-share the search tree of patterns without placeholders.
+When the file is loaded, rules are grouped by the clients to which they apply. The rules for a
+client are selected at its first action, so that afterwards only a search by topic levels remains.
+Clients with the same rules share the search tree of patterns without placeholders.
 """
 
 from collections.abc import Iterable
@@ -29,9 +28,12 @@ from gateway.broker.access.topic_patterns import (
 from gateway.broker.core.permissions import AccessRules, Client
 from gateway.broker.core.sessions.subscription import names_group, split_shared
 
-# Not Final: tests make it small enough to be reached.
+# Not Final, because tests reduce it.
 SHARED_PATTERNS_MAX: int = 200_000
-"""Patterns in trees shared by clients, at most: some 100 MB. Beyond that they are built again."""
+"""Patterns in trees shared by clients, at most: about 100 MB.
+
+Beyond this, trees are built again.
+"""
 
 _PUBLISH: Final = [[publish_kind(qos, retain) for retain in (False, True)] for qos in range(3)]
 _SUBSCRIBE: Final = [subscribe_kind(qos) for qos in range(3)]
@@ -39,28 +41,28 @@ _SUBSCRIBE: Final = [subscribe_kind(qos) for qos in range(3)]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An answer and the rule that gave it (None: no rule matched)."""
+    """A decision about an action. `rule` is the rule that decided, or None if no rule matched."""
 
     allowed: bool
     rule: Rule | None
     group: str = ""
-    """Group of an allowed shared subscription: `own` (the user's) or `common`."""
+    """Group of an allowed shared subscription: `own` (for each user) or `common`."""
 
 
 class _Rights:
-    """Rules that apply to one client."""
+    """The rules that apply to one client."""
 
     __slots__ = ("connect", "owner", "trees")
 
     def __init__(self, owner: "FileRules", connect: int, trees: list[PatternTree]) -> None:
         self.owner = owner
         self.connect = connect
-        """The number of the rule that decides whether it may connect."""
+        """Number of the rule that decides whether the client may connect."""
         self.trees = trees
 
 
 class FileRules(AccessRules):
-    """The rules of one file. Immutable except for its caches."""
+    """The access rules in one file. Immutable except for the caches."""
 
     def __init__(self, file: RulesFile) -> None:
         self.file = file
@@ -78,44 +80,49 @@ class FileRules(AccessRules):
             for number, rule in enumerate(file.rules)
             if any(has_placeholder(pattern) for pattern in rule.patterns or ())
         )
-        """Rules whose patterns are built for each client."""
+        """Numbers of the rules whose patterns are built for each client."""
         self._shared: dict[tuple[int, ...], PatternTree] = {}
         self._shared_size = 0
 
-    # -- the questions of the core
+    # -- decisions for the core
 
     def may_connect(self, client: Client) -> bool:
         """Return True if a client may connect. See `decide`."""
         return self._allowed(self._rights_of(client).connect)
 
     def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:
-        """Return True if a client may publish to a topic."""
+        """Return True if a client may publish to a topic with this QoS and RETAIN flag."""
         return self._allowed(self._first(client, topic, _PUBLISH[qos][retain]))
 
     def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return True if a client may subscribe. One pattern must cover the whole filter."""
+        """Return True if a client may subscribe.
+
+        A single pattern must cover the whole topic filter.
+        """
         return self._allowed(min(self._first_of_filter(client, topic_filter, qos)))
 
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return True if the rule that allows a subscription names `$share` or covers
+        """Return True if the group of a shared subscription is common to all users.
+
+        The group is common if the rule that allows the subscription names `$share` or covers
         everything.
         """
         by_filter, by_group = self._first_of_filter(client, topic_filter, qos)
         return by_group <= by_filter and self._allowed(by_group)
 
     def may_receive(self, client: Client, topic: str) -> bool:
-        """Return True if a client may receive messages of a topic."""
+        """Return True if a client may receive messages on a topic."""
         return self._allowed(self._first(client, topic, RECEIVE))
 
-    # -- for people
+    # -- explanations for people
 
     def decide(
         self, client: Client, action: str, topic: str = "", *, qos: int = 0, retain: bool = False
     ) -> Decision:
-        """Return the decision about an action, and the rule that made it.
+        """Return the decision about an action, and the rule that made the decision.
 
-        For `connect`, the first `connect` rule that matches the client decides. Without one, the
-        first rule that allows the client anything also allows it to connect.
+        For `connect`, the first `connect` rule that matches the client decides. Without such a
+        rule, the first rule that allows the client anything also allows it to connect.
         """
         group = ""
         if action == "connect":
@@ -131,14 +138,14 @@ class FileRules(AccessRules):
         rule = None if number == NOTHING else self._rules[number]
         return Decision(self._allowed(number), rule, group)
 
-    # -- how they are answered
+    # -- search for the first matching rule
 
     def _allowed(self, number: int) -> bool:
         return number != NOTHING and self._allows[number]
 
     def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
-        """Return the first rule for a filter, and the first rule for the same filter shared in its
-        group.
+        """Return the numbers of two rules: the first for a filter, and the first for its shared
+        form.
         """
         group, topic_filter = split_shared(whole_filter)
         kind = _SUBSCRIBE[qos]
@@ -224,8 +231,8 @@ class FileRules(AccessRules):
 def _add(tree: PatternTree, pattern: str | None, number: int, rule: Rule) -> None:
     """Add a rule's pattern to the tree.
 
-    A pattern for a shared subscription also allows receiving messages of its filter. It never
-    denies receiving, because messages may arrive through another subscription.
+    A pattern for a shared subscription also allows receiving messages that match its filter. It
+    never denies receiving, because the messages may arrive through another subscription.
     """
     group, topic_filter = ("", "") if pattern is None else split_pattern(pattern)
     if not group:

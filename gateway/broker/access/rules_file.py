@@ -10,8 +10,9 @@ r"""The access rules file: one rule per line; the first matching line decides::
 
     allow|deny WHO... [qos 0,1,2] [retain yes|no] ACTION[,ACTION...] [PATTERN...]
 
-Words are separated by spaces; a word in double quotes may have spaces in it, and `"` and `\`.
-docs/access.md explains each. `parse` reports every mistake, with its line and the fix.
+Words are separated by spaces. A word in double quotes may contain spaces, and also `"` and `\` if
+they are escaped with `\`. docs/access.md explains each part. `parse` reports all mistakes in a
+file, each with its line and the fix.
 """
 
 import os
@@ -38,18 +39,18 @@ from gateway.broker.access.rule_line import (
 from gateway.broker.access.topic_patterns import has_placeholder, pattern_error
 
 FILE_BYTES_MAX: Final = 1 << 20
-"""File size, at most: 10,000 lines of a hundred bytes."""
+"""Size of the file, at most: 10,000 lines of a hundred bytes."""
 RULES_MAX: Final = 10_000
 PATTERNS_MAX: Final = 50_000
-"""Patterns of all rules and users of all groups, each occurrence counted, at most."""
+"""Patterns of all rules and users of all groups together, at most. Each occurrence counts."""
 PLACEHOLDER_RULES_MAX: Final = 100
-"""Rules with %u or %c, at most: their patterns are built for each client."""
+"""Rules with %u or %c, at most, because their patterns are built for each client."""
 PROBLEMS_MAX: Final = 100
-"""Mistakes reported in one run, at most."""
+"""Mistakes that are reported together, at most."""
 
 
 class RulesFileError(AccessFileError):
-    """The rules file is invalid. `problems` has one line for each mistake."""
+    """The rules file is invalid. `problems` contains one line for each mistake."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
@@ -58,17 +59,17 @@ class RulesFileError(AccessFileError):
 
 @dataclass(frozen=True, slots=True)
 class RulesFile:
-    """Contents of a rules file."""
+    """Contents of an access rules file."""
 
     rules: tuple[Rule, ...]
     groups: Mapping[str, frozenset[str]]
     text: str
     name: str
-    """Name of the file in messages: a path."""
+    """Name of the file for messages: its path."""
 
 
 def load(path: Path) -> RulesFile:
-    """Load a rules file. Raises RulesFileError."""
+    """Load a rules file. Raises RulesFileError if the file cannot be read or is invalid."""
     try:
         with path.open("rb") as file:
             content = file.read(FILE_BYTES_MAX + 1)
@@ -82,7 +83,10 @@ def load(path: Path) -> RulesFile:
 
 
 def parse(content: bytes, name: str) -> RulesFile:
-    """Parse the contents of a rules file. Raises no other exception than RulesFileError."""
+    """Parse the contents of a rules file. Raises RulesFileError, and no other exception.
+
+    `name` is the file's name in messages.
+    """
     if len(content) > FILE_BYTES_MAX:
         raise RulesFileError([f"{name}: longer than {FILE_BYTES_MAX} bytes"])
     return _Parser(name).parse(content)
@@ -109,7 +113,7 @@ class _Parser:
                     lines.append((number, text, words))
             except Mistake as mistake:
                 self._report(number, mistake)
-        # Groups may be defined anywhere in the file, so rules are parsed when all are known.
+        # Groups may be defined anywhere in the file, so rules are parsed after all groups.
         for number, text, words in lines:
             try:
                 self._add_rule(number, text, words)
@@ -167,7 +171,7 @@ class _Parser:
         )
 
     def _conditions_of(self, words: list[str]) -> tuple[dict[str, str], int]:
-        """Return the conditions with their values, and the position of the actions."""
+        """Return the conditions of a rule with their values, and the position of the actions."""
         conditions: dict[str, str] = {}
         position = 1
         while position < len(words) and words[position] in CONDITIONS:

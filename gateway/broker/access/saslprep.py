@@ -1,7 +1,7 @@
 """SASLprep (RFC 4013): the normal form in which names and passwords are hashed and compared.
 
-The same password typed on two keyboards can have different code points, and so a different hash.
-Normalisation prevents that. The standard library provides the tables of RFC 3454.
+The same password typed on two keyboards can have different code points, and then a different hash.
+Normalisation prevents this. The standard library provides the tables of RFC 3454.
 """
 
 import stringprep
@@ -21,19 +21,20 @@ _PROHIBITED = (
 
 
 class Unprepared(ValueError):
-    """The text contains a character that is not allowed in a name or password.
+    """The string contains a character that is not allowed in a name or password.
 
-    The message names it.
+    The message names the character.
     """
 
 
 def prepared_of(text: str, *, stored: bool) -> str:
-    """Return the normal form of a text. Raises Unprepared.
+    """Return the normal form of a string. Raises Unprepared if a character is not allowed.
 
-    `stored`: the text will be stored, so code points unknown to Unicode 3.2 are rejected as well. A
-    later version of Unicode could normalise them differently (RFC 3454 section 7).
+    Set `stored` to True if the string will be stored. Code points unknown to Unicode 3.2 are then
+    rejected as well, because a later version of Unicode could normalise them differently (RFC 3454
+    section 7).
     """
-    # Each distinct character once: a password may have 64 KiB, and this blocks the interpreter.
+    # Check each distinct character once, since a password of 64 KiB would block the interpreter.
     spaces = {ord(each): " " for each in {*text} if stringprep.in_table_c12(each)}
     nothing = {ord(each): "" for each in {*text} if stringprep.in_table_b1(each)}
     mapped = text.translate(spaces | nothing)
@@ -48,7 +49,8 @@ def prepared_of(text: str, *, stored: bool) -> str:
 
 
 def _refuse_mixed_directions(text: str) -> None:
-    # RFC 3454 section 6: right-to-left text must begin and end as such, and contain no other.
+    # RFC 3454 section 6: right-to-left text must begin and end with right-to-left characters, and
+    # must not contain left-to-right characters.
     characters = {*text}
     if not any(stringprep.in_table_d1(character) for character in characters):
         return

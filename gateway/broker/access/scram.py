@@ -5,11 +5,11 @@
     client-final   c=biws,r=CLIENTNONCE SERVERNONCE,p=PROOF
     server-final   v=SIGNATURE
 
-Channel binding is not supported. A client that demands it (`p=...`) is rejected. The server's nonce
-is new for each exchange, so an intercepted proof is worthless.
+Channel binding is not supported. A client that demands channel binding (`p=...`) is rejected. The
+server's nonce is new for each exchange, so an intercepted proof is worthless.
 
-`keys_of` also returns keys for users that do not exist. They look like wrong passwords:
-both get the same answer at the end of the exchange.
+`keys_of` also returns keys for users that do not exist. An unknown user then looks like a wrong
+password: the client gets the same response at the end of the exchange.
 """
 
 import base64
@@ -30,14 +30,20 @@ from gateway.broker.wire.codes import (
 )
 
 METHOD = "SCRAM-SHA-256"
-"""The authentication method's name in CONNECT and AUTH (5.0 section 4.12.1)."""
+"""The name of this authentication method in CONNECT and AUTH (MQTT 5.0 section 4.12.1)."""
 
 MESSAGE_BYTES_MAX = 8_192
-"""The longest user name (1,024 bytes) with every byte escaped, as user and authzid, plus a
-nonce."""
+"""Bytes of a message from the client, at most.
+
+The longest user name (1,024 bytes), with every byte escaped, fits twice (as user and authzid), with
+a nonce.
+"""
 
 CLIENT_NONCE_CHARACTERS_MAX = 512
-"""It is repeated in the answer; clients send 18 to 64 characters."""
+"""Characters of the client's nonce, at most. The server's message repeats it.
+
+Clients send 18 to 64 characters.
+"""
 
 SERVER_NONCE_BYTES = 24
 
@@ -47,13 +53,13 @@ _ESCAPES = re.compile(r"=(2C|3D)?")
 
 
 class _Refused(Exception):
-    """The client's message is invalid. The message gives the reason."""
+    """The client's message is invalid. The message of the exception states the reason."""
 
 
 class _Expected(Enum):
-    """The client's expected next message.
+    """The message that the client must send next.
 
-    A bound method stored here would create a reference cycle.
+    The state is not a bound method, because that would create a reference cycle.
     """
 
     FIRST = "client-first"
@@ -61,7 +67,7 @@ class _Expected(Enum):
 
 
 class ScramExchange:
-    """One exchange, from client-first to server-final. Every rejection ends it."""
+    """One exchange, from client-first to server-final. Every rejection ends the exchange."""
 
     def __init__(
         self, keys_of: Callable[[str], ScramKeys], server_nonce: str | None = None
@@ -71,14 +77,14 @@ class ScramExchange:
         self._expected: _Expected | None = _Expected.FIRST
         self._was_invited = False
         self.username = ""
-        """The user that the client claims to be; empty before its client-first."""
+        """The user that the client claims to be; empty before client-first."""
         self._keys: ScramKeys
         self._gs2_header = ""
         self._nonce = ""
         self._signed_so_far = ""
 
     def step(self, data: bytes) -> AuthenticationAnswer:
-        """Answer the client's next message."""
+        """Process the client's next message, and return the server's response."""
         expected, self._expected = self._expected, None
         try:
             if expected is None:
@@ -96,7 +102,7 @@ class ScramExchange:
 
     def _receive_first(self, message: str) -> AuthenticationAnswer:
         if not message and not self._was_invited:
-            # RFC 4422 section 3: a client without an initial response is asked for it.
+            # RFC 4422 section 3: if the client sent no initial response, the server requests one.
             self._was_invited = True
             self._expected = _Expected.FIRST
             return AuthenticationAnswer(CONTINUE_AUTHENTICATION, b"", None)
@@ -160,7 +166,10 @@ class ScramExchange:
 
 
 def _gs2_parts_of(message: str) -> tuple[str, str, str]:
-    """Return the channel binding flag, the authzid and client-first-message-bare."""
+    """Return the channel binding flag, the authzid and client-first-message-bare.
+
+    Raises _Refused if the message is malformed or demands channel binding.
+    """
     parts = message.split(",", 2)
     if len(parts) != 3:
         raise _Refused("client-first is not n,,n=USER,r=NONCE")

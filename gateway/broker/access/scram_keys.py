@@ -1,9 +1,9 @@
-"""SCRAM-SHA-256 keys of a password (RFC 5802 section 3, RFC 7677), and their text form::
+"""SCRAM-SHA-256 keys of a password (RFC 5802 section 3, RFC 7677), and their string form::
 
     {SCRAM-SHA-256}iterations:salt:StoredKey:ServerKey
 
-Salt and keys are base64. These keys can verify a client's proof but not create one. Guesses can be
-tested against a stolen line, at the cost of `iterations` per guess.
+Salt and keys are base64. These keys can verify a client's proof but cannot create a proof. An
+attacker can test guesses against a stolen line, at the cost of `iterations` per guess.
 """
 
 import base64
@@ -21,27 +21,27 @@ PREFIX = "{SCRAM-SHA-256}"
 # computes them for each connection a second or two.
 ITERATIONS_MIN = 4_096
 ITERATIONS_DEFAULT = 15_000
-# Limit on the cost of a CONNECT with a plain password and a line from elsewhere: a second on a
-# Raspberry Pi. OWASP's number for PBKDF2 with SHA-256.
+# Limit on the cost of a CONNECT with a plain password and an imported line: a second on a Raspberry
+# Pi. OWASP recommends this number for PBKDF2 with SHA-256.
 ITERATIONS_MAX = 600_000
 
 SALT_BYTES = 16
-"""Bytes of our own salts, including those of unknown users."""
+"""Bytes of the salts that we create, including the salts for unknown users."""
 SALT_BYTES_MIN = 8
 SALT_BYTES_MAX = 64
 EMPTY_CHECKED_MAX = 10_000
-"""Cached results about empty passwords, at most: some 3 MB."""
+"""Cached results of checks for empty passwords, at most: about 3 MB."""
 
 KEY_BYTES = hashlib.sha256().digest_size
 
 
 class ScramKeysError(ValueError):
-    """The text is not a SCRAM-SHA-256 entry. The message gives the reason."""
+    """The string is not a SCRAM-SHA-256 entry. The message states the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScramKeys:
-    """SCRAM keys of one user."""
+    """SCRAM keys of one user's password."""
 
     iterations: int
     salt: bytes
@@ -51,7 +51,7 @@ class ScramKeys:
     def holds(self, password: bytes) -> bool:
         """Return True if these are the keys of `password`.
 
-        The result does not affect the time taken.
+        The time taken does not depend on the result.
         """
         try:
             text = prepared_of(password.decode(), stored=False)
@@ -62,13 +62,13 @@ class ScramKeys:
         return hmac.compare_digest(stored_key, self.stored_key) and is_possible
 
     def text(self) -> str:
-        """Return the entry as written in the file."""
+        """Return the keys as written in the password file."""
         parts = (_base64_of(part) for part in (self.salt, self.stored_key, self.server_key))
         return f"{PREFIX}{self.iterations}:{':'.join(parts)}"
 
 
 def keys_of(password: str, *, salt: bytes, iterations: int) -> ScramKeys:
-    """Return the keys of a password. Raises Unprepared for one that RFC 4013 forbids."""
+    """Return the keys of a password. Raises Unprepared if RFC 4013 forbids the password."""
     stored_key, server_key = _derived(
         prepared_of(password, stored=True), salt=salt, iterations=iterations
     )
@@ -77,16 +77,16 @@ def keys_of(password: str, *, salt: bytes, iterations: int) -> ScramKeys:
 
 @lru_cache(maxsize=EMPTY_CHECKED_MAX)
 def are_of_empty_password(keys: ScramKeys) -> bool:
-    """Return True if the keys were derived from an empty password. Such a user is never accepted.
+    """Return True if the keys were derived from an empty password. Such a user is always rejected.
 
-    The check costs as much as one of a plain password, and is cached for each entry.
+    The check costs as much as a check of a password, and its result is cached.
     """
     stored_key, _ = _derived("", salt=keys.salt, iterations=keys.iterations)
     return hmac.compare_digest(stored_key, keys.stored_key)
 
 
 def parse(text: str) -> ScramKeys:
-    """Parse an entry. Raises ScramKeysError."""
+    """Parse an entry of the password file. Raises ScramKeysError if the entry is invalid."""
     fields = text.removeprefix(PREFIX).split(":")
     if not text.startswith(PREFIX) or len(fields) != 4:
         raise ScramKeysError(f"is not {PREFIX}iterations:salt:StoredKey:ServerKey")
@@ -109,7 +109,7 @@ def parse(text: str) -> ScramKeys:
 
 
 def bytes_of(text: str) -> bytes:
-    """Decode strict base64. Raises ValueError."""
+    """Decode strict base64. Raises ValueError if the string is not valid base64."""
     return binascii.a2b_base64(text, strict_mode=True)
 
 
@@ -118,7 +118,7 @@ def _base64_of(data: bytes) -> str:
 
 
 def _derived(password: str, *, salt: bytes, iterations: int) -> tuple[bytes, bytes]:
-    """Return StoredKey and ServerKey (RFC 5802 section 3)."""
+    """Return StoredKey and ServerKey for a password (RFC 5802 section 3)."""
     salted_password = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, iterations)
     client_key = hmac.digest(salted_password, b"Client Key", "sha256")
     server_key = hmac.digest(salted_password, b"Server Key", "sha256")

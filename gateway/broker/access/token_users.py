@@ -1,10 +1,10 @@
-"""Users of an identity provider: tokens sent as the password, or by OAUTHBEARER.
+"""Users of an identity provider, who log in with a token as the password or by OAUTHBEARER.
 
-The exchange of RFC 7628 is a single message of the client::
+In an exchange of RFC 7628 the client sends a single message::
 
     n,a=USER,^Ahost=HOST^Aport=PORT^Aauth=Bearer TOKEN^A^A       ^A: 0x01
 
-The user is the one in the token, regardless of the name in the packet.
+The user name comes from the token, regardless of the name in the packet.
 """
 
 import re
@@ -29,10 +29,10 @@ from gateway.broker.core.effects import AuthenticationAnswer
 from gateway.broker.wire.codes import NOT_AUTHORIZED, SERVER_UNAVAILABLE
 
 METHOD = "OAUTHBEARER"
-"""The authentication method's name in CONNECT and AUTH."""
+"""The name of this authentication method in CONNECT and AUTH."""
 
 RECHECK_SECONDS_MAX = 60.0
-"""Longest time between two checks of the cached keys, which need no request to the provider."""
+"""Longest time between two checks of the cached keys, which send no request to the provider."""
 
 _FIRST = re.compile(
     rb"n,(?:a=([^,\x01]*))?,\x01(?:[^\x01]*\x01){0,16}?auth=[Bb]earer ([^\x01]+)\x01"
@@ -40,7 +40,7 @@ _FIRST = re.compile(
 
 
 class TokenUsers:
-    """Source of users that log in with a token. Everything else is left to the next source."""
+    """Source of users that log in with a token. Other logins are left to the next source."""
 
     name = "jwt"
     methods = (METHOD,)
@@ -49,14 +49,17 @@ class TokenUsers:
     def __init__(self, rules: TokenRules, keys: ProviderKeys, settings: str = "") -> None:
         """Accept tokens according to `rules` and `keys`.
 
-        `settings` is a text that changes with both.
+        `settings` is a string that changes when the configuration of rules or keys changes.
         """
         self._rules = rules
         self._entry = settings.encode()
         self._keys = keys
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Check a token sent as the password. None: it is an ordinary password."""
+        """Check a token that was sent as the password.
+
+        Return None if the password is not a token.
+        """
         if login.password is None:
             return None
         header = header_of(login.password)
@@ -67,7 +70,7 @@ class TokenUsers:
     async def answer_of(
         self, login: Login, token: bytes, header: Header, checks: Checks
     ) -> AuthenticationAnswer:
-        """Check a token and return the answer."""
+        """Check a token with the provider's key, and return the result."""
         try:
             refuse_unsigned(token, header, self._rules)
             key = await self._keys.get(header.key_id)
@@ -84,8 +87,8 @@ class TokenUsers:
                 now_seconds=time.time(),
             )
         except TokenRefused as refused:
-            # Not 0x86: signatures cannot be guessed, and a device with an expired token must not
-            # delay others at its address.
+            # Not 0x86, which counts as a guess. Signatures cannot be guessed, and a device with an
+            # expired token must not delay other devices at its address.
             detail = f"token: {refused}"
             return AuthenticationAnswer(NOT_AUTHORIZED, None, None, detail)
         except Unavailable as error:
@@ -110,37 +113,36 @@ class TokenUsers:
 
     @property
     def recheck_seconds(self) -> float:
-        """Seconds between repeated checks: as often as keys are fetched, at most
-        RECHECK_SECONDS_MAX.
+        """Seconds between repeated checks: the time for which keys are cached.
+
+        The longest time is RECHECK_SECONDS_MAX.
         """
         return min(self._keys.cache_seconds, RECHECK_SECONDS_MAX)
 
     async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
-        """Return `digest` as long as the provider still has the key, and another value after
-        that.
-        """
+        """Return `digest` while the provider still has the key that signed the token, then b""."""
         return digest if digest in await self._keys.digests() else b""
 
     @property
     def problem(self) -> str | None:
-        """Why keys cannot be fetched now; None if they can."""
+        """The reason why keys cannot be fetched now, or None if they can."""
         failure = self._keys.failure
         return None if failure is None else f"the identity provider's keys: {failure}"
 
     decoys: Sequence[PasswordHash] = ()
-    """Empty: there are no passwords whose check could reveal that a name exists."""
+    """Empty, because there are no passwords whose check could reveal that a name exists."""
 
     def begin(self, login: Login, checks: Checks) -> "BearerLogin":
-        """Start an exchange by the method of this source."""
+        """Start an OAUTHBEARER exchange."""
         return BearerLogin(self, login, checks)
 
     def close(self) -> None:
-        """Stop fetching keys."""
+        """Stop fetching keys from the provider."""
         self._keys.close()
 
 
 class BearerLogin:
-    """OAUTHBEARER exchange of one client: one message and its answer."""
+    """OAUTHBEARER exchange of one client: one message and its response."""
 
     def __init__(self, users: TokenUsers, login: Login, checks: Checks) -> None:
         self._users = users
@@ -148,7 +150,7 @@ class BearerLogin:
         self._checks = checks
 
     async def step(self, data: bytes) -> AuthenticationAnswer:
-        """Answer the authentication data of CONNECT, or of an AUTH packet that starts again.
+        """Process the authentication data in CONNECT, or in an AUTH packet for re-authentication.
 
         Raises:
             Busy, Abandoned: the token was not checked.

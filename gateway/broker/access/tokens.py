@@ -1,8 +1,8 @@
 """Verification of JSON Web Tokens (RFC 7519) that an identity provider has signed (RFC 7515).
 
 PyJWT checks the signature, `exp`, `nbf`, `iat`, `aud` and `iss`. This module decides which keys may
-sign by which algorithm, and which claims name a user. The provider's keys are public, so HMAC is
-not allowed: a public key would be its secret.
+sign with which algorithm, and which claim contains the user name. The provider's keys are public.
+HMAC is not allowed, because a public key would be its secret.
 """
 
 import base64
@@ -17,21 +17,27 @@ import jwt
 from gateway.broker.wire.topics import has_control_character
 
 TOKEN_BYTES_MAX: Final = 16_384
-"""A token with some hundred groups has 4 KiB."""
+"""Bytes of a token, at most. A token with some hundred groups has 4 KiB."""
 
 EXPIRY_SECONDS_MAX: Final = 253_402_300_800
-"""The year 10000, as seconds since 1970."""
+"""Latest expiry time: the year 10000, in seconds since 1970."""
 
 HEADER_CHARACTERS_MAX: Final = 4_096
-"""It is parsed for every password, on the event loop's thread."""
+"""Characters of a token's header, at most.
+
+The header is parsed for every password, on the event loop's thread.
+"""
 
 RSA_BITS_MIN: Final = 2_048
 
 NAME_BYTES_MAX: Final = 1_024
-"""Longest user name, as in the password file."""
+"""Bytes of a user name, at most: the same limit as in the password file."""
 
 GROUPS_MAX: Final = 256
-"""Groups in a token, at most: each is searched in every rule about a group, once per connection."""
+"""Groups in a token, at most.
+
+Each is looked up in every rule about a group, once per connection.
+"""
 
 FAMILIES: Final[Mapping[str, tuple[str, str | None]]] = {
     **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), ("RSA", None)),
@@ -44,12 +50,12 @@ FAMILIES: Final[Mapping[str, tuple[str, str | None]]] = {
 
 
 class TokenRefused(Exception):
-    """The token is not accepted. The message gives the reason and quotes nothing from the token."""
+    """The token is not accepted. The message states the reason without quoting the token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRules:
-    """Requirements for tokens."""
+    """Requirements that a token must fulfil, from the configuration."""
 
     issuer: str
     audience: str
@@ -62,7 +68,7 @@ class TokenRules:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Signature algorithm and key name that a token claims. Not verified."""
+    """The signature algorithm and key name in a token's header. They have not been verified."""
 
     algorithm: str
     key_id: str | None
@@ -75,11 +81,11 @@ class Token:
     username: str
     groups: frozenset[str]
     lifetime_seconds: float
-    """Remaining lifetime, including the leeway."""
+    """Seconds until the token expires, including the leeway."""
 
 
 def header_of(token: bytes) -> Header | None:
-    """Return the header of a text that looks like a signed token. None: it is not a token."""
+    """Return the header of a password that looks like a signed token, or None if it does not."""
     parts = token.split(b".", 3)
     if len(parts) != 3 or not all(parts) or not token.isascii():
         return None
@@ -97,7 +103,7 @@ def header_of(token: bytes) -> Header | None:
 
 
 def refuse_unsigned(token: bytes, header: Header, rules: TokenRules) -> None:
-    """Raise TokenRefused for a token that can be rejected without looking up a key."""
+    """Raise TokenRefused if a token can be rejected without looking up a key."""
     if len(token) > TOKEN_BYTES_MAX:
         raise TokenRefused(f"a token of {len(token)} bytes, at most {TOKEN_BYTES_MAX} are read")
     if header.algorithm not in rules.algorithms or header.algorithm not in FAMILIES:
@@ -114,15 +120,15 @@ def token_of(
     client_id: str,
     now_seconds: float,
 ) -> Token:
-    """Verify a token and return its contents. Raises TokenRefused.
+    """Verify a token and return its contents. Raises TokenRefused if the token is not accepted.
 
     Args:
         token: the whole token.
-        header: its header, accepted by `refuse_unsigned`.
+        header: the token's header, accepted by `refuse_unsigned`.
         key: JSON Web Key of the provider (RFC 7517).
         rules: requirements for the token.
-        client_id: client identifier of the client that sent it.
-        now_seconds: seconds since 1970.
+        client_id: client identifier of the client that sent the token.
+        now_seconds: the present time in seconds since 1970.
     """
     try:
         claims: dict[str, Any] = jwt.decode(
@@ -137,7 +143,7 @@ def token_of(
     except jwt.PyJWTError as error:
         raise TokenRefused(_reason_of(error)) from None
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
-        # Impossible numbers, or keys, that the provider has signed or published.
+        # The provider has signed impossible numbers, or published an impossible key.
         raise TokenRefused("malformed") from None
     _refuse_client(claims, rules, client_id)
     expires_seconds = min(int(claims["exp"]), EXPIRY_SECONDS_MAX)
@@ -146,7 +152,7 @@ def token_of(
 
 
 def _reason_of(error: jwt.PyJWTError) -> str:
-    """Return the reason of a rejection.
+    """Return the reason for a rejection.
 
     PyJWT's own messages may quote the token, so they are not used.
     """
@@ -165,7 +171,10 @@ def _reason_of(error: jwt.PyJWTError) -> str:
 
 
 def _key_of(key: Mapping[str, Any], algorithm: str) -> jwt.PyJWK:
-    """Return a key for the given algorithm. Raises TokenRefused or PyJWTError."""
+    """Return a PyJWT key for the given algorithm.
+
+    Raises TokenRefused if the key does not fit the algorithm, or PyJWTError if it is invalid.
+    """
     kind, curve = FAMILIES[algorithm]
     if key.get("kty") != kind or (curve is not None and key.get("crv") != curve):
         raise TokenRefused(f"its key is not one for {algorithm}")
@@ -198,7 +207,7 @@ def _username_of(claims: Mapping[str, Any], rules: TokenRules) -> str:
 
 
 def _groups_of(claims: Mapping[str, Any], rules: TokenRules) -> frozenset[str]:
-    """Return the groups in the claim: a text separated by spaces (RFC 8693), or a list."""
+    """Return the groups in a token's claim: a list, or a space-separated string (RFC 8693)."""
     if rules.groups_claim is None:
         return frozenset()
     written = claims.get(rules.groups_claim, [])

@@ -1,15 +1,14 @@
-"""Topic patterns of access rules: placeholders, and a search for the first pattern covering a
-filter.
+"""Topic patterns of access rules: placeholders, and a search for the first matching pattern.
 
 A pattern is an MQTT topic filter in which `%u` stands for the user, `%c` for the client identifier
-and `%%` for a percent sign. A value must not change what a pattern means: a name that
-is empty or has `+`, `#` or `/` in it, or that would make the first level begin with `$`, makes the
-pattern match nothing, as in Mosquitto.
+and `%%` for a percent sign. A value must not change the meaning of a pattern. So a pattern matches
+nothing if a value is empty, contains `+`, `#` or `/`, or would make the first level begin with `$`.
+Mosquitto does the same.
 
-`$share/GROUP/FILTER` is a pattern of shared subscriptions, with `+` for any group.
+`$share/GROUP/FILTER` is a pattern for shared subscriptions, with `+` for any group.
 
-A pattern covers a filter when every topic that the filter matches is one that the pattern matches.
-A topic name is a filter without wildcards, so that one search answers both questions.
+A pattern covers a topic filter if it matches every topic that the filter matches. A topic name is a
+filter without wildcards, so one search serves topic names and filters.
 """
 
 import re
@@ -18,17 +17,17 @@ from typing import Final
 from gateway.broker.wire.topics import is_shared_filter, validate_topic_filter
 
 LEVELS_MAX: Final = 128
-"""Levels of a pattern; the default of `max_topic_levels` for the topics themselves."""
+"""Levels of a pattern, at most: the default of `max_topic_levels` for the topics themselves."""
 
 NOTHING: Final = 1 << 30
-"""The number for "no rule", higher than all others."""
+"""The number that means "no rule". It is higher than the number of any rule."""
 
 _PLACEHOLDER = re.compile("%(.?)", re.DOTALL)
 _FORBIDDEN = re.compile("[+#/\x00]")
 
 
 def pattern_error(pattern: str) -> str | None:
-    """Return the error in a pattern with its fix; None if it is valid."""
+    """Return the error in a pattern, with the fix, or None if the pattern is valid."""
     for match in _PLACEHOLDER.finditer(pattern):
         if match[1] not in ("u", "c", "%"):
             return (
@@ -46,9 +45,9 @@ def pattern_error(pattern: str) -> str | None:
 
 
 def split_pattern(pattern: str) -> tuple[str, str]:
-    """Return the group and the filter of a pattern.
+    """Return the group and the topic filter in a pattern.
 
-    The group is empty unless it is a shared subscription.
+    The group is empty unless the pattern is for shared subscriptions.
     """
     if not is_shared_filter(pattern):
         return "", pattern
@@ -57,15 +56,12 @@ def split_pattern(pattern: str) -> tuple[str, str]:
 
 
 def has_placeholder(pattern: str) -> bool:
-    """Return True if a pattern depends on the client."""
+    """Return True if a pattern contains the user or client identifier of a client."""
     return any(match[1] in ("u", "c") for match in _PLACEHOLDER.finditer(pattern))
 
 
 def substituted(pattern: str, *, username: str | None, client_id: str) -> str | None:
-    """Return the pattern with the client's names filled in.
-
-    None: it cannot match for this client.
-    """
+    """Return a pattern with the client's values filled in, or None if it cannot match."""
     group, topic_filter = split_pattern(pattern)
     if group:
         made_group = substituted(group, username=username, client_id=client_id)
@@ -81,36 +77,35 @@ def substituted(pattern: str, *, username: str | None, client_id: str) -> str | 
 
 
 class _Node:
-    """Tree node for one topic level."""
+    """A node of the search tree, for one topic level."""
 
     __slots__ = ("children", "entries")
 
     def __init__(self) -> None:
         self.children: dict[str, _Node] = {}
         self.entries: list[tuple[int, int]] = []
-        """Numbers and kinds of the rules whose pattern ends here, in rising order."""
+        """Numbers and kinds of the rules whose pattern ends at this node, in rising order."""
 
 
 class PatternTree:
     """A search tree of numbered patterns. `first` returns the lowest number that covers a filter.
 
-    A lookup visits only nodes along the levels of the topic, not all patterns.
+    A search visits only the nodes along the levels of the topic, not all patterns.
     """
 
     def __init__(self) -> None:
         self._root = _Node()
         self._groups: dict[str, _Node] = {}
-        """Patterns of shared subscriptions by group; "+": any group."""
+        """Patterns for shared subscriptions by group; "+" stands for any group."""
         self._everything: list[tuple[int, int]] = []
         self.size = 0
-        """Number of patterns."""
+        """Number of patterns in the tree."""
 
     def add(self, pattern: str | None, number: int, kinds: int) -> None:
-        """Add a pattern without placeholders. None: all topics.
+        """Add a pattern without placeholders, or None for all topics.
 
-        Numbers must be added in rising order.
-
-        `kinds` is a set of bits. A lookup tests one of them.
+        Numbers must be added in rising order. `kinds` is a bit mask; a search tests one of its
+        bits.
         """
         self.size += 1
         if pattern is None:
@@ -127,11 +122,11 @@ class PatternTree:
 
         Args:
             levels: levels of a topic or filter.
-            kind: bit of the question.
-            group: group of a shared subscription; then only patterns for that group are searched.
+            kind: bit for the kind of action.
+            group: group of a shared subscription; if given, only its patterns are searched.
 
         Returns:
-            The number, or NOTHING.
+            The number, or NOTHING if no pattern matches.
         """
         best = _first_of(self._everything, kind, NOTHING)
         if not group:
@@ -160,7 +155,7 @@ def _first_below(root: _Node, levels: list[str], kind: int, best: int) -> int:
         level = levels[index]
         if level == "#":
             if not index and "+" in children:
-                # A topic has at least one level: "+/#" is all that "#" is.
+                # A topic has at least one level, so "+/#" matches the same topics as "#".
                 rest = children["+"].children.get("#")
                 if rest is not None:
                     best = _first_of(rest.entries, kind, best)

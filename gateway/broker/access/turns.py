@@ -1,8 +1,9 @@
 """Scheduling of logins that wait for a CPU or for a database connection.
 
-A fixed number of logins is processed concurrently. Among the waiting ones, users already known at
-their address go first. The others take turns by address, and by user within an address. An address
-with failures gets one place at a time, with pauses between its turns (`Guesses`).
+A fixed number of logins is processed concurrently. Of the waiting logins, those of users already
+known at their address are processed first. The other logins are processed alternately by address,
+and by user within an address. An address with failed logins gets only one place at a time, with
+pauses between its logins (`Guesses`).
 """
 
 import asyncio
@@ -12,8 +13,11 @@ from gateway.broker.access.guesses import Guesses
 from gateway.broker.access.login import Login
 
 WAITING_MAX = 1_024
-"""Logins queued for one kind of check, at most. Beyond that, the address with the most queued
-logins loses its latest one, whose client is asked to try again."""
+"""Logins queued for one kind of check, at most.
+
+Beyond this limit, the latest login from the address with the most queued logins is rejected as
+busy.
+"""
 
 NEVER = float("inf")
 
@@ -27,7 +31,7 @@ class Abandoned(Exception):
 
 
 class Ticket:
-    """A queued login."""
+    """A login in the queue, with the time at which its check may start."""
 
     __slots__ = ("begins", "guesses", "login", "not_before", "origin", "place")
 
@@ -50,7 +54,7 @@ class Ticket:
 
 
 class Queue:
-    """The queued logins of one address, by user."""
+    """The queued logins from one address, by user."""
 
     def __init__(self) -> None:
         self.by_user: OrderedDict[bytes, deque[Ticket]] = OrderedDict()
@@ -62,7 +66,7 @@ class Queue:
         self.count += 1
 
     def take(self, ticket: Ticket) -> None:
-        """Remove a login, and move its user to the end of the turn order."""
+        """Remove a login, and move its user to the end of the order."""
         waiting = self.by_user[ticket.place.user]
         waiting.remove(ticket)
         self.count -= 1
@@ -72,7 +76,7 @@ class Queue:
             del self.by_user[ticket.place.user]
 
     def heads(self) -> list[Ticket]:
-        """Return the next login of each user, in turn order."""
+        """Return the next login of each user, in the order of processing."""
         return [waiting[0] for waiting in self.by_user.values()]
 
     def newest_of_the_largest(self) -> Ticket:
@@ -81,11 +85,11 @@ class Queue:
 
 
 class Turns:
-    """Limits how many logins are processed concurrently to `places`."""
+    """Queue of logins that allows at most `places` logins to be processed concurrently."""
 
     def __init__(self, guesses: Guesses, places: int) -> None:
         self.delayed = 0
-        """Logins that were delayed because of earlier wrong guesses, since the start."""
+        """Number of logins since the start that were delayed because of earlier wrong guesses."""
         self.waiting = 0
         self._guesses = guesses
         self._places = places
@@ -94,7 +98,7 @@ class Turns:
         self._timer: asyncio.TimerHandle | None = None
 
     async def begin(self, login: Login) -> None:
-        """Wait until it is this login's turn. The caller must call `end` afterwards.
+        """Wait until a login may be processed. The caller must call `end` afterwards.
 
         Raises:
             Busy: too many logins are queued.
@@ -112,13 +116,13 @@ class Turns:
             await ticket.begins
         except asyncio.CancelledError:
             if not ticket.begins.cancelled() and ticket.begins.exception() is None:
-                self.end(login)  # its turn had come and is not used
+                self.end(login)  # the login was given a place and does not use it
             raise
         finally:
-            del ticket  # its exception holds this frame: a cycle
+            del ticket  # its exception refers to this frame, which is a reference cycle
 
     def end(self, login: Login) -> None:
-        """Release the place of a login whose turn is over."""
+        """Release the place of a login that was processed."""
         origin = login.origin
         self._running[origin] -= 1
         if not self._running[origin]:
@@ -126,7 +130,7 @@ class Turns:
         self._go_on()
 
     def stop(self) -> None:
-        """Give no more turns."""
+        """Process no more logins. Logins in the queue wait until they are cancelled."""
         self._places = 0
         if self._timer is not None:
             self._timer.cancel()
@@ -152,7 +156,7 @@ class Turns:
                 ticket.begins.set_exception(Abandoned)
 
     def _next(self, now: float) -> tuple[Ticket | None, float]:
-        """Return the login whose turn it is; otherwise None and the time to check again."""
+        """Return the login to process next, or None with the time to check again."""
         found: Ticket | None = None
         due = NEVER
         for origin, queue in self._queues.items():
@@ -170,7 +174,7 @@ class Turns:
         return found, due
 
     def _is_full(self, origin: str, ticket: Ticket) -> bool:
-        """Return True if an address with failures already occupies its single place."""
+        """Return True if an address with failed logins already uses its single place."""
         return self._running.get(origin, 0) > 0 and self._guesses.is_suspect(ticket.place)
 
     def _take(self, ticket: Ticket) -> None:
@@ -181,7 +185,7 @@ class Turns:
             del self._queues[ticket.origin]
 
     def _queues_behind(self, origin: str) -> None:
-        """Move an address to the end of the turn order."""
+        """Move an address to the end of the order."""
         if origin in self._queues:
             self._queues.move_to_end(origin)
 

@@ -21,24 +21,29 @@ class FileUsers:
     name = "password_file"
     has_passwords = True
     methods = (METHOD,)
-    """Offered even while no user has SCRAM keys: the offer must not reveal anything about users."""
+    """Offered even if no user has SCRAM keys: the offer must not reveal anything about users."""
 
     def __init__(self, file: PasswordFile, decoy_key: bytes) -> None:
         self.file = file
-        """The current users."""
+        """The current contents of the password file."""
         self._decoy_key = decoy_key
 
     def replace(self, file: PasswordFile) -> frozenset[str] | None:
-        """Replace the users. The next answer uses the new ones.
+        """Replace the contents of the password file. The next check uses the new contents.
 
         Returns:
-            The users whose password is no longer valid; None if nothing changed.
+            The users whose password is no longer valid, or None if nothing changed.
         """
         before, self.file = self.file, file
         return file.revoked_since(before) if file.differs_from(before) else None
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Check the password of a user. None: the file has no such user."""
+        """Check the password of a user. Return None if the file does not contain the user.
+
+        Raises:
+            Busy, Abandoned: the password was not checked.
+            WorkerFailed: no worker process could check the password.
+        """
         file = self.file
         password = login.password
         if password is None or login.username not in file:
@@ -56,7 +61,7 @@ class FileUsers:
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the user's current line of the file. None: the file has no such user."""
+        """Return the user's line in the file, or None if the file does not contain the user."""
         return self.file.entry_of(login.username)
 
     recheck_seconds = None
@@ -64,30 +69,31 @@ class FileUsers:
     async def digest_of(
         self, login: Login, digest: bytes, checks: Checks, since: float
     ) -> bytes | None:
-        """Return `digest` unchanged: removed users are found when the file is reloaded."""
+        """Return `digest` unchanged, because removed users are found when the file is reloaded."""
         return digest
 
     @property
     def problem(self) -> None:
-        """None: the file was read completely."""
+        """Always None, because the file is loaded completely before it is used."""
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """Decoy hashes, of the same number and kinds as for an existing user."""
+        """Hashes to verify for unknown users, with the same number and kinds as for known users."""
         return self.file.hashes_of("")[0]
 
     def begin(self, login: Login, checks: Checks) -> "ScramLogin":
-        """Begin an exchange by the method of this source."""
+        """Start a SCRAM exchange."""
         return ScramLogin(self, login, checks)
 
     def close(self) -> None:
-        """Do nothing: no file or connection is open."""
+        """Do nothing, because no file or connection is open."""
 
     def scram_keys_of(self, username: str) -> ScramKeys:
-        """Return the SCRAM keys of a user; for an unknown user, decoy keys that no proof
-        matches.
+        """Return the SCRAM keys of a user.
+
+        For an unknown user, return decoy keys without a password.
         """
-        # Computed for every name, so timing does not reveal which names exist.
+        # Decoy keys are computed for every name, so timing does not reveal which names exist.
         decoy = decoy_keys_of(
             username, key=self._decoy_key, iterations=self.file.usual_scram_iterations
         )
@@ -95,7 +101,7 @@ class FileUsers:
 
 
 class ScramLogin:
-    """SCRAM exchange of one client."""
+    """SCRAM exchange of one client with the users of the password file."""
 
     def __init__(self, users: FileUsers, login: Login, checks: Checks) -> None:
         self._users = users
@@ -105,7 +111,7 @@ class ScramLogin:
         self._scram = ScramExchange(users.scram_keys_of)
 
     async def step(self, data: bytes) -> AuthenticationAnswer:
-        """Answer the authentication data of a CONNECT or AUTH packet.
+        """Process the authentication data of a CONNECT or AUTH packet, and return the response.
 
         Raises:
             Busy, Abandoned: the proof was not checked.
