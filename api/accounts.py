@@ -37,7 +37,7 @@ _NOT_NOW: Final = BrokerProblem(
 
 @dataclass(frozen=True)
 class Account:
-    """An authenticated user, with the proof by which the login can be verified again later."""
+    """An authenticated user, with the data for later checks that the login is still valid."""
 
     username: str
     groups: frozenset[str]

@@ -65,11 +65,11 @@ async def carried_out_by(
 
 
 def takes(least: Admission, model: type[BaseModel], *also: int) -> dict[str, Any]:
-    """Return the FastAPI options of a route that accepts JSON from callers with at least one role.
+    """Return the FastAPI options of a route that accepts JSON from callers with a certain role.
 
-    `least` checks the role. `model` describes the body for OpenAPI; `given_in` reads the body, with
-    limits, instead of FastAPI. `also` adds status codes to the problems that every such route
-    documents.
+    `least` checks that the caller has this role or a higher role. `model` describes the body for
+    OpenAPI; `given_in` reads the body, with limits, instead of FastAPI. `also` adds status codes to
+    the problems that every such route documents.
     """
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     content = {"application/json": {"schema": reference}}

@@ -59,7 +59,7 @@ def secret_text() -> str:
 
 
 class Logins:
-    """All logins of one page."""
+    """All logins of one page, by the hashes of the browsers' secrets."""
 
     def __init__(self) -> None:
         # Least recently used first.

@@ -59,7 +59,7 @@ def count(name: str, text: str, value: float) -> "Metric":
 
 
 def by(label: str, values: Mapping[str, float | None]) -> Samples:
-    """Return a sample for each value. `label` is set to the value's key."""
+    """Return one sample per value. The label named `label` contains the value's key."""
     return [({label: name}, value) for name, value in first(values)]
 
 

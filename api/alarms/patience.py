@@ -1,4 +1,4 @@
-"""Delay of conditions: some kinds count only after they have lasted a while. Pure."""
+"""Delay of alarm conditions: some kinds count only after they have lasted a while. Pure."""
 
 from collections.abc import Mapping, Sequence
 

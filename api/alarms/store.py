@@ -109,7 +109,7 @@ class AlarmStore:
         return [(row["number"], _alarm_of(row)) for row in rows]
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the SQLite file, if it is open."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -74,7 +74,7 @@ BANDS: Final = (*_CONNECTIONS, *RESTARTS)
 
 
 class Kind(StrEnum):
-    """Choice of events on the log page."""
+    """Filter for the kinds of events on the log page."""
 
     ALL = "all"
     SESSIONS = "sessions"

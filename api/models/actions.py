@@ -88,7 +88,7 @@ class Reloaded(Reported):
     """Result of a reload. Each key is given as `section.key`."""
 
     changed: list[str]
-    """Keys that took effect now."""
+    """Keys whose new values are already in effect."""
     new_connections: list[str]
     """Keys of `changed` that only affect new connections."""
     processes: dict[str, list[str]]

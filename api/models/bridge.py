@@ -138,7 +138,7 @@ class Port(FromSensors):
     resyncs: Count | None = None
     """Number of times that the bridge found the next frame after damaged bytes."""
     reopened: Count | None = None
-    """How often the port was opened again."""
+    """Number of times that the port was opened again."""
     resets: Count | None = None
     """Number of times that the port was opened again because it was silent."""
     dropped: dict[str, Count] = Field({})

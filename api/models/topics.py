@@ -19,7 +19,7 @@ class TopicMessage(Reported):
     hex: str | None
     """The first 32 bytes of a payload that is not UTF-8; null for viewers."""
     bytes: Count
-    """Size of the payload."""
+    """Size of the payload in bytes."""
     qos: Count
     client_id: str | None
     """Client identifier of the publisher; null if unknown."""

@@ -38,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Chart:
-    """A curve that is ready to be drawn."""
+    """A curve as SVG paths and labels, ready to be drawn."""
 
     line: str
     band: str

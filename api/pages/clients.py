@@ -43,5 +43,5 @@ class Search(BaseModel):
 
     @property
     def chosen(self) -> dict[str, str]:
-        """The fields that differ from their defaults."""
+        """The search fields that differ from their defaults."""
         return self.model_dump(mode="json", exclude_defaults=True)

@@ -18,7 +18,7 @@ _ENDED: Final = "a protocol's table"
 
 @dataclass(frozen=True, kw_only=True)
 class SensorForm:
-    """The values of the form, as strings."""
+    """The values of the form for a sensor, as strings."""
 
     name: str = ""
     version: str = ""

@@ -33,7 +33,7 @@ RINGS_BY_SPAN: Final[dict[Span, Ring]] = {"hour": HOUR, "day": DAY, "month": MON
 
 @sensors_page.get("/sensors", dependencies=[Depends(VIEWERS)])
 async def sensors(request: Request) -> Response:
-    """List ports and devices with all latest values."""
+    """List all serial ports and devices with their latest values."""
     observer = observer_of(request)
     try:
         overview = await observer.overview()
@@ -58,7 +58,7 @@ async def sensor(
     device: Annotated[str, Path(max_length=limits.SERIES_NAME_CHARACTERS_MAX)],
     span: Annotated[Span, Query()] = "hour",
 ) -> Response:
-    """Show one device with the curves of its quantities."""
+    """Show one device with a curve for each of its quantities."""
     observer, history = observer_of(request), history_of(request)
     try:
         overview = await observer.overview()

@@ -65,7 +65,8 @@ class Checks:
         """Wait for the login's turn. Return for each hash whether it is the hash of `password`.
 
         Raises:
-            Busy, Abandoned: the password was not checked.
+            Busy: too many logins are queued.
+            Abandoned: the client no longer waits.
             WorkerFailed: no worker process could check the password.
         """
         await self._turns.begin(login)
@@ -81,7 +82,8 @@ class Checks:
         """Call `check` in a thread when it is the login's turn, and return its result.
 
         Raises:
-            Busy, Abandoned: `check` was not called.
+            Busy: too many logins are queued.
+            Abandoned: the client no longer waits.
         """
         await self._turns.begin(login)
         loop = asyncio.get_running_loop()

@@ -108,7 +108,7 @@ class Database:
         return rows
 
     def close(self) -> None:
-        """Close the idle connections."""
+        """Close all idle connections to the database."""
         for _, connection in self._idle:
             connection.close()
         self._idle.clear()

@@ -114,7 +114,8 @@ class DatabaseUsers:
         """Check the password of a user. Return None if the query does not find the user.
 
         Raises:
-            Busy, Abandoned: the password was not checked.
+            Busy: too many logins are queued.
+            Abandoned: the client no longer waits.
         """
         if login.password is None or not 1 <= len(login.username) <= NAME_CHARACTERS_MAX:
             return None

@@ -1,4 +1,4 @@
-"""Details of a client's certificate because of which its connection may be closed later."""
+"""Details of a client's certificate that may later be a reason to close the connection."""
 
 import hashlib
 import ssl

@@ -151,12 +151,12 @@ def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:
 
 
 def from_file(path: Path) -> Fetch:
-    """Return a function that reads the keys from a file."""
+    """Return a function that reads an identity provider's keys from a file."""
     return lambda: keys_in(read(path), str(path))
 
 
 def from_url(url: str, fetcher: Fetcher) -> Fetch:
-    """Return a function that fetches the keys from a URL."""
+    """Return a function that fetches an identity provider's keys from a URL."""
     return lambda: keys_in(fetcher.fetch(url), url)
 
 

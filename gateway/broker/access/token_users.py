@@ -153,7 +153,8 @@ class BearerLogin:
         """Process the authentication data in CONNECT, or in an AUTH packet for re-authentication.
 
         Raises:
-            Busy, Abandoned: the token was not checked.
+            Busy: too many logins are queued.
+            Abandoned: the client no longer waits.
         """
         found = _FIRST.match(data) if len(data) <= 2 * TOKEN_BYTES_MAX else None
         header = None if found is None else header_of(found[2])

@@ -49,7 +49,7 @@ class Ticket:
         return not self.begins.done() and self.login.is_wanted()
 
     def free_at(self) -> float:
-        """Return the time at which the check may start."""
+        """Return the time at which the check of this login may start."""
         return max(self.not_before, self.guesses.free_at(self.place))
 
 
@@ -66,7 +66,7 @@ class Queue:
         self.count += 1
 
     def take(self, ticket: Ticket) -> None:
-        """Remove a login, and move its user to the end of the order."""
+        """Remove a login, and move its user to the end of the processing order."""
         waiting = self.by_user[ticket.place.user]
         waiting.remove(ticket)
         self.count -= 1
@@ -185,7 +185,7 @@ class Turns:
             del self._queues[ticket.origin]
 
     def _queues_behind(self, origin: str) -> None:
-        """Move an address to the end of the order."""
+        """Move an address to the end of the processing order."""
         if origin in self._queues:
             self._queues.move_to_end(origin)
 

@@ -41,7 +41,8 @@ class FileUsers:
         """Check the password of a user. Return None if the file does not contain the user.
 
         Raises:
-            Busy, Abandoned: the password was not checked.
+            Busy: too many logins are queued.
+            Abandoned: the client no longer waits.
             WorkerFailed: no worker process could check the password.
         """
         file = self.file
@@ -114,7 +115,8 @@ class ScramLogin:
         """Process the authentication data of a CONNECT or AUTH packet, and return the response.
 
         Raises:
-            Busy, Abandoned: the proof was not checked.
+            Busy: too many logins are queued.
+            Abandoned: the client no longer waits.
         """
         username = self._scram.username
         if not username:
