@@ -58,7 +58,7 @@ ALONE = mkdir -p $(VENV); exec 9>$(VENV)/.set-up; flock 9; \
 	if [ -e $@ ] && [ -z "$$(find $^ -newer $@)" ]; then exit 0; fi
 
 SOURCES := gateway firmware-bridge api cloud_jobs image tests docs hatch_build.py
-COMPILED_SOURCES := $(wildcard gateway/broker/wire/*.py gateway/broker/core/*.py gateway/broker/core/*/*.py)
+COMPILED_SOURCES := $(wildcard gateway/broker/wire/*.py gateway/broker/core/*.py gateway/broker/core/*/*.py gateway/broker/core/*/*/*.py)
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py gateway/*/*/*.py gateway/*/*/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=

@@ -72,12 +72,12 @@ def test_the_arrows_between_the_rooms_point_one_way() -> None:
 
 
 def inner_parts_used_in(tree: ast.AST) -> Iterator[str]:
-    """What is reached for behind the broker: a rule, or what has an underscore."""
+    """Return the uses of a broker's core, or of its attributes with an underscore."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             owner = node.value
             name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
-            if name in ("broker", "_broker") and (node.attr == "rules" or node.attr[0] == "_"):
+            if name in ("broker", "_broker") and (node.attr == "core" or node.attr[0] == "_"):
                 yield f"{name}.{node.attr}"
 
 
@@ -92,8 +92,8 @@ def test_no_other_room_reaches_into_the_parts_of_the_core() -> None:
 
 
 def test_the_search_for_inner_parts_finds_them() -> None:
-    program = "self.broker.rules.deliverer.evict(s)\nx = broker._output\nbroker.effects.pages\n"
-    assert set(inner_parts_used_in(ast.parse(program))) == {"broker.rules", "broker._output"}
+    program = "self.broker.core.state.evict(s)\nx = broker._output\nbroker.effects.pages\n"
+    assert set(inner_parts_used_in(ast.parse(program))) == {"broker.core", "broker._output"}
 
 
 @pytest.mark.parametrize("room", PURE_ROOMS)

@@ -4,39 +4,25 @@ The event loop calls a method for everything that happens, with the time. `effec
 next. If `waits_for_commit`, a client waits for a batch: `seal` ends it, `committed` releases it.
 """
 
-from typing import Final
-
-from gateway.broker.core.changes import Changes
 from gateway.broker.core.core import Core
 from gateway.broker.core.effects import AuthenticationAnswer, HandOver, PageRequest
 from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.core.limits import Limits
-from gateway.broker.core.output import Withheld
+from gateway.broker.core.output import SealedBatch
 from gateway.broker.core.permissions import AccessRules
 from gateway.broker.core.records.batch import Batch
 from gateway.broker.core.records.kinds import CloseReason, EndReason, Observation, StartKind
 from gateway.broker.core.records.recorder import Recorder
-from gateway.broker.core.rules.composition import Rules
-from gateway.broker.core.rules.revoke import Revocation
+from gateway.broker.core.rules import receive, restart, timeouts
+from gateway.broker.core.rules.connect import disconnect, revoke, silent
+from gateway.broker.core.rules.deliver import defer, deliver, enqueue
+from gateway.broker.core.rules.subscribe import shared_subscriptions, system_topics
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.message import Delivery, Message
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.sessions.share import Share
 from gateway.broker.core.state import State
 from gateway.broker.core.violation import Violation
-from gateway.broker.core.work import SLICE_UNITS
-
-TIMER_UNITS: Final = 7
-"""Minimum cost of a timer: a slice is 71 of them, then sockets are served again."""
-
-
-class SealedBatch:
-    """A batch to commit (None: nothing new), and the packets to send afterwards."""
-
-    def __init__(self, number: int, blob: bytes | None, withheld: list[Withheld]) -> None:
-        self.number = number
-        self.blob = blob
-        self.withheld = withheld
 
 
 class Broker:
@@ -64,11 +50,8 @@ class Broker:
         self.timers = core.timers
         self._time = core.time
         self._output = core.output
-        self.rules = Rules(core)
+        self.core = core
         """Not for use by other packages."""
-        self.silent = self.rules.packets.silent
-        self.timeouts = self.rules.timeouts
-        self.revoking = Revocation(core, self.rules.disconnecting)
 
     # -- a run
 
@@ -87,8 +70,8 @@ class Broker:
         """
         self._time.begin(now, wall_ms, clock, self.state.next_message_number)
         self._recorder.broker_started(recovery, version, previous_boot)
-        self.rules.enqueueing.apply_policies(now)
-        self.rules.restart.take_up(now)
+        enqueue.apply_policies(self.core, now)
+        restart.take_up(self.core, now)
 
     def stop(self, now: float) -> None:
         """Record that the broker stopped. All connections must have been ended before."""
@@ -98,10 +81,10 @@ class Broker:
     def limits_changed(self, now: float) -> None:
         """Apply replaced limits. Disconnected sessions may have to expire earlier than before."""
         self.state.owners.assign(self.limits.quotas)
-        self.rules.enqueueing.apply_policies(now)
-        self.rules.putting_off.retry_all(now)
+        enqueue.apply_policies(self.core, now)
+        defer.retry_all(self.core, now)
         for session in self.state.sessions.values():
-            self.rules.disconnecting.schedule_expiry(session, now)
+            disconnect.schedule_expiry(self.core, session, now)
 
     def observe(
         self, session: Session | None, event: Observation, subject: str, detail: str
@@ -111,24 +94,41 @@ class Broker:
 
     def restrict(self, rules: AccessRules | None) -> None:
         """Use these access rules from now on. None: everything is allowed."""
-        self.revoking.restrict(rules)
+        revoke.restrict(self.core, rules)
 
     def authenticate(self, authenticates: bool, methods: list[str]) -> None:
         """Set whether user names are authenticated from now on, and by which methods."""
-        self.revoking.authenticate(authenticates, methods)
+        revoke.authenticate(self.core, authenticates, methods)
 
     def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Deny everything to users that were removed. See `Revocation.know_users`."""
-        self.revoking.know_users(users, removed)
+        """Deny everything to users that were removed. See `rules.connect.revoke`."""
+        revoke.know_users(self.core, users, removed)
 
     def give(self, session: Session, username: str) -> None:
         """Make a user the owner of a session that has none."""
-        self.revoking.give(session, username)
+        revoke.give(self.core, session, username)
 
     def enforce(self, changed: frozenset[str], now: float) -> int:
         """Disconnect clients no longer allowed, or with a user in `changed`. Return how many."""
         self._time.advance(now)
-        return self.revoking.enforce(changed, now)
+        return revoke.enforce(self.core, changed, now)
+
+    def revoke_certificates(self, revoked: frozenset[str]) -> int:
+        """Stop delivery to stored sessions whose client used one of these certificates.
+
+        Return how many of the sessions are newly affected.
+        """
+        return revoke.revoke_certificates(self.core, revoked)
+
+    @property
+    def authenticates(self) -> bool:
+        """True if user names are authenticated."""
+        return self.core.authenticates
+
+    @property
+    def removed_users(self) -> frozenset[str]:
+        """Removed users that still own sessions or retained messages."""
+        return self.core.permissions.gone
 
     # -- connections
 
@@ -141,45 +141,49 @@ class Broker:
         listener: str = "",
     ) -> Connection:
         """Accept a new connection. The returned connection is closing if there are too many."""
-        return self.rules.receiving.accept(address, anonymous, now, share, listener)
+        return receive.accept(self.core, address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
         """Process received bytes."""
         if connection.is_open:
             self._time.advance(now)
-            self.rules.receiving.receive(connection, data, now)
+            receive.receive(self.core, connection, data, now)
 
     def go_on(self, connection: Connection, now: float) -> None:
         """Process the next slice of a connection that has unprocessed data."""
         if connection.behind:
             self._time.advance(now)
             self.work.spent = 0
-            self.rules.receiving.go_on(connection, now)
+            receive.go_on(self.core, connection, now)
 
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> None:
         """Process the answer to a request from `effects.logins`."""
         self._time.advance(now)
-        self.rules.receiving.authenticated(connection, answer, now)
+        receive.authenticated(self.core, connection, answer, now)
 
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
         """Close a connection because of a violation outside its MQTT packets."""
         self._time.advance(now)
-        self.rules.receiving.end_for(connection, violation, now)
+        receive.end_for(self.core, connection, violation, now)
 
     def lose(self, connection: Connection, reason: CloseReason, now: float) -> None:
         """End a connection that was lost, or that the server closes."""
         self._time.advance(now)
-        self.rules.disconnecting.end(connection, reason, now)
+        disconnect.end(self.core, connection, reason, now)
 
     def drop_session(self, session: Session, now: float) -> None:
         """Delete a session, connected or not, at an operator's request."""
         self._time.advance(now)
         if session.connection is not None:
-            self.rules.disconnecting.end(session.connection, CloseReason.KICKED, now)
+            disconnect.end(self.core, session.connection, CloseReason.KICKED, now)
         if not session.ended:
-            self.rules.disconnecting.end_session(session, EndReason.DROPPED, now)
+            disconnect.end_session(self.core, session, EndReason.DROPPED, now)
+
+    def close_silent(self, now: float) -> bool:
+        """Close the oldest connection without a CONNECT. Return False if there is none."""
+        return silent.give_way(self.core, None, now)
 
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
         """Record that the socket's buffer is full, or has room again so that delivery continues."""
@@ -187,9 +191,9 @@ class Broker:
         connection.writable = writable
         if not writable:
             connection.unwritable_since = now
-            self.rules.timeouts.watch_slow_reader(connection, now)
+            timeouts.watch_slow_reader(self.core, connection, now)
         if writable and connection.session is not None:
-            self.rules.deliverer.pump(connection.session, now)
+            deliver.pump(self.core, connection.session, now)
 
     def set_reading(self, connection: Connection, reading: bool, now: float) -> None:
         """Record that the event loop stopped reading from the connection, or resumed."""
@@ -203,7 +207,7 @@ class Broker:
         """Record that the disk is full, or has space again."""
         was_full, self.limits.disk_full = self.limits.disk_full, full
         if was_full and not full:
-            self.rules.putting_off.take_all()
+            defer.take_all(self.core)
 
     def page_loaded(
         self,
@@ -214,7 +218,7 @@ class Broker:
     ) -> None:
         """Process the messages that the store read for a request from `effects.pages`."""
         self._time.advance(now)
-        self.rules.deliverer.page_loaded(request, contents, deliveries, now)
+        deliver.page_loaded(self.core, request, contents, deliveries, now)
 
     def handed_over(
         self,
@@ -225,19 +229,19 @@ class Broker:
     ) -> None:
         """Process the messages that the store read for a request from `effects.hand_overs`."""
         self._time.advance(now)
-        self.rules.redistribution.finish(request, contents, deliveries, now)
+        shared_subscriptions.finish(self.core, request, contents, deliveries, now)
 
     def evict(self, session: Session) -> None:
         """Remove queued messages from memory that are stored in the tables and not needed now."""
-        self.rules.deliverer.evict(session)
+        deliver.evict(self.core, session)
 
     def answer_system_subscriptions(self, values: dict[str, bytes]) -> None:
         """Send the current values to the new subscribers in `effects.system_subscriptions`."""
-        self.rules.system_messages.answer(values)
+        system_topics.answer(self.core, values)
 
     def publish_system_values(self, values: dict[str, bytes]) -> None:
         """Send changed values to their subscribers."""
-        self.rules.system_messages.publish(values)
+        system_topics.publish(self.core, values)
 
     def next_due(self) -> float | None:
         """Return the time at which `wake` should be called, or None."""
@@ -246,17 +250,11 @@ class Broker:
     def wake(self, now: float) -> None:
         """Run the due timers. Timers set meanwhile wait for the next call: sockets come first."""
         self._time.advance(now)
-        self.work.spent = 0
-        last = self.timers.count
-        while self.work.spent <= SLICE_UNITS:
-            timer = self.timers.take_due(now, last)
-            if timer is None:
-                return
-            self.work.spent += TIMER_UNITS
-            if timer.connection is not None and timer.connection.is_open:
-                self.rules.timeouts.connection_due(timer, timer.connection, now)
-            elif timer.session is not None and not timer.session.ended:
-                self.rules.timeouts.session_due(timer, timer.session, now)
+        timeouts.run_due(self.core, now)
+
+    def restart_timeouts(self, now: float) -> None:
+        """Restart the timeouts of all clients, because nothing could be read from them."""
+        timeouts.begin_again(self.core, now)
 
     # -- batches
 
@@ -269,11 +267,6 @@ class Broker:
         """Number of the newest durable batch."""
         return self._output.committed_batch
 
-    @property
-    def changes(self) -> Changes:
-        """Changes that are not in the tables yet."""
-        return self.state.changes
-
     def seal(self, now: float, wall_ms: int, clock: ClockQuality) -> SealedBatch:
         """End the current batch.
 
@@ -281,12 +274,12 @@ class Broker:
         """
         number = self.batch.batch_number
         withheld = self._output.seal()
-        self.rules.disconnecting.seal()
+        disconnect.seal(self.core)
         self._time.advance(now)
         blob = self._recorder.seal(wall_ms, clock)
         if self._time.learned:
             self._time.learned = False
-            self.rules.restart.count_time_switched_off(now)
+            restart.count_time_switched_off(self.core, now)
         return SealedBatch(number, blob, withheld)
 
     def take_part(self, now: float, wall_ms: int, clock: ClockQuality) -> bytes:
@@ -297,4 +290,4 @@ class Broker:
     def committed(self, batch: SealedBatch) -> None:
         """Release the packets that waited for a batch that is now durable."""
         self._output.release(batch.withheld, batch.number)
-        self.rules.disconnecting.committed()
+        disconnect.committed(self.core)

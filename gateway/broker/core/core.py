@@ -3,14 +3,17 @@
 from gateway.broker.core.bans import Bans
 from gateway.broker.core.effects import Effects
 from gateway.broker.core.frames import Frames
-from gateway.broker.core.limits import Limits
+from gateway.broker.core.incoming import Incoming
+from gateway.broker.core.limits import PUT_OFF_CONNECTIONS_MAX, Limits
 from gateway.broker.core.login_rates import LoginRates
 from gateway.broker.core.output import Output
 from gateway.broker.core.permissions import Permissions
 from gateway.broker.core.records.recorder import Recorder
 from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.state import State
 from gateway.broker.core.statistics import Statistics
+from gateway.broker.core.subscribe_request import Asked, PendingReplay
 from gateway.broker.core.timers import Timers
 from gateway.broker.core.user_meters import UserMeters
 
@@ -18,7 +21,7 @@ from gateway.broker.core.user_meters import UserMeters
 class Core:
     """State, recorder, effects, output, frames, limits, statistics, timers and time of one broker.
 
-    The constructor of a rule takes the core, and the other rules that it calls.
+    The rules are functions that take the core as their first argument.
     """
 
     def __init__(
@@ -47,5 +50,21 @@ class Core:
         self.effects = Effects()
         self.output = Output(recorder, self.effects, self.statistics)
         self.frames = Frames(state.tree, state.time)
+        self.incoming = Incoming()
+        """Memory used by incomplete packets and topic aliases."""
         self.silent: dict[Connection, None] = {}
-        """Open connections without a CONNECT so far, oldest first: see `Silent`."""
+        """Open connections without a CONNECT so far, oldest first: rules/connect/silent.py."""
+        self.deferred: dict[Connection, None] = {}
+        """Connections with a deferred PUBLISH: rules/deliver/defer.py."""
+        self.deferred_open_count = PUT_OFF_CONNECTIONS_MAX
+        """How many of these connections were open when they were last counted."""
+        self.slowing: dict[Session, None] = {}
+        """Sessions that slow down their publishers: rules/deliver/backpressure.py."""
+        self.asked: dict[Connection, Asked] = {}
+        """The SUBSCRIBE of each connection that has not been answered with SUBACK yet."""
+        self.replays: dict[Connection, PendingReplay] = {}
+        """Retained messages that are still to be sent to a connection."""
+        self.ended_clients: set[str] = set()
+        """Clients whose persistent session ends in the current batch."""
+        self.ended_clients_sealed: set[str] = set()
+        """Clients whose persistent session ends in the batch that is being committed."""

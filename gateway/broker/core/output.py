@@ -27,6 +27,18 @@ class Withheld:
         """Number of packets that end the exchange of a message published by the client."""
 
 
+class SealedBatch:
+    """A batch to commit, and the packets to send once it is durable.
+
+    `blob` is None if nothing was recorded.
+    """
+
+    def __init__(self, number: int, blob: bytes | None, withheld: list[Withheld]) -> None:
+        self.number = number
+        self.blob = blob
+        self.withheld = withheld
+
+
 class Output:
     """Outgoing and withheld bytes of all connections."""
 

@@ -1,17 +1,17 @@
 """Permissions to connect, publish, subscribe and receive, and where each one is checked.
 
 =========  ==========================================================================
-connect    `ClientAcceptance._refusal_of_access`, once the client is authenticated; its will too;
-           `Revocation.enforce`, of those that are connected, when rules or users have changed
-publish    `Admission.refusal_of`, for each PUBLISH; `Qos2Receive.receive_pubrel`, again
-will       `Publisher.publish_will`, when a will goes out: rules may have changed meanwhile
-subscribe  `SubscriptionRules._refusal_of`, for each filter; `TopicTree.regroup`, which group of a
+connect    `admit._refusal_of_access`, once the client is authenticated; its will too;
+           `revoke.enforce`, of those that are connected, when rules or users have changed
+publish    `admission.refusal_of`, for each PUBLISH; `qos2_receive.receive_pubrel`, again
+will       `publish.publish_will`, when a will goes out: rules may have changed meanwhile
+subscribe  `subscribe._refusal_of`, for each filter; `TopicTree.regroup`, which group of a
            shared subscription a client is in: again when rules, user or listener are others
 receive    `TopicTree.route_of`, when a route is made, so that a message costs nothing;
-           `Permissions.refused_among` for shared subscriptions, `RetainedReplay` for what is
-           retained and `SystemMessages` for `$SYS`, when a client has subscribed;
-           `Deliverer.pump`, of what was queued before rights changed
-retained   `RetainedReplay`, whether who published it may do so now
+           `Permissions.refused_among` for shared subscriptions, `retained` for what is
+           retained and `system_topics` for `$SYS`, when a client has subscribed;
+           `deliver.pump`, of what was queued before rights changed
+retained   `retained`, whether who published it may do so now
 =========  ==========================================================================
 
 All is allowed until `restrict` is called. Whether a client may receive a message is asked when the

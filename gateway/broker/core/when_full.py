@@ -11,7 +11,7 @@ class WhenFull(Enum):
     DROP_OLDEST = 1
     """The oldest queued message is dropped for it."""
     REFUSE = 2
-    """The publisher gets no acknowledgement: `gateway.broker.core.rules.full_queues`."""
+    """The publisher gets no acknowledgement: `rules.full_queues`."""
     SLOW = 3
     """While its client reads, publishers wait once the queue is half full, and nothing is dropped;
-    while its client is away, like DROP_NEWEST: `gateway.broker.core.rules.backpressure`."""
+    while its client is away, like DROP_NEWEST: `rules.deliver.backpressure`."""

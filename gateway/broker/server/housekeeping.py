@@ -1,8 +1,8 @@
 """Monitoring of disk space, once a second, and removal of files when it is short.
 
-Below the minimum no new data is accepted (`gateway/broker/core/rules/full_disk.py`). Above it,
-files are removed in time (`gateway/broker/disk_budget/budget.py` decides which). A thread lists
-the folders and removes files, since SD cards are slow.
+Below the minimum no new data is accepted (`core/rules/publish/full_disk.py`). Above it, files are
+removed in time (`disk_budget/budget.py` decides which). A thread lists the folders and removes
+files, since SD cards are slow.
 """
 
 import asyncio

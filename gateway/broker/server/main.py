@@ -153,7 +153,7 @@ class RunningBroker:
         loop.set_exception_handler(running.end_on_mistake)
         apply_rules(broker, rules)
         running.removed_users.take(configuration, users)
-        broker.revoking.revoke_certificates(revoked)  # before a late will is published
+        broker.revoke_certificates(revoked)  # before a late will is published
         begin_run(event_loop, opened, identity)
         give_bridge_its_sessions(broker, configuration)
         running.bans.load()

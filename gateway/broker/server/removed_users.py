@@ -110,8 +110,8 @@ class RemovedUsers:
             )
             self._keep(self._kept.known, self._kept.removed | over)
         removed = self._kept.removed
-        if self._broker.revoking.core.authenticates:
-            removed &= self._broker.revoking.permissions.gone
+        if self._broker.authenticates:
+            removed &= self._broker.removed_users
         differs = removed != self._kept.removed or self._is_unwritten
         if now >= self._certificates_at:
             self._certificates_at = float("inf")

@@ -44,7 +44,7 @@ def log_in(
     listener: str = "",
 ) -> Client:
     """Connect a client of a user, whose password is right; an empty name: of none."""
-    harness.broker.rules.core.authenticates = True
+    harness.broker.core.authenticates = True
     client = harness.open_connection(version)
     client.connection.listener = listener
     never = properties(session_expiry_interval_seconds=0 if clean else NEVER)

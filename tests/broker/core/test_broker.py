@@ -54,12 +54,12 @@ def test_a_connection_that_is_lost_twice_is_ended_once(harness: Harness) -> None
 
 def test_an_observation_is_written_and_changes_nothing(harness: Harness) -> None:
     harness.commit()
-    before = harness.broker.changes.count()
+    before = harness.broker.state.changes.count()
     harness.broker.observe(None, Observation.SERIAL_PORT_LOST, "gps", "unplugged")
     harness.commit()
     (event,) = decode(harness.blobs[-1]).events
     assert (event["event"], event["detail"]) == ("serial_port_lost", "unplugged")
-    assert harness.broker.changes.count() == before
+    assert harness.broker.state.changes.count() == before
 
 
 def test_a_batch_is_newest_once_it_is_committed_and_not_when_it_is_sealed(

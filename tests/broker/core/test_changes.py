@@ -26,7 +26,7 @@ def test_what_was_received_and_released_between_two_checkpoints_counts_for_nothi
     harness.checkpoint()
     client.send(Publish("t", b"x", 2, False, False, 1))
     harness.commit()
-    changes = harness.broker.changes
+    changes = harness.broker.state.changes
     assert len(changes.held) == 1
     assert changes.count() >= 1
     client.send(Pubrel(1))

@@ -24,8 +24,8 @@ WHOLE = encode(Publish("t", b"x" * 50_000, 1, False, False, 1), 5)
 def few_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateway.broker.core.incoming.PARTS_BYTES_MAX", 100_000)
     monkeypatch.setattr("gateway.broker.core.incoming.ALIASES_BYTES_MAX", 50_000)
-    monkeypatch.setattr("gateway.broker.core.rules.connect.WILLS_BYTES_MAX", 50_000)
-    monkeypatch.setattr("gateway.broker.core.rules.qos2_receive.HELD_BYTES_MAX", 50_000)
+    monkeypatch.setattr("gateway.broker.core.rules.connect.connect.WILLS_BYTES_MAX", 50_000)
+    monkeypatch.setattr("gateway.broker.core.rules.publish.qos2_receive.HELD_BYTES_MAX", 50_000)
 
 
 @pytest.fixture
@@ -46,12 +46,12 @@ def test_of_many_who_do_not_end_their_packets_those_go_who_have_begun_first(
     assert [client.closed for client in clients] == [True] * 3 + [False] * 3
     assert end_of(clients[0]) == 0x97
     assert not calm.closed, "its packets come to an end"
-    assert narrow.broker.rules.admission.incoming.parts_bytes == 90_000
+    assert narrow.broker.core.incoming.parts_bytes == 90_000
     assert narrow.broker.statistics.errors == {"parts_bytes": 3}
     for client in clients[3:]:
         client.send_bytes(WHOLE[30_000:])
-    assert narrow.broker.rules.admission.incoming.parts_bytes == 0
-    assert narrow.broker.rules.admission.incoming.parts == {}
+    assert narrow.broker.core.incoming.parts_bytes == 0
+    assert narrow.broker.core.incoming.parts == {}
 
 
 def test_who_has_not_said_connect_counts_as_well(narrow: Harness) -> None:
@@ -63,13 +63,13 @@ def test_who_has_not_said_connect_counts_as_well(narrow: Harness) -> None:
     assert [client.closed for client in clients] == [True, True, False, False]
     for client in clients[2:]:
         narrow.lose(client)
-    assert narrow.broker.rules.admission.incoming.parts_bytes == 0
+    assert narrow.broker.core.incoming.parts_bytes == 0
 
 
 def test_packets_behind_a_connect_whose_password_is_checked_count_as_they_will_weigh(
     narrow: Harness,
 ) -> None:
-    narrow.broker.rules.core.authenticates = True
+    narrow.broker.core.authenticates = True
     clients = [narrow.open_connection() for _ in range(4)]
     for client in clients:
         client.send(Connect(4, "c", True, 0, None, "user", b"password"))
@@ -99,8 +99,8 @@ def test_long_topics_with_numbers_are_bounded_over_all_connections(harness: Harn
     assert not calm.closed
     for client in (calm, *clients[1:3]):
         harness.lose(client)
-    assert harness.broker.rules.admission.incoming.aliases_bytes == 0
-    assert harness.broker.rules.admission.incoming.aliases == {}
+    assert harness.broker.core.incoming.aliases_bytes == 0
+    assert harness.broker.core.incoming.aliases == {}
 
 
 def test_topics_get_a_number_towards_a_client_only_if_they_are_short(harness: Harness) -> None:

@@ -24,7 +24,7 @@ def log_in_often(harness: Harness, username: str, count: int = BURST) -> None:
 
 def named(harness: Harness, username: str, version: int = 5) -> Client:
     """Send a CONNECT whose password is not checked yet."""
-    harness.broker.rules.core.authenticates = True
+    harness.broker.core.authenticates = True
     client = harness.open_connection(version)
     client.send(Connect(version, "c", True, 0, None, username, b"guessed"))
     return client

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gateway.broker.core.broker import SealedBatch
 from gateway.broker.core.gateway_time import ClockQuality
+from gateway.broker.core.output import SealedBatch
 from gateway.broker.wire.packets import (
     Connack,
     Connect,

@@ -24,15 +24,15 @@ def test_clients_that_are_remembered_are_bounded(
     for number in range(10):
         client = harness.connect(f"c{number}")
         answered(harness, client, message(0))
-        assert len(harness.broker.rules.core.permissions._clients) <= 3
+        assert len(harness.broker.core.permissions._clients) <= 3
 
 
 def test_a_session_that_ended_is_not_remembered(harness: Harness, rules: Rules) -> None:
     client = harness.connect("c", clean=True)
     answered(harness, client, message(0))
-    assert len(harness.broker.rules.core.permissions._clients) == 1
+    assert len(harness.broker.core.permissions._clients) == 1
     harness.lose(client)
-    assert harness.broker.rules.core.permissions._clients == {}
+    assert harness.broker.core.permissions._clients == {}
 
 
 class Counting(Rules):
@@ -72,7 +72,7 @@ def test_answers_that_are_kept_are_bounded(
     client = harness.connect("a")
     for number in range(100):
         answered(harness, client, message(0, f"t{number}"))
-        clients = harness.broker.rules.core.permissions._clients.values()
+        clients = harness.broker.core.permissions._clients.values()
         assert sum(len(each.answers) for each in clients) <= 20
     assert len(rules.questions) == 100
 

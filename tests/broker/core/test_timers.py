@@ -15,7 +15,7 @@ def test_connections_that_come_and_go_leave_no_timers(harness: Harness) -> None:
     harness.commit()
     assert harness.broker.timers.heap == []
     assert harness.broker.timers.of_connections == {}
-    assert harness.broker.rules.retained_replay.replays == {}
+    assert harness.broker.core.replays == {}
 
 
 def test_a_session_that_comes_and_goes_has_one_timer_of_a_kind(harness: Harness) -> None:

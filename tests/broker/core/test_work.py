@@ -13,7 +13,7 @@ from gateway.broker.wire.packets import (
 )
 from tests.broker.core.harness import Harness, payloads, publishes
 from tests.broker.core.mqtt5 import connect
-from tests.broker.core.rules.test_retained import retain_many
+from tests.broker.core.rules.subscribe.test_retained import retain_many
 from tests.broker.core.slices import ONE_STEP_UNITS, slices_of
 
 

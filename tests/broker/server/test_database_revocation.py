@@ -88,4 +88,4 @@ async def test_the_stored_session_of_a_user_whose_row_is_gone_receives_nothing(
         await local.receive()
     core = broker.running.event_loop.broker
     assert core.state.sessions["c"].queued_count == 0
-    assert core.revoking.permissions.gone == {"device"}
+    assert core.removed_users == {"device"}

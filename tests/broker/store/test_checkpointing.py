@@ -23,11 +23,11 @@ def test_what_a_start_replays_counts_towards_the_next_checkpoint(tmp_path: Path)
     harness = Harness(tmp_path)
     for life in range(3):
         publish_in_a_short_life(harness, CHECKPOINT_BYTES // 3, life)
-    assert harness.store.wants_checkpoint(harness.broker.changes, 5.0, harness.now)
+    assert harness.store.wants_checkpoint(harness.broker.state.changes, 5.0, harness.now)
     harness.checkpoint()
     harness.cut()
     assert harness.recovered.replayed_bytes < LARGE_BYTES
-    assert not harness.store.wants_checkpoint(harness.broker.changes, 5.0, harness.now)
+    assert not harness.store.wants_checkpoint(harness.broker.state.changes, 5.0, harness.now)
 
 
 def test_lives_too_short_for_a_checkpoint_do_not_make_the_replay_longer_and_longer(

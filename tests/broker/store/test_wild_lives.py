@@ -9,7 +9,7 @@ import pytest
 
 from gateway.broker.core import effects
 from gateway.broker.core.limits import Limits
-from gateway.broker.core.rules import deliver
+from gateway.broker.core.rules.deliver import deliver
 from gateway.broker.core.sessions.message import DeliveryState
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.wire.packets import (

@@ -42,7 +42,7 @@ class HastyWorld(World):
     def recovered_from_files(self) -> None:
         """Take the waiting out of the broker that is about to start."""
         super().recovered_from_files()
-        output = self.broker.rules.core.output
+        output = self.broker.core.output
         withhold = output.withhold
 
         def hasty(connection: Connection, data: bytes) -> None:

@@ -70,8 +70,8 @@ class World(Harness):
 
     def recovered_from_files(self) -> None:
         """Compare what is there after a start with what peers had received before the cut."""
-        self.broker.rules.core.authenticates = True
-        self.broker.rules.core.methods = [METHOD]
+        self.broker.core.authenticates = True
+        self.broker.core.methods = [METHOD]
         for peer in self.relied:
             self._check_kept(peer, self.broker.state.sessions)
         self.relied = []
@@ -173,7 +173,7 @@ class World(Harness):
         check_owners(state)
         wills = [session.will for session in state.wills.values() if session.will is not None]
         assert state.wills_bytes == sum(will.memory_bytes() for will in wills), "wills_bytes"
-        incoming = broker.rules.admission.incoming
+        incoming = broker.core.incoming
         holders = {*incoming.parts, *incoming.aliases, *broker.timers.of_connections}
         assert all(each.is_open for each in holders), "memory of a closed connection"
         assert incoming.parts_bytes == sum(incoming.parts.values()), "parts_bytes"

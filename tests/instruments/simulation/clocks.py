@@ -14,7 +14,8 @@ from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 from gateway.broker.core import effects
-from gateway.broker.core.rules import deliver, retained
+from gateway.broker.core.rules.deliver import deliver
+from gateway.broker.core.rules.subscribe import retained
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.server.commit import batch_writer, checkpoints
 from gateway.broker.server.host import clock

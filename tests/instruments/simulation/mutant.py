@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 from unittest import mock
 
-from gateway.broker.core.broker import Broker, SealedBatch
+from gateway.broker.core.broker import Broker
+from gateway.broker.core.output import SealedBatch
 
 _DELAYED: list[Callable[[], None]] = []
 """What still has to be done of what was taken apart."""
@@ -17,10 +19,10 @@ Replace = Callable[[Any], object]
 
 @dataclass(frozen=True)
 class Mutant:
-    """A mistake: which functions of which classes become which others."""
+    """A mistake: which functions of which classes or modules become which others."""
 
     name: str
-    patches: tuple[tuple[type, str, Replace], ...]
+    patches: tuple[tuple[type | ModuleType, str, Replace], ...]
     scenario: str = ""
     """Whose power cuts show it, where random lives do so too rarely."""
     begin: int = 0
@@ -42,8 +44,8 @@ class Mutant:
 def later(right: Any) -> object:
     """Take apart what has to be one batch: this happens when the rest is committed."""
 
-    def put_off(self: object, *arguments: Any) -> None:
-        _DELAYED.append(lambda: right(self, *arguments))
+    def put_off(target: object, *arguments: Any) -> None:
+        _DELAYED.append(lambda: right(target, *arguments))
 
     return put_off
 
@@ -63,7 +65,7 @@ def later_when_committed(right: Any) -> object:
 
 def one(
     name: str,
-    target: type,
+    target: type | ModuleType,
     attribute: str,
     replace: Replace,
     *,

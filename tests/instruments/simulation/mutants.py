@@ -8,18 +8,16 @@ from typing import Any
 from unittest import mock
 
 from gateway.broker.core.broker import Broker
+from gateway.broker.core.core import Core
 from gateway.broker.core.frames import Frames
 from gateway.broker.core.output import Output
 from gateway.broker.core.records.kinds import RecordKind
 from gateway.broker.core.records.record import Contents
 from gateway.broker.core.records.recorder import Recorder
 from gateway.broker.core.records.replay import Replay
-from gateway.broker.core.rules.acknowledge import AcknowledgementRules
-from gateway.broker.core.rules.deliver import Deliverer
-from gateway.broker.core.rules.disconnect import Disconnection
-from gateway.broker.core.rules.fan_out import FanOut
-from gateway.broker.core.rules.qos2_receive import Qos2Receive
-from gateway.broker.core.rules.resend import Resender
+from gateway.broker.core.rules.connect import disconnect
+from gateway.broker.core.rules.deliver import acknowledge, deliver, fan_out, resend
+from gateway.broker.core.rules.publish import admission, qos2_receive
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.message import Delivery, DeliveryState, Message
 from gateway.broker.core.sessions.packet_buffer import PacketBuffer
@@ -39,44 +37,44 @@ def _speaks_before_commit(_: object) -> object:
 
 
 def _starts_before_commit(right: Any) -> object:
-    def start(self: Deliverer, *arguments: Any) -> None:
-        with mock.patch.object(self.output, "_withheld", self.output._outgoing):
-            right(self, *arguments)
+    def start(core: Core, *arguments: Any) -> None:
+        with mock.patch.object(core.output, "_withheld", core.output._outgoing):
+            right(core, *arguments)
 
     return start
 
 
 def _new_identifier_on_resend(right: Any) -> object:
     def resend(
-        self: Resender, session: Session, connection: Connection, delivery: Delivery, now: float
+        core: Core, session: Session, connection: Connection, delivery: Delivery, now: float
     ) -> None:
         if delivery.state is DeliveryState.SENT and delivery.message is not None:
             session.outbound.remove(delivery.packet_id)
-            self.recorder.delivery_started(delivery, session.free_packet_id())
-        right(self, session, connection, delivery, now)
+            core.recorder.delivery_started(delivery, session.free_packet_id())
+        right(core, session, connection, delivery, now)
 
     return resend
 
 
 def _publish_again_after_pubrec(right: Any) -> object:
     def resend(
-        self: Resender, session: Session, connection: Connection, delivery: Delivery, now: float
+        core: Core, session: Session, connection: Connection, delivery: Delivery, now: float
     ) -> None:
         if delivery.state is DeliveryState.RECEIVED and delivery.message is not None:
             delivery.state = DeliveryState.SENT
-        right(self, session, connection, delivery, now)
+        right(core, session, connection, delivery, now)
 
     return resend
 
 
 def _one_identifier_map(right: Any) -> object:
     def receive_publish(
-        self: Qos2Receive, session: Session, connection: Connection, packet: Publish, now: float
+        core: Core, session: Session, connection: Connection, packet: Publish, now: float
     ) -> object:
         if packet.packet_id in session.outbound:
-            self.output.send(connection, pubrec(packet.packet_id))
+            core.output.send(connection, pubrec(packet.packet_id))
             return None
-        return right(self, session, connection, packet, now)
+        return right(core, session, connection, packet, now)
 
     return receive_publish
 
@@ -99,14 +97,14 @@ def _forgets_held(right: Any) -> object:
 
 def _delivers_repeats(right: Any) -> object:
     def receive_publish(
-        self: Qos2Receive, session: Session, connection: Connection, packet: Publish, now: float
+        core: Core, session: Session, connection: Connection, packet: Publish, now: float
     ) -> object:
         held = session.inbound.get(packet.packet_id)
         if held is not None:
-            route = self.state.tree.route_of(held.message.topic)
-            self.admission.record(session, held.message, route)
-            self.fan_out.deliver(session, route, held.message, now)
-        return right(self, session, connection, packet, now)
+            route = core.state.tree.route_of(held.message.topic)
+            admission.record(core, session, held.message, route)
+            fan_out.distribute(core, session, route, held.message, now)
+        return right(core, session, connection, packet, now)
 
     return receive_publish
 
@@ -143,11 +141,11 @@ def _identifier_reused(right: Any) -> object:
 
 
 def _completed_at_pubrec(right: Any) -> object:
-    def receive_pubrec(self: AcknowledgementRules, session: Session, *arguments: Any) -> object:
-        wrong = right(self, session, *arguments)
+    def receive_pubrec(core: Core, session: Session, *arguments: Any) -> object:
+        wrong = right(core, session, *arguments)
         delivery = session.outbound.get(arguments[1])
         if delivery is not None:
-            self.recorder.delivery_completed(delivery)
+            core.recorder.delivery_completed(delivery)
         return wrong
 
     return receive_pubrec
@@ -173,10 +171,10 @@ def _will_forgotten_at_restart(right: Any) -> object:
 
 
 def _unacknowledged_is_dropped(right: Any) -> object:
-    def resume(self: Deliverer, session: Session, now: float) -> None:
+    def resume(core: Core, session: Session, now: float) -> None:
         for delivery in list(session.outbound.values()):
-            self.recorder.delivery_completed(delivery)
-        right(self, session, now)
+            core.recorder.delivery_completed(delivery)
+        right(core, session, now)
 
     return resume
 
@@ -189,11 +187,9 @@ def _retained_unrecorded(_: object) -> object:
 
 
 def _will_published_after_disconnect(right: Any) -> object:
-    def receive_disconnect(
-        self: Disconnection, connection: Connection, packet: Any, now: float
-    ) -> object:
+    def receive_disconnect(core: Core, connection: Connection, packet: Any, now: float) -> object:
         packet.reason_code = 4
-        return right(self, connection, packet, now)
+        return right(core, connection, packet, now)
 
     return receive_disconnect
 
@@ -202,39 +198,39 @@ AWAY = "a session expires while its client is away"
 
 MUTANTS = (
     one("speak before commit", Output, "_withheld", _speaks_before_commit),
-    one("send PUBLISH before its start is committed", Deliverer, "_start", _starts_before_commit),
-    one("new packet identifier on resend", Resender, "_resend", _new_identifier_on_resend),
-    one("PUBLISH again after PUBREC", Resender, "_resend", _publish_again_after_pubrec),
+    one("send PUBLISH before its start is committed", deliver, "_start", _starts_before_commit),
+    one("new packet identifier on resend", resend, "_resend", _new_identifier_on_resend),
+    one("PUBLISH again after PUBREC", resend, "_resend", _publish_again_after_pubrec),
     Mutant(
         "split release",
         (
-            (FanOut, "deliver", later),
+            (fan_out, "distribute", later),
             (Broker, "committed", later_when_committed),
         ),
         begin=16,
     ),
     one(
         "one identifier map for both directions",
-        Qos2Receive,
+        qos2_receive,
         "receive_publish",
         _one_identifier_map,
     ),
     one("forget DeliveryReceived", Recorder, "delivery_received", _forgets_received),
     one("forget MessageHeld at recovery", Replay, "_contents", _forgets_held),
-    one("deliver a repeat", Qos2Receive, "receive_publish", _delivers_repeats),
+    one("deliver a repeat", qos2_receive, "receive_publish", _delivers_repeats),
     one("window ignored", Connection, "window_of", _window_ignored),
     one("pages reversed", Store, "load_page", _pages_reversed),
     one("identifier reused", Session, "free_packet_id", _identifier_reused),
-    one("completed at PUBREC", AcknowledgementRules, "receive_pubrec", _completed_at_pubrec),
+    one("completed at PUBREC", acknowledge, "receive_pubrec", _completed_at_pubrec),
     one("subscription not recorded", Recorder, "subscribed", _subscription_unrecorded),
-    one("sessions never expire", Disconnection, "expire", _sessions_never_expire, scenario=AWAY),
+    one("sessions never expire", disconnect, "expire", _sessions_never_expire, scenario=AWAY),
     one("will forgotten at restart", Broker, "start", _will_forgotten_at_restart),
-    one("resend nothing", Deliverer, "resume", _unacknowledged_is_dropped),
+    one("resend nothing", deliver, "resume", _unacknowledged_is_dropped),
     one("a repeat does not say so", Frames, "delivery", _no_dup),
     one("retained message not recorded", Recorder, "retained_set", _retained_unrecorded),
     one(
         "will after DISCONNECT",
-        Disconnection,
+        disconnect,
         "receive_disconnect",
         _will_published_after_disconnect,
         begin=1,  # life 0 is ended by the limit of steps

@@ -4,11 +4,12 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from gateway.broker.core.broker import Broker
+from gateway.broker.core.core import Core
 from gateway.broker.core.frames import Frames
-from gateway.broker.core.rules.admission import Admission
-from gateway.broker.core.rules.disconnect import Disconnection
-from gateway.broker.core.rules.fan_out import FanOut
-from gateway.broker.core.rules.shared_subscriptions import Redistribution
+from gateway.broker.core.rules.connect import disconnect
+from gateway.broker.core.rules.deliver import fan_out
+from gateway.broker.core.rules.publish import admission
+from gateway.broker.core.rules.subscribe import shared_subscriptions
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.topics.route import Group
@@ -26,11 +27,13 @@ def _nothing(_: object) -> object:
 
 
 def _hands_over_qos_2(right: Any) -> object:
-    def begin(self: Redistribution, session: Session, now: float) -> None:
+    def begin(core: Core, session: Session, now: float) -> None:
         for delivery in session.outbound.values():
             if delivery.qos == 2 and delivery.message is not None:
-                self._hand_over(session, session.keys, delivery, delivery.message, now)
-        right(self, session, now)
+                shared_subscriptions._hand_over(
+                    core, session, session.keys, delivery, delivery.message, now
+                )
+        right(core, session, now)
 
     return begin
 
@@ -38,27 +41,27 @@ def _hands_over_qos_2(right: Any) -> object:
 def _hands_over_later(right: Any) -> object:
     put_off: Any = later(right)
 
-    def deliver_shared(self: FanOut, *arguments: Any) -> None:
+    def deliver_shared(core: Core, *arguments: Any) -> None:
         but = arguments[3]
-        (right if but is None else put_off)(self, *arguments)
+        (right if but is None else put_off)(core, *arguments)
 
     return deliver_shared
 
 
 def _keeps_what_it_hands_over(right: Any) -> object:
-    def leave(self: Disconnection, connection: Connection, reason: int, now: float) -> None:
+    def leave(core: Core, connection: Connection, reason: int, now: float) -> None:
         session = connection.session
-        right(self, connection, reason, now)
+        right(core, connection, reason, now)
         if session is not None and not session.ended and session.connection is None:
-            self.redistribution.begin(session, now)
+            shared_subscriptions.begin(core, session, now)
 
     return leave
 
 
 def _everybody_gets_it(right: Any) -> object:
-    def deliver_shared(self: FanOut, group: Group, *arguments: Any) -> None:
+    def deliver_shared(core: Core, group: Group, *arguments: Any) -> None:
         for _ in group.members:
-            right(self, group, *arguments)
+            right(core, group, *arguments)
 
     return deliver_shared
 
@@ -73,11 +76,11 @@ def _aliases_kept(right: Any) -> object:
 
 
 def _alias_never_replaced(right: Any) -> object:
-    def resolve(self: Admission, connection: Connection, packet: Publish) -> object:
+    def resolve(core: Core, connection: Connection, packet: Publish) -> object:
         assert packet.properties is not None
         alias = packet.properties.topic_alias
         before = connection.aliases_in.get(alias or 0)
-        wrong = right(self, connection, packet)
+        wrong = right(core, connection, packet)
         if before is not None:
             connection.aliases_in[alias or 0] = before
         return wrong
@@ -101,10 +104,10 @@ def _alias_used_before_its_definition_has_left(right: Any) -> object:
 
 
 MUTANTS_OF_5 = (
-    one("hand over nothing", Redistribution, "begin", _nothing, scenario=PILED_UP),
+    one("hand over nothing", shared_subscriptions, "begin", _nothing, scenario=PILED_UP),
     one(
         "hand over nothing from disk",
-        Redistribution,
+        shared_subscriptions,
         "finish",
         _nothing,
         scenario=PILED_UP,
@@ -113,17 +116,17 @@ MUTANTS_OF_5 = (
     Mutant(
         "hand over in the next batch",
         (
-            (FanOut, "deliver_shared", _hands_over_later),
+            (fan_out, "deliver_shared", _hands_over_later),
             (Broker, "committed", later_when_committed),
         ),
         PILED_UP,
         begin=144,
     ),
-    one("hand over QoS 2 in flight", Redistribution, "begin", _hands_over_qos_2, begin=50),
-    one("keep what is handed over", Disconnection, "_leave", _keeps_what_it_hands_over),
-    one("every member of a group gets it", FanOut, "deliver_shared", _everybody_gets_it),
+    one("hand over QoS 2 in flight", shared_subscriptions, "begin", _hands_over_qos_2, begin=50),
+    one("keep what is handed over", disconnect, "_leave", _keeps_what_it_hands_over),
+    one("every member of a group gets it", fan_out, "deliver_shared", _everybody_gets_it),
     one("topic aliases kept for the next connection", Frames, "_aliased", _aliases_kept),
-    one("topic alias never replaced", Admission, "_resolve_alias", _alias_never_replaced),
+    one("topic alias never replaced", admission, "_resolve_alias", _alias_never_replaced),
     one(
         "topic alias of QoS 1 and 2 that waits used as if it had left",
         Frames,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gateway.broker.core.broker import SealedBatch
+from gateway.broker.core.output import SealedBatch
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.server.commit.batch_writer import BatchWriter
 from gateway.broker.server.commit.checkpoints import Checkpoints

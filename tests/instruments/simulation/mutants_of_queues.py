@@ -1,8 +1,8 @@
 """Mistakes about queues that are full."""
 
-from gateway.broker.core.rules.backpressure import Backpressure
-from gateway.broker.core.rules.enqueue import QueueWriter
-from gateway.broker.core.rules.full_queues import FullQueues
+from gateway.broker.core.core import Core
+from gateway.broker.core.rules import full_queues
+from gateway.broker.core.rules.deliver import backpressure, enqueue
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.when_full import WhenFull
 from tests.instruments.simulation.mutant import one
@@ -12,7 +12,7 @@ REFUSING = "publishers faster than a queue that refuses"
 
 
 def _always_has_room(_: object) -> object:
-    def has_place(_: FullQueues, session: Session, size_bytes: int) -> bool:
+    def has_place(_: Core, session: Session, size_bytes: int) -> bool:
         session.when_full = WhenFull.DROP_NEWEST
         return True
 
@@ -27,10 +27,10 @@ def _never_reads(_: object) -> object:
 
 
 def _displaces_without_a_record(_: object) -> object:
-    def displace(self: QueueWriter, session: Session) -> bool:
+    def displace(core: Core, session: Session) -> bool:
         front = session.front()
         if front is not None:
-            self.state.delivery_skipped(front)
+            core.state.delivery_skipped(front)
         return front is not None
 
     return displace
@@ -39,17 +39,17 @@ def _displaces_without_a_record(_: object) -> object:
 MUTANTS_OF_QUEUES = (
     one(
         "a queue that refuses has room",
-        FullQueues,
+        full_queues,
         "_has_place",
         _always_has_room,
         scenario=REFUSING,
     ),
     one(
         "a client that reads slows no publisher",
-        Backpressure,
+        backpressure,
         "_reads",
         _never_reads,
         scenario=SLOWING,
     ),
-    one("the oldest goes unrecorded", QueueWriter, "_displace", _displaces_without_a_record),
+    one("the oldest goes unrecorded", enqueue, "_displace", _displaces_without_a_record),
 )

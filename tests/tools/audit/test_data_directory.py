@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.broker.core.rules.deliver import fan_out
 from gateway.broker.wire.packets import Publish, Pubrel
 from gateway.tools.audit.findings import Findings
 from gateway.tools.audit.run import Audit
@@ -32,26 +33,25 @@ def test_no_wild_life_with_cuts_and_takeovers_is_called_a_violation(
     assert findings.counts.entries > 0
 
 
-Mutate = Callable[[Harness], None]
+Mutate = Callable[[Harness, pytest.MonkeyPatch], None]
 
 
-def _forget_entry(harness: Harness) -> None:
-    harness.broker.rules.qos2_receive.fan_out.deliver = lambda *_: None  # type: ignore[method-assign]
+def _forget_entry(_: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fan_out, "distribute", lambda *_: None)
 
 
-def _deliver_twice(harness: Harness) -> None:
-    fan_out = harness.broker.rules.qos2_receive.fan_out
-    once = fan_out.deliver
+def _deliver_twice(_: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    once: Callable[..., None] = fan_out.distribute
 
     def twice(*arguments: object) -> None:
-        once(*arguments)  # type: ignore[arg-type]
-        once(*arguments)  # type: ignore[arg-type]
+        once(*arguments)
+        once(*arguments)
 
-    fan_out.deliver = twice  # type: ignore[method-assign, assignment]
+    monkeypatch.setattr(fan_out, "distribute", twice)
 
 
-def _never_forget_held(harness: Harness) -> None:
-    harness.broker.state.message_released = lambda held: None  # type: ignore[method-assign]
+def _never_forget_held(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness.broker.state, "message_released", lambda held: None)
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def _never_forget_held(harness: Harness) -> None:
     ],
 )
 def test_a_broker_that_breaks_a_law_is_found_by_its_own_log(
-    tmp_path: Path, mutate: Mutate, law: str
+    tmp_path: Path, mutate: Mutate, law: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = Harness(tmp_path)
     harness.subscriber("watch", "t", 2)
     client = harness.connect("sensor")
-    mutate(harness)
+    mutate(harness, monkeypatch)
     client.send(Publish("t", b"x", 2, False, False, 1), Pubrel(1), Pubrel(1))
     harness.commit()
     harness.close()

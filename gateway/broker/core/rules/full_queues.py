@@ -10,10 +10,9 @@ from typing import Final
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.records.kinds import CloseReason
-from gateway.broker.core.rules.admission import size_bytes_of
-from gateway.broker.core.rules.disconnect import Disconnection
-from gateway.broker.core.rules.enqueue import QueueWriter
-from gateway.broker.core.rules.put_off import Deferral
+from gateway.broker.core.rules.connect import disconnect
+from gateway.broker.core.rules.deliver import backpressure, defer, enqueue
+from gateway.broker.core.rules.publish.admission import size_bytes_of
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.timers import Timer, TimerKind
@@ -34,152 +33,140 @@ CIRCLE_MAX: Final = 64
 """Connections followed to detect a circle of waiting ones, at most."""
 
 
-class FullQueues:
-    """Decides about messages for full queues of sessions with `WhenFull.REFUSE` or SLOW."""
-
-    def __init__(
-        self,
-        core: Core,
-        putting_off: Deferral,
-        enqueueing: QueueWriter,
-        disconnecting: Disconnection,
-    ) -> None:
-        self.state = core.state
-        self.limits = core.limits
-        self.permissions = core.permissions
-        self.statistics = core.statistics
-        self.timers = core.timers
-        self.putting_off = putting_off
-        self.enqueueing = enqueueing
-        self.backpressure = enqueueing.backpressure
-        self.disconnecting = disconnecting
-
-    def takes(self, session: Session, connection: Connection, packet: Publish, now: float) -> bool:
-        """Return True if a PUBLISH was refused or deferred, and must not be processed further."""
-        if not packet.qos or (packet.qos == 2 and packet.packet_id in session.inbound):
-            return False  # it is not acknowledged, or is already held
-        put_off = connection.put_off
-        if put_off.packets:
-            self._put_off(connection, packet, put_off.awaits, now)
-            return True
-        if self.permissions.restricted and self.permissions.refuses_publish(
-            session, packet.topic, packet.qos, packet.retain
-        ):
-            return False  # the client must not find out whose queue is full
-        full = self._awaited_by(session, connection, packet, now)
-        if full is None:
-            return False
-        if full.when_full is WhenFull.SLOW:
-            self.statistics.publishes_slowed += 1
-            self._put_off(connection, packet, full, now)
-            return True
-        full.is_awaited = True
-        self.enqueueing.note_overflow(full, "when_full", "publishers have to wait")
-        if connection.version == 5:
-            self.putting_off.refuse(connection, packet, QUEUE_REFUSES)
-        else:
-            self.statistics.count_error(QUEUE_REFUSES)
-            self._put_off(connection, packet, full, now)
+def takes(
+    core: Core, session: Session, connection: Connection, packet: Publish, now: float
+) -> bool:
+    """Return True if a PUBLISH was refused or deferred, and must not be processed further."""
+    if not packet.qos or (packet.qos == 2 and packet.packet_id in session.inbound):
+        return False  # it is not acknowledged, or is already held
+    put_off = connection.put_off
+    if put_off.packets:
+        _put_off(core, connection, packet, put_off.awaits, now)
         return True
-
-    def retry(self, connection: Connection, now: float) -> None:
-        """Process deferred messages again, unless the first one would have to wait again."""
-        put_off, session = connection.put_off, connection.session
-        awaits = put_off.awaits
-        if session is not None and awaits is not None and awaits.slows and put_off.packets:
-            awaits = self._awaited_by(session, connection, put_off.packets[0], now)
-            if awaits is not None and awaits.slows:
-                put_off.awaits = awaits
-                self.timers.add(now + RETRY_SECONDS, Timer(TimerKind.PUT_OFF, connection, None))
-                return
-        self.putting_off.take(connection)
-
-    def _awaited_by(
-        self, publisher: Session, connection: Connection, packet: Publish, now: float
-    ) -> Session | None:
-        """Return a session that would have to store a message and has no room for it, or None."""
-        route = self.state.tree.route_of(packet.topic)
-        waits = connection.unslowed_until <= now
-        size_bytes = size_bytes_of(packet)
-        for target in route.targets:
-            session = target.session
-            if not target.qos or (target.no_local and session is publisher):
-                continue
-            if session.when_full is WhenFull.REFUSE:
-                if not self._has_place(session, size_bytes):
-                    return session
-            elif waits and self.backpressure.slows(session, publisher):
-                return session
-        for group in route.groups:
-            full = self._full_in(group, publisher, size_bytes)
-            if full is not None and (waits or not full.slows):
-                return full
-        return None
-
-    def _full_in(self, group: Group, publisher: Session, size_bytes: int) -> Session | None:
-        """Return a member of a group whose full queue prevents the delivery, or None.
-
-        This is a member that slows publishers, if no other connected member has room; or one that
-        refuses, if no member has room.
-        """
-        full: Session | None = None
-        slow: Session | None = None
-        others_have_place = False
-        self.state.work.spent += len(group.members) // 8
-        for member, subscription in group.members.items():
-            if not subscription.qos:
-                return None
-            if self.backpressure.slows(member, publisher):
-                slow = member
-            elif self._has_place(member, size_bytes):
-                if member.connection is not None and not member.is_deep:
-                    return None
-                others_have_place = True
-            elif member.when_full is WhenFull.REFUSE:
-                full = member
-        if slow is not None:
-            return slow
-        return None if others_have_place else full
-
-    def _has_place(self, session: Session, size_bytes: int) -> bool:
-        # One message is always accepted: there would never be room for one larger than the limit.
-        return not session.queued_count or session.has_room(self.limits, size_bytes)
-
-    def _put_off(
-        self, connection: Connection, packet: Publish, awaits: Session | None, now: float
-    ) -> None:
-        put_off = connection.put_off
-        if not put_off.packets:
-            put_off.awaits = awaits
-            self.timers.add(now + RETRY_SECONDS, Timer(TimerKind.PUT_OFF, connection, None))
-        self.putting_off.put_off(connection, packet)
-        if not put_off.is_full or not self._waits_for_itself(connection):
-            return
-        if put_off.awaits is not None and put_off.awaits.when_full is WhenFull.SLOW:
-            # Its queue drops messages at its limits, like that of an absent client.
-            self.statistics.count_error("queue_circle")
-            connection.unslowed_until = now + RETRY_SECONDS
-            self.timers.add(now, Timer(TimerKind.PUT_OFF, connection, None))
-        else:
-            self.statistics.count_error("queue_circle")
-            detail = (
-                "PUBLISH waits for room in a queue whose client waits for this one: expected a "
-                "client that receives on another connection than it publishes on"
-            )
-            violation = Violation("queue_circle", QUOTA_EXCEEDED, detail)
-            self.disconnecting.end(connection, CloseReason.SLOW, now, violation)
-
-    def _waits_for_itself(self, connection: Connection) -> bool:
-        """Return True if the connection waits for itself: it would have to be read to make room.
-
-        Its client's next packet may be the acknowledgement that makes room.
-        """
-        waits = connection
-        for _ in range(CIRCLE_MAX):
-            awaits = waits.put_off.awaits
-            if awaits is None or awaits.connection is None or not waits.put_off.is_full:
-                return False
-            if awaits.connection is connection:
-                return True
-            waits = awaits.connection
+    if core.permissions.restricted and core.permissions.refuses_publish(
+        session, packet.topic, packet.qos, packet.retain
+    ):
+        return False  # the client must not find out whose queue is full
+    full = _awaited_by(core, session, connection, packet, now)
+    if full is None:
         return False
+    if full.when_full is WhenFull.SLOW:
+        core.statistics.publishes_slowed += 1
+        _put_off(core, connection, packet, full, now)
+        return True
+    full.is_awaited = True
+    enqueue.note_overflow(core, full, "when_full", "publishers have to wait")
+    if connection.version == 5:
+        defer.refuse(core, connection, packet, QUEUE_REFUSES)
+    else:
+        core.statistics.count_error(QUEUE_REFUSES)
+        _put_off(core, connection, packet, full, now)
+    return True
+
+
+def retry(core: Core, connection: Connection, now: float) -> None:
+    """Process deferred messages again, unless the first one would have to wait again."""
+    put_off, session = connection.put_off, connection.session
+    awaits = put_off.awaits
+    if session is not None and awaits is not None and awaits.slows and put_off.packets:
+        awaits = _awaited_by(core, session, connection, put_off.packets[0], now)
+        if awaits is not None and awaits.slows:
+            put_off.awaits = awaits
+            core.timers.add(now + RETRY_SECONDS, Timer(TimerKind.PUT_OFF, connection, None))
+            return
+    defer.take(core, connection)
+
+
+def _awaited_by(
+    core: Core, publisher: Session, connection: Connection, packet: Publish, now: float
+) -> Session | None:
+    """Return a session that would have to store a message and has no room for it, or None."""
+    route = core.state.tree.route_of(packet.topic)
+    waits = connection.unslowed_until <= now
+    size_bytes = size_bytes_of(packet)
+    for target in route.targets:
+        session = target.session
+        if not target.qos or (target.no_local and session is publisher):
+            continue
+        if session.when_full is WhenFull.REFUSE:
+            if not _has_place(core, session, size_bytes):
+                return session
+        elif waits and backpressure.slows(core, session, publisher):
+            return session
+    for group in route.groups:
+        full = _full_in(core, group, publisher, size_bytes)
+        if full is not None and (waits or not full.slows):
+            return full
+    return None
+
+
+def _full_in(core: Core, group: Group, publisher: Session, size_bytes: int) -> Session | None:
+    """Return a member of a group whose full queue prevents the delivery, or None.
+
+    This is a member that slows publishers, if no other connected member has room; or one that
+    refuses, if no member has room.
+    """
+    full: Session | None = None
+    slow: Session | None = None
+    others_have_place = False
+    core.state.work.spent += len(group.members) // 8
+    for member, subscription in group.members.items():
+        if not subscription.qos:
+            return None
+        if backpressure.slows(core, member, publisher):
+            slow = member
+        elif _has_place(core, member, size_bytes):
+            if member.connection is not None and not member.is_deep:
+                return None
+            others_have_place = True
+        elif member.when_full is WhenFull.REFUSE:
+            full = member
+    if slow is not None:
+        return slow
+    return None if others_have_place else full
+
+
+def _has_place(core: Core, session: Session, size_bytes: int) -> bool:
+    # One message is always accepted: there would never be room for one larger than the limit.
+    return not session.queued_count or session.has_room(core.limits, size_bytes)
+
+
+def _put_off(
+    core: Core, connection: Connection, packet: Publish, awaits: Session | None, now: float
+) -> None:
+    put_off = connection.put_off
+    if not put_off.packets:
+        put_off.awaits = awaits
+        core.timers.add(now + RETRY_SECONDS, Timer(TimerKind.PUT_OFF, connection, None))
+    defer.defer(core, connection, packet)
+    if not put_off.is_full or not _waits_for_itself(core, connection):
+        return
+    if put_off.awaits is not None and put_off.awaits.when_full is WhenFull.SLOW:
+        # Its queue drops messages at its limits, like that of an absent client.
+        core.statistics.count_error("queue_circle")
+        connection.unslowed_until = now + RETRY_SECONDS
+        core.timers.add(now, Timer(TimerKind.PUT_OFF, connection, None))
+    else:
+        core.statistics.count_error("queue_circle")
+        detail = (
+            "PUBLISH waits for room in a queue whose client waits for this one: expected a "
+            "client that receives on another connection than it publishes on"
+        )
+        violation = Violation("queue_circle", QUOTA_EXCEEDED, detail)
+        disconnect.end(core, connection, CloseReason.SLOW, now, violation)
+
+
+def _waits_for_itself(core: Core, connection: Connection) -> bool:
+    """Return True if the connection waits for itself: it would have to be read to make room.
+
+    Its client's next packet may be the acknowledgement that makes room.
+    """
+    waits = connection
+    for _ in range(CIRCLE_MAX):
+        awaits = waits.put_off.awaits
+        if awaits is None or awaits.connection is None or not waits.put_off.is_full:
+            return False
+        if awaits.connection is connection:
+            return True
+        waits = awaits.connection
+    return False

@@ -8,13 +8,10 @@ from typing import Final
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.effects import AuthenticationAnswer
-from gateway.broker.core.incoming import Incoming
 from gateway.broker.core.records.kinds import CloseReason, Observation
-from gateway.broker.core.rules.authenticate import AuthenticationRules
-from gateway.broker.core.rules.disconnect import Disconnection
-from gateway.broker.core.rules.packets import Packets
-from gateway.broker.core.rules.refuse import Refusal
-from gateway.broker.core.rules.subscribe import SubscriptionRules
+from gateway.broker.core.rules import dispatch
+from gateway.broker.core.rules.connect import authenticate, disconnect, refuse, silent
+from gateway.broker.core.rules.subscribe import subscribe
 from gateway.broker.core.sessions.connection import Connection, ConnectionState
 from gateway.broker.core.sessions.share import Share
 from gateway.broker.core.timers import Timer, TimerKind
@@ -30,184 +27,164 @@ REFUSED_CONNECTIONS_MAX: Final = 64
 """Connections beyond `max_connections` kept until CONNECT can be answered with 0x03, at most."""
 
 
-class PacketReceiver:
-    """Decodes received bytes and passes each packet to the rules."""
+def accept(
+    core: Core,
+    address: str,
+    anonymous: bool,
+    now: float,
+    share: Share | None,
+    listener: str,
+) -> Connection:
+    """Return a new connection. It is already closing if there are too many."""
+    decoder = Decoder(
+        core.limits.max_packet_size_bytes,
+        allows_control_characters=core.limits.allow_control_characters,
+    )
+    connection = Connection(address, decoder, anonymous, now, share, listener)
+    core.statistics.connections_accepted += 1
+    core.statistics.connections_open += 1
+    if share is not None:
+        share.connections_open += 1
+        connection.meters = share.meters(now)
+    if dispatch.places_missing(core, connection) > REFUSED_CONNECTIONS_MAX and (
+        not silent.give_way(core, connection, now)
+    ):
+        core.statistics.count_error("max_connections")
+        disconnect.end(core, connection, CloseReason.PROTOCOL_ERROR, now)
+    else:
+        silent.add(core, connection)
+        due = now + core.limits.connect_timeout_seconds
+        core.timers.add(due, Timer(TimerKind.CONNECT_TIMEOUT, connection, None))
+    return connection
 
-    def __init__(
-        self,
-        core: Core,
-        incoming: Incoming,
-        packets: Packets,
-        refusing: Refusal,
-        authenticating: AuthenticationRules,
-        disconnecting: Disconnection,
-        subscribing: SubscriptionRules,
-    ) -> None:
-        self.recorder = core.recorder
-        self.limits = core.limits
-        self.statistics = core.statistics
-        self.timers = core.timers
-        self.work = core.state.work
-        self.incoming = incoming
-        self.packets = packets
-        self.refusing = refusing
-        self.authenticating = authenticating
-        self.disconnecting = disconnecting
-        self.subscribing = subscribing
 
-    def accept(
-        self,
-        address: str,
-        anonymous: bool,
-        now: float,
-        share: Share | None,
-        listener: str,
-    ) -> Connection:
-        """Return a new connection. It is already closing if there are too many."""
-        decoder = Decoder(
-            self.limits.max_packet_size_bytes,
-            allows_control_characters=self.limits.allow_control_characters,
-        )
-        connection = Connection(address, decoder, anonymous, now, share, listener)
-        self.statistics.connections_accepted += 1
-        self.statistics.connections_open += 1
-        if share is not None:
-            share.connections_open += 1
-            connection.meters = share.meters(now)
-        if self.packets.places_missing(connection) > REFUSED_CONNECTIONS_MAX and (
-            not self.packets.silent.give_way(connection, now)
-        ):
-            self.statistics.count_error("max_connections")
-            self.disconnecting.end(connection, CloseReason.PROTOCOL_ERROR, now)
-        else:
-            self.packets.silent.add(connection)
-            due = now + self.limits.connect_timeout_seconds
-            self.timers.add(due, Timer(TimerKind.CONNECT_TIMEOUT, connection, None))
-        return connection
+def receive(core: Core, connection: Connection, data: bytes, now: float) -> None:
+    """Process the packets completed by `data`, or store them while the connection is behind."""
+    packets = connection.decoder.feed(data)
+    if packets:  # [MQTT-3.1.2-24], [MQTT5-3.1.2-22]: packets count, not bytes
+        connection.last_packet = now
+    core.statistics.bytes_received += len(data)
+    core.statistics.packets_received_total += len(packets)
+    if connection.meters:
+        for meter in connection.meters:
+            meter.spend(len(packets), len(data), now)
+    if connection.behind:
+        connection.undecided.extend(packets)
+    else:
+        _handle(core, connection, packets, now)
+    waits = (
+        connection.decoder.partial_bytes() > 0 or connection.state is ConnectionState.AUTHENTICATING
+    )
+    if (waits or connection in core.incoming.parts) and connection.is_open:
+        core.incoming.received(connection, len(data), len(packets) > 0)
+        _make_room(core, now)
 
-    def receive(self, connection: Connection, data: bytes, now: float) -> None:
-        """Process the packets completed by `data`, or store them while the connection is behind."""
-        packets = connection.decoder.feed(data)
-        if packets:  # [MQTT-3.1.2-24], [MQTT5-3.1.2-22]: packets count, not bytes
-            connection.last_packet = now
-        self.statistics.bytes_received += len(data)
-        self.statistics.packets_received_total += len(packets)
-        if connection.meters:
-            for meter in connection.meters:
-                meter.spend(len(packets), len(data), now)
-        if connection.behind:
-            connection.undecided.extend(packets)
-        else:
-            self._handle(connection, packets, now)
-        waits = (
-            connection.decoder.partial_bytes() > 0
-            or connection.state is ConnectionState.AUTHENTICATING
-        )
-        if (waits or connection in self.incoming.parts) and connection.is_open:
-            self.incoming.received(connection, len(data), len(packets) > 0)
-            self._make_room(now)
 
-    def _make_room(self, now: float) -> None:
-        """End connections with incomplete packets while all together use too much memory."""
-        while True:
-            largest = self.incoming.one_too_many(self.limits.max_packet_size_bytes)
-            if largest is None:
-                return
-            detail = "the rest of a packet is missing, and there is no room to wait for it"
-            self.end_for(largest, Violation("parts_bytes", QUOTA_EXCEEDED, detail), now)
-
-    def go_on(self, connection: Connection, now: float) -> None:
-        """Process the next slice of a connection that is behind."""
-        connection.behind = False
-        if connection.session is not None:
-            violation = self.subscribing.go_on(connection.session, connection, now)
-            if violation is not None:
-                self.end_for(connection, violation, now)
-        if not connection.behind and connection.is_open:
-            self._handle_undecided(connection, now)
-
-    def authenticated(
-        self, connection: Connection, answer: AuthenticationAnswer, now: float
-    ) -> None:
-        """Process the result of an authentication, then the packets that the client sent
-        meanwhile.
-        """
-        violation = self.authenticating.authenticated(connection, answer, now)
-        if connection.state not in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED):
-            self.incoming.received(connection, 0, completed=True)
-        if violation is not None:
-            self.end_for(connection, violation, now)
-        elif connection.state in (ConnectionState.CONNECTED, ConnectionState.AWAITING_AUTH):
-            self._handle_undecided(connection, now)
-
-    def _handle_undecided(self, connection: Connection, now: float) -> None:
-        packets = connection.undecided
-        connection.undecided = []
-        self._handle(connection, packets, now)
-
-    def _handle(self, connection: Connection, packets: list[Packet], now: float) -> None:
-        work = self.work
-        units = SLICE_UNITS
-        for index, packet in enumerate(packets):
-            if connection.state is ConnectionState.AUTHENTICATING:
-                connection.undecided.extend(packets[index:])
-                return
-            if connection.behind or (index and work.spent + index > units):
-                connection.behind = True
-                connection.undecided = packets[index:]
-                work.spent += index
-                return
-            violation = self.packets.receive(connection, packet, now)
-            if violation is not None:
-                self.end_for(connection, violation, now)
-            if not connection.is_open:
-                return
-        work.spent += len(packets)
-        malformed = connection.decoder.error
-        if malformed is None or connection.behind:
+def _make_room(core: Core, now: float) -> None:
+    """End connections with incomplete packets while all together use too much memory."""
+    while True:
+        largest = core.incoming.one_too_many(core.limits.max_packet_size_bytes)
+        if largest is None:
             return
-        if connection.state is not ConnectionState.AUTHENTICATING:
-            if malformed.reason == wrong.UNSUPPORTED_PROTOCOL:
-                # [MQTT-3.1.2-2]
-                connection.version = 4  # the answer that every client understands since 3.1
-                self.refusing.refuse(
-                    connection, UNSUPPORTED_PROTOCOL_VERSION, "unsupported_protocol"
-                )
-            elif connection.state is ConnectionState.CONNECTED:
-                why = Violation(malformed.reason, malformed.reason_code, malformed.detail)
-                self.end_for(connection, why, now)
-            else:
-                self._refuse_malformed(connection, malformed, now)
+        detail = "the rest of a packet is missing, and there is no room to wait for it"
+        end_for(core, largest, Violation("parts_bytes", QUOTA_EXCEEDED, detail), now)
 
-    def _refuse_malformed(self, connection: Connection, malformed: Malformed, now: float) -> None:
-        """Answer a malformed or too large CONNECT, or AUTH before CONNACK, with CONNACK and close.
 
-        CONNACK is sent only if the client's protocol version has a code for the reason.
-        """
-        version = connection.version or malformed.protocol_level
-        reason, code = malformed.reason, malformed.reason_code
-        # [MQTT-3.1.4-1] before 5.0 an invalid CONNECT is not answered; one that is only too large
-        # for this server is valid.
-        if version == 5 or (version in (3, 4) and reason == wrong.PACKET_TOO_LARGE):
-            connection.version = version
-            self.refusing.refuse(connection, code, reason, malformed.detail, says_why=True)
-        else:
-            self.end_for(connection, Violation(reason, code, malformed.detail), now)
+def go_on(core: Core, connection: Connection, now: float) -> None:
+    """Process the next slice of a connection that is behind."""
+    connection.behind = False
+    if connection.session is not None:
+        violation = subscribe.go_on(core, connection.session, connection, now)
+        if violation is not None:
+            end_for(core, connection, violation, now)
+    if not connection.behind and connection.is_open:
+        _handle_undecided(core, connection, now)
 
-    def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
-        """Close a connection because of a violation [MQTT-4.8.0-1], [MQTT5-4.13.1-1].
 
-        The will is published, as after every unclean end.
-        """
+def authenticated(
+    core: Core, connection: Connection, answer: AuthenticationAnswer, now: float
+) -> None:
+    """Process the result of an authentication, then the packets that the client sent
+    meanwhile.
+    """
+    violation = authenticate.authenticated(core, connection, answer, now)
+    if connection.state not in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED):
+        core.incoming.received(connection, 0, completed=True)
+    if violation is not None:
+        end_for(core, connection, violation, now)
+    elif connection.state in (ConnectionState.CONNECTED, ConnectionState.AWAITING_AUTH):
+        _handle_undecided(core, connection, now)
+
+
+def _handle_undecided(core: Core, connection: Connection, now: float) -> None:
+    packets = connection.undecided
+    connection.undecided = []
+    _handle(core, connection, packets, now)
+
+
+def _handle(core: Core, connection: Connection, packets: list[Packet], now: float) -> None:
+    work = core.state.work
+    units = SLICE_UNITS
+    for index, packet in enumerate(packets):
+        if connection.state is ConnectionState.AUTHENTICATING:
+            connection.undecided.extend(packets[index:])
+            return
+        if connection.behind or (index and work.spent + index > units):
+            connection.behind = True
+            connection.undecided = packets[index:]
+            work.spent += index
+            return
+        violation = dispatch.receive(core, connection, packet, now)
+        if violation is not None:
+            end_for(core, connection, violation, now)
         if not connection.is_open:
             return
-        self.statistics.count_error(violation.reason)
-        session = connection.session
-        name = connection.address
-        if session is not None:
-            name = f"client {session.client_id!r} from {name}"
-            self.recorder.observed(
-                session, Observation.PROTOCOL_ERROR, violation.reason, violation.detail
-            )
-        self.statistics.note(f"{name} disconnected: {violation.reason}: {violation.detail}")
-        self.disconnecting.end(connection, CloseReason.PROTOCOL_ERROR, now, violation)
+    work.spent += len(packets)
+    malformed = connection.decoder.error
+    if malformed is None or connection.behind:
+        return
+    if connection.state is not ConnectionState.AUTHENTICATING:
+        if malformed.reason == wrong.UNSUPPORTED_PROTOCOL:
+            # [MQTT-3.1.2-2]
+            connection.version = 4  # the answer that every client understands since 3.1
+            refuse.refuse(core, connection, UNSUPPORTED_PROTOCOL_VERSION, "unsupported_protocol")
+        elif connection.state is ConnectionState.CONNECTED:
+            why = Violation(malformed.reason, malformed.reason_code, malformed.detail)
+            end_for(core, connection, why, now)
+        else:
+            _refuse_malformed(core, connection, malformed, now)
+
+
+def _refuse_malformed(core: Core, connection: Connection, malformed: Malformed, now: float) -> None:
+    """Answer a malformed or too large CONNECT, or AUTH before CONNACK, with CONNACK and close.
+
+    CONNACK is sent only if the client's protocol version has a code for the reason.
+    """
+    version = connection.version or malformed.protocol_level
+    reason, code = malformed.reason, malformed.reason_code
+    # [MQTT-3.1.4-1] before 5.0 an invalid CONNECT is not answered; one that is only too large
+    # for this server is valid.
+    if version == 5 or (version in (3, 4) and reason == wrong.PACKET_TOO_LARGE):
+        connection.version = version
+        refuse.refuse(core, connection, code, reason, malformed.detail, says_why=True)
+    else:
+        end_for(core, connection, Violation(reason, code, malformed.detail), now)
+
+
+def end_for(core: Core, connection: Connection, violation: Violation, now: float) -> None:
+    """Close a connection because of a violation [MQTT-4.8.0-1], [MQTT5-4.13.1-1].
+
+    The will is published, as after every unclean end.
+    """
+    if not connection.is_open:
+        return
+    core.statistics.count_error(violation.reason)
+    session = connection.session
+    name = connection.address
+    if session is not None:
+        name = f"client {session.client_id!r} from {name}"
+        core.recorder.observed(
+            session, Observation.PROTOCOL_ERROR, violation.reason, violation.detail
+        )
+    core.statistics.note(f"{name} disconnected: {violation.reason}: {violation.detail}")
+    disconnect.end(core, connection, CloseReason.PROTOCOL_ERROR, now, violation)

@@ -5,17 +5,16 @@ from typing import Final
 from gateway.broker.core.core import Core
 from gateway.broker.core.limits import SLOW_READER_SECONDS
 from gateway.broker.core.records.kinds import CloseReason
-from gateway.broker.core.rules.admit import ClientAcceptance
-from gateway.broker.core.rules.disconnect import Disconnection
-from gateway.broker.core.rules.full_queues import FullQueues
-from gateway.broker.core.rules.qos2_receive import Qos2Receive
-from gateway.broker.core.rules.refuse import Refusal
-from gateway.broker.core.rules.resend import Resender
-from gateway.broker.core.rules.retained import RetainedReplay
+from gateway.broker.core.rules import full_queues
+from gateway.broker.core.rules.connect import admit, disconnect, refuse
+from gateway.broker.core.rules.deliver import backpressure, resend
+from gateway.broker.core.rules.publish import qos2_receive
+from gateway.broker.core.rules.subscribe import retained
 from gateway.broker.core.sessions.connection import Connection, ConnectionState
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.timers import Timer, TimerKind
 from gateway.broker.core.violation import Violation
+from gateway.broker.core.work import SLICE_UNITS
 from gateway.broker.wire.codes import MAXIMUM_CONNECT_TIME, SERVER_BUSY
 
 CONNECT_TIMEOUT: Final = "connect_timeout"
@@ -27,124 +26,125 @@ ended meanwhile, because they could not do so before."""
 
 OF_ABSENCE: Final = (TimerKind.WILL_DELAY, TimerKind.SESSION_EXPIRY)
 
+TIMER_UNITS: Final = 7
+"""Minimum cost of a timer: a slice is 71 of them, then sockets are served again."""
 
-class Timeouts:
-    """Runs the action for each kind of timer."""
 
-    def __init__(
-        self,
-        core: Core,
-        admitting: ClientAcceptance,
-        disconnecting: Disconnection,
-        refusing: Refusal,
-        resending: Resender,
-        qos2_receive: Qos2Receive,
-        retained_replay: RetainedReplay,
-        full_queues: FullQueues,
-    ) -> None:
-        self.sessions = core.state.sessions
-        self.limits = core.limits
-        self.statistics = core.statistics
-        self.timers = core.timers
-        self.admitting = admitting
-        self.disconnecting = disconnecting
-        self.refusing = refusing
-        self.resending = resending
-        self.qos2_receive = qos2_receive
-        self.retained_replay = retained_replay
-        self.full_queues = full_queues
-        self.backpressure = full_queues.backpressure
+def watch_slow_reader(core: Core, connection: Connection, now: float) -> None:
+    """Schedule the end of a connection whose peer does not read for SLOW_READER_SECONDS."""
+    if not connection.slow_reader_scheduled and connection.is_open:
+        connection.slow_reader_scheduled = True
+        due = max(now, connection.unwritable_since + SLOW_READER_SECONDS)
+        core.timers.add(due, Timer(TimerKind.SLOW_READER, connection, None))
 
-    def watch_slow_reader(self, connection: Connection, now: float) -> None:
-        """Schedule the end of a connection whose peer does not read for SLOW_READER_SECONDS."""
-        if not connection.slow_reader_scheduled and connection.is_open:
-            connection.slow_reader_scheduled = True
-            due = max(now, connection.unwritable_since + SLOW_READER_SECONDS)
-            self.timers.add(due, Timer(TimerKind.SLOW_READER, connection, None))
 
-    def begin_again(self, now: float) -> None:
-        """Restart each client's timeouts, because nothing could be read from it until now."""
-        for session in self.sessions.values():
-            connection = session.connection
-            if connection is not None:
-                connection.last_packet = now
-                connection.unwritable_since = now
-        for timer in list(self.timers.heap):
-            if timer.kind is TimerKind.CONNECT_TIMEOUT:
-                self.timers.add(now + self.limits.connect_timeout_seconds, timer)
-            elif timer.kind in OF_ABSENCE and timer.due <= now:
-                self.timers.add(now + RECONNECT_SECONDS, timer)
+def run_due(core: Core, now: float) -> None:
+    """Run the due timers for at most one slice of work.
 
-    def connection_due(self, timer: Timer, connection: Connection, now: float) -> None:
-        """Run the action of a connection's timer."""
-        if timer.kind is TimerKind.RETAINED:
-            self.retained_replay.resume(connection, now)
-        elif timer.kind in (TimerKind.PUT_OFF, TimerKind.PACE):
-            self._queue_due(timer, connection, now)
-        elif timer.kind is TimerKind.CONNECT_TIMEOUT:
-            self._end_before_connected(connection, now)
-        elif timer.kind is TimerKind.KEEP_ALIVE:
-            if not self.admitting.watch_keep_alive(connection, timer, now):
-                self.statistics.count_error("keep_alive")
-                self.disconnecting.end(connection, CloseReason.KEEP_ALIVE, now)
-        elif timer.kind is TimerKind.SLOW_READER:
-            connection.slow_reader_scheduled = False
-            if connection.writable:
-                return
-            if now < connection.unwritable_since + SLOW_READER_SECONDS:
-                self.watch_slow_reader(connection, now)
-                return
-            self.statistics.count_error("slow_reader")
-            self.disconnecting.end(connection, CloseReason.SLOW, now)
-        elif timer.kind is TimerKind.CREDENTIALS:
-            self._end_for_credentials(connection, now)
-        elif timer.kind is TimerKind.RETRY:
-            interval = self.limits.retry_interval_seconds
-            if interval is not None and connection.session is not None:
-                self.resending.retry(connection.session, interval, now)
-                self.timers.add(now + interval, timer)
+    Timers that are set meanwhile wait for the next call, because sockets are served first.
+    """
+    work = core.state.work
+    work.spent = 0
+    last = core.timers.count
+    while work.spent <= SLICE_UNITS:
+        timer = core.timers.take_due(now, last)
+        if timer is None:
+            return
+        work.spent += TIMER_UNITS
+        if timer.connection is not None and timer.connection.is_open:
+            connection_due(core, timer, timer.connection, now)
+        elif timer.session is not None and not timer.session.ended:
+            session_due(core, timer, timer.session, now)
 
-    def _queue_due(self, timer: Timer, connection: Connection, now: float) -> None:
-        session = connection.session
-        if timer.kind is TimerKind.PUT_OFF:
-            self.full_queues.retry(connection, now)
-        elif session is not None:
-            self.backpressure.judge(session, connection, now)
 
-    def _end_before_connected(self, connection: Connection, now: float) -> None:
-        """End a connection that was not accepted in time.
+def begin_again(core: Core, now: float) -> None:
+    """Restart each client's timeouts, because nothing could be read from it until now."""
+    for session in core.state.sessions.values():
+        connection = session.connection
+        if connection is not None:
+            connection.last_packet = now
+            connection.unwritable_since = now
+    for timer in list(core.timers.heap):
+        if timer.kind is TimerKind.CONNECT_TIMEOUT:
+            core.timers.add(now + core.limits.connect_timeout_seconds, timer)
+        elif timer.kind in OF_ABSENCE and timer.due <= now:
+            core.timers.add(now + RECONNECT_SECONDS, timer)
 
-        If its login is still being checked, the client gets an answer first, since it may try
-        again.
-        """
-        if connection.state is ConnectionState.AUTHENTICATING:
-            detail = "its login was not checked in time"
-            self.refusing.refuse(connection, SERVER_BUSY, CONNECT_TIMEOUT, detail)
-        elif connection.state is not ConnectionState.CONNECTED:
-            self.statistics.count_error(CONNECT_TIMEOUT)
-            self.disconnecting.end(connection, CloseReason.KEEP_ALIVE, now)
 
-    def _end_for_credentials(self, connection: Connection, now: float) -> None:
-        """End a connection whose credentials have expired."""
-        self.statistics.count_error(CREDENTIALS_EXPIRED)
-        detail = "the token of its client has expired"
-        violation = Violation(CREDENTIALS_EXPIRED, MAXIMUM_CONNECT_TIME, detail)
-        self.disconnecting.end(connection, CloseReason.KICKED, now, violation)
+def connection_due(core: Core, timer: Timer, connection: Connection, now: float) -> None:
+    """Run the action of a connection's timer."""
+    if timer.kind is TimerKind.RETAINED:
+        retained.resume(core, connection, now)
+    elif timer.kind in (TimerKind.PUT_OFF, TimerKind.PACE):
+        _queue_due(core, timer, connection, now)
+    elif timer.kind is TimerKind.CONNECT_TIMEOUT:
+        _end_before_connected(core, connection, now)
+    elif timer.kind is TimerKind.KEEP_ALIVE:
+        if not admit.watch_keep_alive(core, connection, timer, now):
+            core.statistics.count_error("keep_alive")
+            disconnect.end(core, connection, CloseReason.KEEP_ALIVE, now)
+    elif timer.kind is TimerKind.SLOW_READER:
+        connection.slow_reader_scheduled = False
+        if connection.writable:
+            return
+        if now < connection.unwritable_since + SLOW_READER_SECONDS:
+            watch_slow_reader(core, connection, now)
+            return
+        core.statistics.count_error("slow_reader")
+        disconnect.end(core, connection, CloseReason.SLOW, now)
+    elif timer.kind is TimerKind.CREDENTIALS:
+        _end_for_credentials(core, connection, now)
+    elif timer.kind is TimerKind.RETRY:
+        interval = core.limits.retry_interval_seconds
+        if interval is not None and connection.session is not None:
+            resend.retry(core, connection.session, interval, now)
+            core.timers.add(now + interval, timer)
 
-    def session_due(self, timer: Timer, session: Session, now: float) -> None:
-        """Run the action of a session's timer."""
-        if timer.kind is TimerKind.SESSION_EXPIRY:
-            self.disconnecting.expire(session, now)
-        elif timer.kind is TimerKind.WILL_DELAY:
-            self.disconnecting.schedule_will(session, now)
-        elif timer.kind is TimerKind.AWAIT_REL:
-            timeout = self.limits.await_rel_timeout_seconds
-            session.await_rel_scheduled = False
-            if timeout is None:
-                return
-            for held in session.inbound.values():
-                if now - held.since >= timeout:
-                    self.qos2_receive.abandon(held)
-            if session.connection is not None or session.inbound:
-                session.await_rel_scheduled = True
-                self.timers.add(now + timeout, timer)
+
+def _queue_due(core: Core, timer: Timer, connection: Connection, now: float) -> None:
+    session = connection.session
+    if timer.kind is TimerKind.PUT_OFF:
+        full_queues.retry(core, connection, now)
+    elif session is not None:
+        backpressure.judge(core, session, connection, now)
+
+
+def _end_before_connected(core: Core, connection: Connection, now: float) -> None:
+    """End a connection that was not accepted in time.
+
+    If its login is still being checked, the client gets an answer first, since it may try
+    again.
+    """
+    if connection.state is ConnectionState.AUTHENTICATING:
+        detail = "its login was not checked in time"
+        refuse.refuse(core, connection, SERVER_BUSY, CONNECT_TIMEOUT, detail)
+    elif connection.state is not ConnectionState.CONNECTED:
+        core.statistics.count_error(CONNECT_TIMEOUT)
+        disconnect.end(core, connection, CloseReason.KEEP_ALIVE, now)
+
+
+def _end_for_credentials(core: Core, connection: Connection, now: float) -> None:
+    """End a connection whose credentials have expired."""
+    core.statistics.count_error(CREDENTIALS_EXPIRED)
+    detail = "the token of its client has expired"
+    violation = Violation(CREDENTIALS_EXPIRED, MAXIMUM_CONNECT_TIME, detail)
+    disconnect.end(core, connection, CloseReason.KICKED, now, violation)
+
+
+def session_due(core: Core, timer: Timer, session: Session, now: float) -> None:
+    """Run the action of a session's timer."""
+    if timer.kind is TimerKind.SESSION_EXPIRY:
+        disconnect.expire(core, session, now)
+    elif timer.kind is TimerKind.WILL_DELAY:
+        disconnect.schedule_will(core, session, now)
+    elif timer.kind is TimerKind.AWAIT_REL:
+        timeout = core.limits.await_rel_timeout_seconds
+        session.await_rel_scheduled = False
+        if timeout is None:
+            return
+        for held in session.inbound.values():
+            if now - held.since >= timeout:
+                qos2_receive.abandon(core, held)
+        if session.connection is not None or session.inbound:
+            session.await_rel_scheduled = True
+            core.timers.add(now + timeout, timer)

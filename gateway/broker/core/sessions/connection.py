@@ -43,7 +43,7 @@ class Connection:
     proven_user: str | None = None
     """The user authenticated by a certificate before the CONNECT."""
     certificate: str | None = None
-    """The certificate that authenticated it, named as in `Revocation.revoke_certificates`."""
+    """The certificate that authenticated it, named as in `revoke.revoke_certificates`."""
     part_seen = (0.0, 0)
     """Bytes of an incomplete packet at the last keep-alive check, and the time of the packet before
     it."""

@@ -79,7 +79,7 @@ class Session:
     is_awaited = False
     """True if publishers wait for room in its queue, which refuses."""
     is_deep = False
-    """True if its queue is at least half full: see `gateway.broker.core.rules.backpressure`."""
+    """True if its queue is at least half full: see `rules.deliver.backpressure`."""
     slows = False
     """True if publishers wait until its queue is less than half full."""
     filling_noted = False

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from gateway.broker.core.broker import Broker, SealedBatch
+from gateway.broker.core.broker import Broker
+from gateway.broker.core.output import SealedBatch
 from gateway.broker.server.commit.checkpoints import Checkpoints
 from gateway.broker.server.commit.journal_room import JournalRoom
 from gateway.broker.server.commit.metrics import CommitMetrics

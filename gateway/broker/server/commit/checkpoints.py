@@ -58,7 +58,7 @@ class Checkpoints:
         # must be used up first.
         if self._evictable:
             return False
-        return self.store.wants_checkpoint(self.broker.changes, interval_seconds, now)
+        return self.store.wants_checkpoint(self.broker.state.changes, interval_seconds, now)
 
     def begin(self, now: float) -> None:
         """Start a checkpoint. It covers everything up to the next record."""

@@ -102,7 +102,7 @@ class Publications:
         if "by" not in request or request.get("program") is True:
             return None
         username = text_of(request, "by")
-        if username in self._event_loop.broker.revoking.permissions.gone:
+        if username in self._event_loop.broker.removed_users:
             raise Refused("denied", f"the user {username[:200]!r} was removed")
         return username
 

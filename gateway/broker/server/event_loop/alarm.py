@@ -65,7 +65,7 @@ class Alarm:
                 "the broker stood still for %.1f s: clients get the time of their keep-alive again",
                 seconds,
             )
-            self._broker.timeouts.begin_again(now)
+            self._broker.restart_timeouts(now)
 
     def _ring(self) -> None:
         is_late = self._loop.time() - self._due > LATE_SECONDS

@@ -111,7 +111,7 @@ class EventLoop:
         """
         if not self.closing.is_room_short() or self.closing.cut_oldest():
             return True
-        return self.broker.silent.give_way(None, self._loop.time())
+        return self.broker.close_silent(self._loop.time())
 
     def accept(
         self,

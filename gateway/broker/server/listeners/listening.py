@@ -194,7 +194,7 @@ class OpenListeners:
     def _revoke(self) -> None:
         """Stop delivery to stored sessions whose certificates are now revoked."""
         revoked = [each.loaded.revoked for each in self.certificates.all]
-        count = self._event_loop.broker.revoking.revoke_certificates(names_of(revoked))
+        count = self._event_loop.broker.revoke_certificates(names_of(revoked))
         if count:
             logger.warning(
                 "the certificates of %d stored sessions are revoked: they receive nothing", count

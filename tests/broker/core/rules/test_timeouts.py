@@ -51,7 +51,7 @@ def test_the_keep_alive_of_the_server_is_the_one_that_is_watched(tmp_path: Path)
 def test_a_client_whose_login_is_not_checked_in_time_is_answered_that_it_may_try_again(
     harness: Harness, version: int, code: int
 ) -> None:
-    harness.broker.rules.core.authenticates = True
+    harness.broker.core.authenticates = True
     client = harness.open_connection(version)
     client.send(Connect(version, "c", True, 0, None, "user", b"password"))
     harness.advance(harness.broker.limits.connect_timeout_seconds + 0.1)
@@ -68,7 +68,7 @@ def test_a_client_whose_login_is_not_checked_in_time_is_answered_that_it_may_try
 def test_a_client_that_falls_silent_while_its_password_is_checked_is_still_watched(
     harness: Harness,
 ) -> None:
-    harness.broker.rules.core.authenticates = True
+    harness.broker.core.authenticates = True
     client = harness.open_connection()
     client.send(Connect(4, "c", False, 1, None, "user", b"password"))
     harness.now += 5  # a queue of passwords to check

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.broker.core.limits import Limits
-from gateway.broker.core.rules.retained import WAIT_SECONDS
+from gateway.broker.core.rules.subscribe.retained import WAIT_SECONDS
 from gateway.broker.wire.packets import (
     Connack,
     Puback,
@@ -155,10 +155,10 @@ def test_after_any_mix_of_finished_flows_nothing_is_left(data: st.DataObject) ->
             assert not session.inbound
             assert not session.outbound
             assert session.queued_count == session.queued_bytes == 0
-        changes = harness.broker.changes
+        changes = harness.broker.state.changes
         assert not changes.held
         assert not changes.deliveries
-        assert not harness.broker.rules.core.output.withholding
+        assert not harness.broker.core.output.withholding
         harness.close()
 
 

@@ -1,0 +1,293 @@
+"""Acceptance of a client: takeover, session, will and CONNACK (sections 3.1.4 and 3.2).
+
+Each client identifier has one connection. A second CONNECT closes the first connection immediately,
+and packets withheld for the first are never sent to the second.
+"""
+
+from typing import Final
+
+from gateway.broker.core.bans import BANNED_REASON
+from gateway.broker.core.core import Core
+from gateway.broker.core.limits import KEEP_ALIVE_PART_BYTES
+from gateway.broker.core.login_rates import LOGIN_RATE
+from gateway.broker.core.permissions import CONNECT_REFUSED, WILL_REFUSED
+from gateway.broker.core.records.kinds import CloseReason, EndReason, WillClearReason
+from gateway.broker.core.rules.connect import disconnect, refuse, session_places
+from gateway.broker.core.rules.deliver import backpressure, deliver
+from gateway.broker.core.rules.publish import full_disk
+from gateway.broker.core.rules.publish.full_disk import DISK_FULL
+from gateway.broker.core.sessions.connection import Connection, ConnectionState
+from gateway.broker.core.sessions.message import Will
+from gateway.broker.core.sessions.session import EXPIRY_NEVER, Session
+from gateway.broker.core.timers import Timer, TimerKind
+from gateway.broker.core.violation import Violation, too_large
+from gateway.broker.wire.codes import (
+    BANNED,
+    CONNECTION_RATE_EXCEEDED,
+    NOT_AUTHORIZED,
+    QUOTA_EXCEEDED,
+)
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.message_properties import forwarded_of
+from gateway.broker.wire.packets import Connack, Connect, Properties
+from gateway.broker.wire.values import topic_field_of
+
+KEEP_ALIVE_FACTOR: Final = 1.5
+"""[MQTT-3.1.2-24] after one and a half keep-alives without a packet the connection is closed."""
+
+
+def admit(
+    core: Core, connection: Connection, packet: Connect, data: bytes | None, now: float
+) -> Violation | None:
+    code, refusal = _refusal_of_access(core, connection, packet, now)
+    if code:
+        refuse.refuse(core, connection, code, refusal)
+        return None
+    before = core.state.sessions.get(packet.client_id) if packet.client_id else None
+    if before is not None and _belongs_to_another(core, before, connection):
+        refuse.refuse(core, connection, NOT_AUTHORIZED, "client_id_of_another_user")
+        return None
+    if before is None and full_disk.refuses(core, packet, connection.session_expiry_seconds):
+        refuse.refuse(core, connection, QUOTA_EXCEEDED, DISK_FULL)
+        return None
+    is_clean = not full_disk.is_persistent(packet, connection.session_expiry_seconds)
+    code, limit = session_places.refusal_of(core, connection, before, now, is_clean)
+    if code:
+        refuse.refuse(core, connection, code, limit)
+        return None
+    if before is not None and before.connection is not None:
+        # [MQTT-3.1.4-2], [MQTT5-3.1.4-3] the earlier connection is closed
+        _take_over(core, before.connection, connection, packet.client_id, now)
+        before = core.state.sessions.get(packet.client_id)
+    if before is not None and packet.clean_start:
+        # [MQTT-3.1.2-6], [MQTT5-3.1.4-4]
+        disconnect.end_session(core, before, EndReason.CLEAN_START, now)
+        before = None
+    connection.state = ConnectionState.CONNECTED
+    # Keep-alive counts from here: the duration of the password check is not the client's
+    # silence.
+    connection.last_packet = now
+    connection.connected_at = now
+    _grant(core, connection, packet, now)
+    session = _session_of(core, connection, packet, before, now)
+    core.statistics.connected(session, connection, before is not None)
+    connack = _connack(core, session, connection, packet, before is not None, data)
+    if not connection.takes(connack):
+        return too_large("CONNACK", len(connack), connection.maximum_packet_size_bytes)
+    _set_will(core, session, packet)
+    pending = disconnect.end_is_pending(core, session.client_id)
+    if session.persistent or pending or session.will is not None:
+        core.output.withhold(connection, connack)
+    else:
+        core.output.push(connection, connack)
+        connection.greeted = True
+    _set_timers(core, session, connection, now)
+    if before is not None:
+        deliver.resume(core, session, now)
+    return None
+
+
+def _take_over(
+    core: Core, displaced: Connection, connection: Connection, client_id: str, now: float
+) -> None:
+    disconnect.end(core, displaced, CloseReason.TAKEOVER, now)
+    core.statistics.taken_over(client_id, displaced.address, connection.address, now)
+
+
+def _refusal_of_access(
+    core: Core, connection: Connection, packet: Connect, now: float
+) -> tuple[int, str]:
+    """Return the reason code that refuses a login or its will, and its name; 0 if accepted."""
+    if core.bans.is_banned(packet.client_id, connection.username):
+        return BANNED, BANNED_REASON  # of a user authenticated by other means than a password
+    limit = core.login_rates.take(session_places.owner_of(core, connection), now)
+    if not limit and connection.share is not None and not connection.share.take_login(now):
+        limit = connection.share.name_of(LOGIN_RATE)
+    if limit:
+        return CONNECTION_RATE_EXCEEDED, limit
+    permissions = core.permissions
+    if not permissions.restricted:
+        return 0, ""
+    if connection.username in permissions.gone:
+        # The user is authenticated, so a source has it (again).
+        permissions.forbid(permissions.gone - {connection.username})
+        core.state.tree.forget_all_routes()
+    if permissions.refuses_connect(connection, packet.client_id):
+        return NOT_AUTHORIZED, CONNECT_REFUSED
+    will = packet.will
+    if will is not None and permissions.refuses_will(
+        connection, packet.client_id, will.topic, will.qos, will.retain
+    ):
+        return NOT_AUTHORIZED, WILL_REFUSED
+    return 0, ""
+
+
+def _belongs_to_another(core: Core, session: Session, connection: Connection) -> bool:
+    """Return True if a session, with its queued messages, belongs to another user.
+
+    A session without a user belongs to clients without one, not to the first user who names it.
+    """
+    if not core.authenticates or (session.owner_is_unknown and session.connection is None):
+        return False
+    return session.username != connection.username
+
+
+def _grant(core: Core, connection: Connection, packet: Connect, now: float) -> None:
+    """Set the keep-alive and session expiry granted to the client, and its rates."""
+    owner = session_places.owner_of(core, connection)
+    of_user = core.user_meters.meter_of(owner, now)
+    if of_user is not None:
+        has_rates = of_user.packet_rate or of_user.byte_rate
+        kept = [each for each in connection.meters if not (each.is_of_client and has_rates)]
+        connection.meters = (*kept, of_user)
+    connection.keep_alive_seconds = packet.keep_alive_seconds
+    longest = core.limits.max_keep_alive_seconds
+    if packet.protocol_level == 5 and not 0 < packet.keep_alive_seconds <= longest:
+        # [MQTT5-3.1.2-21] the client must use the server keep alive
+        connection.keep_alive_seconds = 0 if longest >= 65_535 else longest
+    if packet.protocol_level < 5:
+        connection.session_expiry_seconds = 0 if packet.clean_start else EXPIRY_NEVER
+    longest_expiry = disconnect.longest_expiry_of(core, owner)
+    if longest_expiry is not None:
+        connection.session_expiry_seconds = min(
+            connection.session_expiry_seconds, int(longest_expiry)
+        )
+
+
+def _session_of(
+    core: Core, connection: Connection, packet: Connect, before: Session | None, now: float
+) -> Session:
+    if before is not None:
+        session = before
+        if session.will is not None:
+            # [MQTT5-3.1.3-9] the client returned before its will was due
+            core.recorder.will_cleared(session, WillClearReason.REPLACED)
+        session.protocol = packet.protocol_level
+        session.expiry_seconds = connection.session_expiry_seconds
+        session.connection = connection
+        if session.owner is not None:
+            session.owner.connections += 1
+            session.owner.unused.pop(session, None)
+            session.owner.empty.pop(session, None)
+            session.is_local = connection.is_local
+            core.state.owners.moved(session)
+        core.recorder.session_resumed(session, connection)
+    else:
+        number = core.state.next_session_number
+        # [MQTT-3.1.3-6], [MQTT5-3.1.3-6] an empty client identifier gets a unique one
+        client_id = packet.client_id or f"auto-{core.recorder.boot.hex()}-{number}"
+        session = Session(number, client_id, connection.session_expiry_seconds > 0)
+        session.protocol = packet.protocol_level
+        session.expiry_seconds = connection.session_expiry_seconds
+        session.connection = connection
+        session.is_of_this_run = True
+        session.is_local = connection.is_local
+        session.when_full = core.limits.when_full(client_id)
+        core.recorder.session_opened(session, connection)
+    if core.authenticates and connection.username not in (None, session.username):
+        assert connection.username is not None
+        core.recorder.session_owned(session, connection.username)
+    session.count_at(connection.shares())
+    backpressure.connected(core, session, now)
+    _take_rights(core, session, connection)
+    connection.session = session
+    return session
+
+
+def _take_rights(core: Core, session: Session, connection: Connection) -> None:
+    """Give the session the listener, groups and certificate of its connection."""
+    if core.permissions.restricted and (
+        session.listener != connection.listener
+        or session.groups != connection.groups
+        or session.is_revoked
+    ):
+        core.state.tree.forget_all_routes()  # it may affect what the session receives
+        session.asked_again_before = session.next_position
+    session.listener = connection.listener
+    session.groups = connection.groups
+    session.certificate = connection.certificate
+    session.is_revoked = False
+    core.permissions.forget(session)
+    if core.permissions.has_rules:
+        core.state.tree.regroup(session)
+
+
+def _set_will(core: Core, session: Session, packet: Connect) -> None:
+    will = packet.will
+    if will is None:
+        return
+    made = Will(will.topic, topic_field_of(will.topic), will.payload, will.qos, will.retain)
+    properties = will.properties
+    if properties is not None:
+        made.delay_seconds = properties.will_delay_interval_seconds or 0
+        if properties.message_expiry_interval_seconds is not None:
+            made.expiry_seconds = properties.message_expiry_interval_seconds
+        made.forwarded = forwarded_of(properties)
+    core.recorder.will_set(session, made)
+
+
+def _connack(
+    core: Core,
+    session: Session,
+    connection: Connection,
+    packet: Connect,
+    present: bool,
+    data: bytes | None,
+) -> bytes:
+    if connection.version < 5:
+        # [MQTT-3.2.2-2], [MQTT-3.2.2-3]; MQTT 3.1 has no such flag
+        return encode(Connack(present and connection.version > 3, 0), connection.version)
+    properties = Properties()
+    asked = 0
+    if packet.properties is not None:
+        asked = packet.properties.session_expiry_interval_seconds or 0
+    if session.expiry_seconds != asked:
+        properties.session_expiry_interval_seconds = session.expiry_seconds
+    connection.receive_maximum_granted = core.limits.max_awaiting_rel
+    if core.limits.max_awaiting_rel < 65_535:
+        properties.receive_maximum = core.limits.max_awaiting_rel
+    if core.limits.maximum_qos < 2:
+        properties.maximum_qos = core.limits.maximum_qos  # [MQTT5-3.2.2-9]
+    if not core.limits.retain_available:
+        properties.retain_available = False
+    properties.maximum_packet_size_bytes = core.limits.max_packet_size_bytes
+    if core.limits.max_topic_alias:
+        properties.topic_alias_maximum = core.limits.max_topic_alias
+    if not packet.client_id:
+        properties.assigned_client_identifier = session.client_id  # [MQTT5-3.2.2-16]
+    if connection.keep_alive_seconds != packet.keep_alive_seconds:
+        properties.server_keep_alive_seconds = connection.keep_alive_seconds
+    properties.authentication_method = connection.authentication_method
+    properties.authentication_data = data
+    return encode(Connack(present, 0, properties), 5)
+
+
+def _set_timers(core: Core, session: Session, connection: Connection, now: float) -> None:
+    if connection.keep_alive_seconds:
+        watch_keep_alive(core, connection, Timer(TimerKind.KEEP_ALIVE, connection, None), now)
+    if core.limits.retry_interval_seconds is not None and connection.version < 5:
+        # [MQTT5-4.4.0-1] MQTT 5.0 resends only after a reconnect
+        due = now + core.limits.retry_interval_seconds
+        core.timers.add(due, Timer(TimerKind.RETRY, connection, None))
+    if core.limits.await_rel_timeout_seconds is not None and not session.await_rel_scheduled:
+        session.await_rel_scheduled = True
+        due = now + core.limits.await_rel_timeout_seconds
+        core.timers.add(due, Timer(TimerKind.AWAIT_REL, None, session))
+
+
+def watch_keep_alive(core: Core, connection: Connection, timer: Timer, now: float) -> bool:
+    """Return True if the client still counts as alive. If so, schedule the next check."""
+    silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
+    due = connection.last_packet + silence_seconds
+    if not connection.reading:
+        due = now + silence_seconds
+    if due <= now:
+        since, seen_bytes = connection.part_seen
+        part_bytes = connection.decoder.partial_bytes()
+        new_bytes = part_bytes - seen_bytes if since == connection.last_packet else part_bytes
+        if new_bytes < KEEP_ALIVE_PART_BYTES:
+            return False
+        connection.part_seen = (connection.last_packet, part_bytes)
+        due = now + silence_seconds
+    core.timers.add(due, timer)
+    return True

@@ -1,0 +1,69 @@
+"""CONNACK with an error code, followed by a close (sections 3.2.2.3 and 5.0 3.2.2.2)."""
+
+from typing import Final
+
+from gateway.broker.core.core import Core
+from gateway.broker.core.rules.connect import disconnect
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.wire.codes import (
+    BAD_USER_NAME_OR_PASSWORD,
+    CLIENT_IDENTIFIER_NOT_VALID,
+    CONNECTION_RATE_EXCEEDED,
+    NOT_AUTHORIZED,
+    PACKET_TOO_LARGE,
+    QUOTA_EXCEEDED,
+    SERVER_BUSY,
+    SERVER_UNAVAILABLE,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import Connack, Properties
+
+RETURN_CODES: Final = {
+    UNSUPPORTED_PROTOCOL_VERSION: 1,
+    CLIENT_IDENTIFIER_NOT_VALID: 2,
+    SERVER_UNAVAILABLE: 3,
+    SERVER_BUSY: 3,
+    QUOTA_EXCEEDED: 3,
+    CONNECTION_RATE_EXCEEDED: 3,
+    BAD_USER_NAME_OR_PASSWORD: 4,
+    NOT_AUTHORIZED: 5,
+    PACKET_TOO_LARGE: 3,
+}
+"""CONNACK return codes of MQTT 3.1.1 (section 3.2.2.3) for reason codes of 5.0."""
+
+REASON_CHARACTERS_MAX: Final = 500
+"""Characters of a reason string, at most: what fits into a line of a log."""
+
+
+def refuse(
+    core: Core,
+    connection: Connection,
+    reason_code: int,
+    reason: str,
+    detail: str = "",
+    *,
+    says_why: bool = False,
+) -> None:
+    """Send CONNACK with an error code and close [MQTT-3.2.2-5], [MQTT5-3.2.2-7].
+
+    `says_why`: a 5.0 client receives `detail` as the reason string.
+    """
+    core.statistics.count_error(reason)
+    why = f"{reason}: {detail}" if detail else reason
+    core.statistics.note(f"connection from {connection.address} refused: {why}")
+    core.statistics.connections_refused += 1
+    version = connection.version if connection.version in (3, 4, 5) else 4
+    code = reason_code if version == 5 else RETURN_CODES.get(reason_code, 5)
+    # [MQTT-3.2.2-4], [MQTT5-3.2.2-6] session present is 0 in every refusal
+    properties = None
+    if says_why and version == 5:
+        properties = Properties()
+        properties.reason_string = detail[:REASON_CHARACTERS_MAX]
+    connack = encode(Connack(False, code, properties), version)
+    if connection.takes(connack):
+        # [MQTT5-3.1.2-24] a packet that is too large is not sent, and the connection is just
+        # closed
+        core.output.push(connection, connack)
+    core.output.close(connection)
+    disconnect.forget(core, connection)

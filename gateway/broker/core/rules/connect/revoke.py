@@ -1,0 +1,112 @@
+"""Revocation of rights: routes are recalculated, and connections that are no longer allowed end.
+
+A revoked right applies to the next message, and to messages already queued, which are checked again
+when they leave the queue.
+"""
+
+from gateway.broker.core.core import Core
+from gateway.broker.core.permissions import CONNECT_REFUSED, AccessRules
+from gateway.broker.core.records.kinds import CloseReason
+from gateway.broker.core.rules.connect import disconnect
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.violation import Violation
+from gateway.broker.wire.codes import NOT_AUTHORIZED
+
+CREDENTIALS_CHANGED = "the credentials of its user have changed"
+CONNECT_FORBIDDEN = "its client may not connect any more"
+
+
+def authenticate(core: Core, authenticates: bool, methods: list[str]) -> None:
+    """Set whether user names are authenticated from now on, and by which methods."""
+    core.authenticates = authenticates
+    core.methods = methods
+    core.permissions.authenticate(authenticates)
+    apply(core)
+
+
+def restrict(core: Core, rules: AccessRules | None) -> None:
+    """Use these access rules. None: everything is allowed."""
+    core.permissions.restrict(rules)
+    apply(core)
+
+
+def apply(core: Core) -> None:
+    """Recalculate all routes, since different clients may now receive a topic."""
+    tree = core.state.tree
+    tree.refuses = core.permissions.refuses_receive if core.permissions.restricted else None
+    tree.scope_of = core.permissions.scope_of if core.permissions.has_rules else None
+    tree.forget_all_routes()
+    for session in core.state.sessions.values():
+        session.asked_again_before = session.next_position
+        if tree.shared_count:
+            tree.regroup(session)
+
+
+def know_users(core: Core, users: frozenset[str] | None, removed: frozenset[str]) -> None:
+    """Deny everything to removed users that still own sessions or retained messages.
+
+    Args:
+        users: all existing users; None if unknown.
+        removed: users known to have been removed.
+    """
+    gone: set[str] = set()
+    if core.authenticates:
+        for name in core.state.owners.users():
+            if name in removed or (users is not None and name not in users):
+                gone.add(name)
+    if gone != core.permissions.gone:
+        core.permissions.forbid(frozenset(gone))
+        apply(core)
+
+
+def revoke_certificates(core: Core, revoked: frozenset[str]) -> int:
+    """Stop delivery to disconnected sessions whose client used one of these certificates.
+
+    Sessions whose certificate is no longer in the set are served again. Returns the number of
+    newly revoked ones.
+    """
+    count, differs, has_revoked = 0, False, False
+    for session in core.state.sessions.values():
+        is_revoked = session.connection is None and session.certificate in revoked
+        count += is_revoked and not session.is_revoked
+        differs |= is_revoked != session.is_revoked
+        has_revoked |= is_revoked
+        session.is_revoked = is_revoked
+    if differs:
+        core.permissions.note_revoked(has_revoked)
+        apply(core)
+    return count
+
+
+def give(core: Core, session: Session, username: str) -> None:
+    """Assign a session to a user."""
+    core.recorder.session_owned(session, username)
+    core.permissions.forget(session)
+    core.state.tree.regroup(session)
+    core.state.tree.forget_all_routes()
+    session.asked_again_before = session.next_position
+
+
+def enforce(core: Core, changed: frozenset[str], now: float) -> int:
+    """End the connections of users in `changed`, and those that the rules deny.
+
+    Return how many.
+    """
+    ended = 0
+    for session in list(core.state.sessions.values()):
+        connection = session.connection
+        if connection is None:
+            continue
+        if core.authenticates and connection.username in changed:
+            detail = CREDENTIALS_CHANGED
+        elif core.permissions.restricted and core.permissions.refuses_connect(
+            connection, session.client_id
+        ):
+            detail = CONNECT_FORBIDDEN
+        else:
+            continue
+        ended += 1
+        core.statistics.deny(CONNECT_REFUSED, session, detail)
+        violation = Violation(CONNECT_REFUSED, NOT_AUTHORIZED, detail)
+        disconnect.end(core, connection, CloseReason.KICKED, now, violation)
+    return ended

@@ -1,0 +1,68 @@
+"""Connections without a CONNECT so far, which are closed when there are too many connections.
+
+Opening connections is free, so idle ones must not keep out clients that send a CONNECT.
+"""
+
+from typing import Final
+
+from gateway.broker.core.core import Core
+from gateway.broker.core.records.kinds import CloseReason
+from gateway.broker.core.rules.connect import disconnect
+from gateway.broker.core.sessions.connection import Connection
+
+GAVE_WAY: Final = "silent_connection"
+"""Name of closed connections in the status's `errors`."""
+
+SILENT_SECONDS: Final = 1.0
+"""After this time a connection without a CONNECT may be closed for a new one if there are too many:
+a client on a slow line has sent its CONNECT by then, or connects again."""
+
+SILENT_MAX: Final = 128
+"""With more silent connections the oldest may be closed at any age: otherwise a flood would keep
+out all others for `SILENT_SECONDS` again and again. One turn of the loop accepts 100, whose
+CONNECTs are read first."""
+
+LOOKED_AT: Final = 64
+"""Silent connections examined to find one of the same listener, at most, for each connection beyond
+the listener's own limit."""
+
+
+def add(core: Core, connection: Connection) -> None:
+    """Add a new connection."""
+    core.silent[connection] = None
+
+
+def heard(core: Core, connection: Connection) -> None:
+    """Remove a connection whose client has sent its first packet."""
+    core.silent.pop(connection, None)
+
+
+def give_way(
+    core: Core, newcomer: Connection | None, now: float, *, to_connect: bool = False
+) -> bool:
+    """Close the oldest silent connection in favour of another one.
+
+    Return False if there is none.
+
+    Args:
+        newcomer: the other connection; None if it is not accepted yet.
+        now: the time.
+        to_connect: the newcomer has sent CONNECT, so any silent connection may be closed.
+    """
+    is_of_listener = (
+        newcomer is not None
+        and newcomer.share is not None
+        and core.statistics.connections_open <= core.limits.max_connections
+    )
+    any_age = to_connect or len(core.silent) > SILENT_MAX
+    for connection, _ in zip(core.silent, range(LOOKED_AT), strict=False):
+        if not any_age and connection.last_packet > now - SILENT_SECONDS:
+            return False
+        if connection is newcomer:
+            continue
+        if newcomer is not None and is_of_listener and connection.share is not newcomer.share:
+            continue
+        core.statistics.count_error(GAVE_WAY)
+        disconnect.end(core, connection, CloseReason.SLOW, now)
+        return True
+    return False

@@ -1,0 +1,1 @@
+"""Messages on their way to clients: queues, limits of queues, sending, acknowledgements."""

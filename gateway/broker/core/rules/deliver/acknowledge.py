@@ -1,0 +1,105 @@
+"""Processing of subscribers' acknowledgements: PUBACK, PUBREC, PUBCOMP (sections 4.3.2, 4.3.3).
+
+PUBREC is recorded as a fact before PUBREL is sent. The completion of a delivery does not wait for
+the disk: it is recorded with the next batch, and lets the next queued message start. Each method
+returns a protocol violation, or None.
+"""
+
+from typing import Final
+
+from gateway.broker.core.core import Core
+from gateway.broker.core.rules.deliver import deliver
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.sessions.message import STATE_NAMES, Delivery, DeliveryState
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.violation import Violation, protocol_violation
+from gateway.broker.wire.codes import FIRST_ERROR, PACKET_ID_NOT_FOUND
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.kinds import PUBREL
+from gateway.broker.wire.packets import Pubrel
+
+UNKNOWN_PACKET_ID: Final = "unknown_packet_id"
+REFUSED: Final = "refused_by_receiver"
+
+
+def receive_puback(core: Core, session: Session, packet_id: int, now: float) -> Violation | None:
+    """Complete a QoS 1 delivery at PUBACK (section 4.3.2)."""
+    delivery = session.outbound.get(packet_id)
+    if delivery is None:
+        core.statistics.count_error(UNKNOWN_PACKET_ID)
+        return None
+    if delivery.qos != 1:
+        return protocol_violation(
+            f"PUBACK {packet_id} for a QoS 2 message in state {STATE_NAMES[delivery.state]}"
+        )
+    if core.statistics.observe is not None:
+        core.statistics.delivered(delivery)
+    _forget_unsent(session, delivery)
+    session.acknowledged_at = now
+    core.recorder.delivery_completed(delivery)
+    deliver.pump(core, session, now)
+    return None
+
+
+def _forget_unsent(session: Session, delivery: Delivery) -> None:
+    """Do not send a delivery again that the client had already received on an earlier
+    connection.
+    """
+    if session.unsent and delivery in session.unsent:
+        session.unsent.remove(delivery)
+
+
+def receive_pubrec(
+    core: Core,
+    session: Session,
+    connection: Connection,
+    packet_id: int,
+    reason_code: int,
+    now: float,
+) -> Violation | None:
+    """Record PUBREC, then answer with PUBREL (section 4.3.3)."""
+    delivery = session.outbound.get(packet_id)
+    if delivery is None:
+        # The client considers an exchange open that is complete here: let it complete there
+        # too.
+        core.statistics.count_error(UNKNOWN_PACKET_ID)
+        if reason_code < FIRST_ERROR:
+            unknown = encode(Pubrel(packet_id, PACKET_ID_NOT_FOUND), connection.version)
+            core.output.send(connection, unknown)
+        return None
+    if delivery.qos != 2:
+        return protocol_violation(f"PUBREC {packet_id} for a QoS 1 message")
+    _forget_unsent(session, delivery)
+    if reason_code >= FIRST_ERROR:
+        # The receiver refuses the message: the exchange is over (5.0 section 4.3.3).
+        topic = None if delivery.message is None else delivery.message.topic
+        core.statistics.drop(session, topic, REFUSED)
+        session.acknowledged_at = now
+        core.recorder.delivery_completed(delivery)
+        deliver.pump(core, session, now)
+        return None
+    if delivery.state is DeliveryState.RECEIVED:
+        core.output.acknowledge(connection, PUBREL, packet_id)
+        return None
+    core.recorder.delivery_received(delivery)
+    delivery.sent_at = session.acknowledged_at = now
+    core.output.acknowledge(connection, PUBREL, packet_id, session.persistent)
+    return None
+
+
+def receive_pubcomp(core: Core, session: Session, packet_id: int, now: float) -> Violation | None:
+    """Complete a QoS 2 delivery at PUBCOMP."""
+    delivery = session.outbound.get(packet_id)
+    if delivery is None:
+        core.statistics.count_error(UNKNOWN_PACKET_ID)
+        return None
+    if delivery.state is not DeliveryState.RECEIVED:
+        return protocol_violation(
+            f"PUBCOMP {packet_id} while awaiting the acknowledgement of PUBLISH {packet_id}"
+        )
+    if core.statistics.observe is not None:
+        core.statistics.delivered(delivery)
+    session.acknowledged_at = now
+    core.recorder.delivery_completed(delivery)
+    deliver.pump(core, session, now)
+    return None

@@ -1,0 +1,191 @@
+"""Backpressure: sessions that slow down their publishers, and for how long (`WhenFull.SLOW`).
+
+A queue becomes *deep* at half of its limits, and stays so until it is a little below half. While it
+is deep and its client reads, a QoS 1 or 2 PUBLISH for it waits without an acknowledgement
+(`full_queues`), so no acknowledged message is dropped. A session does not slow publishers if its
+client is disconnected, has acknowledged nothing for READING_SECONDS, or would need more than
+DRAIN_SECONDS_MAX for its queue. Such a queue fills up and drops messages at its limits.
+"""
+
+from typing import Final
+
+from gateway.broker.core.core import Core
+from gateway.broker.core.limits import ACCEPTED_BEFORE_BYTES as BEFORE_BYTES
+from gateway.broker.core.limits import ACCEPTED_BEFORE_MESSAGES as BEFORE_MESSAGES
+from gateway.broker.core.limits import DRAIN_SECONDS_MAX, PACE_SECONDS, READING_SECONDS, Limits
+from gateway.broker.core.quota import NO_USER
+from gateway.broker.core.rules.deliver import defer
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.sessions.session import NO_TIMER, Session
+from gateway.broker.core.timers import Timer, TimerKind
+from gateway.broker.core.when_full import WhenFull
+
+JUDGED_SECONDS: Final = 1.0
+"""Interval of checks whether a client that slows publishers still reads."""
+
+NEVER: Final = float("-inf")
+
+
+# -- the depth of a queue
+
+
+def queued(core: Core, session: Session) -> None:
+    """Update the state of a queue after a message was added."""
+    if session.is_deep:
+        if not (session.filling_noted or session.slows) and _is_filled(core, session, 80):
+            session.filling_noted = True
+            # A queue that its first messages fill has a line about dropped messages.
+            if not _is_filled(core, session, 100):
+                _note_filling(core, session)
+    elif _is_filled(core, session, 50):
+        session.is_deep = True
+        connection = session.connection
+        if session.when_full is WhenFull.SLOW and connection is not None:
+            # The timer checks whether its client reads, because there is no clock here.
+            _slow(core, session)
+            core.timers.add(0.0, Timer(TimerKind.PACE, connection, None))
+
+
+def drained(core: Core, session: Session, connection: Connection, now: float) -> None:
+    """Update the state of a deep queue after its client has acknowledged a message."""
+    if not _is_filled(core, session, 47):
+        session.is_deep = session.filling_noted = False
+        _go_on(core, session, now)
+    elif not session.slows:
+        judge(core, session, connection, now)
+
+
+def _is_filled(core: Core, session: Session, percent: int) -> bool:
+    """Return True if a queue has reached this percentage of one of its limits."""
+    limits = core.limits
+    if 100 * session.queued_count >= percent * limits.max_mqueue_len:
+        return session.queued_count > 0
+    if 100 * session.queued_bytes >= percent * limits.max_mqueue_bytes:
+        return session.queued_count > 0
+    owner = session.owner
+    if owner is not None and 100 * owner.queued_bytes >= percent * owner.queued_bytes_max:
+        return session.queued_count > 0
+    memory = session.memory_queues
+    if memory is None or 100 * memory.bytes_count < percent * limits.max_queue_memory_bytes:
+        return False
+    # Only sessions that hold more than the average of all clean ones.
+    return session.memory_bytes() * len(memory.sessions) >= memory.bytes_count
+
+
+def _note_filling(core: Core, session: Session) -> None:
+    if session.when_full is WhenFull.DROP_OLDEST:
+        return
+    who = "its client is away" if session.connection is None else "its client reads too slowly"
+    core.statistics.note(
+        f"client {session.client_id!r}: its queue is 80 % full ({session.queued_count} "
+        f"messages, {session.queued_bytes} bytes): {who}. When it is full, "
+        f"{WHEN_FULL_WORDS[session.when_full]}",
+        session.client_id,
+    )
+
+
+# -- whether publishers wait
+
+
+def connected(core: Core, session: Session, now: float) -> None:
+    """Check the queue of a reconnected client, which must start reading before others wait for
+    it.
+    """
+    session.is_deep = _is_filled(core, session, 50)
+    session.acknowledged_at = NEVER if session.is_deep else now
+    session.pace.begin(now, session.first_position)
+
+
+def left(core: Core, session: Session, now: float) -> None:
+    """Release the publishers that waited for a session whose client disconnected."""
+    session.acknowledged_at = NEVER
+    _go_on(core, session, now)
+
+
+def judge(core: Core, session: Session, connection: Connection, now: float) -> None:
+    """Decide whether a deep queue slows publishers. If not, release those that wait."""
+    if not session.is_deep or session.when_full is not WhenFull.SLOW:
+        _go_on(core, session, now)
+        return
+    if _reads(core, session, connection, now):
+        _slow(core, session)
+        core.timers.add(now + JUDGED_SECONDS, Timer(TimerKind.PACE, connection, None))
+    else:
+        _go_on(core, session, now)
+
+
+def _reads(core: Core, session: Session, connection: Connection, now: float) -> bool:
+    pace = session.pace
+    if not connection.reading:
+        # The client is not being read: its acknowledgements may be in transit.
+        if session.slows:
+            session.acknowledged_at = now
+        pace.since = NO_TIMER
+    if pace.since == NO_TIMER:
+        pace.begin(now, session.first_position)
+    if now - session.acknowledged_at >= READING_SECONDS:
+        return False
+    elapsed = now - pace.since
+    if session.slows and elapsed < PACE_SECONDS:
+        return True
+    # Before others wait, a client that has just returned must show its pace.
+    moved = session.first_position - pace.position
+    if elapsed >= PACE_SECONDS:
+        pace.begin(now, session.first_position)
+    return moved * DRAIN_SECONDS_MAX >= max(JUDGED_SECONDS, elapsed) * session.queued_count
+
+
+def _slow(core: Core, session: Session) -> None:
+    if session.slows:
+        return
+    session.slows = True
+    core.slowing[session] = None
+    core.limits.queues_slow = True
+    if not session.slowing_noted:
+        session.slowing_noted = True
+        core.statistics.note(
+            f"client {session.client_id!r}: reads more slowly than others publish "
+            f"({session.queued_count} messages in its queue): publishers wait",
+            session.client_id,
+        )
+
+
+def _go_on(core: Core, session: Session, now: float) -> None:
+    if not session.slows:
+        return
+    session.slows = False
+    session.pace.since = NO_TIMER
+    core.slowing.pop(session, None)
+    core.limits.queues_slow = len(core.slowing) > 0
+    defer.retry_all(core, now)
+
+
+# -- queries by publishers and queues
+
+
+def slows(core: Core, session: Session, publisher: Session) -> bool:
+    """Return True if a message of this publisher must wait for the session's queue.
+
+    If users are configured, a client without a user slows down only clients without a user.
+    """
+    if not session.slows:
+        return False
+    if not core.authenticates or session.owner is None or publisher.owner is None:
+        return True
+    return session.owner.username != NO_USER or publisher.owner.username == NO_USER
+
+
+def takes_beyond(session: Session, size_bytes: int, limits: Limits) -> bool:
+    """Return True if a full queue that slows publishers still takes a message accepted earlier."""
+    return (
+        session.queued_count < limits.max_mqueue_len + BEFORE_MESSAGES
+        and session.queued_bytes + size_bytes <= limits.max_mqueue_bytes + BEFORE_BYTES
+    )
+
+
+WHEN_FULL_WORDS: Final = {
+    WhenFull.SLOW: "new messages for it are dropped",
+    WhenFull.DROP_NEWEST: "new messages for it are dropped",
+    WhenFull.DROP_OLDEST: "its oldest messages are dropped",
+    WhenFull.REFUSE: "publishers have to wait",
+}

@@ -1,0 +1,94 @@
+"""Deferral of PUBLISH packets that cannot be accepted now: refused with a reason code, or deferred.
+
+A PUBLISH is deferred if its client's protocol is older than MQTT 5.0, which has no such reason
+code, or if a queue only slows its publishers. Until it is processed it is not acknowledged. It
+keeps its place in the order of its connection, which soon is no longer read.
+"""
+
+from typing import Final
+
+from gateway.broker.core.core import Core
+from gateway.broker.core.limits import PUT_OFF_BYTES_MAX, PUT_OFF_CONNECTIONS_MAX
+from gateway.broker.core.sessions.connection import Connection, PutOff
+from gateway.broker.core.timers import Timer, TimerKind
+from gateway.broker.wire.codes import QUOTA_EXCEEDED
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.message_properties import forwarded_of
+from gateway.broker.wire.packets import Puback, Publish, Pubrec
+
+PACKET_BYTES: Final = 300
+"""Memory of a PUBLISH in addition to its topic and payload."""
+
+PROPERTY_FACTOR: Final = 40
+"""Memory per byte of properties: a user property of five bytes becomes two strings of 50 and their
+slots."""
+
+
+def refuse(core: Core, connection: Connection, packet: Publish, reason: str) -> None:
+    """Answer a QoS 1 or 2 PUBLISH of an MQTT 5.0 client with 0x97 (quota exceeded), and count
+    it.
+    """
+    core.statistics.count_error(reason)
+    core.statistics.publishes_refused += 1
+    # [MQTT5-4.3.3-4] a PUBREC with an error ends the exchange, like PUBACK
+    if packet.qos == 1:
+        answer = encode(Puback(packet.packet_id, QUOTA_EXCEEDED), 5)
+    else:
+        answer = encode(Pubrec(packet.packet_id, QUOTA_EXCEEDED), 5)
+    core.output.send(connection, answer)
+
+
+def defer(core: Core, connection: Connection, packet: Publish) -> None:
+    """Append a PUBLISH to the deferred ones of its connection."""
+    put_off = connection.put_off
+    if not put_off.packets:
+        _forget_closed(core)
+        core.deferred[connection] = None
+    put_off.packets.append(packet)
+    put_off.bytes_count += PACKET_BYTES + len(packet.topic_field) + len(packet.payload)
+    properties = packet.properties
+    if properties is not None:
+        properties.topic_alias = None  # it is resolved, and may soon mean another topic
+        put_off.bytes_count += PROPERTY_FACTOR * len(forwarded_of(properties))
+    if put_off.bytes_count > PUT_OFF_BYTES_MAX or len(core.deferred) > PUT_OFF_CONNECTIONS_MAX:
+        put_off.is_full = True
+
+
+def _forget_closed(core: Core) -> None:
+    """Remove closed connections, so that clients which reconnect again and again use no
+    memory.
+    """
+    if len(core.deferred) > 2 * core.deferred_open_count:
+        core.deferred = {each: None for each in core.deferred if each.is_open}
+        core.deferred_open_count = max(PUT_OFF_CONNECTIONS_MAX, len(core.deferred))
+
+
+def take(core: Core, connection: Connection) -> None:
+    """Process the deferred packets of a connection again, before later ones."""
+    core.deferred.pop(connection, None)
+    packets = connection.put_off.packets
+    if packets and connection.is_open:
+        connection.put_off = PutOff()
+        connection.undecided = [*packets, *connection.undecided]
+        connection.behind = True
+        core.effects.resumed.append(connection)
+
+
+def take_all(core: Core) -> None:
+    """Process all deferred packets again."""
+    for connection in list(core.deferred):
+        take(core, connection)
+
+
+def retry_all(core: Core, when: float) -> None:
+    """Schedule all deferred packets to be processed again at the time `when`.
+
+    Each call starts with another connection, because the first one may use up all the room.
+    """
+    for first in core.deferred:
+        del core.deferred[first]
+        core.deferred[first] = None
+        break
+    for connection in core.deferred:
+        if connection.is_open:
+            core.timers.add(when, Timer(TimerKind.PUT_OFF, connection, None))

@@ -1,0 +1,140 @@
+"""Dispatch of packets to rules, by packet type and connection state (sections 3.1 to 3.15)."""
+
+from typing import cast
+
+from gateway.broker.core.core import Core
+from gateway.broker.core.rules import full_queues
+from gateway.broker.core.rules.connect import authenticate, connect, disconnect, refuse, silent
+from gateway.broker.core.rules.deliver import acknowledge
+from gateway.broker.core.rules.publish import admission, full_disk, publish, qos2_receive
+from gateway.broker.core.rules.subscribe import subscribe
+from gateway.broker.core.sessions.connection import Connection, ConnectionState
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.violation import Violation, protocol_violation
+from gateway.broker.wire import kinds
+from gateway.broker.wire.codes import SERVER_UNAVAILABLE
+from gateway.broker.wire.encoder import PINGRESP
+from gateway.broker.wire.packets import (
+    Auth,
+    Connect,
+    Disconnect,
+    Packet,
+    Puback,
+    Pubcomp,
+    Publish,
+    Pubrec,
+    Pubrel,
+    Subscribe,
+    Unsubscribe,
+)
+
+
+def receive(core: Core, connection: Connection, packet: Packet, now: float) -> Violation | None:
+    """Process one packet. Return a violation if it is not allowed in this state."""
+    kind = packet.kind
+    session = connection.session
+    if session is None or kind == kinds.CONNECT:
+        return _receive_first(core, connection, packet, now)
+    if kind == kinds.PUBLISH:
+        limits = core.limits
+        if (
+            limits.disk_full
+            or limits.queues_refuse
+            or limits.queues_slow
+            or connection.put_off.packets  # it keeps its place after them
+        ):
+            return _publish_if_room(core, session, connection, cast(Publish, packet), now)
+        return publish.receive_publish(core, session, connection, cast(Publish, packet), now)
+    core.statistics.packets_received[kind] += 1
+    if kind == kinds.PUBREL:
+        packet_id = cast(Pubrel, packet).packet_id
+        qos2_receive.receive_pubrel(core, session, connection, packet_id, now)
+        return None
+    if kind == kinds.PUBACK:
+        return acknowledge.receive_puback(core, session, cast(Puback, packet).packet_id, now)
+    if kind == kinds.PUBREC:
+        pubrec = cast(Pubrec, packet)
+        return acknowledge.receive_pubrec(
+            core, session, connection, pubrec.packet_id, pubrec.reason_code, now
+        )
+    if kind == kinds.PUBCOMP:
+        return acknowledge.receive_pubcomp(core, session, cast(Pubcomp, packet).packet_id, now)
+    return _receive_rare(core, session, connection, packet, now)
+
+
+def _publish_if_room(
+    core: Core, session: Session, connection: Connection, packet: Publish, now: float
+) -> Violation | None:
+    # First check the packet and resolve its alias: this counts even if it is refused.
+    violation = admission.violation_of(core, connection, packet)
+    if violation is not None:
+        return violation
+    if core.limits.disk_full and full_disk.takes(core, session, connection, packet):
+        return None
+    if full_queues.takes(core, session, connection, packet, now):
+        return None
+    return publish.receive_publish(core, session, connection, packet, now)
+
+
+def _receive_rare(
+    core: Core, session: Session, connection: Connection, packet: Packet, now: float
+) -> Violation | None:
+    kind = packet.kind
+    if kind == kinds.PINGREQ:
+        core.output.send_at_once(connection, PINGRESP)  # [MQTT-3.12.4-1]
+    elif kind == kinds.SUBSCRIBE:
+        wanted = cast(Subscribe, packet)
+        return subscribe.receive_subscribe(core, session, connection, wanted, now)
+    elif kind == kinds.UNSUBSCRIBE:
+        unwanted = cast(Unsubscribe, packet)
+        return subscribe.receive_unsubscribe(core, session, connection, unwanted)
+    elif kind == kinds.DISCONNECT:
+        return disconnect.receive_disconnect(core, connection, cast(Disconnect, packet), now)
+    elif kind == kinds.AUTH:
+        return authenticate.receive_auth(core, connection, cast(Auth, packet))
+    else:
+        return protocol_violation(f"{kinds.KIND_NAMES[kind]} is not a packet a client sends")
+    return None
+
+
+def _receive_first(
+    core: Core, connection: Connection, packet: Packet, now: float
+) -> Violation | None:
+    core.statistics.packets_received[packet.kind] += 1
+    if connection.state is ConnectionState.AWAITING_AUTH and packet.kind == kinds.AUTH:
+        return authenticate.receive_auth(core, connection, cast(Auth, packet))
+    if connection.state is ConnectionState.AWAITING_AUTH and packet.kind == kinds.DISCONNECT:
+        # [MQTT5-3.1.2-30]
+        return disconnect.receive_disconnect(core, connection, cast(Disconnect, packet), now)
+    if packet.kind != kinds.CONNECT:
+        # [MQTT-3.1.0-1]
+        return protocol_violation(f"{kinds.KIND_NAMES[packet.kind]} before CONNECT")
+    if connection.state is not ConnectionState.AWAITING_CONNECT:
+        # [MQTT-3.1.0-2]
+        return protocol_violation("a second CONNECT on one connection")
+    silent.heard(core, connection)
+    if not _has_place(core, connection, now):
+        connect.take_terms(core, connection, cast(Connect, packet))
+        refuse.refuse(core, connection, SERVER_UNAVAILABLE, "max_connections")
+        return None
+    return connect.receive_connect(core, connection, cast(Connect, packet), now)
+
+
+def _has_place(core: Core, connection: Connection, now: float) -> bool:
+    """Return True if a client that sent CONNECT may stay.
+
+    If needed, silent connections are closed.
+    """
+    while places_missing(core, connection) > 0:
+        if not silent.give_way(core, connection, now, to_connect=True):
+            return False
+    return True
+
+
+def places_missing(core: Core, connection: Connection) -> int:
+    """Return by how many connections the limits that apply to this one are exceeded."""
+    missing = core.statistics.connections_open - core.limits.max_connections
+    share = connection.share
+    if share is not None:
+        missing = max(missing, share.connections_open - share.connections_max)
+    return missing

@@ -1,0 +1,60 @@
+"""Behaviour while the disk is full: new messages are refused, existing ones are still delivered.
+
+Deliveries, acknowledgements of subscribers and releases of held messages need little space, and
+free more than they need. A message that would have to be stored is refused, or waits (`put_off`).
+"""
+
+from typing import Final
+
+from gateway.broker.core.core import Core
+from gateway.broker.core.rules.deliver import defer
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.wire.packets import Connect, Publish
+
+DISK_FULL: Final = "disk_full"
+"""Reason in statistics for refused and dropped messages."""
+
+
+def takes(core: Core, session: Session, connection: Connection, packet: Publish) -> bool:
+    """Return True if a PUBLISH was refused, dropped or deferred, and must not be processed
+    further.
+    """
+    if packet.qos == 2 and packet.packet_id in session.inbound:
+        return False  # a repeat of a held message
+    if not _needs_disk(core, session, packet):
+        return False
+    if packet.qos == 0:
+        core.statistics.drop(None, packet.topic, DISK_FULL)
+    elif connection.version == 5:
+        defer.refuse(core, connection, packet, DISK_FULL)
+    else:
+        defer.defer(core, connection, packet)
+    return True
+
+
+def _needs_disk(core: Core, session: Session, packet: Publish) -> bool:
+    """Return True if a message would have to be recorded. See `admission.must_record`."""
+    route = core.state.tree.route_of(packet.topic)
+    if route.is_system:
+        return False
+    if route.logged or packet.retain:
+        return True
+    if packet.qos and (route.durable or session.persistent):
+        return True
+    return route.persistent and core.limits.mqueue_store_qos0
+
+
+def refuses(core: Core, packet: Connect, expiry_seconds: int) -> bool:
+    """Return True if a CONNECT without a session needs disk space that is not available.
+
+    It does if it has a will, or if its session would outlive the connection.
+    """
+    if not core.limits.disk_full:
+        return False
+    return is_persistent(packet, expiry_seconds) or packet.will is not None
+
+
+def is_persistent(packet: Connect, expiry_seconds: int) -> bool:
+    """Return True if the session of this CONNECT outlives its connection."""
+    return not packet.clean_start if packet.protocol_level < 5 else expiry_seconds > 0

@@ -1,0 +1,1 @@
+"""SUBSCRIBE and UNSUBSCRIBE, retained messages, shared subscriptions and `$SYS`."""

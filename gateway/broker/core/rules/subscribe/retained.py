@@ -1,0 +1,222 @@
+"""Retained messages for new subscriptions, sent in slices so that a subscriber to `#` stalls no
+other.
+
+Each connection has one list of filters whose retained messages are still to be sent; requesting one
+that is in the list has no effect. QoS 1 and 2 messages for a persistent session enter its queue in
+the same batch as its SUBACK, as far as there is room, so a power cut cannot lose them. Everything
+else is sent in slices, as fast as the client reads.
+"""
+
+from typing import Final
+
+from gateway.broker.core.core import Core
+from gateway.broker.core.permissions import RECEIVE_REFUSED, SOURCE_REFUSED
+from gateway.broker.core.rules.deliver import deliver, enqueue
+from gateway.broker.core.sessions.connection import Connection, ConnectionState
+from gateway.broker.core.sessions.message import Message
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.sessions.subscription import Subscription
+from gateway.broker.core.subscribe_request import Asked, Found, PendingReplay
+from gateway.broker.core.timers import Timer, TimerKind
+from gateway.broker.core.topics.retained_walk import RetainedWalk
+from gateway.broker.core.work import DELIVERY_UNITS, SLICE_UNITS
+
+SLICE_MESSAGES: int = 500
+"""Retained messages processed before the next turn of the event loop: about a millisecond."""
+
+FIRST_MESSAGES: int = 50
+"""Processed in the turn of the SUBSCRIBE itself, which may contain one from each of many
+clients."""
+
+SLICE_BYTES: Final = 1024 * 1024
+"""Retained bytes sent before writing to the socket, which may then turn out to be full."""
+
+SLICE_LEVELS: Final = 2_000
+"""Topic levels visited before the next turn of the event loop if few have retained messages."""
+
+WAIT_SECONDS: Final = 0.05
+"""How long a slice waits for a client with a full queue or socket."""
+
+
+def find(core: Core, session: Session, connection: Connection, asked: Asked) -> bool:
+    """Find retained messages for a persistent session's queue. Return True when all are found.
+
+    It finds at most as many as the queue and the window have room for, plus one, which will be
+    counted as dropped.
+    """
+    if not session.persistent:
+        return True
+    room = core.limits.max_mqueue_len - session.queued_count
+    count_max = room + connection.window_of(core.limits) + 1
+    while asked.walks_done < len(asked.wants_retained) and len(asked.found) < count_max:
+        subscription = asked.wants_retained[asked.walks_done]
+        if asked.walk is None and subscription.qos:
+            asked.walk = RetainedWalk(core.state.tree.topics.root, subscription.topic_filter)
+        if asked.walk is None or asked.walk.is_over():
+            asked.walk = None
+            asked.walks_done += 1
+        elif core.state.work.spent > SLICE_UNITS:
+            return False
+        else:
+            _find_some(core, session, asked, asked.walk, subscription)
+    return True
+
+
+def _find_some(
+    core: Core, session: Session, asked: Asked, walk: RetainedWalk, subscription: Subscription
+) -> None:
+    core.state.work.spent += SLICE_MESSAGES
+    for message in walk.step(SLICE_MESSAGES):
+        if message.qos and not (_has_expired(core, message) or _is_refused(core, session, message)):
+            asked.found.append(Found(subscription, message))
+
+
+def queue(core: Core, session: Session, asked: Asked, now: float) -> bool:
+    """Deliver the messages that were found. Return True when all are delivered."""
+    dropped = session.dropped_messages
+    is_cut = len(asked.found) * DELIVERY_UNITS > SLICE_UNITS
+    while asked.found_done < len(asked.found):
+        if is_cut and core.state.work.spent > SLICE_UNITS:
+            return False
+        found = asked.found[asked.found_done]
+        asked.found_done += 1
+        message, subscription = found.message, found.subscription
+        if core.state.retained.get(message.topic) is not message:
+            continue  # replaced since: the newer one was delivered as a normal message
+        core.state.work.spent += DELIVERY_UNITS
+        flags = subscription.delivery_flags(min(message.qos, subscription.qos), True)
+        if not enqueue.drops_retained(core, session, message):
+            deliver.deliver(core, session, message, flags, now)
+        if session.dropped_messages > dropped:
+            break  # the queue is full: each further one would be dropped and recorded
+    asked.found = []
+    return True
+
+
+def want(core: Core, connection: Connection, subscription: Subscription) -> None:
+    """Add a new subscription to those whose retained messages are to be sent."""
+    replaying = core.replays.get(connection)
+    if replaying is None:
+        replaying = PendingReplay()
+        core.replays[connection] = replaying
+    replaying.wanted[subscription.topic_filter] = subscription
+
+
+def pump(core: Core, connection: Connection, now: float) -> None:
+    """Send a slice now, and schedule the next."""
+    replaying = core.replays.get(connection)
+    if replaying is not None and not replaying.scheduled:
+        _send_slice(core, connection, replaying, FIRST_MESSAGES, now)
+
+
+def resume(core: Core, connection: Connection, now: float) -> None:
+    """Send the next slice, when its timer fires."""
+    replaying = core.replays.get(connection)
+    if replaying is not None:
+        replaying.scheduled = False
+        _send_slice(core, connection, replaying, SLICE_MESSAGES, now)
+
+
+def forget(core: Core, connection: Connection) -> None:
+    """Forget a closed connection: nothing more is sent on it."""
+    core.replays.pop(connection, None)
+    core.asked.pop(connection, None)
+
+
+def _send_slice(
+    core: Core, connection: Connection, replaying: PendingReplay, messages_max: int, now: float
+) -> None:
+    session = connection.session
+    levels = SLICE_LEVELS
+    left = messages_max
+    while session is not None and connection.state is ConnectionState.CONNECTED:
+        if not connection.writable or session.queued_count:
+            _come_back(core, connection, replaying, now + WAIT_SECONDS)
+            return
+        if not left or not levels or connection.forwarded_bytes >= SLICE_BYTES:
+            _come_back(core, connection, replaying, now)
+            return
+        if replaying.found:
+            left -= 1
+            core.state.work.spent += DELIVERY_UNITS
+            _send(core, session, connection, replaying, replaying.found.pop(), now)
+        elif replaying.walk is not None and not replaying.walk.is_over():
+            step = min(levels, messages_max)
+            levels -= step
+            core.state.work.spent += step
+            replaying.found = replaying.walk.step(step)
+            replaying.found.reverse()
+        elif not _begin_next(core, replaying, session):
+            break
+    core.replays.pop(connection, None)
+
+
+def _come_back(core: Core, connection: Connection, replaying: PendingReplay, when: float) -> None:
+    replaying.scheduled = True
+    core.timers.add(when, Timer(TimerKind.RETAINED, connection, None))
+
+
+def _begin_next(core: Core, replaying: PendingReplay, session: Session) -> bool:
+    """Start the next filter. Return False if there is none."""
+    while replaying.wanted:
+        topic_filter = next(iter(replaying.wanted))
+        subscription = replaying.wanted.pop(topic_filter)
+        if session.subscriptions.get(topic_filter) is subscription:
+            replaying.current = subscription
+            replaying.walk = RetainedWalk(core.state.tree.topics.root, topic_filter)
+            return True
+    return False
+
+
+def _send(
+    core: Core,
+    session: Session,
+    connection: Connection,
+    replaying: PendingReplay,
+    message: Message,
+    now: float,
+) -> None:
+    subscription = replaying.current
+    if subscription is None or core.state.retained.get(message.topic) is not message:
+        return  # replaced since: the newer one was delivered as a normal message
+    if _has_expired(core, message):
+        return
+    qos = min(message.qos, subscription.qos)
+    if (qos and session.persistent) or _is_refused(core, session, message):
+        return
+    flags = subscription.delivery_flags(qos, True)
+    if not qos:
+        deliver.deliver_qos0(core, session, message, flags, b"")
+    else:
+        # [MQTT-3.3.1-8]
+        deliver.deliver(core, session, message, flags, now)
+
+
+def _is_refused(core: Core, session: Session, message: Message) -> bool:
+    """Return True if a session may not receive a retained message, or its publisher may not
+    publish it now.
+    """
+    permissions = core.permissions
+    if not permissions.restricted:
+        return False
+    if permissions.refuses_receive(session, message.topic):
+        core.statistics.count_error(RECEIVE_REFUSED)
+        return True
+    source = message.source
+    if source is None or not core.limits.check_retain_source:
+        return False
+    if not permissions.refuses_source(source, message.topic, message.qos):
+        return False
+    core.statistics.count_error(SOURCE_REFUSED)
+    return True
+
+
+def _has_expired(core: Core, message: Message) -> bool:
+    """Remove a retained message whose expiry interval has passed (MQTT 5.0 section 3.3.2.3.3).
+
+    Return True if it has expired.
+    """
+    expired = core.frames.is_expired(message)
+    if expired and core.state.retained.get(message.topic) is message:
+        core.recorder.retained_cleared(message.topic)
+    return expired

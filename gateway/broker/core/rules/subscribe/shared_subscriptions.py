@@ -1,0 +1,68 @@
+"""Redistribution in shared subscriptions when a member's session ends (MQTT 5.0 section 4.8.2).
+
+Its queued messages, and its unacknowledged QoS 1 messages, are passed to another member of the
+group. A QoS 2 message whose delivery was started is not [MQTT5-4.8.2-5]. Messages that are only on
+disk are read before the batch that ends the session is sealed, so that the end and the new entries
+form one transaction.
+"""
+
+from gateway.broker.core.core import Core
+from gateway.broker.core.effects import HandOver
+from gateway.broker.core.rules.deliver import fan_out
+from gateway.broker.core.rules.publish import admission
+from gateway.broker.core.sessions.message import KEY_SHIFT, SHARED, Delivery, Message
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.sessions.subscription import Subscription
+
+
+def begin(core: Core, session: Session, now: float) -> None:
+    """Redistribute a session's messages in memory before it ends, and request those on disk."""
+    if not session.keys:
+        return
+    started = [delivery for delivery in session.outbound.values() if delivery.qos == 1]
+    for delivery in (*started, *session.waiting, *session.recent):
+        if delivery.message is not None:
+            _hand_over(core, session, session.keys, delivery, delivery.message, now)
+    on_disk = [delivery for delivery in started if delivery.message is None]
+    shared = any(subscription.is_shared for subscription in session.keys.values())
+    if shared and (on_disk or session.stored_count):
+        core.effects.hand_overs.append(HandOver(session, on_disk))
+
+
+def finish(
+    core: Core,
+    request: HandOver,
+    contents: dict[int, Message],
+    deliveries: list[Delivery],
+    now: float,
+) -> None:
+    """Redistribute an ended session's messages that the store has read from disk."""
+    for delivery in request.started:
+        delivery.message = contents.get(delivery.message_number)
+    for delivery in (*request.started, *deliveries):
+        if delivery.message is not None:
+            _hand_over(core, request.session, request.keys, delivery, delivery.message, now)
+
+
+def _hand_over(
+    core: Core,
+    session: Session,
+    keys: dict[int, Subscription],
+    delivery: Delivery,
+    message: Message,
+    now: float,
+) -> None:
+    if not delivery.flags & SHARED or core.frames.is_expired(message):
+        return
+    subscription = keys.get(delivery.flags >> KEY_SHIFT)
+    if subscription is None:
+        return  # the member had left the group before
+    group = core.state.tree.group_of(subscription)
+    if group is None:
+        return
+    if not session.persistent:
+        message = admission.record_again(core, session, message)
+    # It is sent to the other member when its removal from this one is durable.
+    message.batch = core.recorder.batch_number
+    # The other member may have requested retain as published.
+    fan_out.deliver_shared(core, group, message, message.retain, session, now)

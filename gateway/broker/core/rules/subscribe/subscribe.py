@@ -1,0 +1,214 @@
+"""SUBSCRIBE and UNSUBSCRIBE (sections 3.8 to 3.11), and retained messages for new subscriptions."""
+
+from typing import Final
+
+from gateway.broker.core.core import Core
+from gateway.broker.core.limits import WILD_PATTERNS_MAX
+from gateway.broker.core.permissions import SUBSCRIBE_REFUSED
+from gateway.broker.core.records.kinds import Observation
+from gateway.broker.core.rules.publish.full_disk import DISK_FULL
+from gateway.broker.core.rules.subscribe import retained, system_topics
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.sessions.subscription import Subscription
+from gateway.broker.core.subscribe_request import Asked
+from gateway.broker.core.topics.route import is_system_topic
+from gateway.broker.core.violation import Violation, too_large
+from gateway.broker.core.work import DELIVERY_UNITS, FILTER_UNITS, SLICE_UNITS
+from gateway.broker.wire.codes import (
+    NO_SUBSCRIPTION_EXISTED,
+    NOT_AUTHORIZED,
+    QUOTA_EXCEEDED,
+    TOPIC_FILTER_INVALID,
+    UNSPECIFIED_ERROR,
+)
+from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.packets import Suback, Subscribe, Unsuback, Unsubscribe
+from gateway.broker.wire.packets import Subscription as WantedSubscription
+from gateway.broker.wire.topics import has_control_character
+
+AT_SUBSCRIBE: Final = 0
+IF_NEW: Final = 1
+"""Retain handling (5.0 section 3.8.3.1); 2: never."""
+
+
+def receive_subscribe(
+    core: Core, session: Session, connection: Connection, packet: Subscribe, now: float
+) -> Violation | None:
+    """Add or replace subscriptions, answer, then send retained messages [MQTT-3.8.4-4]."""
+    for wanted in packet.subscriptions:
+        # [MQTT5-3.2.2-10] more than the highest QoS is not an error: a lower one is granted
+        wanted.qos = min(wanted.qos, core.limits.maximum_qos)
+    core.asked[connection] = Asked(packet)
+    return go_on(core, session, connection, now)
+
+
+def go_on(core: Core, session: Session, connection: Connection, now: float) -> Violation | None:
+    """Process the next slice of a connection's pending SUBSCRIBE, if any.
+
+    Retained messages for a persistent session enter its queue in the batch of the SUBACK or
+    earlier. If they are too many for one slice, PUBLISH comes before SUBACK, which section
+    3.8.4 permits.
+    """
+    asked = core.asked.get(connection)
+    if asked is None:
+        return None
+    if not (_subscribe(core, session, asked) and retained.find(core, session, connection, asked)):
+        connection.behind = True
+        return None
+    if len(asked.found) * DELIVERY_UNITS <= SLICE_UNITS:
+        violation = _answer_subscribe(core, session, connection, asked)
+        if violation is not None:
+            return violation
+    if not retained.queue(core, session, asked, now):
+        connection.behind = True
+        return None
+    del core.asked[connection]
+    if not asked.answered:
+        violation = _answer_subscribe(core, session, connection, asked)
+        if violation is not None:
+            return violation
+    for subscription in asked.wants_retained:
+        if is_system_topic(subscription.topic_filter):
+            system_topics.request(core, session, subscription)
+        retained.want(core, connection, subscription)
+    retained.pump(core, connection, now)
+    return None
+
+
+def _subscribe(core: Core, session: Session, asked: Asked) -> bool:
+    """Add or replace subscriptions. Return True when all are done."""
+    work = core.state.work
+    while asked.filters_done < len(asked.filters):
+        if work.spent > SLICE_UNITS and asked.filters_done:
+            return False
+        topic_filter = asked.filters[asked.filters_done]
+        asked.filters_done += 1
+        work.spent += FILTER_UNITS + len(topic_filter) // 8
+        refusal = _refusal_of(core, session, asked.last[topic_filter])
+        if refusal:
+            _refuse(core, session, topic_filter, refusal)
+            asked.refused[topic_filter] = refusal
+        else:
+            _make(core, session, asked, asked.last[topic_filter])
+    return True
+
+
+def _refuse(core: Core, session: Session, topic_filter: str, refusal: str) -> None:
+    if refusal == SUBSCRIBE_REFUSED:
+        core.statistics.deny(refusal, session, topic_filter)
+        return
+    core.statistics.count_error(refusal)
+    core.statistics.note(f"client {session.client_id!r}: subscription refused: {refusal} reached")
+    if refusal != DISK_FULL:
+        core.recorder.observed(session, Observation.LIMIT_HIT, refusal, topic_filter[:200])
+
+
+def _make(core: Core, session: Session, asked: Asked, wanted: WantedSubscription) -> None:
+    subscription = Subscription(wanted.topic_filter, options_of(wanted), asked.identifier)
+    is_new = wanted.topic_filter not in session.subscriptions
+    if session.persistent:
+        core.recorder.subscribed(session, subscription)
+    else:
+        core.state.subscribed(session, subscription)
+    core.statistics.subscribed(session, subscription)
+    handling = subscription.retain_handling
+    if (core.limits.retain_available and not subscription.is_shared) and (
+        handling == AT_SUBSCRIBE or (handling == IF_NEW and is_new)
+    ):
+        # [MQTT5-3.3.1-9], [MQTT5-3.3.1-10], [MQTT5-3.3.1-11]
+        asked.wants_retained.append(subscription)
+
+
+def _answer_subscribe(
+    core: Core, session: Session, connection: Connection, asked: Asked
+) -> Violation | None:
+    asked.answered = True
+    codes: list[int] = []
+    for wanted in asked.wanted:
+        refusal = asked.refused.get(wanted.topic_filter, "")
+        # [MQTT-3.9.3-1] one code for each filter, in order
+        codes.append(_code_of(refusal, connection.version) if refusal else wanted.qos)
+    suback = encode(Suback(asked.packet_id, codes), connection.version)
+    return _answer(core, session, connection, suback, "SUBACK")
+
+
+def _refusal_of(core: Core, session: Session, wanted: WantedSubscription) -> str:
+    topic_filter = wanted.topic_filter
+    if core.permissions.restricted and core.permissions.refuses_subscribe(
+        session, topic_filter, wanted.qos
+    ):
+        return SUBSCRIBE_REFUSED
+    if topic_filter in session.subscriptions:
+        return ""  # the limits may have been lowered since it was added
+    if not core.limits.allow_control_characters and has_control_character(topic_filter):
+        return "control_character"
+    if topic_filter.count("/") >= core.limits.max_topic_levels:
+        return "max_topic_levels"
+    if len(session.subscriptions) >= core.limits.max_subscriptions:
+        return "max_subscriptions"
+    owner = session.owner
+    if owner is not None:
+        if owner.subscriptions >= owner.quota.subscriptions:
+            return owner.name_of("subscriptions")
+        if owner.subscription_bytes > owner.quota.subscription_bytes:
+            return owner.name_of("subscription_bytes")
+    tree = core.state.tree
+    missing = tree.missing_for(topic_filter)
+    if tree.subscription_bytes() + missing.size_bytes > core.limits.max_subscription_bytes:
+        return "max_subscription_bytes"
+    if missing.wild_patterns and (
+        tree.filters.wild_patterns + missing.wild_patterns > WILD_PATTERNS_MAX
+    ):
+        return "wild_patterns"
+    if core.limits.disk_full and session.persistent:
+        return DISK_FULL
+    return ""
+
+
+def receive_unsubscribe(
+    core: Core, session: Session, connection: Connection, packet: Unsubscribe
+) -> Violation | None:
+    """Remove subscriptions. UNSUBACK is sent even if there were none [MQTT-3.10.4-5]."""
+    codes: list[int] = []
+    for topic_filter in packet.topic_filters:
+        existed = topic_filter in session.subscriptions
+        codes.append(0 if existed else NO_SUBSCRIPTION_EXISTED)
+        if existed:
+            core.state.work.spent += FILTER_UNITS
+            if session.persistent:
+                core.recorder.unsubscribed(session, topic_filter)
+            else:
+                core.state.unsubscribed(session, topic_filter)
+            core.statistics.unsubscribed(session, topic_filter)
+    unsuback = encode(Unsuback(packet.packet_id, codes), connection.version)
+    return _answer(core, session, connection, unsuback, "UNSUBACK")
+
+
+def _answer(
+    core: Core, session: Session, connection: Connection, data: bytes, name: str
+) -> Violation | None:
+    if not connection.takes(data):
+        return too_large(name, len(data), connection.maximum_packet_size_bytes)
+    core.output.send(connection, data, session.persistent)
+    return None
+
+
+def options_of(wanted: WantedSubscription) -> int:
+    """Return the subscription options byte, encoded as in SUBSCRIBE."""
+    return (
+        wanted.qos
+        | (4 if wanted.no_local else 0)
+        | (8 if wanted.retain_as_published else 0)
+        | wanted.retain_handling << 4
+    )
+
+
+def _code_of(refusal: str, version: int) -> int:
+    if version < 5:
+        return UNSPECIFIED_ERROR
+    if refusal in ("max_topic_levels", "control_character"):
+        return TOPIC_FILTER_INVALID
+    if refusal == SUBSCRIBE_REFUSED:
+        return NOT_AUTHORIZED
+    return QUOTA_EXCEEDED
