@@ -121,9 +121,9 @@ def _receive_first(
 
 
 def _has_place(core: Core, connection: Connection, now: float) -> bool:
-    """Return True if a client that sent CONNECT may stay.
+    """Return True if there is a place for a client that has sent CONNECT.
 
-    If needed, silent connections are closed.
+    If necessary, a silent connection is closed.
     """
     while places_missing(core, connection) > 0:
         if not silent.give_way(core, connection, now, to_connect=True):
@@ -132,7 +132,7 @@ def _has_place(core: Core, connection: Connection, now: float) -> bool:
 
 
 def places_missing(core: Core, connection: Connection) -> int:
-    """Return by how many connections the limits that apply to this one are exceeded."""
+    """Return by how many connections the total limit, or that of the listener, is exceeded."""
     missing = core.statistics.connections_open - core.limits.max_connections
     share = connection.share
     if share is not None:

@@ -1,9 +1,10 @@
 """Full queues that refuse messages or slow publishers, so that no acknowledged message is dropped.
 
-A QoS 1 or 2 PUBLISH is refused completely, or waits (`put_off`), if a queue that refuses has no
-room. If a queue slows its publishers (`backpressure`), the PUBLISH always waits. Meanwhile no
-receiver gets it, so the publisher can send it again without a duplicate. A message that was
-accepted before (QoS 2 at PUBREL, or a will) enters such a queue even beyond its limits.
+If a queue refuses messages and is full, a QoS 1 or 2 PUBLISH for it is refused completely, or
+deferred (`defer`). If a queue slows its publishers (`backpressure`), the PUBLISH is always
+deferred. Until then no other receiver gets it, so the publisher can send it again without a
+duplicate. A message that was accepted earlier (at PUBREC, or a will) enters such a queue even
+beyond its limits.
 """
 
 from typing import Final
@@ -36,7 +37,7 @@ CIRCLE_MAX: Final = 64
 def takes(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
 ) -> bool:
-    """Return True if a PUBLISH was refused or deferred, and must not be processed further."""
+    """Return True if a PUBLISH was refused or deferred, and its processing ends here."""
     if not packet.qos or (packet.qos == 2 and packet.packet_id in session.inbound):
         return False  # it is not acknowledged, or is already held
     put_off = connection.put_off
@@ -65,7 +66,7 @@ def takes(
 
 
 def retry(core: Core, connection: Connection, now: float) -> None:
-    """Process deferred messages again, unless the first one would have to wait again."""
+    """Process deferred packets again, unless the first of them would have to wait again."""
     put_off, session = connection.put_off, connection.session
     awaits = put_off.awaits
     if session is not None and awaits is not None and awaits.slows and put_off.packets:
@@ -80,7 +81,7 @@ def retry(core: Core, connection: Connection, now: float) -> None:
 def _awaited_by(
     core: Core, publisher: Session, connection: Connection, packet: Publish, now: float
 ) -> Session | None:
-    """Return a session that would have to store a message and has no room for it, or None."""
+    """Return a session that would have to queue the message but has no room for it, or None."""
     route = core.state.tree.route_of(packet.topic)
     waits = connection.unslowed_until <= now
     size_bytes = size_bytes_of(packet)
@@ -101,10 +102,10 @@ def _awaited_by(
 
 
 def _full_in(core: Core, group: Group, publisher: Session, size_bytes: int) -> Session | None:
-    """Return a member of a group whose full queue prevents the delivery, or None.
+    """Return a member of a shared subscription whose full queue prevents the delivery, or None.
 
-    This is a member that slows publishers, if no other connected member has room; or one that
-    refuses, if no member has room.
+    If a member that slows publishers is full, the delivery waits unless another connected member
+    has room. If a member that refuses is full, it is refused if no member has room.
     """
     full: Session | None = None
     slow: Session | None = None
@@ -157,9 +158,9 @@ def _put_off(
 
 
 def _waits_for_itself(core: Core, connection: Connection) -> bool:
-    """Return True if the connection waits for itself: it would have to be read to make room.
+    """Return True if only this connection's own acknowledgements can make the room it waits for.
 
-    Its client's next packet may be the acknowledgement that makes room.
+    Then the connection must still be read.
     """
     waits = connection
     for _ in range(CIRCLE_MAX):

@@ -1,7 +1,7 @@
-"""Processing of a connection's received bytes, in slices, and of errors in them.
+"""Processing of the bytes received from a connection, in slices, and of the errors in them.
 
-A connection that sends more than one slice of work (`work.py`) is *behind*: the rest waits until
-the event loop schedules its next slice.
+A slice is the work that a connection may cause in one turn of the event loop (`work.py`). A
+connection that has sent more is *behind*: the rest waits for its next slice.
 """
 
 from typing import Final
@@ -35,7 +35,7 @@ def accept(
     share: Share | None,
     listener: str,
 ) -> Connection:
-    """Return a new connection. It is already closing if there are too many."""
+    """Create a connection. It is closed already if there are too many connections."""
     decoder = Decoder(
         core.limits.max_packet_size_bytes,
         allows_control_characters=core.limits.allow_control_characters,
@@ -59,7 +59,7 @@ def accept(
 
 
 def receive(core: Core, connection: Connection, data: bytes, now: float) -> None:
-    """Process the packets completed by `data`, or store them while the connection is behind."""
+    """Process the packets that `data` completes. If the connection is behind, store them."""
     packets = connection.decoder.feed(data)
     if packets:  # [MQTT-3.1.2-24], [MQTT5-3.1.2-22]: packets count, not bytes
         connection.last_packet = now
@@ -81,7 +81,7 @@ def receive(core: Core, connection: Connection, data: bytes, now: float) -> None
 
 
 def _make_room(core: Core, now: float) -> None:
-    """End connections with incomplete packets while all together use too much memory."""
+    """End connections with incomplete packets while these use too much memory in total."""
     while True:
         largest = core.incoming.one_too_many(core.limits.max_packet_size_bytes)
         if largest is None:
@@ -104,9 +104,7 @@ def go_on(core: Core, connection: Connection, now: float) -> None:
 def authenticated(
     core: Core, connection: Connection, answer: AuthenticationAnswer, now: float
 ) -> None:
-    """Process the result of an authentication, then the packets that the client sent
-    meanwhile.
-    """
+    """Process the result of an authentication, and then the packets received in the meantime."""
     violation = authenticate.authenticated(core, connection, answer, now)
     if connection.state not in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED):
         core.incoming.received(connection, 0, completed=True)
@@ -156,7 +154,7 @@ def _handle(core: Core, connection: Connection, packets: list[Packet], now: floa
 
 
 def _refuse_malformed(core: Core, connection: Connection, malformed: Malformed, now: float) -> None:
-    """Answer a malformed or too large CONNECT, or AUTH before CONNACK, with CONNACK and close.
+    """Close a connection with a malformed or too large CONNECT, or an AUTH before CONNACK.
 
     CONNACK is sent only if the client's protocol version has a code for the reason.
     """
@@ -172,9 +170,9 @@ def _refuse_malformed(core: Core, connection: Connection, malformed: Malformed, 
 
 
 def end_for(core: Core, connection: Connection, violation: Violation, now: float) -> None:
-    """Close a connection because of a violation [MQTT-4.8.0-1], [MQTT5-4.13.1-1].
+    """Close a connection because its client has violated the protocol.
 
-    The will is published, as after every unclean end.
+    Its will is published, as after every unclean end. Sources: [MQTT-4.8.0-1], [MQTT5-4.13.1-1].
     """
     if not connection.is_open:
         return

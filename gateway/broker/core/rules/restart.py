@@ -9,7 +9,7 @@ from gateway.broker.core.timers import Timer, TimerKind
 
 
 def take_up(core: Core, now: float) -> None:
-    """Close the sessions of the previous run, and publish or schedule their wills."""
+    """Close the sessions connected in the previous run, and publish or schedule their wills."""
     for session in list(core.state.sessions.values()):
         if not session.closed_ms:
             core.recorder.session_closed(session, CloseReason.RESTART, core.time.time_ms)
@@ -24,7 +24,7 @@ def take_up(core: Core, now: float) -> None:
 
 
 def _find_empty(core: Core) -> None:
-    """Mark empty sessions as available for clients that find no place, oldest first."""
+    """List empty sessions, oldest first. They may be deleted to make room for new sessions."""
     empty = [session for session in core.state.sessions.values() if _is_empty(session)]
     empty.sort(key=lambda session: session.closed_ms)
     for session in empty:
@@ -33,7 +33,10 @@ def _find_empty(core: Core) -> None:
 
 
 def count_time_switched_off(core: Core, now: float) -> None:
-    """Add the time of an outage to the absence of sessions, because their timers missed it."""
+    """Add the duration of an outage to the time that clients were disconnected.
+
+    Timers do not run while the gateway is switched off.
+    """
     for session in core.state.sessions.values():
         if session.connection is None:
             session.away_since = now - core.time.age_ms(session.closed_ms) / 1000
@@ -43,9 +46,7 @@ def count_time_switched_off(core: Core, now: float) -> None:
 
 
 def _is_empty(session: Session) -> bool:
-    """Return True if a session has no subscriptions, no messages in either direction and no
-    will.
-    """
+    """Return True if a session has no subscriptions, no will, and no messages in any direction."""
     return not (
         session.subscriptions
         or session.queued_count

@@ -1,4 +1,4 @@
-"""Actions of due timers: keep-alive, expiry, delays, retries."""
+"""What happens when a timer is due: keep-alive, expiry, delays, retries."""
 
 from typing import Final
 
@@ -31,7 +31,7 @@ TIMER_UNITS: Final = 7
 
 
 def watch_slow_reader(core: Core, connection: Connection, now: float) -> None:
-    """Schedule the end of a connection whose peer does not read for SLOW_READER_SECONDS."""
+    """Schedule the end of a connection if its peer does not read for SLOW_READER_SECONDS."""
     if not connection.slow_reader_scheduled and connection.is_open:
         connection.slow_reader_scheduled = True
         due = max(now, connection.unwritable_since + SLOW_READER_SECONDS)
@@ -58,7 +58,7 @@ def run_due(core: Core, now: float) -> None:
 
 
 def begin_again(core: Core, now: float) -> None:
-    """Restart each client's timeouts, because nothing could be read from it until now."""
+    """Restart the timeouts of all clients, because nothing could be read from them until now."""
     for session in core.state.sessions.values():
         connection = session.connection
         if connection is not None:
@@ -72,7 +72,7 @@ def begin_again(core: Core, now: float) -> None:
 
 
 def connection_due(core: Core, timer: Timer, connection: Connection, now: float) -> None:
-    """Run the action of a connection's timer."""
+    """Do what a due timer of a connection asks for."""
     if timer.kind is TimerKind.RETAINED:
         retained.resume(core, connection, now)
     elif timer.kind in (TimerKind.PUT_OFF, TimerKind.PACE):
@@ -112,8 +112,7 @@ def _queue_due(core: Core, timer: Timer, connection: Connection, now: float) -> 
 def _end_before_connected(core: Core, connection: Connection, now: float) -> None:
     """End a connection that was not accepted in time.
 
-    If its login is still being checked, the client gets an answer first, since it may try
-    again.
+    If its login is still being checked, the client gets a CONNACK first: it may try again.
     """
     if connection.state is ConnectionState.AUTHENTICATING:
         detail = "its login was not checked in time"
@@ -132,7 +131,7 @@ def _end_for_credentials(core: Core, connection: Connection, now: float) -> None
 
 
 def session_due(core: Core, timer: Timer, session: Session, now: float) -> None:
-    """Run the action of a session's timer."""
+    """Do what a due timer of a session asks for."""
     if timer.kind is TimerKind.SESSION_EXPIRY:
         disconnect.expire(core, session, now)
     elif timer.kind is TimerKind.WILL_DELAY:

@@ -97,7 +97,10 @@ def _take_over(
 def _refusal_of_access(
     core: Core, connection: Connection, packet: Connect, now: float
 ) -> tuple[int, str]:
-    """Return the reason code that refuses a login or its will, and its name; 0 if accepted."""
+    """Return the reason code that refuses a login or its will, and the reason's name.
+
+    The code is 0 if both are allowed.
+    """
     if core.bans.is_banned(packet.client_id, connection.username):
         return BANNED, BANNED_REASON  # of a user authenticated by other means than a password
     limit = core.login_rates.take(session_places.owner_of(core, connection), now)
@@ -125,7 +128,8 @@ def _refusal_of_access(
 def _belongs_to_another(core: Core, session: Session, connection: Connection) -> bool:
     """Return True if a session, with its queued messages, belongs to another user.
 
-    A session without a user belongs to clients without one, not to the first user who names it.
+    A session without a user belongs to clients without a user. The first user who connects with
+    its client identifier does not get it.
     """
     if not core.authenticates or (session.owner_is_unknown and session.connection is None):
         return False
@@ -133,7 +137,7 @@ def _belongs_to_another(core: Core, session: Session, connection: Connection) ->
 
 
 def _grant(core: Core, connection: Connection, packet: Connect, now: float) -> None:
-    """Set the keep-alive and session expiry granted to the client, and its rates."""
+    """Set the keep-alive, the session expiry and the message rates that the client is granted."""
     owner = session_places.owner_of(core, connection)
     of_user = core.user_meters.meter_of(owner, now)
     if of_user is not None:
@@ -195,7 +199,10 @@ def _session_of(
 
 
 def _take_rights(core: Core, session: Session, connection: Connection) -> None:
-    """Give the session the listener, groups and certificate of its connection."""
+    """Copy the parts of a connection on which rights depend to its session.
+
+    These are listener, groups and certificate.
+    """
     if core.permissions.restricted and (
         session.listener != connection.listener
         or session.groups != connection.groups
@@ -276,7 +283,10 @@ def _set_timers(core: Core, session: Session, connection: Connection, now: float
 
 
 def watch_keep_alive(core: Core, connection: Connection, timer: Timer, now: float) -> bool:
-    """Return True if the client still counts as alive. If so, schedule the next check."""
+    """Return True if the client has sent something within its keep-alive.
+
+    If it has, the next check is scheduled.
+    """
     silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
     due = connection.last_packet + silence_seconds
     if not connection.reading:

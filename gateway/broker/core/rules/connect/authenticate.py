@@ -58,7 +58,7 @@ def check_password(
 def begin_enhanced(
     core: Core, connection: Connection, packet: Connect, properties: Properties | None
 ) -> None:
-    """Start the exchange for the authentication method of a CONNECT."""
+    """Begin enhanced authentication with the method that a CONNECT names."""
     if connection.authentication_method not in core.methods:
         # [MQTT5-4.12.0-1]
         refuse.refuse(core, connection, BAD_AUTHENTICATION_METHOD, "bad_authentication_method")
@@ -78,7 +78,7 @@ def _ask(core: Core, connection: Connection, data: bytes, is_first: bool) -> Non
 
 
 def receive_auth(core: Core, connection: Connection, packet: Auth) -> Violation | None:
-    """Continue an exchange at AUTH, or start re-authentication."""
+    """Process AUTH: continue the current authentication, or begin re-authentication."""
     properties = packet.properties
     method = None if properties is None else properties.authentication_method
     if connection.authentication_method is None or method != connection.authentication_method:
@@ -101,9 +101,10 @@ def receive_auth(core: Core, connection: Connection, packet: Auth) -> Violation 
 def authenticated(
     core: Core, connection: Connection, answer: AuthenticationAnswer, now: float
 ) -> Violation | None:
-    """Process the answer to an AuthenticationRequest.
+    """Process the authenticator's answer to an `AuthenticationRequest`.
 
-    It may also say that an exchange has ended before the client sent its next AUTH.
+    An answer can arrive although the client has not sent its next AUTH: the authenticator may end
+    the exchange by itself.
     """
     connection.checking = False
     if connection.state is ConnectionState.CONNECTED:
@@ -137,7 +138,7 @@ def authenticated(
 def _watch_lifetime(
     core: Core, connection: Connection, answer: AuthenticationAnswer, now: float
 ) -> None:
-    """Disconnect the client when its proof expires."""
+    """Schedule the end of the connection for the time at which the client's credentials expire."""
     if answer.lifetime_seconds is not None:
         due = now + answer.lifetime_seconds
         core.timers.add(due, Timer(TimerKind.CREDENTIALS, connection, None))

@@ -87,9 +87,9 @@ def _authenticate(
 
 
 def _refusal_of_names(core: Core, packet: Connect) -> int:
-    """Return the reason code for a control character in a name, or 0.
+    """Return the reason code for a control character in a name, or 0 if there is none.
 
-    Existing sessions with such names, from when they were allowed, may continue.
+    Sessions that already exist under such a name, because it was allowed earlier, may continue.
     """
     if core.limits.allow_control_characters:
         return 0
@@ -105,8 +105,9 @@ def _refusal_of_names(core: Core, packet: Connect) -> int:
 
 
 def _refusal_of_will(core: Core, will: WillOfConnect) -> tuple[int, str]:
-    """Return the reason code for a refused will, and the name of its limit; 0 if it is
-    accepted.
+    """Return the reason code that refuses a will, and the name of the limit that it exceeds.
+
+    The code is 0 if the will is accepted.
     """
     limits = core.limits
     if will.topic.count("/") >= limits.max_topic_levels:
@@ -130,7 +131,7 @@ def _has_room_for(core: Core, will: WillOfConnect) -> bool:
 
 
 def take_terms(core: Core, connection: Connection, packet: Connect) -> None:
-    """Store the client's protocol level and properties, which determine how it is refused."""
+    """Store the client's protocol level and properties. They also decide how it can be refused."""
     connection.version = packet.protocol_level
     connection.username = packet.username
     if packet.properties is not None:

@@ -1,8 +1,8 @@
-"""Ends of connections and sessions (sections 3.14, 4.1; MQTT 5.0 sections 3.1.2.5, 3.1.3.2.2).
+"""End of connections and sessions (sections 3.14, 4.1; MQTT 5.0 sections 3.1.2.5, 3.1.3.2.2).
 
 When a connection ends, its will is published immediately or after its delay, unless a DISCONNECT
-discards it. A session ends with its connection, after its expiry interval, or through an operator
-or a clean start.
+discards it. A session ends with its connection, after its expiry interval, by a clean start, or
+because an operator drops it.
 """
 
 from typing import Final
@@ -45,12 +45,12 @@ NO_FLAPPING: Final = (CloseReason.SHUTDOWN, CloseReason.KICKED)
 
 
 def seal(core: Core) -> None:
-    """Note that the current batch is sealed."""
+    """Remember which clients' sessions end in the batch that is sealed now."""
     core.ended_clients_sealed, core.ended_clients = core.ended_clients, set()
 
 
 def committed(core: Core) -> None:
-    """Note that the sealed batch is durable."""
+    """Forget the sessions that ended in the sealed batch: their end is durable."""
     core.ended_clients_sealed = set()
 
 
@@ -60,9 +60,7 @@ def committed(core: Core) -> None:
 def receive_disconnect(
     core: Core, connection: Connection, packet: Disconnect, now: float
 ) -> Violation | None:
-    """Process DISCONNECT: discard the will unless the reason code keeps it, and end the
-    connection.
-    """
+    """Process DISCONNECT: end the connection, and discard its will if the reason code is 0x00."""
     session = connection.session
     connection.has_left = True
     properties = packet.properties
@@ -102,7 +100,10 @@ def end(
     now: float,
     violation: Violation | None = None,
 ) -> None:
-    """End a connection for a reason, with its will and, if it is clean, its session."""
+    """End an open connection. Its will is published, and a clean session ends too.
+
+    `violation` is sent to an MQTT 5.0 client as reason code and reason string.
+    """
     if not connection.is_open:
         return
     if (
@@ -168,7 +169,7 @@ def _leave(core: Core, connection: Connection, reason: CloseReason, now: float) 
 
 
 def forget(core: Core, connection: Connection) -> None:
-    """Release a connection that is being closed, and everything it keeps in memory."""
+    """Mark a connection as closed, and release all memory used for it."""
     if connection.is_open:
         connection.state = ConnectionState.CLOSED
         connection.let_go()
@@ -200,7 +201,7 @@ def schedule_will(core: Core, session: Session, now: float) -> None:
 
 
 def end_session(core: Core, session: Session, reason: EndReason, now: float) -> None:
-    """End a session. Publish its will if it is still waiting."""
+    """End a session. If its will has not been published yet, publish it first."""
     if session.will is not None:
         publish.publish_will(core, session, now)
     shared_subscriptions.begin(core, session, now)
@@ -213,7 +214,10 @@ def end_session(core: Core, session: Session, reason: EndReason, now: float) -> 
 
 
 def end_is_pending(core: Core, client_id: str) -> bool:
-    """Return True if a power cut could still restore an ended session of this client."""
+    """Return True if a client's session has ended, but its end is not durable yet.
+
+    After a power cut the session would exist again.
+    """
     return client_id in core.ended_clients or client_id in core.ended_clients_sealed
 
 
@@ -233,7 +237,7 @@ def schedule_expiry(core: Core, session: Session, now: float) -> None:
 
 
 def longest_expiry_of(core: Core, owner: Owner | None) -> float | None:
-    """Return the maximum session expiry of a user in seconds; None: unlimited."""
+    """Return the maximum session expiry of a user in seconds, or None if it is unlimited."""
     longest = core.limits.max_session_expiry_seconds
     own = None if owner is None else owner.quota.session_expiry_seconds
     if own is None or longest is None:

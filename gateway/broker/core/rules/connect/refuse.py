@@ -1,4 +1,4 @@
-"""CONNACK with an error code, followed by a close (sections 3.2.2.3 and 5.0 3.2.2.2)."""
+"""Refusal of a client: CONNACK with an error code, then close (sections 3.2.2.3; 5.0 3.2.2.2)."""
 
 from typing import Final
 
@@ -47,7 +47,8 @@ def refuse(
 ) -> None:
     """Send CONNACK with an error code and close [MQTT-3.2.2-5], [MQTT5-3.2.2-7].
 
-    `says_why`: a 5.0 client receives `detail` as the reason string.
+    `reason` is counted and logged. If `says_why` is set, an MQTT 5.0 client receives `detail` as
+    the reason string.
     """
     core.statistics.count_error(reason)
     why = f"{reason}: {detail}" if detail else reason

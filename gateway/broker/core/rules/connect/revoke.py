@@ -1,7 +1,7 @@
 """Revocation of rights: routes are recalculated, and connections that are no longer allowed end.
 
-A revoked right applies to the next message, and to messages already queued, which are checked again
-when they leave the queue.
+A revoked right affects all later messages. Messages that are already queued are checked again
+before they are sent.
 """
 
 from gateway.broker.core.core import Core
@@ -25,13 +25,13 @@ def authenticate(core: Core, authenticates: bool, methods: list[str]) -> None:
 
 
 def restrict(core: Core, rules: AccessRules | None) -> None:
-    """Use these access rules. None: everything is allowed."""
+    """Use these access rules from now on. With None, everything is allowed."""
     core.permissions.restrict(rules)
     apply(core)
 
 
 def apply(core: Core) -> None:
-    """Recalculate all routes, since different clients may now receive a topic."""
+    """Recalculate all routes, because other clients may now receive a topic."""
     tree = core.state.tree
     tree.refuses = core.permissions.refuses_receive if core.permissions.restricted else None
     tree.scope_of = core.permissions.scope_of if core.permissions.has_rules else None
@@ -46,8 +46,8 @@ def know_users(core: Core, users: frozenset[str] | None, removed: frozenset[str]
     """Deny everything to removed users that still own sessions or retained messages.
 
     Args:
-        users: all existing users; None if unknown.
-        removed: users known to have been removed.
+        users: all existing users, or None if they are not known.
+        removed: users that are known to have been removed.
     """
     gone: set[str] = set()
     if core.authenticates:
@@ -60,10 +60,10 @@ def know_users(core: Core, users: frozenset[str] | None, removed: frozenset[str]
 
 
 def revoke_certificates(core: Core, revoked: frozenset[str]) -> int:
-    """Stop delivery to disconnected sessions whose client used one of these certificates.
+    """Stop delivery to stored sessions whose client used one of these certificates.
 
-    Sessions whose certificate is no longer in the set are served again. Returns the number of
-    newly revoked ones.
+    Sessions whose certificate is no longer in `revoked` are served again. Return how many sessions
+    are newly affected.
     """
     count, differs, has_revoked = 0, False, False
     for session in core.state.sessions.values():
@@ -88,9 +88,9 @@ def give(core: Core, session: Session, username: str) -> None:
 
 
 def enforce(core: Core, changed: frozenset[str], now: float) -> int:
-    """End the connections of users in `changed`, and those that the rules deny.
+    """End the connections of the users in `changed`, and connections that the rules now deny.
 
-    Return how many.
+    Return how many were ended.
     """
     ended = 0
     for session in list(core.state.sessions.values()):

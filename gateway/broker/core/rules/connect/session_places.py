@@ -1,8 +1,9 @@
-"""Limits on sessions, for all together and for each user, checked when a client needs a new one.
+"""Limits on the number of sessions, in total and for each user.
 
-If users are configured, clients without one get only a share of all sessions, so they cannot use
-them up. If there is no room, a session whose loss would lose nothing is deleted. For a client with
-a clean session this includes empty sessions from before the start, for which past use is unknown.
+They are checked when a client needs a new session. If users are configured, clients without a user
+share a part of all sessions, so they cannot use up the rest. When a limit is reached, an unused
+session is deleted whose deletion loses no message. For a clean session this may also be an empty
+session from before the start, although it is unknown whether its client used it.
 """
 
 from gateway.broker.core.core import Core
@@ -19,7 +20,7 @@ GIVEN_BACK = "unused_sessions_given_back"
 
 
 def owner_of(core: Core, connection: Connection) -> Owner:
-    """Return the owner of a connection's session: its user, if authenticated."""
+    """Return the owner of a connection's session: its user, or the one for clients without a user."""
     if core.authenticates and connection.username:
         return core.state.owners.get(connection.username)
     return core.state.owners.get(LOCAL_PROGRAMS if connection.is_local else NO_USER)
@@ -28,10 +29,10 @@ def owner_of(core: Core, connection: Connection) -> Owner:
 def refusal_of(
     core: Core, connection: Connection, before: Session | None, now: float, is_clean: bool = False
 ) -> tuple[int, str]:
-    """Return the reason code and the limit with which a client is refused; 0 if it is accepted.
+    """Return the reason code that refuses a client, and the limit that it exceeds.
 
-    `before` is its existing session, if any. `is_clean`: a new session would end with the
-    connection.
+    The code is 0 if the client is accepted. `before` is the client's existing session, or None. If
+    `is_clean` is set, a new session would end with its connection.
     """
     owner = owner_of(core, connection)
     quota = owner.quota
@@ -56,8 +57,8 @@ def refusal_of(
 def _give_back(core: Core, owner: Owner, now: float, is_clean: bool) -> bool:
     """End an unused session to make room. Return False if there is none.
 
-    The unused session whose client left first is ended; for a clean client, otherwise the
-    oldest empty session from before the start.
+    Sessions whose client left first are ended first. If there is none and the new session is
+    clean, the oldest empty session from before the start is ended.
     """
     session = next(iter(owner.unused), None)
     if session is None and is_clean:

@@ -1,6 +1,6 @@
-"""Connections without a CONNECT so far, which are closed when there are too many connections.
+"""Silent connections, which have not sent CONNECT. They are closed when there are too many of all.
 
-Opening connections is free, so idle ones must not keep out clients that send a CONNECT.
+Anyone can open connections, so idle ones must not keep out clients that send CONNECT.
 """
 
 from typing import Final
@@ -28,26 +28,25 @@ the listener's own limit."""
 
 
 def add(core: Core, connection: Connection) -> None:
-    """Add a new connection."""
+    """Add a new connection to the silent ones."""
     core.silent[connection] = None
 
 
 def heard(core: Core, connection: Connection) -> None:
-    """Remove a connection whose client has sent its first packet."""
+    """Remove a connection from the silent ones: its client has sent its first packet."""
     core.silent.pop(connection, None)
 
 
 def give_way(
     core: Core, newcomer: Connection | None, now: float, *, to_connect: bool = False
 ) -> bool:
-    """Close the oldest silent connection in favour of another one.
-
-    Return False if there is none.
+    """Close the oldest silent connection in favour of another. Return False if there is none.
 
     Args:
-        newcomer: the other connection; None if it is not accepted yet.
+        newcomer: the connection that needs the place, or None if it is not accepted yet.
         now: the time.
-        to_connect: the newcomer has sent CONNECT, so any silent connection may be closed.
+        to_connect: True if the newcomer has sent CONNECT: then a silent connection of any age may
+            be closed.
     """
     is_of_listener = (
         newcomer is not None

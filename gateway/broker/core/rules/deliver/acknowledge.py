@@ -1,8 +1,8 @@
-"""Processing of subscribers' acknowledgements: PUBACK, PUBREC, PUBCOMP (sections 4.3.2, 4.3.3).
+"""Acknowledgements from subscribers: PUBACK, PUBREC, PUBCOMP (sections 4.3.2, 4.3.3).
 
-PUBREC is recorded as a fact before PUBREL is sent. The completion of a delivery does not wait for
-the disk: it is recorded with the next batch, and lets the next queued message start. Each method
-returns a protocol violation, or None.
+PUBREC is recorded before PUBREL is sent. The completion of a delivery does not wait for the disk:
+it is recorded with the next batch, and the next queued message can start. Each function returns
+the client's protocol violation, or None.
 """
 
 from typing import Final
@@ -42,9 +42,7 @@ def receive_puback(core: Core, session: Session, packet_id: int, now: float) -> 
 
 
 def _forget_unsent(session: Session, delivery: Delivery) -> None:
-    """Do not send a delivery again that the client had already received on an earlier
-    connection.
-    """
+    """Do not resend a message whose acknowledgement arrives: an earlier connection delivered it."""
     if session.unsent and delivery in session.unsent:
         session.unsent.remove(delivery)
 
@@ -57,7 +55,7 @@ def receive_pubrec(
     reason_code: int,
     now: float,
 ) -> Violation | None:
-    """Record PUBREC, then answer with PUBREL (section 4.3.3)."""
+    """Record PUBREC, and answer it with PUBREL (section 4.3.3)."""
     delivery = session.outbound.get(packet_id)
     if delivery is None:
         # The client considers an exchange open that is complete here: let it complete there
@@ -88,7 +86,7 @@ def receive_pubrec(
 
 
 def receive_pubcomp(core: Core, session: Session, packet_id: int, now: float) -> Violation | None:
-    """Complete a QoS 2 delivery at PUBCOMP."""
+    """Complete a QoS 2 delivery at PUBCOMP (section 4.3.3)."""
     delivery = session.outbound.get(packet_id)
     if delivery is None:
         core.statistics.count_error(UNKNOWN_PACKET_ID)

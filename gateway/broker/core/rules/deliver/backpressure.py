@@ -1,10 +1,10 @@
-"""Backpressure: sessions that slow down their publishers, and for how long (`WhenFull.SLOW`).
+"""Backpressure: which sessions slow down their publishers, and for how long (`WhenFull.SLOW`).
 
-A queue becomes *deep* at half of its limits, and stays so until it is a little below half. While it
-is deep and its client reads, a QoS 1 or 2 PUBLISH for it waits without an acknowledgement
-(`full_queues`), so no acknowledged message is dropped. A session does not slow publishers if its
-client is disconnected, has acknowledged nothing for READING_SECONDS, or would need more than
-DRAIN_SECONDS_MAX for its queue. Such a queue fills up and drops messages at its limits.
+A queue becomes *deep* when half of a limit is used, and stays deep until a little less than half is
+used. While it is deep and its client reads, a QoS 1 or 2 PUBLISH for it is not acknowledged but
+waits (`full_queues`), so no acknowledged message is dropped. A session does not slow publishers if
+its client is disconnected, has acknowledged nothing for READING_SECONDS, or would need more than
+DRAIN_SECONDS_MAX to empty its queue. Such a queue fills up, and drops messages at its limits.
 """
 
 from typing import Final
@@ -30,7 +30,7 @@ NEVER: Final = float("-inf")
 
 
 def queued(core: Core, session: Session) -> None:
-    """Update the state of a queue after a message was added."""
+    """Check after a message was queued whether the queue has become deep or nearly full."""
     if session.is_deep:
         if not (session.filling_noted or session.slows) and _is_filled(core, session, 80):
             session.filling_noted = True
@@ -47,7 +47,7 @@ def queued(core: Core, session: Session) -> None:
 
 
 def drained(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Update the state of a deep queue after its client has acknowledged a message."""
+    """Check a deep queue after its client has acknowledged a message."""
     if not _is_filled(core, session, 47):
         session.is_deep = session.filling_noted = False
         _go_on(core, session, now)
@@ -56,7 +56,7 @@ def drained(core: Core, session: Session, connection: Connection, now: float) ->
 
 
 def _is_filled(core: Core, session: Session, percent: int) -> bool:
-    """Return True if a queue has reached this percentage of one of its limits."""
+    """Return True if a queue has used at least this percentage of one of its limits."""
     limits = core.limits
     if 100 * session.queued_count >= percent * limits.max_mqueue_len:
         return session.queued_count > 0
@@ -88,8 +88,9 @@ def _note_filling(core: Core, session: Session) -> None:
 
 
 def connected(core: Core, session: Session, now: float) -> None:
-    """Check the queue of a reconnected client, which must start reading before others wait for
-    it.
+    """Check the queue of a client that has connected again.
+
+    Publishers wait for a deep queue only after its client has begun to read.
     """
     session.is_deep = _is_filled(core, session, 50)
     session.acknowledged_at = NEVER if session.is_deep else now
@@ -97,13 +98,13 @@ def connected(core: Core, session: Session, now: float) -> None:
 
 
 def left(core: Core, session: Session, now: float) -> None:
-    """Release the publishers that waited for a session whose client disconnected."""
+    """Release the publishers that wait for a session, because its client has disconnected."""
     session.acknowledged_at = NEVER
     _go_on(core, session, now)
 
 
 def judge(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Decide whether a deep queue slows publishers. If not, release those that wait."""
+    """Decide whether a deep queue slows its publishers. If it does not, release those that wait."""
     if not session.is_deep or session.when_full is not WhenFull.SLOW:
         _go_on(core, session, now)
         return
@@ -164,9 +165,9 @@ def _go_on(core: Core, session: Session, now: float) -> None:
 
 
 def slows(core: Core, session: Session, publisher: Session) -> bool:
-    """Return True if a message of this publisher must wait for the session's queue.
+    """Return True if a message from this publisher must wait for the session's queue.
 
-    If users are configured, a client without a user slows down only clients without a user.
+    If users are configured, a session without a user slows down only publishers without a user.
     """
     if not session.slows:
         return False
@@ -176,7 +177,10 @@ def slows(core: Core, session: Session, publisher: Session) -> bool:
 
 
 def takes_beyond(session: Session, size_bytes: int, limits: Limits) -> bool:
-    """Return True if a full queue that slows publishers still takes a message accepted earlier."""
+    """Return True if a full queue that slows publishers still has room for an accepted message.
+
+    Messages that were accepted before the queue was full may exceed its limits a little.
+    """
     return (
         session.queued_count < limits.max_mqueue_len + BEFORE_MESSAGES
         and session.queued_bytes + size_bytes <= limits.max_mqueue_bytes + BEFORE_BYTES

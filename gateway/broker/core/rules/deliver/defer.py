@@ -1,8 +1,9 @@
-"""Deferral of PUBLISH packets that cannot be accepted now: refused with a reason code, or deferred.
+"""Deferral of PUBLISH packets that cannot be accepted now.
 
-A PUBLISH is deferred if its client's protocol is older than MQTT 5.0, which has no such reason
-code, or if a queue only slows its publishers. Until it is processed it is not acknowledged. It
-keeps its place in the order of its connection, which soon is no longer read.
+An MQTT 5.0 client gets a reason code. A PUBLISH from a client with an older protocol, which has no
+such code, is deferred, and so is every PUBLISH for a queue that slows its publishers. A deferred
+PUBLISH is not acknowledged and keeps its place in the order of its connection. When too many wait,
+the connection is no longer read.
 """
 
 from typing import Final
@@ -25,8 +26,9 @@ slots."""
 
 
 def refuse(core: Core, connection: Connection, packet: Publish, reason: str) -> None:
-    """Answer a QoS 1 or 2 PUBLISH of an MQTT 5.0 client with 0x97 (quota exceeded), and count
-    it.
+    """Answer a QoS 1 or 2 PUBLISH from an MQTT 5.0 client with 0x97 (quota exceeded).
+
+    `reason` is counted.
     """
     core.statistics.count_error(reason)
     core.statistics.publishes_refused += 1
@@ -39,7 +41,7 @@ def refuse(core: Core, connection: Connection, packet: Publish, reason: str) -> 
 
 
 def defer(core: Core, connection: Connection, packet: Publish) -> None:
-    """Append a PUBLISH to the deferred ones of its connection."""
+    """Append a PUBLISH to the deferred packets of its connection."""
     put_off = connection.put_off
     if not put_off.packets:
         _forget_closed(core)
@@ -55,16 +57,14 @@ def defer(core: Core, connection: Connection, packet: Publish) -> None:
 
 
 def _forget_closed(core: Core) -> None:
-    """Remove closed connections, so that clients which reconnect again and again use no
-    memory.
-    """
+    """Remove closed connections, so that clients that reconnect constantly do not use up memory."""
     if len(core.deferred) > 2 * core.deferred_open_count:
         core.deferred = {each: None for each in core.deferred if each.is_open}
         core.deferred_open_count = max(PUT_OFF_CONNECTIONS_MAX, len(core.deferred))
 
 
 def take(core: Core, connection: Connection) -> None:
-    """Process the deferred packets of a connection again, before later ones."""
+    """Process the deferred packets of a connection again, before any later packets."""
     core.deferred.pop(connection, None)
     packets = connection.put_off.packets
     if packets and connection.is_open:
@@ -75,15 +75,15 @@ def take(core: Core, connection: Connection) -> None:
 
 
 def take_all(core: Core) -> None:
-    """Process all deferred packets again."""
+    """Process the deferred packets of all connections again."""
     for connection in list(core.deferred):
         take(core, connection)
 
 
 def retry_all(core: Core, when: float) -> None:
-    """Schedule all deferred packets to be processed again at the time `when`.
+    """Schedule the deferred packets of all connections to be processed again at the time `when`.
 
-    Each call starts with another connection, because the first one may use up all the room.
+    Each call begins with another connection, because the first one may use up all the room.
     """
     for first in core.deferred:
         del core.deferred[first]

@@ -1,8 +1,8 @@
-"""Delivery from the broker to a subscriber: queues, windows, packet identifiers, acknowledgements.
+"""Delivery to subscribers: queues, windows, packet identifiers.
 
 A delivery is recorded with its packet identifier before its PUBLISH is sent, and PUBREC before
 PUBREL is sent. After a restart the same packet is therefore resent with the same identifier
-(`resend`). Messages are started in queue order [MQTT-4.6.0-5].
+(`resend`). Queued messages are sent in their order [MQTT-4.6.0-5].
 """
 
 from typing import Final
@@ -28,10 +28,10 @@ SLOW_READER: Final = "slow_reader"
 
 
 def deliver_qos0(core: Core, session: Session, message: Message, flags: int, frame: bytes) -> bytes:
-    """Send at QoS 0 now, or queue it for an absent client if `mqueue_store_qos0` is set.
+    """Send a message at QoS 0, or queue it for a disconnected client if `mqueue_store_qos0` is set.
 
-    `frame` is the encoded message as sent to another MQTT 3.x client, or empty. Returns the
-    frame that the next client can reuse.
+    `frame` is the message as it was encoded for another MQTT 3.x client, or empty. Return the frame
+    that the next client can use.
     """
     connection = session.connection
     keeps = session.persistent and core.limits.mqueue_store_qos0
@@ -74,8 +74,9 @@ def deliver_qos0(core: Core, session: Session, message: Message, flags: int, fra
 
 
 def _count_too_large(core: Core, session: Session, message: Message) -> None:
-    """Count a message that exceeds the client's maximum packet size and is dropped
-    [MQTT5-3.1.2-25].
+    """Count a message that is dropped because it exceeds the client's maximum packet size.
+
+    Source: [MQTT5-3.1.2-25].
     """
     core.statistics.drop(session, message.topic, DropReason.TOO_LARGE.word)
 
@@ -92,9 +93,9 @@ def deliver(
     flags: int,
     now: float,
 ) -> None:
-    """Start a QoS 1 or 2 delivery, or append it to the queue.
+    """Send a message at QoS 1 or 2 if the client's window is open, otherwise queue it.
 
-    `flags` are those of `Delivery`.
+    `flags` are defined in `Delivery`.
     """
     connection = session.connection
     if connection is not None and session.takes_at_once(connection, core.limits, 1):
@@ -144,7 +145,7 @@ def _count_sent(core: Core, session: Session, qos: int, payload_bytes: int) -> N
 
 
 def pump(core: Core, session: Session, now: float) -> None:
-    """Start queued deliveries while the window is open."""
+    """Send queued messages while the client's window is open."""
     connection = session.connection
     if connection is None or session.loading:
         return
@@ -203,7 +204,7 @@ def page_loaded(
     deliveries: list[Delivery],
     now: float,
 ) -> None:
-    """Process the messages that the store read: those in flight, and a page of the queue."""
+    """Process messages that the store has read: a page of the queue, and the messages in flight."""
     session = request.session
     if session.ended or not session.loading or request.number != session.pages_requested:
         return
@@ -233,7 +234,7 @@ def _take_contents(core: Core, session: Session, contents: dict[int, Message]) -
 
 
 def _count_lost(core: Core, session: Session, count: int) -> None:
-    """Count queue rows lost from a damaged store."""
+    """Count messages that are missing from the queue because the store was damaged."""
     session.queued_count -= count
     for _ in range(count):
         core.statistics.drop(session, None, DropReason.CONTENTS_LOST.word)
@@ -253,8 +254,9 @@ def _drop_refused(core: Core, delivery: Delivery, message: Message) -> None:
 
 
 def _drop_lost(core: Core, delivery: Delivery) -> None:
-    """Drop a delivery whose message was lost from a damaged store, so that nothing waits for
-    it.
+    """Drop a delivery whose message was lost when the store was damaged.
+
+    Nothing must wait for it.
     """
     core.statistics.drop(delivery.session, None, DropReason.CONTENTS_LOST.word)
     if delivery.state is DeliveryState.SENT:
@@ -267,9 +269,7 @@ def _drop_lost(core: Core, delivery: Delivery) -> None:
 
 
 def evict(core: Core, session: Session) -> None:
-    """Remove messages from memory that are not needed soon, after a checkpoint has stored
-    them.
-    """
+    """Remove messages from memory that a checkpoint has stored and that are not needed soon."""
     keep = WAITING_IN_MEMORY_MESSAGES if session.connection is not None else 0
     if not session.loading:
         session.evict(keep)
@@ -279,9 +279,7 @@ def evict(core: Core, session: Session) -> None:
 
 
 def resume(core: Core, session: Session, now: float) -> None:
-    """Resend unacknowledged messages to a returned client [MQTT-4.4.0-1], then continue the
-    queue.
-    """
+    """Resend unacknowledged messages to a reconnected client [MQTT-4.4.0-1], then queued ones."""
     connection = session.connection
     if connection is None:
         return

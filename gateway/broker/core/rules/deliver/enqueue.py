@@ -1,4 +1,4 @@
-"""Adding messages to a session's queue, and what happens when it is full.
+"""The queue of a session, and what happens when it is full.
 
 The limits are `max_mqueue_len`, `max_mqueue_bytes` and the quota of the session's user. At a limit,
 the session's `WhenFull` decides. Queues of clean sessions are kept in memory and share
@@ -27,7 +27,7 @@ all."""
 
 
 def apply_policies(core: Core, now: float) -> None:
-    """Apply the changed policies in `Limits.when_full_of` to all sessions."""
+    """Apply changed `when_full` policies to all sessions."""
     for session in core.state.sessions.values():
         session.when_full = core.limits.when_full(session.client_id)
         if session.slows and session.connection is not None:
@@ -35,7 +35,7 @@ def apply_policies(core: Core, now: float) -> None:
 
 
 def add(core: Core, session: Session, message: Message, flags: int) -> None:
-    """Queue a message; if the queue is full, apply the session's `WhenFull`."""
+    """Queue a message. If the queue is full, the session's `WhenFull` decides."""
     size_bytes = message.size_bytes()
     if not session.has_room(core.limits, size_bytes):
         reason = _reason_of(core, session)
@@ -52,9 +52,9 @@ def add(core: Core, session: Session, message: Message, flags: int) -> None:
 
 
 def _has_memory(core: Core, session: Session, memory: MemoryQueues, size_bytes: int) -> bool:
-    """Return True if a clean session's message fits into memory.
+    """Return True if there is memory for another message of a clean session.
 
-    If necessary, messages of the largest queue are dropped, unless it is this one.
+    If necessary, messages of the largest queue are dropped, unless that is this session's queue.
     """
     limit_bytes = core.limits.max_queue_memory_bytes
     needed_bytes = QUEUED_BYTES + size_bytes
@@ -78,12 +78,10 @@ def _drop_in_memory(core: Core, session: Session, message: Message) -> None:
 
 
 def drops_retained(core: Core, session: Session, message: Message) -> bool:
-    """Drop a retained message if the queue slows publishers and has no room.
+    """Drop a retained message if the session slows its publishers and its queue is full.
 
-    Return True if dropped.
-
-    A retained message has no waiting publisher, so the queue does not take it beyond its
-    limits.
+    Return True if the message was dropped. No publisher waits for a retained message, so the
+    queue may not exceed its limits for it.
     """
     size_bytes = message.size_bytes()
     if not session.slows or session.has_room(core.limits, size_bytes):
@@ -98,7 +96,7 @@ def _reason_of(core: Core, session: Session) -> DropReason:
 
 
 def _takes_more(core: Core, session: Session, flags: int, size_bytes: int) -> bool:
-    """Return True if a queue takes another message although it has reached its limit."""
+    """Return True if a queue accepts another message although it has reached its limit."""
     if session.when_full is WhenFull.DROP_NEWEST:
         return False
     if session.when_full is WhenFull.REFUSE:
@@ -122,7 +120,7 @@ def _takes_more(core: Core, session: Session, flags: int, size_bytes: int) -> bo
 
 
 def _displace(core: Core, session: Session) -> bool:
-    """Drop the oldest message of a queue. Return False if it is not in memory."""
+    """Drop the oldest message of a queue. Return False if it is only on disk."""
     front = session.front()
     if front is None:
         return False
@@ -134,14 +132,15 @@ def _displace(core: Core, session: Session) -> bool:
 
 
 def request_page(core: Core, session: Session) -> None:
-    """Load queued messages from disk before delivery starts."""
+    """Request a session's queued messages from disk. Delivery waits until they are read."""
     session.loading = True
     core.effects.pages.append(PageRequest(session))
 
 
 def displace_excess(core: Core, session: Session) -> None:
-    """Drop what exceeds the limits because the oldest messages were on disk when others were
-    added.
+    """Drop the oldest messages that exceed the limits.
+
+    They could not be dropped when newer ones were added, because they were only on disk.
     """
     limits = core.limits
     while (
@@ -161,7 +160,7 @@ def _drop(core: Core, session: Session, message: Message, reason: DropReason) ->
 
 
 def note_overflow(core: Core, session: Session, limit: str, detail: str) -> None:
-    """Log once, until the queue is empty again, that a session has reached a limit."""
+    """Log that a session has reached a limit, once until its queue is empty again."""
     if not session.overflow_noted:
         session.overflow_noted = True
         core.statistics.note(
@@ -173,9 +172,7 @@ def note_overflow(core: Core, session: Session, limit: str, detail: str) -> None
 
 
 def drained(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Update the state of a queue that has become shorter, for example by an
-    acknowledgement.
-    """
+    """Update the state of a queue that has become shorter, for example after an acknowledgement."""
     if not session.queued_count:
         session.overflow_noted = session.slowing_noted = False
     if session.is_deep:
@@ -185,7 +182,7 @@ def drained(core: Core, session: Session, connection: Connection, now: float) ->
 
 
 def _let_publishers_go_on(core: Core, session: Session, now: float) -> None:
-    """Process waiting messages again when the queue has dropped to half of its limits."""
+    """Process the packets that wait for a queue when it has shrunk to half of its limits."""
     limits = core.limits
     if (
         2 * session.queued_count <= limits.max_mqueue_len

@@ -1,4 +1,4 @@
-"""Fan-out of a message to its receivers: subscriptions, shared subscriptions, retained message."""
+"""Distribution of a message to subscriptions and shared subscriptions, and its retention."""
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.permissions import RECEIVE_REFUSED
@@ -13,7 +13,7 @@ from gateway.broker.core.work import DELIVERY_UNITS
 
 
 def distribute(core: Core, publisher: Session, route: Route, message: Message, now: float) -> None:
-    """Deliver a message to all sessions that its topic reaches. Store it if RETAIN is set."""
+    """Deliver a message to all subscribers of its topic, and store it if RETAIN is set."""
     if message.retain:
         message.source = source_of(publisher)
         _retain(core, message)
@@ -42,7 +42,7 @@ def distribute(core: Core, publisher: Session, route: Route, message: Message, n
 
 
 def _refuse(core: Core, publisher: Session, route: Route, message: Message) -> None:
-    """Count and record the subscribers that may not receive a message."""
+    """Count and record the subscribers that are not allowed to receive a message."""
     core.statistics.count_error(RECEIVE_REFUSED, route.refused)
     if not message.qos:
         return
@@ -54,7 +54,7 @@ def _refuse(core: Core, publisher: Session, route: Route, message: Message) -> N
 def deliver_shared(
     core: Core, group: Group, message: Message, retain: bool, but: Session | None, now: float
 ) -> None:
-    """Deliver a message to one member of a shared subscription [MQTT5-4.8.2-3]."""
+    """Deliver a message to one member of a shared subscription [MQTT5-4.8.2-3], never to `but`."""
     core.state.work.spent += DELIVERY_UNITS + len(group.members) // 8
     refused: set[Session] | None = None
     if core.permissions.restricted:

@@ -14,7 +14,7 @@ from gateway.broker.wire.kinds import PUBREL
 
 
 def resend_all(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Resend everything in flight. What exceeds the client's window waits in `unsent`."""
+    """Resend everything in flight. Messages that exceed the client's window wait in `unsent`."""
     session.unsent.clear()
     window = connection.window_of(core.limits)
     in_flight = session.outbound.values()
@@ -38,7 +38,7 @@ def resend_all(core: Core, session: Session, connection: Connection, now: float)
 def send_unsent(
     core: Core, session: Session, connection: Connection, window: int, now: float
 ) -> None:
-    """Resend packets that did not fit into the window of this connection before."""
+    """Resend messages that exceeded the window when the client connected."""
     while session.unsent and len(session.outbound) - len(session.unsent) < window:
         _resend(core, session, connection, session.unsent.popleft(), now)
 
@@ -73,7 +73,7 @@ def _resend(
 
 
 def retry(core: Core, session: Session, interval_seconds: float, now: float) -> None:
-    """Resend what has been in flight for `retry_interval` (MQTT 3.1 section 4.2)."""
+    """Resend packets that were not acknowledged for `retry_interval` (MQTT 3.1 section 4.2)."""
     connection = session.connection
     if connection is None or session.loading or not connection.writable:
         return

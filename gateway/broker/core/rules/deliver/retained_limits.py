@@ -1,4 +1,4 @@
-"""Limits of retained messages: for all together and for each user."""
+"""Limits on retained messages, in total and for each user."""
 
 from gateway.broker.core.limits import Limits
 from gateway.broker.core.sessions.message import retained_bytes_of
@@ -9,13 +9,13 @@ from gateway.broker.core.state import State
 def retained_limit_reached(
     state: State, limits: Limits, owner: Owner | None, topic: str, size_bytes: int
 ) -> str:
-    """Return the limit that another retained message would exceed; empty if there is none.
+    """Return the limit that another retained message would exceed, or an empty string.
 
-    Messages held at QoS 2 that will be retained are counted too.
+    QoS 2 messages that are held and will be retained count too.
 
     Args:
-        owner: owner of the message; None: only the limits for all apply.
-        size_bytes: its size in a queue.
+        owner: the owner of the message. With None, only the total limits apply.
+        size_bytes: the size of the message in a queue.
     """
     before = state.retained.get(topic)
     added_bytes = retained_bytes_of(topic, size_bytes)

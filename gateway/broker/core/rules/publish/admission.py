@@ -1,7 +1,7 @@
-"""Checks that apply to every PUBLISH of a client, whatever its QoS.
+"""Checks that apply to every PUBLISH from a client, at any QoS.
 
-They cover topic aliases, limits and access, create the message for its receivers, and decide
-whether it must be recorded. A violation by the client is returned with what was expected.
+They resolve topic aliases, check limits and permissions, create the message, and decide whether it
+must be recorded. A violation states what was expected.
 """
 
 from gateway.broker.core.core import Core
@@ -29,7 +29,7 @@ from gateway.broker.wire.packets import Publish
 
 
 def violation_of(core: Core, connection: Connection, packet: Publish) -> Violation | None:
-    """Return the violation that ends the connection; otherwise resolve the topic alias."""
+    """Return the violation that ends the connection, or None. A topic alias is resolved."""
     if packet.properties is not None and packet.properties.topic_alias is not None:
         violation = _resolve_alias(core, connection, packet)
         if violation is not None:
@@ -58,7 +58,7 @@ def violation_of(core: Core, connection: Connection, packet: Publish) -> Violati
 
 
 def _resolve_alias(core: Core, connection: Connection, packet: Publish) -> Violation | None:
-    """Replace a topic alias by its topic, or store a new alias (section 3.3.2.3.4)."""
+    """Replace a topic alias with its topic, or store a new alias (section 3.3.2.3.4)."""
     assert packet.properties is not None, "a topic alias is a property"
     alias = packet.properties.topic_alias
     if alias is None or alias > core.limits.max_topic_alias:
@@ -76,10 +76,9 @@ def _resolve_alias(core: Core, connection: Connection, packet: Publish) -> Viola
 
 
 def quota_violation_of(connection: Connection) -> Violation | None:
-    """Return a violation if another PUBLISH exceeds the granted receive maximum
-    [MQTT5-3.3.4-7].
+    """Return a violation if another PUBLISH exceeds the receive maximum [MQTT5-3.3.4-7].
 
-    Only MQTT 5.0 clients are granted one.
+    Only MQTT 5.0 clients are granted a receive maximum.
     """
     if connection.version < 5 or connection.receiving < connection.receive_maximum_granted:
         return None
@@ -138,7 +137,7 @@ def refusal_of(core: Core, connection: Connection, packet: Publish, is_system: b
 
 
 def retained_limit_of(core: Core, connection: Connection, packet: Publish) -> str:
-    """Return the limit that retaining a message would exceed; empty if there is none."""
+    """Return the limit that retaining this message would exceed, or an empty string."""
     session = connection.session
     owner = None if session is None else session.owner
     return retained_limits.retained_limit_reached(
@@ -147,7 +146,7 @@ def retained_limit_of(core: Core, connection: Connection, packet: Publish) -> st
 
 
 def message_of(core: Core, packet: Publish) -> Message:
-    """Create the message of a PUBLISH, with the next message number."""
+    """Create the message of a PUBLISH, and give it the next message number."""
     number = core.state.next_message_number
     core.state.next_message_number = number + 1
     message = Message(
@@ -168,7 +167,7 @@ def message_of(core: Core, packet: Publish) -> Message:
 
 
 def must_record(core: Core, session: Session, message: Message, route: Route) -> bool:
-    """Return True if a message that is not held must be recorded as a fact."""
+    """Return True if a message must be recorded. Messages held at QoS 2 are recorded already."""
     if route.logged or message.retain:
         return True
     if message.qos and (route.durable or session.persistent):
@@ -178,7 +177,7 @@ def must_record(core: Core, session: Session, message: Message, route: Route) ->
 
 
 def record(core: Core, session: Session, message: Message, route: Route) -> None:
-    """Record a message that is not held by its publisher's session."""
+    """Record a message that was not held at QoS 2."""
     if message.retain:
         message.owner = session.owner
     core.recorder.message_published(session, message, Origin.CLIENT, route.matched())
@@ -189,7 +188,7 @@ def record(core: Core, session: Session, message: Message, route: Route) -> None
 def record_again(core: Core, session: Session, message: Message) -> Message:
     """Record a message again for another session, if only a clean session still had it.
 
-    The earlier record may have been removed from disk with the message's last receiver.
+    Its earlier record may have been removed from disk when its last receiver acknowledged it.
     """
     again = message
     if message.batch >= 0:
@@ -215,7 +214,7 @@ def record_again(core: Core, session: Session, message: Message) -> Message:
 
 
 def size_bytes_of(packet: Publish) -> int:
-    """Return the size of the resulting message in a queue, as in `Message.size_bytes`."""
+    """Return the size that the message of a PUBLISH has in a queue, as in `Message.size_bytes`."""
     size_bytes = len(packet.topic_field) + len(packet.payload)
     if packet.properties is not None:
         size_bytes += len(forwarded_of(packet.properties))

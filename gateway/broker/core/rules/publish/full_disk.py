@@ -1,7 +1,7 @@
-"""Behaviour while the disk is full: new messages are refused, existing ones are still delivered.
+"""What happens while the disk is full: new messages are refused, existing ones are still delivered.
 
-Deliveries, acknowledgements of subscribers and releases of held messages need little space, and
-free more than they need. A message that would have to be stored is refused, or waits (`put_off`).
+Deliveries, acknowledgements from subscribers and PUBREL need little space, and free more than they
+need. A message that would have to be stored is refused, or deferred (`defer`).
 """
 
 from typing import Final
@@ -17,9 +17,7 @@ DISK_FULL: Final = "disk_full"
 
 
 def takes(core: Core, session: Session, connection: Connection, packet: Publish) -> bool:
-    """Return True if a PUBLISH was refused, dropped or deferred, and must not be processed
-    further.
-    """
+    """Return True if a PUBLISH was refused, dropped or deferred, and its processing ends here."""
     if packet.qos == 2 and packet.packet_id in session.inbound:
         return False  # a repeat of a held message
     if not _needs_disk(core, session, packet):
@@ -46,9 +44,9 @@ def _needs_disk(core: Core, session: Session, packet: Publish) -> bool:
 
 
 def refuses(core: Core, packet: Connect, expiry_seconds: int) -> bool:
-    """Return True if a CONNECT without a session needs disk space that is not available.
+    """Return True if a CONNECT needs disk space that is not available.
 
-    It does if it has a will, or if its session would outlive the connection.
+    A new session needs space if it has a will, or if it outlives its connection.
     """
     if not core.limits.disk_full:
         return False

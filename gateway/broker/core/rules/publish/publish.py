@@ -87,7 +87,7 @@ def _acknowledge(
 
 
 def _forward(core: Core, route: Route, version: int, packet: Publish) -> None:
-    """Forward a QoS 0 PUBLISH unchanged to clients with the sender's protocol version."""
+    """Forward a QoS 0 PUBLISH unchanged to clients that use the sender's protocol version."""
     frame = packet.frame
     output = core.output
     statistics = core.statistics
@@ -155,7 +155,7 @@ def publish_will(core: Core, session: Session, now: float) -> None:
 
 
 def _drop_will(core: Core, session: Session, will: Will) -> None:
-    """Discard a will that its client is no longer allowed to publish."""
+    """Discard a will that its client is no longer allowed to publish, and count it."""
     core.statistics.publishes_refused += 1
     core.statistics.deny(WILL_REFUSED, session, will.topic)
     core.recorder.will_cleared(session, WillClearReason.REFUSED)

@@ -1,7 +1,8 @@
-"""Receiving at QoS 2 (section 4.3.3): a message is held at PUBLISH and forwarded at PUBREL.
+"""Receiving at QoS 2 (section 4.3.3): a message is held at PUBLISH and distributed at PUBREL.
 
 The packet identifier and the message are durable before PUBREC is sent (method B of figure 4.3: the
-message itself is stored). The release and all resulting queue entries are in one batch.
+message itself is stored). The release of the message and all resulting queue entries are in one
+batch.
 """
 
 from gateway.broker.core.core import Core
@@ -24,7 +25,7 @@ from gateway.broker.wire.packets import Pubcomp, Publish, Pubrec
 def receive_publish(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
 ) -> Violation | None:
-    """Hold a message and acknowledge it with PUBREC."""
+    """Hold a message until PUBREL, and acknowledge it with PUBREC."""
     packet_id = packet.packet_id
     held = session.inbound.get(packet_id)
     if held is not None:
@@ -57,7 +58,7 @@ def receive_publish(
 
 
 def _limit_reached(core: Core, session: Session, packet: Publish) -> str:
-    """Return the limit that another held message would exceed; empty if there is none."""
+    """Return the limit that another held message would exceed, or an empty string."""
     if len(session.inbound) >= core.limits.max_awaiting_rel:
         return "max_awaiting_rel"
     total = session.inbound_bytes + len(packet.topic_field) + len(packet.payload)
@@ -113,7 +114,10 @@ def _hold(
 def receive_pubrel(
     core: Core, session: Session, connection: Connection, packet_id: int, now: float
 ) -> None:
-    """Forward the message at PUBREL. An unknown identifier is answered with PUBCOMP too."""
+    """Distribute a held message at PUBREL, and answer with PUBCOMP.
+
+    An unknown packet identifier is answered with PUBCOMP too.
+    """
     held = session.inbound.get(packet_id)
     if held is None:
         unknown = encode(Pubcomp(packet_id, PACKET_ID_NOT_FOUND), connection.version)
@@ -151,7 +155,7 @@ def receive_pubrel(
 
 
 def _is_refused_since(core: Core, session: Session, message: Message) -> bool:
-    """Return True if the access rules, which may have changed, now deny a held message."""
+    """Return True if the access rules have changed, and now deny a held message."""
     permissions = core.permissions
     return permissions.restricted and permissions.refuses_publish(
         session, message.topic, 2, message.retain

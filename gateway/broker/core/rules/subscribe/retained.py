@@ -1,10 +1,9 @@
-"""Retained messages for new subscriptions, sent in slices so that a subscriber to `#` stalls no
-other.
+"""Retained messages for new subscriptions, in slices so that a subscription to `#` blocks nobody.
 
-Each connection has one list of filters whose retained messages are still to be sent; requesting one
-that is in the list has no effect. QoS 1 and 2 messages for a persistent session enter its queue in
-the same batch as its SUBACK, as far as there is room, so a power cut cannot lose them. Everything
-else is sent in slices, as fast as the client reads.
+Each connection has a list of filters whose retained messages are still to be sent; a filter that is
+already in the list is not added again. QoS 1 and 2 messages for a persistent session enter its
+queue in the same batch as its SUBACK, as far as there is room, so a power cut cannot lose them. All
+others are sent in slices, as fast as the client reads.
 """
 
 from typing import Final
@@ -39,10 +38,10 @@ WAIT_SECONDS: Final = 0.05
 
 
 def find(core: Core, session: Session, connection: Connection, asked: Asked) -> bool:
-    """Find retained messages for a persistent session's queue. Return True when all are found.
+    """Find the retained messages that a SUBSCRIBE brings into a persistent session's queue.
 
-    It finds at most as many as the queue and the window have room for, plus one, which will be
-    counted as dropped.
+    Return True when all are found. At most one more than the queue and the window have room for is
+    found; it will be counted as dropped.
     """
     if not session.persistent:
         return True
@@ -72,7 +71,7 @@ def _find_some(
 
 
 def queue(core: Core, session: Session, asked: Asked, now: float) -> bool:
-    """Deliver the messages that were found. Return True when all are delivered."""
+    """Deliver the retained messages that were found. Return True when all are delivered."""
     dropped = session.dropped_messages
     is_cut = len(asked.found) * DELIVERY_UNITS > SLICE_UNITS
     while asked.found_done < len(asked.found):
@@ -94,7 +93,7 @@ def queue(core: Core, session: Session, asked: Asked, now: float) -> bool:
 
 
 def want(core: Core, connection: Connection, subscription: Subscription) -> None:
-    """Add a new subscription to those whose retained messages are to be sent."""
+    """Add a new subscription to the connection's list of those that need retained messages."""
     replaying = core.replays.get(connection)
     if replaying is None:
         replaying = PendingReplay()
@@ -103,14 +102,14 @@ def want(core: Core, connection: Connection, subscription: Subscription) -> None
 
 
 def pump(core: Core, connection: Connection, now: float) -> None:
-    """Send a slice now, and schedule the next."""
+    """Send the first slice of retained messages now, and schedule the next one."""
     replaying = core.replays.get(connection)
     if replaying is not None and not replaying.scheduled:
         _send_slice(core, connection, replaying, FIRST_MESSAGES, now)
 
 
 def resume(core: Core, connection: Connection, now: float) -> None:
-    """Send the next slice, when its timer fires."""
+    """Send the next slice of retained messages. Called when the connection's timer fires."""
     replaying = core.replays.get(connection)
     if replaying is not None:
         replaying.scheduled = False
@@ -118,7 +117,7 @@ def resume(core: Core, connection: Connection, now: float) -> None:
 
 
 def forget(core: Core, connection: Connection) -> None:
-    """Forget a closed connection: nothing more is sent on it."""
+    """Forget the retained messages that were still to be sent on a connection that is closed."""
     core.replays.pop(connection, None)
     core.asked.pop(connection, None)
 
@@ -157,7 +156,7 @@ def _come_back(core: Core, connection: Connection, replaying: PendingReplay, whe
 
 
 def _begin_next(core: Core, replaying: PendingReplay, session: Session) -> bool:
-    """Start the next filter. Return False if there is none."""
+    """Begin with the retained messages of the next filter. Return False if there is none."""
     while replaying.wanted:
         topic_filter = next(iter(replaying.wanted))
         subscription = replaying.wanted.pop(topic_filter)
@@ -193,8 +192,9 @@ def _send(
 
 
 def _is_refused(core: Core, session: Session, message: Message) -> bool:
-    """Return True if a session may not receive a retained message, or its publisher may not
-    publish it now.
+    """Return True if a session may not receive a retained message.
+
+    Its publisher may also have lost the right to publish it.
     """
     permissions = core.permissions
     if not permissions.restricted:
@@ -212,10 +212,7 @@ def _is_refused(core: Core, session: Session, message: Message) -> bool:
 
 
 def _has_expired(core: Core, message: Message) -> bool:
-    """Remove a retained message whose expiry interval has passed (MQTT 5.0 section 3.3.2.3.3).
-
-    Return True if it has expired.
-    """
+    """Return True if a retained message has expired, and remove it (MQTT 5.0 section 3.3.2.3.3)."""
     expired = core.frames.is_expired(message)
     if expired and core.state.retained.get(message.topic) is message:
         core.recorder.retained_cleared(message.topic)

@@ -1,9 +1,9 @@
-"""Redistribution in shared subscriptions when a member's session ends (MQTT 5.0 section 4.8.2).
+"""Redistribution of a member's messages when its session ends (MQTT 5.0 section 4.8.2).
 
-Its queued messages, and its unacknowledged QoS 1 messages, are passed to another member of the
-group. A QoS 2 message whose delivery was started is not [MQTT5-4.8.2-5]. Messages that are only on
-disk are read before the batch that ends the session is sealed, so that the end and the new entries
-form one transaction.
+The queued messages of the session, and its unacknowledged QoS 1 messages, are passed to another
+member of the shared subscription. A QoS 2 message that has been sent is not [MQTT5-4.8.2-5].
+Messages that are only on disk are read before the batch that ends the session is sealed, so that
+the end and the new queue entries form one transaction.
 """
 
 from gateway.broker.core.core import Core
@@ -36,7 +36,7 @@ def finish(
     deliveries: list[Delivery],
     now: float,
 ) -> None:
-    """Redistribute an ended session's messages that the store has read from disk."""
+    """Redistribute the messages of an ended session that the store has read from disk."""
     for delivery in request.started:
         delivery.message = contents.get(delivery.message_number)
     for delivery in (*request.started, *deliveries):

@@ -44,11 +44,11 @@ def receive_subscribe(
 
 
 def go_on(core: Core, session: Session, connection: Connection, now: float) -> Violation | None:
-    """Process the next slice of a connection's pending SUBSCRIBE, if any.
+    """Process the next slice of a connection's pending SUBSCRIBE, if there is one.
 
-    Retained messages for a persistent session enter its queue in the batch of the SUBACK or
-    earlier. If they are too many for one slice, PUBLISH comes before SUBACK, which section
-    3.8.4 permits.
+    Retained messages for a persistent session enter its queue in the batch of the SUBACK, or
+    earlier. If there are too many for one slice, some PUBLISH packets come before the SUBACK, which
+    section 3.8.4 permits.
     """
     asked = core.asked.get(connection)
     if asked is None:
@@ -77,7 +77,7 @@ def go_on(core: Core, session: Session, connection: Connection, now: float) -> V
 
 
 def _subscribe(core: Core, session: Session, asked: Asked) -> bool:
-    """Add or replace subscriptions. Return True when all are done."""
+    """Add or replace the subscriptions of a SUBSCRIBE. Return True when all are processed."""
     work = core.state.work
     while asked.filters_done < len(asked.filters):
         if work.spent > SLICE_UNITS and asked.filters_done:
@@ -169,7 +169,7 @@ def _refusal_of(core: Core, session: Session, wanted: WantedSubscription) -> str
 def receive_unsubscribe(
     core: Core, session: Session, connection: Connection, packet: Unsubscribe
 ) -> Violation | None:
-    """Remove subscriptions. UNSUBACK is sent even if there were none [MQTT-3.10.4-5]."""
+    """Remove subscriptions, and answer with UNSUBACK even if there were none [MQTT-3.10.4-5]."""
     codes: list[int] = []
     for topic_filter in packet.topic_filters:
         existed = topic_filter in session.subscriptions
@@ -195,7 +195,7 @@ def _answer(
 
 
 def options_of(wanted: WantedSubscription) -> int:
-    """Return the subscription options byte, encoded as in SUBSCRIBE."""
+    """Return the options byte of a subscription, encoded as in SUBSCRIBE."""
     return (
         wanted.qos
         | (4 if wanted.no_local else 0)

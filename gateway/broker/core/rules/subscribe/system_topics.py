@@ -1,9 +1,9 @@
-"""Publication of `$SYS` topics: at QoS 0, to connected clients, never recorded.
+"""Publication of `$SYS` topics: at QoS 0, to connected clients, and never recorded.
 
-The server supplies the values; this module decides who receives them. They behave like retained
-messages (a new subscriber gets the current value with RETAIN set), but are stored nowhere: not as
-retained messages, not in queues, not in the journal. A disconnected client misses nothing, because
-the next value replaces this one.
+The server supplies the values; this module decides who receives them. A new subscriber gets the
+current value with RETAIN set, as with retained messages, but the values are not stored, neither in
+queues nor in the journal. A disconnected client misses nothing, because each value replaces the
+previous one.
 """
 
 from gateway.broker.core.core import Core
@@ -16,12 +16,12 @@ from gateway.broker.wire.values import topic_field_of
 
 
 def request(core: Core, session: Session, subscription: Subscription) -> None:
-    """Note that a new subscriber below `$SYS` needs the current values."""
+    """Note that a new subscription to `$SYS` topics needs the current values."""
     core.effects.system_subscriptions[session.number, subscription.topic_filter] = session
 
 
 def answer(core: Core, values: dict[str, bytes]) -> None:
-    """Send the current values to new subscribers, with RETAIN set [MQTT-3.3.1-8]."""
+    """Send the current values to new subscriptions, with RETAIN set [MQTT-3.3.1-8]."""
     requests = core.effects.system_subscriptions
     core.effects.system_subscriptions = {}
     messages = [_message_of(topic, payload) for topic, payload in values.items()]
@@ -38,7 +38,7 @@ def answer(core: Core, values: dict[str, bytes]) -> None:
 
 
 def publish(core: Core, values: dict[str, bytes]) -> None:
-    """Send changed values to all subscribers."""
+    """Send changed values to the subscribers of their topics."""
     for topic, payload in values.items():
         route = core.state.tree.route_of(topic)
         if not route.count():
