@@ -20,7 +20,7 @@ GIVEN_BACK = "unused_sessions_given_back"
 
 
 def owner_of(core: Core, connection: Connection) -> Owner:
-    """Return the owner of a connection's session: its user, or the one for clients without a user."""
+    """Return the owner of a connection's session: its user, or the owner of all without a user."""
     if core.authenticates and connection.username:
         return core.state.owners.get(connection.username)
     return core.state.owners.get(LOCAL_PROGRAMS if connection.is_local else NO_USER)
