@@ -36,15 +36,20 @@ def receive(core: Core, connection: Connection, packet: Packet, now: float) -> V
     if session is None or kind == kinds.CONNECT:
         return _receive_first(core, connection, packet, now)
     if kind == kinds.PUBLISH:
+        received = cast(Publish, packet)
+        # First, because the topic alias of a deferred packet counts too.
+        violation = admission.violation_of(core, connection, received)
+        if violation is not None:
+            return violation
         limits = core.limits
         if (
             limits.disk_full
             or limits.queues_refuse
             or limits.queues_slow
-            or connection.put_off.packets  # it keeps its place after them
-        ):
-            return _publish_if_room(core, session, connection, cast(Publish, packet), now)
-        return publish.receive_publish(core, session, connection, cast(Publish, packet), now)
+            or connection.put_off.packets  # later packets wait for the deferred ones
+        ) and _is_held_up(core, session, connection, received, now):
+            return None
+        return publish.receive_publish(core, session, connection, received, now)
     core.statistics.packets_received[kind] += 1
     if kind == kinds.PUBREL:
         packet_id = cast(Pubrel, packet).packet_id
@@ -62,18 +67,13 @@ def receive(core: Core, connection: Connection, packet: Packet, now: float) -> V
     return _receive_rare(core, session, connection, packet, now)
 
 
-def _publish_if_room(
+def _is_held_up(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
-) -> Violation | None:
-    # First check the packet and resolve its alias: this counts even if it is refused.
-    violation = admission.violation_of(core, connection, packet)
-    if violation is not None:
-        return violation
+) -> bool:
+    """Return True if a full disk or queue has refused, dropped or deferred a PUBLISH."""
     if core.limits.disk_full and full_disk.takes(core, session, connection, packet):
-        return None
-    if full_queues.takes(core, session, connection, packet, now):
-        return None
-    return publish.receive_publish(core, session, connection, packet, now)
+        return True
+    return full_queues.takes(core, session, connection, packet, now)
 
 
 def _receive_rare(

@@ -1,4 +1,4 @@
-"""What happens when a timer is due: keep-alive, expiry, delays, retries."""
+"""Actions of due timers: keep-alive, expiry, delays, retries."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What happens while the disk is full: new messages are refused, existing ones are still delivered.
+"""Limits while the disk is full: new messages are refused, existing ones are still delivered.
 
 Deliveries, acknowledgements from subscribers and PUBREL need little space, and free more than they
 need. A message that would have to be stored is refused, or deferred (`defer`).

@@ -24,10 +24,7 @@ from gateway.broker.wire.packets import Puback, Publish
 def receive_publish(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
 ) -> Violation | None:
-    """Process a PUBLISH according to its QoS."""
-    violation = admission.violation_of(core, connection, packet)
-    if violation is not None:
-        return violation
+    """Process a PUBLISH that `admission.violation_of` has checked, according to its QoS."""
     if packet.qos == 2:
         return qos2_receive.receive_publish(core, session, connection, packet, now)
     if packet.qos:

@@ -114,10 +114,7 @@ def _hold(
 def receive_pubrel(
     core: Core, session: Session, connection: Connection, packet_id: int, now: float
 ) -> None:
-    """Distribute a held message at PUBREL, and answer with PUBCOMP.
-
-    An unknown packet identifier is answered with PUBCOMP too.
-    """
+    """Distribute a held message. PUBREL is answered with PUBCOMP even if its identifier is unknown."""
     held = session.inbound.get(packet_id)
     if held is None:
         unknown = encode(Pubcomp(packet_id, PACKET_ID_NOT_FOUND), connection.version)

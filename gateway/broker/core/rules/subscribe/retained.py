@@ -1,4 +1,4 @@
-"""Retained messages for new subscriptions, in slices so that a subscription to `#` blocks nobody.
+"""Retained messages for new subscriptions, in slices so that one to `#` does not delay others.
 
 Each connection has a list of filters whose retained messages are still to be sent; a filter that is
 already in the list is not added again. QoS 1 and 2 messages for a persistent session enter its
