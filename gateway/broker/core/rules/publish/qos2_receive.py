@@ -114,7 +114,7 @@ def _hold(
 def receive_pubrel(
     core: Core, session: Session, connection: Connection, packet_id: int, now: float
 ) -> None:
-    """Distribute a held message. PUBREL is answered with PUBCOMP even if its identifier is unknown."""
+    """Distribute a held message. PUBREL is always answered with PUBCOMP, also if it is unknown."""
     held = session.inbound.get(packet_id)
     if held is None:
         unknown = encode(Pubcomp(packet_id, PACKET_ID_NOT_FOUND), connection.version)
