@@ -1,4 +1,17 @@
-"""Dispatch of packets to rules, by packet type and connection state (sections 3.1 to 3.15)."""
+"""Dispatch of packets to rules, by packet type and connection state (sections 3.1 to 3.15).
+
+    ================  =======================  ==================  ==================  ==========
+    state             CONNECT                  AUTH                DISCONNECT          others
+    ================  =======================  ==================  ==================  ==========
+    AWAITING_CONNECT  `connect`                violation           violation           violation
+    AUTHENTICATING    all packets wait in `Connection.undecided` until the authenticator answers
+    AWAITING_AUTH     violation                `authenticate`      `disconnect`        violation
+    CONNECTED         violation                `authenticate`      `disconnect`        their rule
+    ================  =======================  ==================  ==================  ==========
+
+`connect` leads to CONNECTED, directly or by AUTHENTICATING. `authenticate` leads from CONNECTED
+back to itself (re-authentication). A violation, a refusal and DISCONNECT lead to CLOSED.
+"""
 
 from typing import cast
 

@@ -1,5 +1,6 @@
 """Actions of due timers: keep-alive, expiry, delays, retries."""
 
+from collections.abc import Callable
 from typing import Final
 
 from gateway.broker.core.core import Core
@@ -52,9 +53,9 @@ def run_due(core: Core, now: float) -> None:
             return
         work.spent += TIMER_UNITS
         if timer.connection is not None and timer.connection.is_open:
-            connection_due(core, timer, timer.connection, now)
+            OF_CONNECTION[timer.kind](core, timer, timer.connection, now)
         elif timer.session is not None and not timer.session.ended:
-            session_due(core, timer, timer.session, now)
+            OF_SESSION[timer.kind](core, timer, timer.session, now)
 
 
 def begin_again(core: Core, now: float) -> None:
@@ -71,45 +72,23 @@ def begin_again(core: Core, now: float) -> None:
             core.timers.add(now + RECONNECT_SECONDS, timer)
 
 
-def connection_due(core: Core, timer: Timer, connection: Connection, now: float) -> None:
-    """Do what a due timer of a connection asks for."""
-    if timer.kind is TimerKind.RETAINED:
-        retained.resume(core, connection, now)
-    elif timer.kind in (TimerKind.PUT_OFF, TimerKind.PACE):
-        _queue_due(core, timer, connection, now)
-    elif timer.kind is TimerKind.CONNECT_TIMEOUT:
-        _end_before_connected(core, connection, now)
-    elif timer.kind is TimerKind.KEEP_ALIVE:
-        if not admit.watch_keep_alive(core, connection, timer, now):
-            core.statistics.count_error("keep_alive")
-            disconnect.end(core, connection, CloseReason.KEEP_ALIVE, now)
-    elif timer.kind is TimerKind.SLOW_READER:
-        connection.slow_reader_scheduled = False
-        if connection.writable:
-            return
-        if now < connection.unwritable_since + SLOW_READER_SECONDS:
-            watch_slow_reader(core, connection, now)
-            return
-        core.statistics.count_error("slow_reader")
-        disconnect.end(core, connection, CloseReason.SLOW, now)
-    elif timer.kind is TimerKind.CREDENTIALS:
-        _end_for_credentials(core, connection, now)
-    elif timer.kind is TimerKind.RETRY:
-        interval = core.limits.retry_interval_seconds
-        if interval is not None and connection.session is not None:
-            resend.retry(core, connection.session, interval, now)
-            core.timers.add(now + interval, timer)
+# -- timers of a connection
 
 
-def _queue_due(core: Core, timer: Timer, connection: Connection, now: float) -> None:
-    session = connection.session
-    if timer.kind is TimerKind.PUT_OFF:
-        full_queues.retry(core, connection, now)
-    elif session is not None:
-        backpressure.judge(core, session, connection, now)
+def _resume_retained(core: Core, _: Timer, connection: Connection, now: float) -> None:
+    retained.resume(core, connection, now)
 
 
-def _end_before_connected(core: Core, connection: Connection, now: float) -> None:
+def _retry_deferred(core: Core, _: Timer, connection: Connection, now: float) -> None:
+    full_queues.retry(core, connection, now)
+
+
+def _judge_pace(core: Core, _: Timer, connection: Connection, now: float) -> None:
+    if connection.session is not None:
+        backpressure.judge(core, connection.session, connection, now)
+
+
+def _end_before_connected(core: Core, _: Timer, connection: Connection, now: float) -> None:
     """End a connection that was not accepted in time.
 
     If its login is still being checked, the client gets a CONNACK first: it may try again.
@@ -122,7 +101,24 @@ def _end_before_connected(core: Core, connection: Connection, now: float) -> Non
         disconnect.end(core, connection, CloseReason.KEEP_ALIVE, now)
 
 
-def _end_for_credentials(core: Core, connection: Connection, now: float) -> None:
+def _check_keep_alive(core: Core, timer: Timer, connection: Connection, now: float) -> None:
+    if not admit.watch_keep_alive(core, connection, timer, now):
+        core.statistics.count_error("keep_alive")
+        disconnect.end(core, connection, CloseReason.KEEP_ALIVE, now)
+
+
+def _check_slow_reader(core: Core, _: Timer, connection: Connection, now: float) -> None:
+    connection.slow_reader_scheduled = False
+    if connection.writable:
+        return
+    if now < connection.unwritable_since + SLOW_READER_SECONDS:
+        watch_slow_reader(core, connection, now)
+        return
+    core.statistics.count_error("slow_reader")
+    disconnect.end(core, connection, CloseReason.SLOW, now)
+
+
+def _end_for_credentials(core: Core, _: Timer, connection: Connection, now: float) -> None:
     """End a connection whose credentials have expired."""
     core.statistics.count_error(CREDENTIALS_EXPIRED)
     detail = "the token of its client has expired"
@@ -130,20 +126,50 @@ def _end_for_credentials(core: Core, connection: Connection, now: float) -> None
     disconnect.end(core, connection, CloseReason.KICKED, now, violation)
 
 
-def session_due(core: Core, timer: Timer, session: Session, now: float) -> None:
-    """Do what a due timer of a session asks for."""
-    if timer.kind is TimerKind.SESSION_EXPIRY:
-        disconnect.expire(core, session, now)
-    elif timer.kind is TimerKind.WILL_DELAY:
-        disconnect.schedule_will(core, session, now)
-    elif timer.kind is TimerKind.AWAIT_REL:
-        timeout = core.limits.await_rel_timeout_seconds
-        session.await_rel_scheduled = False
-        if timeout is None:
-            return
-        for held in session.inbound.values():
-            if now - held.since >= timeout:
-                qos2_receive.abandon(core, held)
-        if session.connection is not None or session.inbound:
-            session.await_rel_scheduled = True
-            core.timers.add(now + timeout, timer)
+def _resend(core: Core, timer: Timer, connection: Connection, now: float) -> None:
+    interval = core.limits.retry_interval_seconds
+    if interval is not None and connection.session is not None:
+        resend.retry(core, connection.session, interval, now)
+        core.timers.add(now + interval, timer)
+
+
+# -- timers of a session
+
+
+def _expire(core: Core, _: Timer, session: Session, now: float) -> None:
+    disconnect.expire(core, session, now)
+
+
+def _publish_will(core: Core, _: Timer, session: Session, now: float) -> None:
+    disconnect.schedule_will(core, session, now)
+
+
+def _abandon_held(core: Core, timer: Timer, session: Session, now: float) -> None:
+    """Discard messages whose PUBREL has not come within `await_rel_timeout`."""
+    timeout = core.limits.await_rel_timeout_seconds
+    session.await_rel_scheduled = False
+    if timeout is None:
+        return
+    for held in session.inbound.values():
+        if now - held.since >= timeout:
+            qos2_receive.abandon(core, held)
+    if session.connection is not None or session.inbound:
+        session.await_rel_scheduled = True
+        core.timers.add(now + timeout, timer)
+
+
+OF_CONNECTION: Final[dict[TimerKind, Callable[[Core, Timer, Connection, float], None]]] = {
+    TimerKind.CONNECT_TIMEOUT: _end_before_connected,
+    TimerKind.KEEP_ALIVE: _check_keep_alive,
+    TimerKind.SLOW_READER: _check_slow_reader,
+    TimerKind.CREDENTIALS: _end_for_credentials,
+    TimerKind.RETRY: _resend,
+    TimerKind.RETAINED: _resume_retained,
+    TimerKind.PUT_OFF: _retry_deferred,
+    TimerKind.PACE: _judge_pace,
+}
+OF_SESSION: Final[dict[TimerKind, Callable[[Core, Timer, Session, float], None]]] = {
+    TimerKind.SESSION_EXPIRY: _expire,
+    TimerKind.WILL_DELAY: _publish_will,
+    TimerKind.AWAIT_REL: _abandon_held,
+}

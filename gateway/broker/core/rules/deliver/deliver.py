@@ -1,8 +1,16 @@
 """Delivery to subscribers: queues, windows, packet identifiers.
 
-A delivery is recorded with its packet identifier before its PUBLISH is sent, and PUBREC before
-PUBREL is sent. After a restart the same packet is therefore resent with the same identifier
-(`resend`). Queued messages are sent in their order [MQTT-4.6.0-5].
+A delivery at QoS 1 or 2 passes through these states (`DeliveryState`):
+
+    WAITING --PUBLISH is sent--> SENT --PUBACK, QoS 1--------------------------> DONE
+       |                          |
+       |                          +-----PUBREC, QoS 2---> RECEIVED --PUBCOMP--> DONE
+       +--dropped: expired, refused, too large, displaced---------------------> DONE
+
+A message is WAITING in the session's queue, and starts at SENT if the client's window is open. SENT
+is recorded with the packet identifier before PUBLISH is sent, and RECEIVED before PUBREL is sent.
+After a restart the same packet is therefore resent with the same identifier (`resend`). Queued
+messages are sent in their order [MQTT-4.6.0-5].
 """
 
 from typing import Final
