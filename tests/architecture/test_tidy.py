@@ -19,7 +19,7 @@ MODULE_LINES_MAX = 300
 FUNCTION_LINES_MAX = 40
 # Longer ones, which must not grow: modules that are one table or one automaton.
 LONGER_MODULES = {
-    "gateway/broker/core/rules/connect/admit.py": 304,
+    "gateway/broker/core/rules/connect/admit.py": 303,
     "gateway/broker/core/state.py": 355,
     "gateway/broker/store/checkpoint.py": 371,
     "gateway/broker/store/journal.py": 330,

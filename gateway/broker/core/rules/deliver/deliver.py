@@ -18,10 +18,7 @@ from typing import Final
 from gateway.broker.core.core import Core
 from gateway.broker.core.effects import PageRequest
 from gateway.broker.core.frames import NO_ALIAS
-from gateway.broker.core.limits import (
-    FORWARDED_BYTES_MAX,
-    WAITING_IN_MEMORY_MESSAGES,
-)
+from gateway.broker.core.limits import FORWARDED_BYTES_MAX, WAITING_IN_MEMORY_MESSAGES
 from gateway.broker.core.records.kinds import DropReason
 from gateway.broker.core.rules.deliver import enqueue, resend
 from gateway.broker.core.sessions.connection import Connection
@@ -94,13 +91,7 @@ def _drop_at_slow_reader(core: Core, session: Session, message: Message) -> None
     enqueue.note_overflow(core, session, "max_write_buffer", "QoS 0 messages are dropped")
 
 
-def deliver(
-    core: Core,
-    session: Session,
-    message: Message,
-    flags: int,
-    now: float,
-) -> None:
+def deliver(core: Core, session: Session, message: Message, flags: int, now: float) -> None:
     """Send a message at QoS 1 or 2 if the client's window is open, otherwise queue it.
 
     `flags` are defined in `Delivery`.
