@@ -58,7 +58,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if systemd_version() < BACKOFF_SYSTEMD:
         (units / "oncegate-.service.d/20-backoff.conf").unlink()
     (root / "usr/bin").mkdir(parents=True)
-    for program in ("oncegate", "install"):
+    for program in ("oncegate", "install", "rm", "systemctl"):
         shutil.copy("/bin/true", root / "usr/bin" / program)
     return root
 
@@ -87,7 +87,7 @@ def test_systemd_finds_a_mistake_in_a_unit(installed: Path) -> None:
     assert "NoNewPrivilege" in analyze(installed, "verify", broken.name)
 
 
-@pytest.mark.parametrize("name", [*SERVICES, "identity", *(f"{name}acme" for name in OF_TENANTS)])
+@pytest.mark.parametrize("name", [*SERVICES, "identity", "restart", "reboot", *(f"{name}acme" for name in OF_TENANTS)])
 def test_a_service_is_exposed_to_little(installed: Path, name: str) -> None:
     shown = analyze(
         installed,
@@ -191,6 +191,20 @@ def test_users_and_the_data_directory_can_be_made(tmp_path: Path) -> None:
     assert str(made.st_gid) == groups["oncegate"]
 
 
+@pytest.mark.parametrize("name", ["restart", "reboot"])
+def test_a_request_of_the_broker_starts_a_unit_that_reads_nothing_of_it(name: str) -> None:
+    request = f"/run/oncegate/requests/{name}"
+    assert UnitFile(SYSTEMD / f"oncegate-{name}.path")["PathExists"] == [request]
+    assert f"oncegate-{name}.path" in UnitFile(SYSTEMD / "oncegate.target").words("Wants")
+    removed, acts = unit(name)["ExecStart"]
+    assert removed == f"/usr/bin/rm -f {request}", "otherwise it would be started again and again"
+    assert name in acts.split()
+    assert unit(name).words("PartOf") == set(), "it must not be stopped by what it starts"
+    made = (SYSTEMD / "tmpfiles.conf").read_text()
+    # Root without a capability enters it as its group; no other service is in that group.
+    assert "d /run/oncegate/requests 0770 oncegate-broker root -" in made
+
+
 def test_the_configuration_that_comes_along_opens_nothing_to_the_network() -> None:
     configuration = load(ROOT / "image/etc/gateway.toml", {}, {}, None)
     assert [listener.bind for listener in configuration.listeners] == ["127.0.0.1"]
@@ -235,4 +249,4 @@ def test_the_examples_in_the_configuration_that_comes_along_can_be_used(tmp_path
 
 def test_every_service_of_the_documentation_exists() -> None:
     page = (ROOT / "docs/services.md").read_text()
-    assert set(re.findall(r"`(oncegate[a-z-]*@?\.(?:service|target))`", page)) == set(UNITS)
+    assert set(re.findall(r"`(oncegate[a-z-]*@?\.(?:service|target|path))`", page)) == set(UNITS)

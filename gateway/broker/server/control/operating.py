@@ -32,6 +32,8 @@ LEAST_ROLES: Final[Mapping[str, str]] = {
     "users": "administrator",
     "set_password": "administrator",
     "remove_user": "administrator",
+    "restart": "administrator",
+    "reboot": "administrator",
     **dict.fromkeys(sensors.COMMANDS, "operator"),
 }
 """All commands that ``operate.sock`` accepts. ``drop`` is missing, because it discards messages."""

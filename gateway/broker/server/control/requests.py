@@ -16,6 +16,7 @@ from gateway.broker.server.bans import Bans
 from gateway.broker.server.control.alarms import Alarms
 from gateway.broker.server.control.ban_requests import BanRequests
 from gateway.broker.server.control.events import Events
+from gateway.broker.server.control.machine_requests import DIRECTORY, MachineRequests
 from gateway.broker.server.control.operating import OperatorCommands
 from gateway.broker.server.control.operations import Operations, reported, who_of
 from gateway.broker.server.control.people import People
@@ -76,6 +77,7 @@ class Control:
         self.operating = OperatorCommands()
         self.operations = Operations(self._operated, asyncio.get_running_loop().time)
         self.sensors = SensorRequests(asyncio.get_running_loop().time)
+        self.machine = MachineRequests()
         self.user_changes = UserChanges(event_loop.authentications, reload)
         self.people = people = People(event_loop.authentications, version_key)
         self._commands: dict[str, Command] = {
@@ -85,6 +87,7 @@ class Control:
             **Topics(event_loop).commands,
             **UserList(event_loop).commands,
             **self.user_changes.commands,
+            **self.machine.commands,
             "authenticate": people.authenticate,
             "user": people.user,
             "operated": reported,
@@ -136,6 +139,7 @@ class Control:
         gateway, self.operating.page = configuration.gateway, configuration.api
         self.sensors.tenant = configuration.tenant
         self.user_changes.configuration = configuration
+        self.machine.directory = gateway.control_socket.parent / DIRECTORY
         if configuration.api.has_operators and self._operate_socket is None:
             operate_socket = ControlSocket(
                 gateway.operate_socket, gateway.operate_group, self._answer_page
